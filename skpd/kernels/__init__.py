@@ -1,0 +1,27 @@
+"""What must be compiled: products with the data, row passes and projections."""
+
+from ._kernels import (
+    GeneralizedHingeLoss,
+    HingeLoss,
+    LogisticLoss,
+    Matrix,
+    ResidualLoss,
+    compensated_dot,
+    project_box_hyperplane,
+    project_l1_ball,
+    project_simplex,
+    sparse_group_dual_norms,
+)
+
+__all__ = [
+    "GeneralizedHingeLoss",
+    "HingeLoss",
+    "LogisticLoss",
+    "Matrix",
+    "ResidualLoss",
+    "compensated_dot",
+    "project_box_hyperplane",
+    "project_l1_ball",
+    "project_simplex",
+    "sparse_group_dual_norms",
+]

@@ -1,0 +1,92 @@
+// The losses, each as a convex function phi of one number t and its conjugate phi*.
+//
+//   margin losses     l(y, z) = phi(y z),    theta = y u
+//   residual losses   l(y, z) = phi(z - y),  theta = u
+//
+// with u in the domain of phi*. The one thing the compiled loops need so far is the
+// proximal operator of the conjugate, argmin_u phi*(u) + (u - v)^2 / (2 step).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace skpd {
+
+// std::clamp returns a reference and compiles to branches; this to two instructions
+inline double clip(double x, double lower, double upper) { return std::min(std::max(x, lower), upper); }
+
+// phi*(u) = u + (curvature / 2) u^2 on [lower, 0]:
+// hinge (lower -1, curvature 0), smoothed hinge (-1, mu), squared hinge (-inf, 1/2)
+struct HingeLoss {
+    static constexpr bool margin = true;
+    double lower, curvature;
+
+    double prox_conjugate(double v, double step) const {
+        return clip((v - step) / (1.0 + step * curvature), lower, 0.0);
+    }
+};
+
+// phi*(u) = max(u, -1) on [-slope, 0]
+struct GeneralizedHingeLoss {
+    static constexpr bool margin = true;
+    double slope;
+
+    double prox_conjugate(double v, double step) const {
+        if (v < -1.0) return std::max(v, -slope);
+        return clip(v - step, -1.0, 0.0);
+    }
+};
+
+// phi*(u) = -u log(-u) + (1 + u) log(1 + u) on [-1, 0]
+struct LogisticLoss {
+    static constexpr bool margin = true;
+
+    // With u = phi'(t) = -1 / (1 + exp(t)), the optimality condition is
+    // step t + phi'(t) = v: increasing in t, slope between step and step + 1/4.
+    double prox_conjugate(double v, double step) const {
+        if (step <= 0.0) return clip(v, -1.0, 0.0);
+        double low = v / step, high = (v + 1.0) / step;
+        double t = std::clamp(v >= -0.5 ? 0.0 : low, low, high);
+        for (int iteration = 0; iteration < 100; ++iteration) {
+            const double u = derivative(t);
+            const double value = step * t + u - v;
+            (value > 0.0 ? high : low) = t;
+            const double newton = t - value / (step - u * (1.0 + u));
+            const double next = newton > low && newton < high ? newton : 0.5 * (low + high);
+            if (std::fabs(next - t) <= 1e-15 * std::max(1.0, std::fabs(t))) break;
+            t = next;
+        }
+        return derivative(t);
+    }
+    static double derivative(double t) {
+        if (t >= 0.0) {
+            const double e = std::exp(-t);
+            return -e / (1.0 + e);
+        }
+        return -1.0 / (1.0 + std::exp(t));
+    }
+};
+
+// phi*(u) = tube |u| + (curvature / 2) u^2 on [lower, upper]: squared (no bounds,
+// curvature 1), absolute and pinball (bounds), epsilon-insensitive (tube), Huber
+// (bounds and curvature 1)
+struct ResidualLoss {
+    static constexpr bool margin = false;
+    double lower, upper, tube, curvature;
+
+    double prox_conjugate(double v, double step) const {
+        const double threshold = step * tube;
+        const double shrunk = v - clip(v, -threshold, threshold);
+        return clip(shrunk / (1.0 + step * curvature), lower, upper);
+    }
+};
+
+// argmin_theta l*(y, theta) + (theta - (theta_0 + step z))^2 / (2 step)
+template <class Loss>
+double dual_prox(const Loss& loss, double y, double theta, double z, double step) {
+    if constexpr (Loss::margin) return y * loss.prox_conjugate(y * theta + step * y * z, step);
+    else return loss.prox_conjugate(theta + step * (z - y), step);
+}
+
+}  // namespace skpd

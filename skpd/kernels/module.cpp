@@ -1,0 +1,316 @@
+// Python bindings of the compiled kernels. Arrays are borrowed, never copied.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/variant.h>
+
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "losses.hpp"
+#include "matrix.hpp"
+#include "projections.hpp"
+#include "row_pass.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace skpd;
+
+namespace {
+
+template <class T>
+using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using In = Array<const double>;
+using Out = Array<double>;
+template <class T>
+using Table = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+
+nb::ndarray<nb::numpy, double, nb::ndim<1>> as_numpy(std::vector<double>&& values) {
+    auto* owned = new std::vector<double>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+    return {owned->data(), {owned->size()}, owner};
+}
+
+void require(bool condition, const char* message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+// A matrix in one of the layouts, with the arrays it borrows kept alive.
+class Matrix {
+   public:
+    template <class T>
+    static Matrix dense(Table<T> table) {
+        Matrix matrix;
+        matrix.n_rows_ = table.shape(0);
+        matrix.n_columns_ = table.shape(1);
+        matrix.by_row_ = table.stride(1) == 1 || table.shape(1) == 1;
+        require(matrix.by_row_ || table.stride(0) == 1 || table.shape(0) == 1,
+                "a dense matrix must be contiguous along its rows or its columns");
+        if (matrix.by_row_)
+            matrix.layout_ = Dense<T>{table.data(), table.shape(0), table.shape(1), table.stride(0)};
+        else
+            matrix.layout_ = Dense<T>{table.data(), table.shape(1), table.shape(0), table.stride(1)};
+        matrix.owners_ = {nb::cast(table)};
+        return matrix;
+    }
+
+    template <class T, class I>
+    static Matrix sparse(Array<const T> data, Array<const I> indices, Array<const I> indptr,
+                         std::size_t n_rows, std::size_t n_columns, bool by_row) {
+        Matrix matrix;
+        matrix.n_rows_ = n_rows;
+        matrix.n_columns_ = n_columns;
+        matrix.by_row_ = by_row;
+        const std::size_t n_major = by_row ? n_rows : n_columns, n_minor = by_row ? n_columns : n_rows;
+        require(indptr.shape(0) == n_major + 1 && indices.shape(0) == data.shape(0),
+                "indptr, indices and data of a sparse matrix do not fit its shape");
+        matrix.layout_ = Sparse<T, I>{data.data(), indices.data(), indptr.data(), n_major, n_minor};
+        matrix.owners_ = {nb::cast(data), nb::cast(indices), nb::cast(indptr)};
+        return matrix;
+    }
+
+    std::size_t n_rows() const { return n_rows_; }
+    std::size_t n_columns() const { return n_columns_; }
+    bool by_row() const { return by_row_; }
+
+    template <class Map>
+    auto matvec(In coef) const {
+        return product<Map>(coef, n_columns_, n_rows_, by_row_);
+    }
+    template <class Map>
+    auto rmatvec(In rows) const {
+        return product<Map>(rows, n_rows_, n_columns_, !by_row_);
+    }
+
+    auto matvec_compensated(In coef, double intercept) const {
+        require(coef.shape(0) == n_columns_, "the vector does not fit the matrix");
+        std::vector<Compensated> v(n_columns_), out(n_rows_, Compensated{intercept, 0.0});
+        for (std::size_t j = 0; j < n_columns_; ++j) v[j].high = coef.data()[j];
+        return compensated(v, out, by_row_);
+    }
+    auto rmatvec_compensated(In weights, In rows) const {
+        require(weights.shape(0) == n_rows_ && rows.shape(0) == n_rows_, "the vector does not fit the matrix");
+        std::vector<Compensated> v(n_rows_), out(n_columns_);
+        for (std::size_t i = 0; i < n_rows_; ++i) v[i].add_product(weights.data()[i], rows.data()[i]);
+        return compensated(v, out, !by_row_);
+    }
+
+    template <class Update>
+    double row_pass(In coef, double intercept, Out gradient, Update update) const {
+        require(coef.shape(0) == n_columns_ && gradient.shape(0) == n_columns_,
+                "the vector does not fit the matrix");
+        nb::gil_scoped_release release;
+        return std::visit(
+            [&](const auto& layout) {
+                std::fill_n(gradient.data(), n_columns_, 0.0);
+                return skpd::row_pass(layout, by_row_, n_rows_, coef.data(), intercept, gradient.data(), update);
+            },
+            layout_);
+    }
+
+   private:
+    template <class Map>
+    nb::ndarray<nb::numpy, double, nb::ndim<1>> product(In v, std::size_t n_in, std::size_t n_out,
+                                                        bool gathers) const {
+        require(v.shape(0) == n_in, "the vector does not fit the matrix");
+        std::vector<double> out(n_out, 0.0);
+        {
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& layout) {
+                    if (gathers) gather<Map>(layout, v.data(), out.data());
+                    else scatter<Map>(layout, v.data(), out.data());
+                },
+                layout_);
+        }
+        return as_numpy(std::move(out));
+    }
+
+    std::pair<nb::ndarray<nb::numpy, double, nb::ndim<1>>, nb::ndarray<nb::numpy, double, nb::ndim<1>>> compensated(
+        const std::vector<Compensated>& v, std::vector<Compensated>& out, bool gathers) const {
+        std::vector<double> high(out.size()), low(out.size());
+        {
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& layout) {
+                    if (gathers) gather_compensated(layout, v.data(), out.data());
+                    else scatter_compensated(layout, v.data(), out.data());
+                },
+                layout_);
+            for (std::size_t k = 0; k < out.size(); ++k) {
+                const Compensated sum = out[k].normalized();
+                high[k] = sum.high;
+                low[k] = sum.low;
+            }
+        }
+        return {as_numpy(std::move(high)), as_numpy(std::move(low))};
+    }
+
+    std::variant<Dense<double>, Dense<float>, Sparse<double, std::int32_t>, Sparse<float, std::int32_t>,
+                 Sparse<double, std::int64_t>, Sparse<float, std::int64_t>>
+        layout_;
+    std::size_t n_rows_ = 0, n_columns_ = 0;
+    bool by_row_ = true;
+    std::vector<nb::object> owners_;
+};
+
+template <class T, class I>
+void bind_sparse(nb::class_<Matrix>& matrix) {
+    matrix.def_static("sparse", &Matrix::sparse<T, I>, "data"_a.noconvert(), "indices"_a.noconvert(),
+                      "indptr"_a.noconvert(), "n_rows"_a, "n_columns"_a, "by_row"_a);
+}
+
+template <class Loss>
+void bind_loss(nb::class_<Loss>& bound) {
+    bound.def(
+        "prox_conjugate",
+        [](const Loss& loss, In y, In theta, In step) {
+            const std::size_t n = theta.shape(0);
+            require(y.shape(0) == n && step.shape(0) == n, "y, theta and step differ in length");
+            std::vector<double> out(n);
+            for (std::size_t i = 0; i < n; ++i)
+                out[i] = dual_prox(loss, y.data()[i], theta.data()[i], 0.0, step.data()[i]);
+            return as_numpy(std::move(out));
+        },
+        "y"_a, "theta"_a, "step"_a, "argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i).");
+}
+
+using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, const LogisticLoss*, const ResidualLoss*>;
+
+}  // namespace
+
+NB_MODULE(_kernels, m) {
+    m.doc() = "Compiled kernels of skpd: products, row passes, projections.";
+
+    nb::class_<HingeLoss> hinge(m, "HingeLoss", "phi*(u) = u + curvature u^2 / 2 on [lower, 0].");
+    hinge.def(nb::init<double, double>(), "lower"_a, "curvature"_a);
+    bind_loss(hinge);
+    nb::class_<GeneralizedHingeLoss> generalized(m, "GeneralizedHingeLoss", "phi*(u) = max(u, -1) on [-slope, 0].");
+    generalized.def(nb::init<double>(), "slope"_a);
+    bind_loss(generalized);
+    nb::class_<LogisticLoss> logistic(m, "LogisticLoss", "phi(t) = log(1 + exp(-t)).");
+    logistic.def(nb::init<>());
+    bind_loss(logistic);
+    nb::class_<ResidualLoss> residual(m, "ResidualLoss",
+                                      "phi*(u) = tube |u| + curvature u^2 / 2 on [lower, upper].");
+    residual.def(nb::init<double, double, double, double>(), "lower"_a, "upper"_a, "tube"_a, "curvature"_a);
+    bind_loss(residual);
+
+    nb::class_<Matrix> matrix(m, "Matrix", "A dense or sparse matrix whose arrays are borrowed.");
+    matrix.def_static("dense", &Matrix::dense<double>, "table"_a.noconvert());
+    matrix.def_static("dense", &Matrix::dense<float>, "table"_a.noconvert());
+    bind_sparse<double, std::int32_t>(matrix);
+    bind_sparse<float, std::int32_t>(matrix);
+    bind_sparse<double, std::int64_t>(matrix);
+    bind_sparse<float, std::int64_t>(matrix);
+    matrix.def_prop_ro("n_rows", &Matrix::n_rows)
+        .def_prop_ro("n_columns", &Matrix::n_columns)
+        .def_prop_ro("by_row", &Matrix::by_row)
+        .def("matvec", &Matrix::matvec<Identity>, "coef"_a, "X coef")
+        .def("rmatvec", &Matrix::rmatvec<Identity>, "rows"_a, "X' rows")
+        .def("matvec_absolute", &Matrix::matvec<Absolute>, "coef"_a, "|X| coef")
+        .def("rmatvec_absolute", &Matrix::rmatvec<Absolute>, "rows"_a, "|X|' rows")
+        .def("matvec_square", &Matrix::matvec<Square>, "coef"_a, "(X * X) coef")
+        .def("rmatvec_square", &Matrix::rmatvec<Square>, "rows"_a, "(X * X)' rows")
+        .def("matvec_compensated", &Matrix::matvec_compensated, "coef"_a, "intercept"_a,
+             "X coef + intercept as an unevaluated sum (high, low).")
+        .def("rmatvec_compensated", &Matrix::rmatvec_compensated, "weights"_a, "rows"_a,
+             "X' (weights * rows) as an unevaluated sum (high, low).")
+        .def(
+            "reflected_halpern_step",
+            [](const Matrix& self, AnyLoss any_loss, In y, In weights, In step, In anchor, double scale,
+               double momentum, In coef, double intercept, Out theta, Out prox, Out gradient) {
+                for (const auto* array : {&y, &weights, &step, &anchor})
+                    require(array->shape(0) == self.n_rows(), "the vector does not fit the matrix");
+                require(theta.shape(0) == self.n_rows() && prox.shape(0) == self.n_rows(),
+                        "the vector does not fit the matrix");
+                return std::visit(
+                    [&](const auto* loss) {
+                        return self.row_pass(
+                            coef, intercept, gradient,
+                            ReflectedHalpern<std::remove_cvref_t<decltype(*loss)>>{
+                                *loss, y.data(), weights.data(), step.data(), anchor.data(), scale, momentum,
+                                theta.data(), prox.data()});
+                    },
+                    any_loss);
+            },
+            "loss"_a, "y"_a, "weights"_a, "step"_a, "anchor"_a, "scale"_a, "momentum"_a, "coef"_a, "intercept"_a,
+            "theta"_a, "prox"_a, "gradient"_a,
+            "Dual half of a reflected Halpern step in one pass over the rows: overwrites theta and prox with the "
+            "new dual iterate and its proximal step, gradient with X' (weights * theta); returns weights . theta.");
+
+    m.def(
+        "compensated_dot",
+        [](In a, In b, In c) {
+            require(a.shape(0) == b.shape(0) && b.shape(0) == c.shape(0), "a, b and c differ in length");
+            Compensated sum;
+            for (std::size_t i = 0; i < a.shape(0); ++i) {
+                Compensated product;
+                product.add_product(a.data()[i], b.data()[i]);
+                sum.add_product(product.high, c.data()[i]);
+                sum.low += product.low * c.data()[i];
+            }
+            return sum.normalized().high;
+        },
+        "a"_a, "b"_a, "c"_a, "sum_i a_i b_i c_i, rounded once.");
+    m.def(
+        "project_box_hyperplane",
+        [](In point, In lower, In upper, In normal, In metric, double total) {
+            const std::size_t n = point.shape(0);
+            for (const auto* array : {&lower, &upper, &normal, &metric})
+                require(array->shape(0) == n, "point, lower, upper, normal and metric differ in length");
+            const double eta = box_hyperplane_multiplier(point.data(), lower.data(), upper.data(), normal.data(),
+                                                         metric.data(), total, n);
+            require(!std::isnan(eta), "no point of the box lies on the hyperplane");
+            std::vector<double> out(n);
+            for (std::size_t i = 0; i < n; ++i) {
+                const double shift = normal.data()[i] == 0.0 ? 0.0 : eta * normal.data()[i] / metric.data()[i];
+                out[i] = std::clamp(point.data()[i] - shift, lower.data()[i], upper.data()[i]);
+            }
+            return as_numpy(std::move(out));
+        },
+        "point"_a, "lower"_a, "upper"_a, "normal"_a, "metric"_a, "total"_a,
+        "argmin over lower <= x <= upper, normal . x = total of sum_i metric_i (x_i - point_i)^2.");
+    m.def(
+        "project_simplex",
+        [](In point, double total) {
+            const std::size_t n = point.shape(0);
+            require(n > 0 && total >= 0.0, "a simplex needs a coordinate and a total of at least 0");
+            const std::vector<double> zeros(n, 0.0), ones(n, 1.0);
+            const std::vector<double> infinite(n, std::numeric_limits<double>::infinity());
+            const double eta = box_hyperplane_multiplier(point.data(), zeros.data(), infinite.data(), ones.data(),
+                                                         ones.data(), total, n);
+            std::vector<double> out(n);
+            for (std::size_t i = 0; i < n; ++i) out[i] = std::max(point.data()[i] - eta, 0.0);
+            return as_numpy(std::move(out));
+        },
+        "point"_a, "total"_a, "Projection onto {x >= 0, sum(x) = total}.");
+    m.def(
+        "project_l1_ball",
+        [](In point, double radius) {
+            require(radius >= 0.0, "the radius of a ball must be at least 0");
+            const double eta = l1_ball_threshold(point.data(), radius, point.shape(0));
+            std::vector<double> out(point.shape(0));
+            for (std::size_t i = 0; i < out.size(); ++i)
+                out[i] = std::copysign(std::max(std::fabs(point.data()[i]) - eta, 0.0), point.data()[i]);
+            return as_numpy(std::move(out));
+        },
+        "point"_a, "radius"_a, "Projection onto {||x||_1 <= radius}.");
+    m.def(
+        "sparse_group_dual_norms",
+        [](In x, Array<const std::int64_t> starts, In weights, double l1_ratio) {
+            const std::size_t n_groups = weights.shape(0);
+            require(starts.shape(0) == n_groups + 1, "starts must hold one entry more than there are groups");
+            std::vector<double> out(n_groups);
+            for (std::size_t g = 0; g < n_groups; ++g) {
+                const auto first = static_cast<std::size_t>(starts.data()[g]);
+                const auto last = static_cast<std::size_t>(starts.data()[g + 1]);
+                require(first <= last && last <= x.shape(0), "starts must increase up to the length of x");
+                out[g] = sparse_group_dual_norm(x.data() + first, last - first, l1_ratio, weights.data()[g]);
+            }
+            return as_numpy(std::move(out));
+        },
+        "x"_a, "starts"_a, "weights"_a, "l1_ratio"_a,
+        "For each group, the dual norm of l1_ratio ||.||_1 + (1 - l1_ratio) weight ||.||_2.");
+}

@@ -1,0 +1,123 @@
+// Euclidean projections that reduce to the root of a monotone piecewise-linear
+// function of one multiplier, found by median search in linear expected time
+// (Zhang et al., Algorithm 8).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace skpd {
+
+// The multiplier eta of: minimise sum_i metric_i (x_i - point_i)^2 / 2 over
+// lower <= x <= upper, sum_i normal_i x_i = total. The solution is
+// x_i = clip(point_i - eta normal_i / metric_i, lower_i, upper_i).
+// NaN where no x satisfies the constraints.
+inline double box_hyperplane_multiplier(const double* point, const double* lower, const double* upper,
+                                        const double* normal, const double* metric, double total,
+                                        std::size_t n) {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    struct Term {
+        double first, last;  // kinks: clipped before first and after last, linear between
+        double before, after, at_zero, slope;
+    };
+    std::vector<Term> terms;
+    terms.reserve(n);
+    double constant = -total, slope = 0.0;
+    double largest = -total, smallest = -total;  // the function at -inf and at +inf
+    for (std::size_t i = 0; i < n; ++i) {
+        const double v = normal[i];
+        if (v == 0.0) continue;
+        Term term;
+        const double rate = metric[i] / v;
+        const double at_upper = (point[i] - upper[i]) * rate, at_lower = (point[i] - lower[i]) * rate;
+        term.first = std::min(at_upper, at_lower);
+        term.last = std::max(at_upper, at_lower);
+        term.before = v * (v > 0.0 ? upper[i] : lower[i]);
+        term.after = v * (v > 0.0 ? lower[i] : upper[i]);
+        term.at_zero = v * point[i];
+        term.slope = -v / rate;
+        largest += term.before;
+        smallest += term.after;
+        terms.push_back(term);
+    }
+    if (!(largest >= 0.0 && smallest <= 0.0)) {
+        const double slack = 1e-12 * (std::fabs(largest) + std::fabs(smallest) + std::fabs(total));
+        if (!(largest >= -slack && smallest <= slack)) return std::numeric_limits<double>::quiet_NaN();
+    }
+    double left = -inf, right = inf;
+    std::vector<double> kinks;
+    kinks.reserve(2 * terms.size());
+    while (true) {
+        kinks.clear();
+        std::size_t kept = 0;
+        for (const Term& term : terms) {  // settle what is linear on all of (left, right)
+            if (term.last <= left) constant += term.after;
+            else if (term.first >= right) constant += term.before;
+            else if (term.first <= left && term.last >= right) {
+                constant += term.at_zero;
+                slope += term.slope;
+            } else {
+                if (term.first > left && term.first < right) kinks.push_back(term.first);
+                if (term.last > left && term.last < right) kinks.push_back(term.last);
+                terms[kept++] = term;
+            }
+        }
+        terms.resize(kept);
+        if (kinks.empty()) break;
+        const auto middle = kinks.begin() + static_cast<std::ptrdiff_t>(kinks.size() / 2);
+        std::nth_element(kinks.begin(), middle, kinks.end());
+        const double eta = *middle;
+        double value = constant + slope * eta;
+        for (const Term& term : terms)
+            value += eta <= term.first ? term.before
+                                       : (eta >= term.last ? term.after : term.at_zero + term.slope * eta);
+        if (value == 0.0) return eta;
+        (value > 0.0 ? left : right) = eta;
+    }
+    if (slope == 0.0) return std::isfinite(left) ? left : (std::isfinite(right) ? right : 0.0);
+    return std::clamp(-constant / slope, left, right);
+}
+
+// Threshold eta >= 0 with sum_i max(|x_i| - eta, 0) = radius; 0 inside the ball.
+inline double l1_ball_threshold(const double* x, double radius, std::size_t n) {
+    double norm = 0.0;
+    std::vector<double> magnitude(n);
+    for (std::size_t i = 0; i < n; ++i) norm += magnitude[i] = std::fabs(x[i]);
+    if (norm <= radius) return 0.0;
+    const std::vector<double> zeros(n, 0.0), ones(n, 1.0);
+    const std::vector<double> infinite(n, std::numeric_limits<double>::infinity());
+    return box_hyperplane_multiplier(magnitude.data(), zeros.data(), infinite.data(), ones.data(),
+                                     ones.data(), radius, n);
+}
+
+// The dual norm of l1_ratio ||x||_1 + (1 - l1_ratio) weight ||x||_2 at x, that is the
+// lambda with || soft(x, lambda l1_ratio) ||_2 = lambda (1 - l1_ratio) weight.
+inline double sparse_group_dual_norm(const double* x, std::size_t n, double l1_ratio, double weight) {
+    const double ridge = (1.0 - l1_ratio) * weight;
+    std::vector<double> sorted(n);
+    for (std::size_t i = 0; i < n; ++i) sorted[i] = std::fabs(x[i]);
+    std::sort(sorted.begin(), sorted.end(), std::greater<double>());
+    if (n == 0 || sorted[0] == 0.0) return 0.0;
+    if (ridge == 0.0) return sorted[0] / l1_ratio;
+    const double unit = sorted[0];  // scale invariance against under- and overflow
+    double sum = 0.0, sum_squares = 0.0;
+    for (std::size_t k = 1; k <= n; ++k) {
+        const double a = sorted[k - 1] / unit;
+        sum += a;
+        sum_squares += a * a;
+        const double next = k < n ? sorted[k] / unit : 0.0;
+        // with lambda l1_ratio in [next, a] the first k entries are active:
+        // sum_squares - 2 lambda l1_ratio sum + lambda^2 (k l1_ratio^2 - ridge^2) = 0
+        const double quadratic = static_cast<double>(k) * l1_ratio * l1_ratio - ridge * ridge;
+        const double half = l1_ratio * sum;
+        const double root = std::sqrt(std::max(half * half - quadratic * sum_squares, 0.0));
+        const double lambda = sum_squares / (half + root);
+        if (lambda * l1_ratio >= next) return lambda * unit;
+    }
+    return sorted[0] / l1_ratio;
+}
+
+}  // namespace skpd

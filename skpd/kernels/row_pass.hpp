@@ -1,0 +1,58 @@
+// One iteration of a primal-dual method as a single pass over the rows: the margin
+// of a row, its dual update and its share of the gradient, while the row is in cache.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "losses.hpp"
+#include "matrix.hpp"
+
+namespace skpd {
+
+// update(i, z_i) returns the coefficient with which row i enters the gradient.
+// Returns the sum of the coefficients, the gradient of the intercept.
+template <class M, class Update>
+double row_pass(const M& matrix, bool by_row, std::size_t n_rows, const double* coef, double intercept,
+                double* gradient, Update update) {
+    double total = 0.0;
+    if (by_row) {
+        // in blocks that stay in the first-level cache, so that the three loops do not
+        // wait for each other's results
+        constexpr std::size_t block = 128;
+        double rows[block];
+        for (std::size_t first = 0; first < n_rows; first += block) {
+            const std::size_t size = std::min(block, n_rows - first);
+            for (std::size_t i = 0; i < size; ++i) rows[i] = intercept + matrix.dot(first + i, coef);
+            for (std::size_t i = 0; i < size; ++i) total += rows[i] = update(first + i, rows[i]);
+            for (std::size_t i = 0; i < size; ++i)
+                if (rows[i] != 0.0) matrix.axpy(first + i, rows[i], gradient);
+        }
+    } else {
+        std::vector<double> rows(n_rows, intercept);
+        scatter<Identity>(matrix, coef, rows.data());
+        for (std::size_t i = 0; i < n_rows; ++i) total += rows[i] = update(i, rows[i]);
+        gather<Identity>(matrix, rows.data(), gradient);
+    }
+    return total;
+}
+
+// The dual half of a reflected Halpern step: with the proximal step
+// prox_i = argmin l*(y_i, .) + (. - theta_i - s_i z_i)^2 / (2 s_i), s_i = scale step_i,
+//     theta_i <- momentum (2 prox_i - theta_i) + (1 - momentum) anchor_i.
+template <class Loss>
+struct ReflectedHalpern {
+    const Loss& loss;
+    const double *y, *weights, *step, *anchor;
+    double scale, momentum;
+    double *theta, *prox;
+
+    double operator()(std::size_t i, double z) const {
+        prox[i] = dual_prox(loss, y[i], theta[i], z, scale * step[i]);
+        theta[i] = momentum * (2.0 * prox[i] - theta[i]) + (1.0 - momentum) * anchor[i];
+        return weights[i] * theta[i];
+    }
+};
+
+}  // namespace skpd
