@@ -1,0 +1,722 @@
+"""Losses: convex functions of a target and a prediction, and their conjugates.
+
+Every loss here is a convex function ``phi`` of one number ``t``:
+
+================  =================  ==================  ==================
+kind              t                  l(y, z)             l*(y, theta)
+================  =================  ==================  ==================
+`MarginLoss`      margin m = y z     phi(m)              phi*(y theta)
+`ResidualLoss`    residual r = z-y   phi(r)              phi*(theta) + y theta
+================  =================  ==================  ==================
+
+with z = x.w + b the prediction and, for margin losses, y in {-1, +1}. A loss gives
+``phi``, its conjugate ``phi*`` with the interval on which that is finite, and a
+subgradient; the base class turns these into functions of y and z. The proximal
+operators of the conjugates are compiled (``kernels/losses.hpp``).
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, xlog1py, xlogy
+
+from . import kernels
+
+__all__ = [
+    "Absolute",
+    "EpsilonInsensitive",
+    "GeneralizedHinge",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "MarginLoss",
+    "Pinball",
+    "ResidualLoss",
+    "SmoothedHinge",
+    "Squared",
+    "SquaredHinge",
+]
+
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+def _negated_sum(terms):
+    # NumPy sums blocks of 128 terms, then their sums in pairs; each term carries a few
+    # rounding errors of its own
+    depth = 16.0 + 8.0 + np.log2(len(terms) + 1.0)
+    return -float(np.sum(terms)), depth * EPSILON * float(np.sum(np.abs(terms)))
+
+
+def _check(condition, owner, name, value, allowed):
+    if not condition:
+        raise ValueError(f"{name} of {owner} must be {allowed}, got {value!r}.")
+
+
+class Loss(ABC):
+    """A convex loss l(y, z), non-negative, with 0 in the domain of its conjugate.
+
+    Attributes
+    ----------
+    conjugate_domain : tuple of float
+        The interval on which phi* is finite.
+    lipschitz : float
+        The Lipschitz constant of l(y, .), which may be inf.
+    smoothness : float
+        The Lipschitz constant of the derivative of l(y, .); inf where it jumps.
+    linear_conjugate : bool
+        Whether l*(y, .) is linear along every segment [0, theta] of its domain.
+    """
+
+    conjugate_domain: tuple[float, float]
+    smoothness: float = inf
+    linear_conjugate: ClassVar[bool] = False
+
+    @abstractmethod
+    def _phi(self, t): ...
+
+    @abstractmethod
+    def _phi_conjugate(self, u): ...
+
+    @abstractmethod
+    def _phi_derivative(self, t): ...
+
+    @property
+    def lipschitz(self):
+        return max(abs(bound) for bound in self.conjugate_domain)
+
+    @abstractmethod
+    def value(self, y, z, z_low=0.0):
+        """l(y_i, z_i) for arrays y and z.
+
+        Parameters
+        ----------
+        y, z : ndarray of shape (n_samples,)
+            Targets and predictions.
+        z_low : ndarray of shape (n_samples,) or 0, default=0
+            What z misses of the prediction: z + z_low is the exact value rounded
+            to twice the working precision.
+        """
+
+    @abstractmethod
+    def gradient(self, y, z):
+        """A subgradient of l(y_i, .) at z_i."""
+
+    @abstractmethod
+    def dual_bounds(self, y):
+        """Lower and upper bounds on theta_i: the domain of l*(y_i, .)."""
+
+    @abstractmethod
+    def dual_value(self, y, weights, theta):
+        """The loss's part of the dual objective, - sum_i weights_i l*(y_i, theta_i).
+
+        Returns
+        -------
+        value, rounding : float
+            The sum and a bound on its rounding error.
+        """
+
+    @abstractmethod
+    def conjugate(self, y, theta):
+        """l*(y_i, theta_i), inf outside its domain."""
+
+    @abstractmethod
+    def best_constant(self, y, weights):
+        """The constant z that minimises sum_i weights_i l(y_i, z).
+
+        An infinite value where the infimum is only approached.
+        """
+
+    @abstractmethod
+    def strata(self, y, weights):
+        """Weights of the rows that share one convex function of z: all rows, or each class.
+
+        Jensen's inequality over such rows bounds the loss at their mean prediction by
+        their mean loss.
+        """
+
+    @abstractmethod
+    def constant_interval(self, y, strata, value, reaches):
+        """Bounds on b from sum_i weights_i l(y_i, x_i.w + b) <= value.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+        strata : list of ndarray of shape (n_samples,)
+            What `strata` returned.
+        value : float
+            An upper bound on the weighted loss.
+        reaches : list of float
+            For each stratum, a bound on the size of x.w at its mean row x.
+
+        Returns
+        -------
+        lower, upper : float
+        """
+
+    @property
+    @abstractmethod
+    def kernel(self):
+        """The compiled counterpart of this loss."""
+
+    def prox_conjugate(self, y, theta, step):
+        """argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i)."""
+        return self.kernel.prox_conjugate(
+            np.ascontiguousarray(y, dtype=np.float64),
+            np.ascontiguousarray(theta, dtype=np.float64),
+            np.ascontiguousarray(np.broadcast_to(step, np.shape(theta)), dtype=np.float64),
+        )
+
+    def project_dual(self, y, theta):
+        """The nearest dual-feasible point; 0 in place of NaN."""
+        return np.clip(np.nan_to_num(theta, nan=0.0, posinf=None), *self.dual_bounds(y))
+
+
+class MarginLoss(Loss):
+    """l(y, z) = phi(y z) with phi non-increasing, for y in {-1, +1}."""
+
+    def value(self, y, z, z_low=0.0):
+        return self._phi(y * z + y * z_low)
+
+    def gradient(self, y, z):
+        return y * self._phi_derivative(y * z)
+
+    def dual_bounds(self, y):
+        lower, upper = self.conjugate_domain
+        return np.where(y > 0, lower, -upper), np.where(y > 0, upper, -lower)
+
+    def conjugate(self, y, theta):
+        return self._phi_conjugate(y * theta)
+
+    def dual_value(self, y, weights, theta):
+        return _negated_sum(weights * self._phi_conjugate(y * theta))
+
+    def best_constant(self, y, weights):
+        positive = float(np.sum(weights[y > 0]))
+        return self._best_constant(positive, float(np.sum(weights[y <= 0])))
+
+    @abstractmethod
+    def _best_constant(self, positive, negative):
+        """argmin over b of positive phi(b) + negative phi(-b)."""
+
+    @abstractmethod
+    def _least_margin(self, value):
+        """The least t with phi(t) <= value."""
+
+    def strata(self, y, weights):
+        return [np.where(y > 0, weights, 0.0), np.where(y > 0, 0.0, weights)]
+
+    def constant_interval(self, y, strata, value, reaches):
+        bounds = []
+        for sign, weights, reach in zip((1.0, -1.0), strata, reaches, strict=True):
+            total = float(np.sum(weights))
+            least = self._least_margin(value / total) if total > 0 else -inf
+            bounds.append(sign * (least - reach) if np.isfinite(least) else -sign * inf)
+        lower, upper = bounds
+        return lower, max(lower, upper)
+
+
+class ResidualLoss(Loss):
+    """l(y, z) = phi(z - y) with phi(0) = 0."""
+
+    def value(self, y, z, z_low=0.0):
+        return self._phi((z - y) + z_low)
+
+    def gradient(self, y, z):
+        return self._phi_derivative(z - y)
+
+    def dual_bounds(self, y):
+        lower, upper = self.conjugate_domain
+        return np.full(len(y), lower), np.full(len(y), upper)
+
+    def conjugate(self, y, theta):
+        return self._phi_conjugate(theta) + y * theta
+
+    def dual_value(self, y, weights, theta):
+        value, rounding = _negated_sum(weights * self._phi_conjugate(theta))
+        linear = kernels.compensated_dot(weights, theta, y)
+        return value - linear, rounding + 2.0 * EPSILON * (abs(linear) + abs(value))
+
+    @abstractmethod
+    def _residual_interval(self, value):
+        """The interval of t with phi(t) <= value."""
+
+    def strata(self, y, weights):
+        return [weights]
+
+    def constant_interval(self, y, strata, value, reaches):
+        (weights,), (reach,) = strata, reaches
+        total = float(np.sum(weights))
+        mean = float(np.sum(weights * y)) / total
+        lower, upper = self._residual_interval(value / total)
+        return mean + lower - reach, mean + upper + reach
+
+
+@dataclass(frozen=True)
+class Hinge(MarginLoss):
+    """Hinge loss, phi(m) = max(0, 1 - m); phi*(u) = u on [-1, 0].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Hinge
+    >>> Hinge().value(np.array([1.0, -1.0]), np.array([0.5, 0.5]))
+    array([0.5, 1.5])
+    """
+
+    linear_conjugate: ClassVar[bool] = True
+    conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
+
+    def _phi(self, t):
+        return np.maximum(1.0 - t, 0.0)
+
+    def _phi_conjugate(self, u):
+        return np.where((u >= -1.0) & (u <= 0.0), u, inf)
+
+    def _phi_derivative(self, t):
+        return np.where(t < 1.0, -1.0, 0.0)
+
+    def _best_constant(self, positive, negative):
+        return float(np.sign(positive - negative))
+
+    def _least_margin(self, value):
+        return 1.0 - value
+
+    @property
+    def kernel(self):
+        return kernels.HingeLoss(-1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class GeneralizedHinge(MarginLoss):
+    """Generalised hinge loss of classification with a reject option.
+
+    phi(m) = 1 - slope m for m <= 0, 1 - m for 0 < m < 1 and 0 beyond (Bartlett and
+    Wegkamp, 2008). Of the two multipliers a1, a2 >= 0, a1 + a2 <= 1 of its bilinear
+    form, u = -(slope a1 + a2) alone enters the model; the best pair for given u has
+    a1 + a2 = min(-u, 1), so that phi*(u) = max(u, -1) on [-slope, 0].
+
+    Parameters
+    ----------
+    slope : float, default=2.0
+        The cost of a confident error, greater than 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import GeneralizedHinge
+    >>> GeneralizedHinge(slope=3.0).value(np.ones(3), np.array([-1.0, 0.5, 2.0]))
+    array([4. , 0.5, 0. ])
+    """
+
+    slope: float = 2.0
+
+    def __post_init__(self):
+        _check(1.0 < self.slope < inf, "GeneralizedHinge", "slope", self.slope, "in (1, inf)")
+
+    @property
+    def conjugate_domain(self):
+        return (-self.slope, 0.0)
+
+    def _phi(self, t):
+        return np.maximum(np.maximum(1.0 - self.slope * t, 1.0 - t), 0.0)
+
+    def _phi_conjugate(self, u):
+        return np.where((u >= -self.slope) & (u <= 0.0), np.maximum(u, -1.0), inf)
+
+    def _phi_derivative(self, t):
+        return np.where(t < 0.0, -self.slope, np.where(t < 1.0, -1.0, 0.0))
+
+    def _best_constant(self, positive, negative):
+        # piecewise linear with kinks at -1, 0, 1
+        kinks = np.array([0.0, 1.0, -1.0])
+        return float(kinks[np.argmin(positive * self._phi(kinks) + negative * self._phi(-kinks))])
+
+    def _least_margin(self, value):
+        return 1.0 - value if value <= 1.0 else (1.0 - value) / self.slope
+
+    @property
+    def kernel(self):
+        return kernels.GeneralizedHingeLoss(self.slope)
+
+
+@dataclass(frozen=True)
+class SmoothedHinge(MarginLoss):
+    """Smoothed hinge loss: a parabola of width mu joins the two lines of the hinge.
+
+    phi(m) = 0 for m >= 1, (1 - m)^2 / (2 mu) for 1 - mu < m < 1 and 1 - m - mu / 2
+    below; phi*(u) = u + mu u^2 / 2 on [-1, 0].
+
+    Parameters
+    ----------
+    mu : float, default=1.0
+        Width of the quadratic piece, greater than 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import SmoothedHinge
+    >>> SmoothedHinge(mu=1.0).value(np.ones(3), np.array([-1.0, 0.5, 2.0]))
+    array([1.5  , 0.125, 0.   ])
+    """
+
+    mu: float = 1.0
+    conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
+
+    def __post_init__(self):
+        _check(0.0 < self.mu < inf, "SmoothedHinge", "mu", self.mu, "in (0, inf)")
+
+    @property
+    def smoothness(self):
+        return 1.0 / self.mu
+
+    def _phi(self, t):
+        slack = np.maximum(1.0 - t, 0.0)
+        return np.where(slack < self.mu, slack * slack / (2.0 * self.mu), slack - 0.5 * self.mu)
+
+    def _phi_conjugate(self, u):
+        return np.where((u >= -1.0) & (u <= 0.0), u + 0.5 * self.mu * u * u, inf)
+
+    def _phi_derivative(self, t):
+        return -np.clip((1.0 - t) / self.mu, 0.0, 1.0)
+
+    def _best_constant(self, positive, negative):
+        # the derivative vanishes where the class weights times the slopes agree
+        most, least = max(positive, negative), min(positive, negative)
+        b = (most - least) / (most + least)
+        if 1.0 + b > self.mu:
+            b = 1.0 - self.mu * least / most
+        return b if positive >= negative else -b
+
+    def _least_margin(self, value):
+        if value < 0.5 * self.mu:
+            return 1.0 - np.sqrt(2.0 * self.mu * value)
+        return 1.0 - 0.5 * self.mu - value
+
+    @property
+    def kernel(self):
+        return kernels.HingeLoss(-1.0, self.mu)
+
+
+@dataclass(frozen=True)
+class SquaredHinge(MarginLoss):
+    """Squared hinge loss, phi(m) = max(0, 1 - m)^2; phi*(u) = u + u^2 / 4 for u <= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import SquaredHinge
+    >>> SquaredHinge().value(np.ones(2), np.array([-1.0, 0.5]))
+    array([4.  , 0.25])
+    """
+
+    conjugate_domain: ClassVar[tuple] = (-inf, 0.0)
+    smoothness: ClassVar[float] = 2.0
+
+    def _phi(self, t):
+        return np.maximum(1.0 - t, 0.0) ** 2
+
+    def _phi_conjugate(self, u):
+        return np.where(u <= 0.0, u + 0.25 * u * u, inf)
+
+    def _phi_derivative(self, t):
+        return -2.0 * np.maximum(1.0 - t, 0.0)
+
+    def _best_constant(self, positive, negative):
+        return (positive - negative) / (positive + negative)
+
+    def _least_margin(self, value):
+        return 1.0 - np.sqrt(value)
+
+    @property
+    def kernel(self):
+        return kernels.HingeLoss(-inf, 0.5)
+
+
+@dataclass(frozen=True)
+class Logistic(MarginLoss):
+    """Logistic loss, phi(m) = log(1 + exp(-m)).
+
+    phi*(u) = -u log(-u) + (1 + u) log(1 + u) with the sign of the entropy of
+    -u in [0, 1], that is a log(a) + (1 - a) log(1 - a) for a = -u.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Logistic
+    >>> Logistic().value(np.ones(1), np.zeros(1))
+    array([0.69314718])
+    """
+
+    conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
+    smoothness: ClassVar[float] = 0.25
+
+    def _phi(self, t):
+        return np.logaddexp(0.0, -t)
+
+    def _phi_conjugate(self, u):
+        inside = (u >= -1.0) & (u <= 0.0)
+        a = np.where(inside, -u, 0.0)
+        return np.where(inside, xlogy(a, a) + xlog1py(1.0 - a, -a), inf)
+
+    def _phi_derivative(self, t):
+        return -expit(-t)
+
+    def _best_constant(self, positive, negative):
+        if min(positive, negative) == 0.0:
+            return inf if positive > 0 else -inf
+        return float(np.log(positive) - np.log(negative))
+
+    def _least_margin(self, value):
+        # log(1 + exp(-m)) <= value; for large values exp(value) - 1 overflows
+        return -(value + np.log(-np.expm1(-value))) if value > 0.0 else inf
+
+    @property
+    def kernel(self):
+        return kernels.LogisticLoss()
+
+
+def _weighted_quantile(values, weights, quantile):
+    positive = weights > 0
+    return float(
+        np.quantile(values[positive], quantile, weights=weights[positive], method="inverted_cdf")
+    )
+
+
+@dataclass(frozen=True)
+class Squared(ResidualLoss):
+    """Half the squared residual, phi(r) = r^2 / 2; phi*(u) = u^2 / 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Squared
+    >>> Squared().value(np.zeros(1), np.array([3.0]))
+    array([4.5])
+    """
+
+    conjugate_domain: ClassVar[tuple] = (-inf, inf)
+    smoothness: ClassVar[float] = 1.0
+
+    def _phi(self, t):
+        return 0.5 * t * t
+
+    def _phi_conjugate(self, u):
+        return 0.5 * u * u
+
+    def _phi_derivative(self, t):
+        return t
+
+    def best_constant(self, y, weights):
+        return float(np.average(y, weights=weights))
+
+    def _residual_interval(self, value):
+        reach = np.sqrt(2.0 * value)
+        return -reach, reach
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-inf, inf, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Absolute(ResidualLoss):
+    """Absolute residual, phi(r) = |r|; phi* = 0 on [-1, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Absolute
+    >>> Absolute().value(np.zeros(1), np.array([-3.0]))
+    array([3.])
+    """
+
+    linear_conjugate: ClassVar[bool] = True
+    conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
+
+    def _phi(self, t):
+        return np.abs(t)
+
+    def _phi_conjugate(self, u):
+        return np.where(np.abs(u) <= 1.0, 0.0, inf)
+
+    def _phi_derivative(self, t):
+        return np.sign(t)
+
+    def best_constant(self, y, weights):
+        return _weighted_quantile(y, weights, 0.5)
+
+    def _residual_interval(self, value):
+        return -value, value
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-1.0, 1.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(ResidualLoss):
+    """Epsilon-insensitive loss, phi(r) = max(0, |r| - epsilon).
+
+    phi*(u) = epsilon |u| on [-1, 1].
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Half the width of the tube without loss, in units of y, at least 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(epsilon=1.0).value(np.zeros(2), np.array([-3.0, 0.5]))
+    array([2., 0.])
+    """
+
+    epsilon: float = 0.1
+    linear_conjugate: ClassVar[bool] = True
+    conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
+
+    def __post_init__(self):
+        allowed = "in [0, inf)"
+        _check(0.0 <= self.epsilon < inf, "EpsilonInsensitive", "epsilon", self.epsilon, allowed)
+
+    def _phi(self, t):
+        return np.maximum(np.abs(t) - self.epsilon, 0.0)
+
+    def _phi_conjugate(self, u):
+        return np.where(np.abs(u) <= 1.0, self.epsilon * np.abs(u), inf)
+
+    def _phi_derivative(self, t):
+        return np.sign(t) * (np.abs(t) > self.epsilon)
+
+    def best_constant(self, y, weights):
+        # the slope rises by weights_i at y_i - epsilon and at y_i + epsilon
+        kinks = np.concatenate([y - self.epsilon, y + self.epsilon])
+        return _weighted_quantile(kinks, np.concatenate([weights, weights]), 0.5)
+
+    def _residual_interval(self, value):
+        return -value - self.epsilon, value + self.epsilon
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-1.0, 1.0, self.epsilon, 0.0)
+
+
+@dataclass(frozen=True)
+class Pinball(ResidualLoss):
+    """Pinball loss of quantile regression, as in scikit-learn's QuantileRegressor.
+
+    phi(r) = (1 - quantile) r for r >= 0 and -quantile r below; phi* = 0 on
+    [-quantile, 1 - quantile].
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        The quantile that the model estimates, strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Pinball
+    >>> Pinball(quantile=0.9).value(np.zeros(2), np.array([-1.0, 1.0]))
+    array([0.9, 0.1])
+    """
+
+    quantile: float = 0.5
+    linear_conjugate: ClassVar[bool] = True
+
+    def __post_init__(self):
+        _check(0.0 < self.quantile < 1.0, "Pinball", "quantile", self.quantile, "in (0, 1)")
+
+    @property
+    def conjugate_domain(self):
+        return (-self.quantile, 1.0 - self.quantile)
+
+    def _phi(self, t):
+        return np.maximum((1.0 - self.quantile) * t, -self.quantile * t)
+
+    def _phi_conjugate(self, u):
+        lower, upper = self.conjugate_domain
+        return np.where((u >= lower) & (u <= upper), 0.0, inf)
+
+    def _phi_derivative(self, t):
+        return np.where(t > 0.0, 1.0 - self.quantile, np.where(t < 0.0, -self.quantile, 0.0))
+
+    def best_constant(self, y, weights):
+        return _weighted_quantile(y, weights, self.quantile)
+
+    def _residual_interval(self, value):
+        return -value / self.quantile, value / (1.0 - self.quantile)
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(*self.conjugate_domain, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Huber(ResidualLoss):
+    """Huber loss: r^2 / 2 up to |r| = delta, delta (|r| - delta / 2) beyond.
+
+    phi*(u) = u^2 / 2 on [-delta, delta].
+
+    Parameters
+    ----------
+    delta : float, default=1.35
+        Where the loss turns linear, in units of y, greater than 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Huber
+    >>> Huber(delta=1.0).value(np.zeros(2), np.array([0.5, 3.0]))
+    array([0.125, 2.5  ])
+    """
+
+    delta: float = 1.35
+    smoothness: ClassVar[float] = 1.0
+
+    def __post_init__(self):
+        _check(0.0 < self.delta < inf, "Huber", "delta", self.delta, "in (0, inf)")
+
+    @property
+    def conjugate_domain(self):
+        return (-self.delta, self.delta)
+
+    def _phi(self, t):
+        size = np.abs(t)
+        tail = self.delta * (size - 0.5 * self.delta)
+        return np.where(size <= self.delta, 0.5 * t * t, tail)
+
+    def _phi_conjugate(self, u):
+        return np.where(np.abs(u) <= self.delta, 0.5 * u * u, inf)
+
+    def _phi_derivative(self, t):
+        return np.clip(t, -self.delta, self.delta)
+
+    def best_constant(self, y, weights):
+        # sum_i weights_i clip(b - y_i, -delta, delta) = 0 is the optimality condition of
+        # projecting -y onto a box and a hyperplane, with b its multiplier
+        centre = _weighted_quantile(y, weights, 0.5)
+        edge = np.full(len(y), self.delta)
+        point = centre - np.ascontiguousarray(y, dtype=np.float64)
+        theta = kernels.project_box_hyperplane(point, -edge, edge, weights, weights, 0.0)
+        inside = (np.abs(theta) < self.delta) & (weights > 0)
+        if not inside.any():
+            return centre
+        return centre + float(np.average((theta - point)[inside], weights=weights[inside]))
+
+    def _residual_interval(self, value):
+        if value <= 0.5 * self.delta**2:
+            reach = np.sqrt(2.0 * value)
+        else:
+            reach = value / self.delta + 0.5 * self.delta
+        return -reach, reach
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-self.delta, self.delta, 0.0, 1.0)
