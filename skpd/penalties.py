@@ -1,0 +1,521 @@
+"""Penalties: convex functions of the coefficients, their prox and their conjugates.
+
+A penalty R enters a model as alpha R(w). A class gives the value and the proximal
+operator of R and the conjugate of alpha R; a norm gives its dual norm instead of the
+conjugate. An object of your own with the methods of `Penalty` works in every
+estimator; subclass `Norm` (value, prox, dual_norm) or `Penalty` (value, prox,
+conjugate, support) and the rest is inherited.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from math import inf
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from . import kernels
+
+__all__ = [
+    "L1",
+    "L2",
+    "Box",
+    "ElasticNet",
+    "GroupL2",
+    "L1Ball",
+    "LInf",
+    "Norm",
+    "Penalty",
+    "SparseGroup",
+    "SquaredL2",
+]
+
+
+def _soft_threshold(w, threshold):
+    return w - np.clip(w, -threshold, threshold)
+
+
+def _max_abs(v):
+    return float(np.max(np.abs(v), initial=0.0))
+
+
+class Penalty(ABC):
+    """A convex penalty R >= 0 on the coefficients with R(0) = 0."""
+
+    def bind(self, n_features):
+        """The penalty for coefficients of this length.
+
+        Raises
+        ------
+        ValueError
+            If the penalty does not fit ``n_features`` features.
+        """
+        return self
+
+    @abstractmethod
+    def value(self, w):
+        """R(w); inf outside its domain."""
+
+    @abstractmethod
+    def prox(self, w, step):
+        """argmin over x of sum_j (x_j - w_j)^2 / (2 step_j) + R(x).
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_features,)
+        step : float or ndarray of shape (n_features,)
+            As `step_sizes` allows.
+        """
+
+    @abstractmethod
+    def conjugate(self, v, alpha):
+        """(alpha R)*(v) = sup over w of v.w - alpha R(w)."""
+
+    @abstractmethod
+    def support(self, v, radius):
+        """An upper bound on sup of v.w over R(w) <= radius."""
+
+    def bounded_conjugate(self, v, alpha, radius):
+        """An upper bound on sup of v.w - alpha R(w) over R(w) <= radius."""
+        return self.conjugate(v, alpha)
+
+    def step_sizes(self, step):
+        """The largest step sizes, none above ``step``, for which `prox` has its closed form."""
+        return np.full_like(step, np.min(step))
+
+
+class Norm(Penalty):
+    """A penalty that is a norm: its conjugate is the indicator of a dual ball."""
+
+    @abstractmethod
+    def dual_norm(self, v):
+        """R°(v) = sup of v.w over R(w) <= 1."""
+
+    def conjugate(self, v, alpha):
+        return 0.0 if self.dual_norm(v) <= alpha else inf
+
+    def support(self, v, radius):
+        return _product(radius, self.dual_norm(v))
+
+    def bounded_conjugate(self, v, alpha, radius):
+        return _product(radius, max(self.dual_norm(v) - alpha, 0.0))
+
+
+def _product(radius, norm):
+    return 0.0 if norm == 0.0 else radius * norm
+
+
+class _Separable:
+    """A sum of functions of one coefficient each: any step sizes will do."""
+
+    def step_sizes(self, step):
+        return step
+
+
+@dataclass(frozen=True)
+class L1(_Separable, Norm):
+    """Lasso penalty, ||w||_1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import L1
+    >>> L1().prox(np.array([3.0, -0.5]), 1.0)
+    array([2., 0.])
+    """
+
+    def value(self, w):
+        return float(np.sum(np.abs(w)))
+
+    def prox(self, w, step):
+        return _soft_threshold(w, step)
+
+    def dual_norm(self, v):
+        return _max_abs(v)
+
+
+@dataclass(frozen=True)
+class L2(Norm):
+    """Euclidean norm, ||w||_2, not squared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import L2
+    >>> L2().prox(np.array([3.0, 4.0]), 1.0)
+    array([2.4, 3.2])
+    """
+
+    def value(self, w):
+        return float(np.linalg.norm(w))
+
+    def prox(self, w, step):
+        norm, step = np.linalg.norm(w), np.max(step)
+        return w * (1.0 - step / norm) if norm > step else np.zeros_like(w)
+
+    def dual_norm(self, v):
+        return float(np.linalg.norm(v))
+
+
+@dataclass(frozen=True)
+class LInf(Norm):
+    """Maximum norm, max_j |w_j|.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import LInf
+    >>> LInf().prox(np.array([3.0, -1.0]), 1.0)
+    array([ 2., -1.])
+    """
+
+    def value(self, w):
+        return _max_abs(w)
+
+    def prox(self, w, step):
+        # Moreau: the prox of a norm is what its dual ball's projection leaves over
+        return w - kernels.project_l1_ball(np.ascontiguousarray(w), float(np.max(step)))
+
+    def dual_norm(self, v):
+        return float(np.sum(np.abs(v)))
+
+
+@dataclass(frozen=True)
+class SquaredL2(_Separable, Penalty):
+    """Ridge penalty, ||w||_2^2 / 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import SquaredL2
+    >>> SquaredL2().prox(np.array([3.0, -1.0]), 1.0)
+    array([ 1.5, -0.5])
+    """
+
+    def value(self, w):
+        return 0.5 * float(w @ w)
+
+    def prox(self, w, step):
+        return w / (1.0 + step)
+
+    def conjugate(self, v, alpha):
+        return 0.5 * float(v @ v) / alpha
+
+    def support(self, v, radius):
+        return _product(np.sqrt(2.0 * radius), float(np.linalg.norm(v)))
+
+
+@dataclass(frozen=True)
+class ElasticNet(_Separable, Penalty):
+    """Elastic net, l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2.
+
+    Parameters
+    ----------
+    l1_ratio : float, default=0.5
+        Share of the l1 norm, strictly between 0 and 1; use `SquaredL2` and `L1` at the ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import ElasticNet
+    >>> ElasticNet(l1_ratio=0.5).prox(np.array([3.5, -0.5]), 1.0)
+    array([2., 0.])
+    """
+
+    l1_ratio: float = 0.5
+
+    def __post_init__(self):
+        if not 0.0 < self.l1_ratio < 1.0:
+            raise ValueError(f"l1_ratio of ElasticNet must be in (0, 1), got {self.l1_ratio!r}.")
+
+    def value(self, w):
+        l1, l2 = self.l1_ratio, 1.0 - self.l1_ratio
+        return l1 * float(np.sum(np.abs(w))) + 0.5 * l2 * float(w @ w)
+
+    def prox(self, w, step):
+        return _soft_threshold(w, step * self.l1_ratio) / (1.0 + step * (1.0 - self.l1_ratio))
+
+    def conjugate(self, v, alpha):
+        excess = np.maximum(np.abs(v) - alpha * self.l1_ratio, 0.0)
+        return 0.5 * float(excess @ excess) / (alpha * (1.0 - self.l1_ratio))
+
+    def bounded_conjugate(self, v, alpha, radius):
+        # R(w) <= radius implies ||w||_1 <= radius / l1_ratio; the square only helps
+        excess = max(_max_abs(v) - alpha * self.l1_ratio, 0.0)
+        return min(self.conjugate(v, alpha), _product(radius / self.l1_ratio, excess))
+
+    def support(self, v, radius):
+        return min(
+            _product(radius / self.l1_ratio, _max_abs(v)),
+            _product(np.sqrt(2.0 * radius / (1.0 - self.l1_ratio)), float(np.linalg.norm(v))),
+        )
+
+
+@dataclass(frozen=True)
+class _Partition:
+    """A partition of the features into groups: features in group order and where groups start."""
+
+    order: Any
+    starts: Any  # one more than there are groups
+    labels: Any  # group of each feature
+
+    @classmethod
+    def of(cls, groups, n_features, owner):
+        """From a size, a list of sizes or a list of index lists."""
+        if isinstance(groups, Integral):
+            if groups < 1 or n_features % groups:
+                raise ValueError(
+                    f"groups of {owner} must be a size of at least 1 that divides the "
+                    f"{n_features} features, got {groups!r}."
+                )
+            sizes = np.full(n_features // groups, groups)
+            order = np.arange(n_features)
+        elif len(groups) and all(isinstance(group, Integral) for group in groups):
+            sizes = np.asarray(groups, dtype=np.int64)
+            if sizes.min() < 1 or sizes.sum() != n_features:
+                raise ValueError(
+                    f"groups of {owner} as a list of sizes must hold sizes of at least 1 whose "
+                    f"sum is the number of features, {n_features}, got the sum {sizes.sum()}."
+                )
+            order = np.arange(n_features)
+        else:
+            groups = [np.asarray(group, dtype=np.int64).ravel() for group in groups]
+            sizes = np.array([len(group) for group in groups], dtype=np.int64)
+            order = np.concatenate([*groups, np.empty(0, dtype=np.int64)])
+            counts = np.zeros(n_features, dtype=np.int64)
+            if order.size and (order.min() < 0 or order.max() >= n_features):
+                raise ValueError(
+                    f"groups of {owner} must hold feature indices from 0 to {n_features - 1}, "
+                    f"got {order.min()} to {order.max()}."
+                )
+            np.add.at(counts, order, 1)
+            for problem, found in (("overlap", counts > 1), ("miss", counts < 1)):
+                if found.any():
+                    raise ValueError(
+                        f"groups of {owner} must hold every feature exactly once, but they "
+                        f"{problem} at feature {int(np.flatnonzero(found)[0])}"
+                        f" ({int(found.sum())} features in all)."
+                    )
+            if (sizes == 0).any():
+                raise ValueError(f"groups of {owner} must not be empty, got an empty group.")
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        labels = np.empty(n_features, dtype=np.int64)
+        labels[order] = np.repeat(np.arange(len(sizes)), sizes)
+        return cls(order, starts, labels)
+
+    @property
+    def n_groups(self):
+        return len(self.starts) - 1
+
+    def norms(self, w):
+        """Euclidean norm of each group, safe from under- and overflow."""
+        scale = _max_abs(w)
+        if scale == 0.0 or not np.isfinite(scale):
+            return np.full(self.n_groups, scale)
+        squares = (w[self.order] / scale) ** 2
+        return scale * np.sqrt(np.add.reduceat(squares, self.starts[:-1]))
+
+    def minima(self, step):
+        """The smallest entry in each group, for each feature."""
+        return np.minimum.reduceat(step[self.order], self.starts[:-1])[self.labels]
+
+    def shrink(self, w, threshold):
+        """Shorten each group by its threshold."""
+        norms = self.norms(w)
+        factor = np.where(
+            norms > threshold, 1.0 - threshold / np.where(norms > 0, norms, 1.0), 0.0
+        )
+        return w * factor[self.labels]
+
+    def per_group(self, step):
+        """One of the (equal) step sizes of each group."""
+        return step if np.ndim(step) == 0 else step[self.order[self.starts[:-1]]]
+
+
+class _Grouped(Norm):
+    """What the group norms share: the partition and the weights, fixed by `bind`."""
+
+    def bind(self, n_features):
+        name = type(self).__name__
+        partition = _Partition.of(self.groups, n_features, name)
+        if self.weights is None:
+            weights = np.sqrt(np.diff(partition.starts).astype(np.float64))
+        else:
+            weights = np.asarray(self.weights, dtype=np.float64)
+            if weights.shape != (partition.n_groups,):
+                raise ValueError(
+                    f"weights of {name} must hold one weight for each of the "
+                    f"{partition.n_groups} groups, got shape {weights.shape}."
+                )
+            if not (np.isfinite(weights).all() and (weights > 0).all()):
+                raise ValueError(f"weights of {name} must be finite and above 0.")
+        return replace(self, _partition=partition, _weights=weights)
+
+    def step_sizes(self, step):
+        return self._partition.minima(step)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupL2(_Grouped):
+    """Group lasso penalty, sum_g weight_g ||w_g||_2.
+
+    Parameters
+    ----------
+    groups : int, list of int or list of lists of int, default=1
+        The partition of the features: the size of consecutive groups, their sizes, or
+        the indices of each group's features.
+    weights : array-like of shape (n_groups,), default=None
+        Weight of each group; the square root of its size by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import GroupL2
+    >>> penalty = GroupL2(groups=2, weights=[1.0, 1.0]).bind(4)
+    >>> penalty.prox(np.array([3.0, 4.0, 0.1, 0.1]), 1.0)
+    array([2.4, 3.2, 0. , 0. ])
+    """
+
+    groups: Any = 1
+    weights: Any = None
+    _partition: Any = field(default=None, repr=False)
+    _weights: Any = field(default=None, repr=False)
+
+    def value(self, w):
+        return float(self._weights @ self._partition.norms(w))
+
+    def prox(self, w, step):
+        return self._partition.shrink(w, self._partition.per_group(step) * self._weights)
+
+    def dual_norm(self, v):
+        return float(np.max(self._partition.norms(v) / self._weights, initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class SparseGroup(_Grouped):
+    """Sparse group lasso, l1_ratio ||w||_1 + (1 - l1_ratio) sum_g weight_g ||w_g||_2.
+
+    Parameters
+    ----------
+    groups : int, list of int or list of lists of int, default=1
+        As for `GroupL2`.
+    weights : array-like of shape (n_groups,), default=None
+        As for `GroupL2`.
+    l1_ratio : float, default=0.5
+        Share of the l1 norm, in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import SparseGroup
+    >>> penalty = SparseGroup(groups=2, weights=[1.0], l1_ratio=0.5).bind(2)
+    >>> penalty.prox(np.array([6.5, 8.5]), 1.0)
+    array([5.7, 7.6])
+    """
+
+    groups: Any = 1
+    weights: Any = None
+    l1_ratio: float = 0.5
+    _partition: Any = field(default=None, repr=False)
+    _weights: Any = field(default=None, repr=False)
+
+    def __post_init__(self):
+        if not 0.0 <= self.l1_ratio <= 1.0:
+            raise ValueError(f"l1_ratio of SparseGroup must be in [0, 1], got {self.l1_ratio!r}.")
+
+    def value(self, w):
+        groups = float(self._weights @ self._partition.norms(w))
+        return self.l1_ratio * float(np.sum(np.abs(w))) + (1.0 - self.l1_ratio) * groups
+
+    def prox(self, w, step):
+        threshold = self._partition.per_group(step) * (1.0 - self.l1_ratio) * self._weights
+        return self._partition.shrink(_soft_threshold(w, step * self.l1_ratio), threshold)
+
+    def dual_norm(self, v):
+        in_order = np.ascontiguousarray(v[self._partition.order])
+        norms = kernels.sparse_group_dual_norms(
+            in_order, self._partition.starts, self._weights, self.l1_ratio
+        )
+        return float(np.max(norms, initial=0.0))
+
+
+class _ConstraintSet(Penalty):
+    """The indicator of a set that contains 0; alpha has no effect."""
+
+
+@dataclass(frozen=True)
+class L1Ball(_ConstraintSet):
+    """The constraint ||w||_1 <= radius.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Radius of the ball, greater than 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import L1Ball
+    >>> L1Ball(radius=1.0).prox(np.array([2.0, 1.5]), 1.0)
+    array([0.75, 0.25])
+    """
+
+    radius: float = 1.0
+    _slack: ClassVar[float] = 1e-12  # rounding of a projection, relative to the radius
+
+    def __post_init__(self):
+        if not 0.0 < self.radius < inf:
+            raise ValueError(f"radius of L1Ball must be in (0, inf), got {self.radius!r}.")
+
+    def value(self, w):
+        return 0.0 if np.sum(np.abs(w)) <= self.radius * (1.0 + self._slack) else inf
+
+    def prox(self, w, step):
+        return kernels.project_l1_ball(np.ascontiguousarray(w), self.radius)
+
+    def conjugate(self, v, alpha):
+        return self.radius * _max_abs(v)
+
+    def support(self, v, radius):
+        return self.radius * _max_abs(v)
+
+
+@dataclass(frozen=True)
+class Box(_Separable, _ConstraintSet):
+    """The constraint lower <= w_j <= upper for every coefficient.
+
+    Parameters
+    ----------
+    lower, upper : float, default=-1.0 and 1.0
+        Finite bounds with lower <= 0 <= upper and lower < upper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import Box
+    >>> Box(lower=0.0, upper=1.0).prox(np.array([2.0, -1.5]), 1.0)
+    array([1., 0.])
+    """
+
+    lower: float = -1.0
+    upper: float = 1.0
+
+    def __post_init__(self):
+        if not (-inf < self.lower <= 0.0 <= self.upper < inf and self.lower < self.upper):
+            raise ValueError(
+                "lower and upper of Box must be finite with lower <= 0 <= upper and "
+                f"lower < upper, got {self.lower!r} and {self.upper!r}."
+            )
+
+    def value(self, w):
+        return 0.0 if np.all((w >= self.lower) & (w <= self.upper)) else inf
+
+    def prox(self, w, step):
+        return np.clip(w, self.lower, self.upper)
+
+    def conjugate(self, v, alpha):
+        return float(np.sum(np.maximum(self.lower * v, self.upper * v)))
+
+    def support(self, v, radius):
+        return max(self.conjugate(v, 1.0), self.conjugate(-v, 1.0))
