@@ -1,0 +1,140 @@
+"""What a solver may ask of the data matrix, whatever its layout and precision."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import kernels
+
+__all__ = ["Design", "spectral_norm_bound"]
+
+
+class Design:
+    """A data matrix X of shape (n_samples, n_features), borrowed and never copied.
+
+    Dense arrays (C or Fortran order), CSR and CSC matrices and arrays, in float64 or
+    float32. Products are accumulated in float64 in either case. An array in another
+    layout (neither rows nor columns contiguous, duplicate entries) is copied once.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix, sparse array} of shape (n_samples, n_features)
+        Validated data: finite, float32 or float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.design import Design
+    >>> Design(np.array([[1.0, 2.0], [0.0, 1.0]])).matvec(np.ones(2))
+    array([3., 1.])
+    """
+
+    def __init__(self, X):
+        self.shape = X.shape
+        if sp.issparse(X):
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+            self.matrix = kernels.Matrix.sparse(
+                X.data, X.indices, X.indptr, *X.shape, X.format == "csr"
+            )
+        else:
+            if X.itemsize not in X.strides:
+                X = np.ascontiguousarray(X)
+            self.matrix = kernels.Matrix.dense(X)
+
+    def matvec(self, coef):
+        """X coef, of shape (n_samples,)."""
+        return self.matrix.matvec(coef)
+
+    def rmatvec(self, rows):
+        """X' rows, of shape (n_features,)."""
+        return self.matrix.rmatvec(rows)
+
+    def matvec_compensated(self, coef, intercept):
+        """X coef + intercept as an unevaluated sum (high, low) of two arrays."""
+        return self.matrix.matvec_compensated(coef, intercept)
+
+    def rmatvec_compensated(self, weights, rows):
+        """X' (weights * rows), computed in twice the working precision and rounded."""
+        high, _ = self.matrix.rmatvec_compensated(weights, rows)
+        return high
+
+    def row_sums(self):
+        """sum_j |x_ij|, of shape (n_samples,)."""
+        return self.matrix.matvec_absolute(np.ones(self.shape[1]))
+
+    def column_sums(self, weights):
+        """sum_i weights_i |x_ij|, of shape (n_features,)."""
+        return self.matrix.rmatvec_absolute(weights)
+
+    def row_norms(self):
+        """Euclidean norms of the rows, of shape (n_samples,)."""
+        return np.sqrt(self.matrix.matvec_square(np.ones(self.shape[1])))
+
+    def column_norms(self, weights):
+        """sqrt(sum_i weights_i x_ij^2), of shape (n_features,)."""
+        return np.sqrt(self.matrix.rmatvec_square(weights))
+
+
+def spectral_norm_bound(matvec, rmatvec, shape, random_state, *, n_steps=40, failure=1e-6):
+    """Upper bound on the spectral norm of a linear operator A.
+
+    ``n_steps`` steps of Golub-Kahan bidiagonalisation, the power iteration that keeps
+    its Krylov space, give a lower bound rho on ||A||^2. From a random start,
+    rho >= (1 - e) ||A||^2 except with probability
+    1.648 sqrt(n_columns) exp(-sqrt(e) (2 n_steps - 1)) (Kuczynski and Wozniakowski, 1992,
+    Theorem 4.2), and e is chosen such that this is at most ``failure``. When the space
+    is exhausted before that, rho is exact up to rounding.
+
+    Parameters
+    ----------
+    matvec, rmatvec : callable
+        Products with A and its transpose.
+    shape : tuple of int
+        Shape of A.
+    random_state : RandomState
+        Source of the start vector.
+    n_steps : int, default=40
+        Number of product pairs to spend.
+    failure : float, default=1e-6
+        Admitted probability that the result is below the norm.
+
+    Returns
+    -------
+    bound : float
+    """
+    n = min(shape)
+    if n == 0:
+        return 0.0
+    v = random_state.standard_normal(shape[1])
+    v /= np.linalg.norm(v)
+    diagonal, off_diagonal, basis = [], [], [v]
+    u, exhausted = np.zeros(shape[0]), False
+    scale = 0.0
+    for _ in range(min(n_steps, n)):
+        u = matvec(v) - (off_diagonal[-1] * u if off_diagonal else 0.0)
+        diagonal.append(float(np.linalg.norm(u)))
+        scale = max(scale, diagonal[-1])
+        if diagonal[-1] <= 1e-14 * scale:
+            exhausted = True
+            break
+        u = u / diagonal[-1]
+        v = rmatvec(u) - diagonal[-1] * v
+        for previous in basis:  # full reorthogonalisation of a short basis
+            v = v - (previous @ v) * previous
+        off_diagonal.append(float(np.linalg.norm(v)))
+        if off_diagonal[-1] <= 1e-14 * scale:
+            exhausted = True
+            break
+        v = v / off_diagonal[-1]
+        basis.append(v)
+    k = len(diagonal)
+    bidiagonal = np.zeros((k, k + 1))
+    bidiagonal[np.arange(k), np.arange(k)] = diagonal
+    for i, value in enumerate(off_diagonal):
+        bidiagonal[i, i + 1] = value
+    estimate = float(np.linalg.norm(bidiagonal, 2))
+    if exhausted or k >= n:
+        return estimate * (1.0 + 1e-10)
+    root = np.log(1.648 * np.sqrt(shape[1]) / failure) / (2 * k - 1)
+    return estimate / np.sqrt(1.0 - root * root)

@@ -1,0 +1,190 @@
+"""The optimisation problem that every estimator poses and every solver solves."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .design import Design
+from .losses import EPSILON, Loss
+from .penalties import Penalty
+
+if TYPE_CHECKING:
+    from .certificates import Certificate
+
+__all__ = ["Point", "Problem", "Solution"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A primal point (coef, intercept) beside a dual point."""
+
+    coef: Any
+    intercept: float
+    dual_coef: Any
+
+
+@dataclass
+class Problem:
+    """minimise over w, b:  sum_i c_i l(y_i, x_i.w + b) + alpha R(w).
+
+    Parameters
+    ----------
+    design : Design
+        The data X of shape (n_samples, n_features).
+    y : ndarray of shape (n_samples,)
+        Targets; -1 and 1 for a `MarginLoss`.
+    weights : ndarray of shape (n_samples,)
+        The weights c_i >= 0, which sum to 1.
+    loss : Loss
+    penalty : Penalty
+    alpha : float
+        Weight of the penalty, greater than 0.
+    fit_intercept : bool, default=True
+        Whether b is free, or 0.
+    total_weight : float, default=None
+        The number of rows that the weights stand for: the sum of the sample weights
+        before they were divided by it. The number of rows by default.
+
+    Raises
+    ------
+    ValueError
+        If the penalty does not fit the features.
+    """
+
+    design: Design
+    y: Any
+    weights: Any
+    loss: Loss
+    penalty: Penalty
+    alpha: float
+    fit_intercept: bool = True
+    total_weight: float | None = None
+    _strata: Any = field(default=None, init=False, repr=False)
+
+    def __post_init__(self):
+        self.penalty = self.penalty.bind(self.design.shape[1])
+        if self.total_weight is None:
+            self.total_weight = float(self.design.shape[0])
+
+    @property
+    def n_samples(self):
+        return self.design.shape[0]
+
+    @property
+    def n_features(self):
+        return self.design.shape[1]
+
+    # The intercept as the last of the primal variables, with a column of ones
+
+    @property
+    def n_variables(self):
+        return self.n_features + self.fit_intercept
+
+    def split(self, variables):
+        """(coef, intercept) of a vector of primal variables."""
+        if self.fit_intercept:
+            return variables[:-1], float(variables[-1])
+        return variables, 0.0
+
+    def join(self, coef, intercept):
+        """The vector of primal variables of (coef, intercept)."""
+        if self.fit_intercept:
+            return np.append(np.asarray(coef, dtype=np.float64), intercept)
+        return np.array(coef, dtype=np.float64)
+
+    def matvec(self, variables):
+        """The predictions z = X w + b."""
+        coef, intercept = self.split(variables)
+        z = self.design.matvec(np.ascontiguousarray(coef))
+        return z + intercept if self.fit_intercept else z
+
+    def rmatvec(self, rows):
+        """The transpose of `matvec`."""
+        product = self.design.rmatvec(rows)
+        return np.append(product, rows.sum()) if self.fit_intercept else product
+
+    def prox(self, variables, step):
+        """Proximal operator of step alpha R(w), the intercept left alone.
+
+        ``step`` is a float or an array of shape (n_variables,).
+        """
+        if not self.fit_intercept:
+            return self.penalty.prox(variables, step * self.alpha)
+        coef_step = (step if np.ndim(step) == 0 else step[:-1]) * self.alpha
+        out = np.empty_like(variables)
+        out[:-1] = self.penalty.prox(variables[:-1], coef_step)
+        out[-1] = variables[-1]
+        return out
+
+    # The best constant prediction, which fixes the unit of the relative gap
+
+    @cached_property
+    def null_point(self):
+        """The best constant prediction, with the loss's gradient there as dual point."""
+        intercept = 0.0
+        if self.fit_intercept:
+            intercept = self.loss.best_constant(self.y, self.weights)
+            intercept = intercept if np.isfinite(intercept) else 0.0
+        theta = self.loss.gradient(self.y, np.full(self.n_samples, intercept))
+        return Point(np.zeros(self.n_features), intercept, theta)
+
+    @cached_property
+    def null_objective(self):
+        """P at the null model."""
+        z = np.full(self.n_samples, self.null_point.intercept)
+        return float(np.sum(self.weights * self.loss.value(self.y, z)))
+
+    @cached_property
+    def objective_unit(self):
+        """What a relative gap is relative to: P at the null model, or its rounding error."""
+        at_zero = float(np.sum(self.weights * self.loss.value(self.y, np.zeros(self.n_samples))))
+        return max(self.null_objective, EPSILON * at_zero)
+
+    def intercept_interval(self, upper):
+        """An interval that holds b wherever P(w, b) <= upper."""
+        if not self.fit_intercept:
+            return 0.0, 0.0
+        if self._strata is None:
+            strata = self.loss.strata(self.y, self.weights)
+            totals = [max(float(np.sum(c)), np.finfo(float).tiny) for c in strata]
+            means = [self.design.rmatvec(c / t) for c, t in zip(strata, totals, strict=True)]
+            self._strata = strata, means
+        strata, means = self._strata
+        radius = upper / self.alpha
+        reaches = [
+            max(self.penalty.support(mean, radius), self.penalty.support(-mean, radius))
+            for mean in means
+        ]
+        return self.loss.constant_interval(self.y, strata, upper, reaches)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver found, with its certificate.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_features,)
+    intercept : float
+    dual_coef : ndarray of shape (n_samples,)
+        The dual point theta of the certificate.
+    certificate : Certificate
+    n_iter : int
+    converged : bool
+        Whether the relative gap reached the tolerance.
+    history : structured ndarray
+        Fields n_iter, seconds, primal, dual, gap: the certified interval over time.
+    interrupted : bool
+        Whether Ctrl-C ended the solver.
+    """
+
+    coef: Any
+    intercept: float
+    dual_coef: Any
+    certificate: "Certificate"
+    n_iter: int
+    converged: bool
+    history: Any
+    interrupted: bool = False
