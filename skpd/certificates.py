@@ -1,0 +1,217 @@
+"""Certificates: lower bounds on the optimal objective value that hold for any dual point.
+
+For every theta in the domain of the conjugate loss and every (w, b), Fenchel-Young gives
+
+    P(w, b) >= - sum_i c_i l*(y_i, theta_i) + u.w + s b + alpha R(w),
+    u = X' diag(c) theta,    s = sum_i c_i theta_i.
+
+The least value of the right-hand side over a set that holds an optimal (w, b) bounds
+the optimal value from below. Such a set follows from the best objective value P seen:
+the loss is non-negative, so R(w) <= P / alpha there, and b lies in an interval
+(`Problem.intercept_interval`). Three choices of the point and the set:
+
+exact       all w: the conjugate (alpha R)*(-u), where it is finite.
+lipschitz   the ball R(w) <= P / alpha. For a norm: (P / alpha) max(R°(u) - alpha, 0).
+            For the lasso this is the gap of Dünner et al. (2016).
+scaling     t theta in place of theta, with t <= alpha / R°(u).
+
+Nothing here trusts a solver: objective values, u and s are recomputed from the primal
+and dual points, products with X in twice the working precision, and the rounding
+errors left are allowed for.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from . import kernels
+from .losses import EPSILON
+
+__all__ = ["Certificate", "DualBound", "certify_point", "dual_bound", "primal_objective"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """An interval [dual, primal] that holds the optimal objective value.
+
+    Attributes
+    ----------
+    primal : float
+        Objective value of the model.
+    dual : float
+        A lower bound on the objective value of every model.
+    gap : float
+        primal - dual, which bounds how far the model is from optimal.
+    relative_gap : float
+        gap over the objective value of the best constant prediction. It has no unit
+        and is what ``tol`` is compared with.
+    kind : {"exact", "scaling", "lipschitz"}
+        Which bound was the best, see `skpd.certificates`.
+    radius : float
+        The radius B such that R(w) <= B at every optimum, as used by "lipschitz".
+    intercept_radius : float
+        Half the length of the interval that holds every optimal intercept; 0 without one.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+    kind: str
+    radius: float
+    intercept_radius: float
+
+
+@dataclass(frozen=True)
+class DualBound:
+    """A lower bound on the optimal value and the dual point it was computed from."""
+
+    value: float
+    kind: str
+    theta: Any
+    radius: float = inf
+    intercept_radius: float = inf
+
+
+def primal_objective(problem, coef, intercept):
+    """P(w, b), with predictions in twice the working precision; inf where it is NaN."""
+    coef = np.ascontiguousarray(coef, dtype=np.float64)
+    high, low = problem.design.matvec_compensated(coef, float(intercept))
+    loss = float(np.sum(problem.weights * problem.loss.value(problem.y, high, low)))
+    value = loss + problem.alpha * problem.penalty.value(coef)
+    return inf if np.isnan(value) else float(value)
+
+
+def dual_bound(problem, theta, upper):
+    """The best of the repaired lower bounds that a dual point gives.
+
+    Parameters
+    ----------
+    problem : Problem
+    theta : ndarray of shape (n_samples,)
+        Any dual point; it is moved to the domain of the conjugate loss first.
+    upper : float
+        The objective value of any model.
+
+    Returns
+    -------
+    bound : DualBound
+    """
+    upper = min(upper, problem.null_objective)
+    upper *= 1.0 + 64.0 * EPSILON
+    radius = upper / problem.alpha
+    interval = problem.intercept_interval(upper)
+    theta = np.ascontiguousarray(problem.loss.project_dual(problem.y, theta))
+    best = _best_repair(problem, theta, radius, interval)
+    if problem.fit_intercept:
+        best = max(
+            best,
+            _best_repair(problem, _balanced(problem, theta), radius, interval),
+            key=lambda bound: bound.value,
+        )
+    if not best.value > 0.0:  # theta = 0 proves that P >= 0
+        best = DualBound(0.0, "scaling", np.zeros_like(theta))
+    length = interval[1] - interval[0]
+    return DualBound(float(best.value), best.kind, best.theta, float(radius), 0.5 * float(length))
+
+
+def certify_point(problem, coef, intercept, theta):
+    """The certificate of a primal and a dual point, and the dual point as repaired.
+
+    Parameters
+    ----------
+    problem : Problem
+    coef : ndarray of shape (n_features,)
+    intercept : float
+    theta : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    certificate : Certificate
+    theta : ndarray of shape (n_samples,)
+        The dual-feasible point from which the bound follows.
+    """
+    primal = primal_objective(problem, coef, intercept)
+    bound = dual_bound(problem, theta, primal)
+    dual = min(bound.value, primal)
+    gap = primal - dual
+    certificate = Certificate(
+        primal=primal,
+        dual=dual,
+        gap=gap,
+        relative_gap=relative_gap(problem, gap),
+        kind=bound.kind,
+        radius=bound.radius,
+        intercept_radius=bound.intercept_radius,
+    )
+    return certificate, bound.theta
+
+
+def relative_gap(problem, gap):
+    """A gap over the objective value of the best constant prediction."""
+    return gap / problem.objective_unit if gap > 0.0 else 0.0
+
+
+def _balanced(problem, theta):
+    """The nearest theta in the box with sum_i c_i theta_i = 0."""
+    lower, upper = problem.loss.dual_bounds(problem.y)
+    weights = problem.weights
+    return kernels.project_box_hyperplane(theta, lower, upper, weights, weights, 0.0)
+
+
+def _best_repair(problem, theta, radius, interval):
+    penalty, alpha = problem.penalty, problem.alpha
+    v = -problem.design.rmatvec_compensated(problem.weights, theta)
+    if not np.isfinite(v).all():
+        return DualBound(-inf, "exact", theta)
+    slope = kernels.compensated_dot(problem.weights, theta, np.ones_like(theta))
+    from_intercept = _least_linear(slope, interval)
+
+    def bound(scale, conjugate):
+        value, rounding = problem.loss.dual_value(problem.y, problem.weights, scale * theta)
+        terms = abs(conjugate) + abs(scale * from_intercept) + abs(value)
+        # 64: the rounding of a dual norm and of the few operations here
+        rounding += 64.0 * EPSILON * (terms + radius * alpha)
+        return value - conjugate + scale * from_intercept - rounding
+
+    exact = penalty.conjugate(v, alpha)
+    bounded = penalty.bounded_conjugate(v, alpha, radius)
+    if exact <= bounded:
+        best = DualBound(bound(1.0, exact), "exact", theta)
+    else:
+        best = DualBound(bound(1.0, bounded), "lipschitz", theta)
+    if hasattr(penalty, "dual_norm"):
+        scale = _best_scale(problem, theta, penalty.dual_norm(v), lambda t: bound(t, 0.0))
+        scaled = DualBound(bound(scale, 0.0), "scaling", scale * theta)
+        if scaled.value > best.value:
+            best = scaled
+    return best if not np.isnan(best.value) else DualBound(-inf, "exact", theta)
+
+
+def _least_linear(slope, interval):
+    """The least value of slope b over an interval."""
+    return 0.0 if slope == 0.0 else min(slope * interval[0], slope * interval[1])
+
+
+def _best_scale(problem, theta, dual_norm, value):
+    """The scale t in [0, alpha / R°(u)] with t theta in the box that maximises the bound."""
+    lower, upper = problem.loss.dual_bounds(problem.y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
+    largest = min(float(np.min(room)), problem.alpha / dual_norm if dual_norm > 0 else inf)
+    largest *= 1.0 - 4.0 * EPSILON
+    if problem.loss.linear_conjugate or largest == 0.0:
+        return largest if np.isfinite(largest) else 1.0
+    # concave in t: widen an unbounded range until the value falls, then search it
+    if not np.isfinite(largest):
+        largest = 1.0
+        while value(2.0 * largest) > value(largest) and largest < 1e30:
+            largest *= 2.0
+        largest *= 2.0
+    found = minimize_scalar(
+        lambda t: -value(t), bounds=(0.0, largest), method="bounded", options={"maxiter": 30}
+    )
+    return largest if value(largest) >= -found.fun else float(found.x)
