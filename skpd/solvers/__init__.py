@@ -1,0 +1,94 @@
+"""Solvers: functions of a `Problem` that report to a `Monitor`."""
+
+import inspect
+from numbers import Real
+
+from .monitor import Monitor
+from .pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
+
+__all__ = ["SOLVERS", "Monitor", "check_solver_options", "solve"]
+
+SOLVERS = {
+    "auto": pdprox_restarted,
+    "pdprox-dual": pdprox_dual,
+    "pdprox-primal": pdprox_primal,
+}
+
+_OPTION_VALUES = {
+    "algorithm": (1, 3),
+    "implementation": ("double-primal", "double-dual"),
+    "average": (True, False),
+}
+
+
+def check_solver_options(solver, options):
+    """The options of a named solver, validated.
+
+    Raises
+    ------
+    ValueError
+        If the solver does not take an option, or not with this value.
+    """
+    options = {} if options is None else dict(options)
+    parameters = inspect.signature(SOLVERS[solver]).parameters.values()
+    allowed = {
+        p.name for p in parameters
+        if p.kind is p.KEYWORD_ONLY and p.name not in ("max_iter", "random_state")
+    }  # fmt: skip
+    for name, value in options.items():
+        if name not in allowed:
+            names = ", ".join(repr(option) for option in sorted(allowed)) or "no options"
+            raise ValueError(
+                f"solver_options of solver {solver!r} must be among {names}, got {name!r}."
+            )
+        if name in _OPTION_VALUES:
+            valid = value in _OPTION_VALUES[name]
+            expected = "one of " + ", ".join(repr(v) for v in _OPTION_VALUES[name])
+        else:
+            valid = isinstance(value, Real) and 0 < value < float("inf")
+            expected = "a number in (0, inf)"
+        if not valid:
+            raise ValueError(f"solver_options[{name!r}] must be {expected}, got {value!r}.")
+    return options
+
+
+def solve(problem, solver="auto", *, tol, max_iter, random_state, start=None, on_check=None,
+          **options):  # fmt: skip
+    """Solve a problem and certify what was found.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : str, default="auto"
+        A key of `SOLVERS`.
+    tol : float
+        Relative gap at which to stop.
+    max_iter : int
+    random_state : RandomState
+    start : Point, default=None
+        Where to start.
+    on_check : callable, default=None
+        Called with the monitor after every check; a true return value ends the run.
+    **options
+        Options of the solver.
+
+    Returns
+    -------
+    solution : Solution
+        After Ctrl-C the best points so far, with ``interrupted`` set.
+    """
+    monitor = Monitor(problem, tol, on_check)
+    interrupted = False
+    try:
+        monitor.check(0, problem.null_point)
+        if start is not None and not monitor.done:
+            monitor.check(0, start)
+        if not monitor.done:
+            SOLVERS[solver](
+                problem, monitor, start, max_iter=max_iter, random_state=random_state, **options
+            )
+    except KeyboardInterrupt:
+        if monitor.best.coef is None:
+            raise
+        interrupted = True
+    return monitor.solution(interrupted)

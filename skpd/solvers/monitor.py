@@ -1,0 +1,91 @@
+"""Certified progress: what a solver reports to, and what decides when it is done."""
+
+import time
+
+import numpy as np
+
+from ..certificates import certify_point, dual_bound, primal_objective, relative_gap
+from ..problem import Point, Solution
+
+__all__ = ["HISTORY_DTYPE", "Monitor"]
+
+HISTORY_DTYPE = np.dtype(
+    [("n_iter", np.int64), ("seconds", float), ("primal", float), ("dual", float), ("gap", float)]
+)
+
+
+class Monitor:
+    """Keeps the best primal and the best dual point of a run and the interval between them.
+
+    Primal and dual progress are independent of each other: every objective value seen
+    is an upper bound on the optimum and every dual bound a lower one, so the best of
+    each, from whichever iterations, form the certified interval.
+
+    Parameters
+    ----------
+    problem : Problem
+    tol : float
+        The run is done once the relative gap is at most this.
+    on_check : callable, default=None
+        Called after every check with the monitor; a true return value ends the run.
+    """
+
+    def __init__(self, problem, tol, on_check=None):
+        self.problem = problem
+        self.tol = tol
+        self.on_check = on_check
+        self.done = False
+        self.n_iter = 0
+        self.primal, self.dual = np.inf, 0.0
+        self._coef, self._intercept, self._theta = None, 0.0, None
+        self._history = []
+        self._start = time.perf_counter()
+
+    @property
+    def relative_gap(self):
+        return relative_gap(self.problem, self.primal - self.dual)
+
+    @property
+    def best(self):
+        """The best primal point beside the best dual point."""
+        return Point(self._coef, self._intercept, self._theta)
+
+    def check(self, n_iter, point):
+        """Record a primal and a dual point.
+
+        Returns
+        -------
+        gap : float
+            The gap between the two points themselves. `done` says whether to stop.
+        """
+        primal = primal_objective(self.problem, point.coef, point.intercept)
+        if primal < self.primal or self._coef is None:
+            self.primal = primal
+            self._coef, self._intercept = np.array(point.coef), float(point.intercept)
+        bound = dual_bound(self.problem, point.dual_coef, self.primal)
+        if bound.value > self.dual or self._theta is None:
+            self.dual = bound.value
+            self._theta = np.array(point.dual_coef)
+        self.dual = min(self.dual, self.primal)
+        self.n_iter = n_iter
+        seconds = time.perf_counter() - self._start
+        gap = self.primal - self.dual
+        self._history.append((n_iter, seconds, self.primal, self.dual, gap))
+        self.done = self.relative_gap <= self.tol
+        if self.on_check is not None and self.on_check(self):
+            self.done = True
+        return primal - bound.value
+
+    def solution(self, interrupted=False):
+        """The best points, certified anew."""
+        certificate, theta = certify_point(self.problem, self._coef, self._intercept, self._theta)
+        return Solution(
+            coef=self._coef,
+            intercept=self._intercept,
+            dual_coef=theta,
+            certificate=certificate,
+            n_iter=self.n_iter,
+            converged=certificate.relative_gap <= self.tol,
+            history=np.array(self._history, dtype=HISTORY_DTYPE),
+            interrupted=interrupted,
+        )

@@ -1,0 +1,252 @@
+"""Primal-dual prox methods (Yang, Mahdavi, Jin and Zhu, 2015) and their restarted successor.
+
+With the intercept as one more coefficient, all of them solve
+
+    min over w  max over theta   sum_i c_i (theta_i z_i - l*(y_i, theta_i)) + alpha R(w),
+    z = X w,
+
+by proximal steps: theta up along G_theta = diag(c) z, w down along G_w = X' diag(c) theta.
+The paper's losses are maxima over a set Q of multipliers of a bilinear function; the
+projection onto Q is the proximal operator of l* used here. A loss that the paper writes
+with two multipliers (generalised hinge, epsilon-insensitive) needs only theta, the
+combination of the two with which the row enters the gradient, so H = X' diag(c) for every
+loss.
+"""
+
+import numpy as np
+
+from ..design import spectral_norm_bound
+from ..problem import Point
+
+__all__ = ["pdprox_dual", "pdprox_primal", "pdprox_restarted"]
+
+
+def pdprox_dual(
+    problem, monitor, start, *, max_iter, random_state,
+    algorithm=1, implementation="double-dual", average=True, step_scale=1.0, step_ratio=None,
+):  # fmt: skip
+    """Pdprox-dual, Algorithms 1 and 3.
+
+    Parameters
+    ----------
+    problem : Problem
+    monitor : Monitor
+        What the iterates are reported to.
+    start : Point or None
+        Where to start; at zero by default, as in the paper.
+    max_iter : int
+    random_state : RandomState
+        Start vector of the spectral norm's estimate.
+    algorithm : {1, 3}, default=1
+        1 updates the extra dual variable beta by a second projection, 3 by
+        extrapolation.
+    implementation : {"double-dual", "double-primal"}, default="double-dual"
+        Which variable is kept twice (section 4.4); "double-primal" needs Algorithm 3.
+    average : bool, default=True
+        Report the average of the iterates, for which the paper's bounds hold, or the
+        last iterate.
+    step_scale, step_ratio : float
+        See `_step_sizes`.
+    """
+    if implementation == "double-primal" and algorithm == 1:
+        raise ValueError(
+            "implementation 'double-primal' of solver 'pdprox-dual' needs algorithm 3, "
+            "got algorithm 1."
+        )
+    tau, sigma = _step_sizes(problem, random_state, step_scale, step_ratio)
+    y, prox_conjugate = problem.y, problem.loss.prox_conjugate
+    w, theta = _start(problem, start)
+    beta, z, w_previous = theta, problem.matvec(w), w
+    report = _Reports(problem, monitor, max_iter, average)
+    for t in range(1, max_iter + 1):
+        if implementation == "double-primal":
+            w_extra = 2.0 * w - w_previous
+            theta = prox_conjugate(y, theta + sigma * problem.matvec(w_extra), sigma)
+        else:
+            theta = prox_conjugate(y, beta + sigma * z, sigma)
+        gradient = problem.rmatvec(problem.weights * theta)
+        w_previous, w = w, problem.prox(w - tau * gradient, tau)
+        if implementation == "double-dual":
+            z_previous, z = z, problem.matvec(w)
+            if algorithm == 1:
+                beta = prox_conjugate(y, beta + sigma * z, sigma)
+            else:
+                beta = theta + sigma * (z - z_previous)
+        if report(t, w, theta):
+            break
+
+
+def pdprox_primal(
+    problem, monitor, start, *, max_iter, random_state,
+    implementation="double-primal", average=True, step_scale=1.0, step_ratio=None,
+):  # fmt: skip
+    """Pdprox-primal, Algorithm 2.
+
+    Parameters are those of `pdprox_dual`; ``implementation="double-dual"`` keeps the
+    last two dual iterates in place of the extra primal variable u.
+    """
+    tau, sigma = _step_sizes(problem, random_state, step_scale, step_ratio)
+    y, prox_conjugate = problem.y, problem.loss.prox_conjugate
+    w, theta = _start(problem, start)
+    u, theta_previous = w, theta
+    gradient = problem.rmatvec(problem.weights * theta)
+    report = _Reports(problem, monitor, max_iter, average)
+    for t in range(1, max_iter + 1):
+        if implementation == "double-dual":
+            theta_extra = 2.0 * theta - theta_previous
+            gradient = problem.rmatvec(problem.weights * theta_extra)
+            w = problem.prox(w - tau * gradient, tau)
+        else:
+            w = problem.prox(u - tau * gradient, tau)
+        theta_previous = theta
+        theta = prox_conjugate(y, theta + sigma * problem.matvec(w), sigma)
+        if implementation == "double-primal":
+            gradient_previous = gradient
+            gradient = problem.rmatvec(problem.weights * theta)
+            u = w + tau * (gradient_previous - gradient)
+        if report(t, w, theta):
+            break
+
+
+def _start(problem, start):
+    if start is None:
+        return np.zeros(problem.n_variables), np.zeros(problem.n_samples)
+    theta = problem.loss.project_dual(problem.y, start.dual_coef)
+    return problem.join(start.coef, start.intercept), theta
+
+
+def _step_sizes(problem, random_state, step_scale, step_ratio):
+    """The paper's primal step tau and dual step, in units of a row's prediction.
+
+    The paper's H is X' diag(c) for n equal weights c_i = 1 / n. A row of weight s_i
+    stands for s_i rows, whose dual variables move together: with n the total weight,
+    their norm is n sum_i c_i theta_i^2, the spectral norm of H that of
+    diag(sqrt(c / n)) X, and a dual step sigma adds (sigma / n) z_i to theta_i.
+
+    With c = ||H||_2^2: one step size sqrt(1 / (2 c)) for both, or, with a
+    ``step_ratio`` sigma / tau, two with sigma tau = 1 / c (section 4.4). ``step_scale``
+    multiplies both; the bounds hold up to 1.
+    """
+    n = problem.total_weight
+    root = np.sqrt(problem.weights / n)
+    norm = spectral_norm_bound(
+        lambda v: root * problem.matvec(v),
+        lambda rows: problem.rmatvec(root * rows),
+        (problem.n_samples, problem.n_variables),
+        random_state,
+    )
+    norm = norm if norm > 0.0 else 1.0
+    if step_ratio is None:
+        tau = sigma = step_scale / (np.sqrt(2.0) * norm)
+    else:
+        tau = step_scale / (np.sqrt(step_ratio) * norm)
+        sigma = step_scale * np.sqrt(step_ratio) / norm
+    return tau, sigma / n
+
+
+class _Reports:
+    """Reports the (averaged) iterates to a monitor, at iterations 10 % apart."""
+
+    def __init__(self, problem, monitor, max_iter, average):
+        self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
+        self.sums = [0.0, 0.0] if average else None
+        self.next = 1
+
+    def __call__(self, t, w, theta):
+        if self.sums is not None:
+            self.sums[0] = self.sums[0] + w
+            self.sums[1] = self.sums[1] + theta
+        if t < self.next and t < self.max_iter:
+            return False
+        self.next = max(t + 10, int(1.1 * t))
+        if self.sums is not None:
+            w, theta = self.sums[0] / t, self.sums[1] / t
+        self.monitor.check(t, Point(*self.problem.split(w), theta))
+        return self.monitor.done
+
+
+def pdprox_restarted(problem, monitor, start, *, max_iter, random_state):
+    """Primal-dual hybrid gradient with diagonal preconditioning and restarts on the gap.
+
+    The iteration is that of Pdprox-dual in its double-primal form (Chambolle and Pock,
+    2011) as a reflected Halpern iteration: with T the primal-dual step,
+
+        x <- k / (k + 1) (2 T(x) - x) + 1 / (k + 1) x_0    (Lu and Yang, 2024).
+
+    Step sizes are those of Pock and Chambolle (2011) with exponent 1, the inverse row
+    and column sums of the absolute values, for which the step needs no norm of X. The iteration
+    restarts at T(x) when the gap of T(x) has shrunk enough since the last restart
+    (factor 0.2), has shrunk (0.8) and begins to grow, or when the current stretch is
+    36 % of all iterations; the primal weight then moves half way, on a log scale, to
+    the ratio of the distances that dual and primal variables have travelled (Applegate
+    et al., 2021).
+
+    One iteration costs one pass over the rows: the gradient of the next step is formed
+    from each row while it is in cache.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `pdprox_dual`.
+    """
+    tau, sigma = _diagonal_step_sizes(problem)
+    dual_metric = problem.weights / sigma
+    kernel, matrix = problem.loss.kernel, problem.design.matrix
+    n_features, weights, y = problem.n_features, problem.weights, problem.y
+
+    w, theta = _start(problem, start)
+    gradient = problem.rmatvec(weights * theta)
+    coef_gradient = np.zeros(n_features)
+    theta_prox = np.empty_like(theta)
+    w_anchor, theta_anchor = w, theta.copy()
+    primal_weight, k = 1.0, 0
+    next_check, gap_restart, gap_previous = 10, np.inf, np.inf
+
+    for t in range(1, max_iter + 1):
+        k += 1
+        step = tau / primal_weight
+        w_prox = problem.prox(w - step * gradient, step)
+        coef, intercept = problem.split(2.0 * w_prox - w)
+        momentum = k / (k + 1.0)
+        dual_sum = matrix.reflected_halpern_step(
+            kernel, y, weights, sigma, theta_anchor, primal_weight, momentum,
+            coef, intercept, theta, theta_prox, coef_gradient,
+        )  # fmt: skip
+        w = momentum * (2.0 * w_prox - w) + (1.0 - momentum) * w_anchor
+        gradient = problem.join(coef_gradient, dual_sum)
+
+        if t < next_check and t < max_iter:
+            continue
+        gap = monitor.check(t, Point(*problem.split(w_prox), theta_prox))
+        if monitor.done:
+            break
+        next_check = t + min(40, t)
+        if (
+            gap <= 0.2 * gap_restart
+            or (gap <= 0.8 * gap_restart and gap > gap_previous)
+            or k >= 0.36 * t
+        ):
+            distance = np.sqrt(np.sum((w_prox - w_anchor) ** 2 / tau))
+            dual_distance = np.sqrt(np.sum(dual_metric * (theta_prox - theta_anchor) ** 2))
+            if min(distance, dual_distance) > 1e-10 * max(distance, dual_distance):
+                primal_weight = np.sqrt(primal_weight * dual_distance / distance)
+            w, theta = w_prox, theta_prox.copy()
+            w_anchor, theta_anchor = w, theta_prox.copy()
+            gradient = problem.rmatvec(weights * theta)
+            k, gap_restart, gap_previous = 0, gap, np.inf
+        else:
+            gap_previous = gap
+
+
+def _diagonal_step_sizes(problem):
+    """tau_j = 1 / sum_i c_i |x_ij| and sigma_i = 1 / sum_j |x_ij|, as the penalty admits."""
+    columns = problem.design.column_sums(problem.weights)
+    rows = problem.design.row_sums()
+    if problem.fit_intercept:
+        rows = rows + 1.0
+    # a zero row or column may take any step
+    largest = float(np.max(columns, initial=0.0)) or 1.0
+    tau = 1.0 / np.where(columns > 0.0, columns, largest)
+    tau = problem.penalty.step_sizes(tau)
+    sigma = 1.0 / np.where(rows > 0.0, rows, 1.0)
+    return problem.join(tau, 1.0), sigma
