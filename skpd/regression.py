@@ -1,0 +1,142 @@
+"""Linear regression with any convex loss of the residual and any penalty."""
+
+from typing import ClassVar
+
+from sklearn.utils._param_validation import StrOptions
+
+from ._base import PrimalDualRegressor
+from .losses import Absolute, EpsilonInsensitive, Huber, Pinball, ResidualLoss, Squared
+
+__all__ = ["PdproxRegressor"]
+
+LOSSES = {
+    "absolute": Absolute,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "huber": Huber,
+    "pinball": Pinball,
+    "squared": Squared,
+}
+
+
+class PdproxRegressor(PrimalDualRegressor):
+    """Robust, quantile or least-squares regression with any penalty and a certificate.
+
+    Minimises the weighted mean of the loss plus ``alpha`` times the penalty.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Weight of the penalty (the papers' lambda), greater than 0. As in `Lasso` it
+        multiplies the penalty beside the *mean* loss.
+    penalty : {"l1", "squared_l2", "l2_norm", "linf"} or Penalty, default="l1"
+        The penalty on the coefficients; a name or an object of `skpd.penalties`.
+        "squared_l2" is half the squared Euclidean norm, "l2_norm" the norm itself.
+    loss : {"absolute", "epsilon_insensitive", "huber", "pinball", "squared"} \
+            or ResidualLoss, default="absolute"
+        The loss; a name or an object of `skpd.losses`, such as
+        ``Pinball(quantile=0.9)``. "squared" carries the factor 1/2, as in `Lasso`.
+    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
+        As for `PdproxSVC`.
+    solver_options : dict, default=None
+        As for `PdproxSVC`.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the objective is then at
+        most ``tol`` times that of the best constant prediction above the optimum.
+    max_iter : int, default=20000
+        Iterations at most; one costs about one product with X and one with its
+        transpose.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
+    random_state : int, RandomState instance or None, default=None
+        Start vector of the spectral norm estimate of the named solvers.
+    verbose : int, default=0
+        Print a line for every certificate computed on the way.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients, in float64.
+    intercept_ : float
+        Intercept; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (n_samples,)
+        Dual solution theta: the derivative of the loss of each sample, up to the
+        tolerance.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    gap_history_ : structured ndarray
+        The interval over time, with fields n_iter, seconds, primal, dual, gap.
+    converged_ : bool
+        Whether the relative gap reached ``tol``.
+    n_iter_ : int
+        Iterations.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had string names.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+
+    See Also
+    --------
+    PdproxSVC : The same for classes.
+
+    References
+    ----------
+    Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth
+    optimization. Machine Learning 98, 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skpd import PdproxRegressor
+    >>> from skpd.losses import Pinball
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> X = StandardScaler().fit_transform(X)
+    >>> model = PdproxRegressor(alpha=0.1, loss=Pinball(quantile=0.9)).fit(X, y)
+    >>> print(f"{(y <= model.predict(X)).mean():.2f}")
+    0.90
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualRegressor._parameter_constraints,
+        "penalty": PrimalDualRegressor._penalty_constraint,
+        "loss": [StrOptions(set(LOSSES)), ResidualLoss],
+    }
+
+    def __init__(
+        self,
+        alpha=1e-3,
+        *,
+        penalty="l1",
+        loss="absolute",
+        solver="auto",
+        solver_options=None,
+        tol=1e-4,
+        max_iter=20000,
+        fit_intercept=True,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.alpha = alpha
+        self.penalty = penalty
+        self.loss = loss
+        self.solver = solver
+        self.solver_options = solver_options
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _get_loss(self):
+        return LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
