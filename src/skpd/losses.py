@@ -45,11 +45,15 @@ __all__ = [
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-def _negated_sum(terms):
-    # NumPy sums blocks of 128 terms, then their sums in pairs; each term carries a few
-    # rounding errors of its own
-    depth = 16.0 + 8.0 + np.log2(len(terms) + 1.0)
-    return -float(np.sum(terms)), depth * EPSILON * float(np.sum(np.abs(terms)))
+def _conjugate_part(weights, values, u):
+    """- sum_i weights_i phi*(u_i) and a bound on its rounding error.
+
+    NumPy sums blocks of 128 terms, then their sums in pairs. A rounding error in u_i
+    changes phi*(u_i) by at most a few times eps max(phi*(u_i), -phi*(u_i), u_i, -u_i).
+    """
+    depth = 64.0 + np.log2(len(values) + 1.0)
+    size = float(np.sum(weights * (np.abs(values) + np.abs(u))))
+    return -float(np.sum(weights * values)), depth * EPSILON * size
 
 
 def _check(condition, owner, name, value, allowed):
@@ -111,8 +115,8 @@ class Loss(ABC):
         """Lower and upper bounds on theta_i: the domain of l*(y_i, .)."""
 
     @abstractmethod
-    def dual_value(self, y, weights, theta):
-        """The loss's part of the dual objective, - sum_i weights_i l*(y_i, theta_i).
+    def dual_value(self, y, weights, theta, scale=1.0):
+        """The loss's part of the dual objective, - sum_i weights_i l*(y_i, scale theta_i).
 
         Returns
         -------
@@ -192,8 +196,9 @@ class MarginLoss(Loss):
     def conjugate(self, y, theta):
         return self._phi_conjugate(y * theta)
 
-    def dual_value(self, y, weights, theta):
-        return _negated_sum(weights * self._phi_conjugate(y * theta))
+    def dual_value(self, y, weights, theta, scale=1.0):
+        u = scale * (y * theta)
+        return _conjugate_part(weights, self._phi_conjugate(u), u)
 
     def best_constant(self, y, weights):
         positive = float(np.sum(weights[y > 0]))
@@ -236,9 +241,11 @@ class ResidualLoss(Loss):
     def conjugate(self, y, theta):
         return self._phi_conjugate(theta) + y * theta
 
-    def dual_value(self, y, weights, theta):
-        value, rounding = _negated_sum(weights * self._phi_conjugate(theta))
-        linear = kernels.compensated_dot(weights, theta, y)
+    def dual_value(self, y, weights, theta, scale=1.0):
+        u = scale * theta
+        value, rounding = _conjugate_part(weights, self._phi_conjugate(u), u)
+        # the scaled sum, not the sum of scaled and so rounded terms, which may cancel
+        linear = scale * kernels.compensated_dot(weights, theta, y)
         return value - linear, rounding + 2.0 * EPSILON * (abs(linear) + abs(value))
 
     @abstractmethod
@@ -251,7 +258,7 @@ class ResidualLoss(Loss):
     def constant_interval(self, y, strata, value, reaches):
         (weights,), (reach,) = strata, reaches
         total = float(np.sum(weights))
-        mean = float(np.sum(weights * y)) / total
+        mean = kernels.compensated_dot(weights, y, np.ones_like(y)) / total
         lower, upper = self._residual_interval(value / total)
         return mean + lower - reach, mean + upper + reach
 
@@ -525,7 +532,7 @@ class Squared(ResidualLoss):
 
 @dataclass(frozen=True)
 class Absolute(ResidualLoss):
-    """Absolute residual, phi(r) = |r|; phi* = 0 on [-1, 1].
+    """Absolute residual, ``phi(r) = |r|``; phi* = 0 on [-1, 1].
 
     Examples
     --------
@@ -560,9 +567,9 @@ class Absolute(ResidualLoss):
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(ResidualLoss):
-    """Epsilon-insensitive loss, phi(r) = max(0, |r| - epsilon).
+    """Epsilon-insensitive loss, ``phi(r) = max(0, |r| - epsilon)``.
 
-    phi*(u) = epsilon |u| on [-1, 1].
+    ``phi*(u) = epsilon |u|`` on [-1, 1].
 
     Parameters
     ----------
@@ -660,7 +667,7 @@ class Pinball(ResidualLoss):
 
 @dataclass(frozen=True)
 class Huber(ResidualLoss):
-    """Huber loss: r^2 / 2 up to |r| = delta, delta (|r| - delta / 2) beyond.
+    """Huber loss: ``r^2 / 2`` up to ``|r| = delta``, ``delta (|r| - delta / 2)`` beyond.
 
     phi*(u) = u^2 / 2 on [-delta, delta].
 

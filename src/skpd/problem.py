@@ -149,7 +149,10 @@ class Problem:
         if self._strata is None:
             strata = self.loss.strata(self.y, self.weights)
             totals = [max(float(np.sum(c)), np.finfo(float).tiny) for c in strata]
-            means = [self.design.rmatvec(c / t) for c, t in zip(strata, totals, strict=True)]
+            means = [
+                self.design.rmatvec_compensated(c, np.full(self.n_samples, 1.0 / total))
+                for c, total in zip(strata, totals, strict=True)
+            ]
             self._strata = strata, means
         strata, means = self._strata
         radius = upper / self.alpha

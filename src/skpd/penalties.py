@@ -40,6 +40,14 @@ def _max_abs(v):
     return float(np.max(np.abs(v), initial=0.0))
 
 
+def _euclidean_norm(v):
+    """||v||_2, safe from under- and overflow."""
+    scale = _max_abs(v)
+    if scale == 0.0 or not np.isfinite(scale):
+        return scale
+    return scale * float(np.linalg.norm(v / scale))
+
+
 class Penalty(ABC):
     """A convex penalty R >= 0 on the coefficients with R(0) = 0."""
 
@@ -115,7 +123,7 @@ class _Separable:
 
 @dataclass(frozen=True)
 class L1(_Separable, Norm):
-    """Lasso penalty, ||w||_1.
+    """Lasso penalty, ``||w||_1``.
 
     Examples
     --------
@@ -137,7 +145,7 @@ class L1(_Separable, Norm):
 
 @dataclass(frozen=True)
 class L2(Norm):
-    """Euclidean norm, ||w||_2, not squared.
+    """Euclidean norm, ``||w||_2``, not squared.
 
     Examples
     --------
@@ -148,19 +156,19 @@ class L2(Norm):
     """
 
     def value(self, w):
-        return float(np.linalg.norm(w))
+        return _euclidean_norm(w)
 
     def prox(self, w, step):
-        norm, step = np.linalg.norm(w), np.max(step)
+        norm, step = _euclidean_norm(w), np.max(step)
         return w * (1.0 - step / norm) if norm > step else np.zeros_like(w)
 
     def dual_norm(self, v):
-        return float(np.linalg.norm(v))
+        return _euclidean_norm(v)
 
 
 @dataclass(frozen=True)
 class LInf(Norm):
-    """Maximum norm, max_j |w_j|.
+    """Maximum norm, ``max_j |w_j|``.
 
     Examples
     --------
@@ -183,7 +191,7 @@ class LInf(Norm):
 
 @dataclass(frozen=True)
 class SquaredL2(_Separable, Penalty):
-    """Ridge penalty, ||w||_2^2 / 2.
+    """Ridge penalty, ``||w||_2^2 / 2``.
 
     Examples
     --------
@@ -203,12 +211,12 @@ class SquaredL2(_Separable, Penalty):
         return 0.5 * float(v @ v) / alpha
 
     def support(self, v, radius):
-        return _product(np.sqrt(2.0 * radius), float(np.linalg.norm(v)))
+        return _product(np.sqrt(2.0 * radius), _euclidean_norm(v))
 
 
 @dataclass(frozen=True)
 class ElasticNet(_Separable, Penalty):
-    """Elastic net, l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2.
+    """Elastic net, ``l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2``.
 
     Parameters
     ----------
@@ -248,7 +256,7 @@ class ElasticNet(_Separable, Penalty):
     def support(self, v, radius):
         return min(
             _product(radius / self.l1_ratio, _max_abs(v)),
-            _product(np.sqrt(2.0 * radius / (1.0 - self.l1_ratio)), float(np.linalg.norm(v))),
+            _product(np.sqrt(2.0 * radius / (1.0 - self.l1_ratio)), _euclidean_norm(v)),
         )
 
 
@@ -323,9 +331,7 @@ class _Partition:
     def shrink(self, w, threshold):
         """Shorten each group by its threshold."""
         norms = self.norms(w)
-        factor = np.where(
-            norms > threshold, 1.0 - threshold / np.where(norms > 0, norms, 1.0), 0.0
-        )
+        factor = np.maximum(norms - threshold, 0.0) / np.where(norms > 0.0, norms, 1.0)
         return w * factor[self.labels]
 
     def per_group(self, step):
@@ -358,7 +364,7 @@ class _Grouped(Norm):
 
 @dataclass(frozen=True, eq=False)
 class GroupL2(_Grouped):
-    """Group lasso penalty, sum_g weight_g ||w_g||_2.
+    """Group lasso penalty, ``sum_g weight_g ||w_g||_2``.
 
     Parameters
     ----------
@@ -394,7 +400,7 @@ class GroupL2(_Grouped):
 
 @dataclass(frozen=True, eq=False)
 class SparseGroup(_Grouped):
-    """Sparse group lasso, l1_ratio ||w||_1 + (1 - l1_ratio) sum_g weight_g ||w_g||_2.
+    """Sparse group lasso: ``l1_ratio`` times the lasso, the rest times the group lasso penalty.
 
     Parameters
     ----------
@@ -446,7 +452,7 @@ class _ConstraintSet(Penalty):
 
 @dataclass(frozen=True)
 class L1Ball(_ConstraintSet):
-    """The constraint ||w||_1 <= radius.
+    """The constraint ``||w||_1 <= radius``.
 
     Parameters
     ----------

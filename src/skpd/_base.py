@@ -155,12 +155,12 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
             worst = max(certificates, key=lambda certificate: certificate.relative_gap)
             warnings.warn(
                 f"{type(self).__name__} did not converge: after {self.n_iter_} iterations its "
-                f"relative gap is {worst.relative_gap:.2e}, above tol={self.tol:.2e}. The "
-                f"objective is certified to be within {worst.gap:.3g} of the optimum "
-                f"{worst.dual:.6g} at least. Increase max_iter (now {self.max_iter}) or tol, or "
-                "bring the features to a common scale.",
+                f"relative gap is {worst.relative_gap:.2e}, above tol={self.tol:.2e}. Its "
+                f"objective, {worst.primal:.6g}, is certified to be at most {worst.gap:.2e} "
+                f"above the optimum. Increase max_iter (now {self.max_iter}) or tol, or bring "
+                "the features to a common scale.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,  # the caller of fit, past its two decorators
             )
 
 

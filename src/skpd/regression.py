@@ -61,8 +61,8 @@ class PdproxRegressor(PrimalDualRegressor):
     intercept_ : float
         Intercept; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (n_samples,)
-        Dual solution theta: the derivative of the loss of each sample, up to the
-        tolerance.
+        Dual solution theta: up to the tolerance, the derivative of each sample's loss
+        with respect to its prediction.
     certificate_ : Certificate
         The interval that holds the optimal objective value.
     duality_gap_ : float
@@ -75,7 +75,7 @@ class PdproxRegressor(PrimalDualRegressor):
         Iterations.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X had string names.
 
     Warns

@@ -79,8 +79,8 @@ class PdproxSVC(_MarginClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
-        Dual solution theta: minus the derivative of the loss of each sample, up to the
-        tolerance, with the sign of its label.
+        Dual solution theta: up to the tolerance, the derivative of each sample's loss
+        with respect to its prediction.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     certificate_ : Certificate, or list of them for one-vs-rest
@@ -95,7 +95,7 @@ class PdproxSVC(_MarginClassifier):
         Iterations; the most of any class.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X had string names.
 
     Warns
@@ -121,8 +121,8 @@ class PdproxSVC(_MarginClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = StandardScaler().fit_transform(X)
     >>> clf = PdproxSVC(alpha=0.01).fit(X, y)
-    >>> print(f"{clf.score(X, y):.3f}")
-    0.981
+    >>> print(f"{clf.score(X, y):.2f}")
+    0.98
     >>> clf.certificate_.relative_gap <= clf.tol
     True
     """
@@ -216,7 +216,7 @@ class GroupLassoSVC(_MarginClassifier):
     >>> groups = [[j, j + 10, j + 20] for j in range(10)]  # mean, error, worst
     >>> clf = GroupLassoSVC(alpha=0.03, groups=groups).fit(X, y)
     >>> sum(bool(clf.coef_[0, group].any()) for group in groups)
-    4
+    6
     """
 
     _parameter_constraints: ClassVar[dict] = {

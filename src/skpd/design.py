@@ -60,11 +60,11 @@ class Design:
         return high
 
     def row_sums(self):
-        """sum_j |x_ij|, of shape (n_samples,)."""
+        """``sum_j |x_ij|``, of shape (n_samples,)."""
         return self.matrix.matvec_absolute(np.ones(self.shape[1]))
 
     def column_sums(self, weights):
-        """sum_i weights_i |x_ij|, of shape (n_features,)."""
+        """``sum_i weights_i |x_ij|``, of shape (n_features,)."""
         return self.matrix.rmatvec_absolute(weights)
 
     def row_norms(self):

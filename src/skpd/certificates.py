@@ -1,6 +1,6 @@
 """Certificates: lower bounds on the optimal objective value that hold for any dual point.
 
-For every theta in the domain of the conjugate loss and every (w, b), Fenchel-Young gives
+For every theta in the domain of the conjugate loss and every (w, b), Fenchel-Young gives ::
 
     P(w, b) >= - sum_i c_i l*(y_i, theta_i) + u.w + s b + alpha R(w),
     u = X' diag(c) theta,    s = sum_i c_i theta_i.
@@ -10,10 +10,16 @@ the optimal value from below. Such a set follows from the best objective value P
 the loss is non-negative, so R(w) <= P / alpha there, and b lies in an interval
 (`Problem.intercept_interval`). Three choices of the point and the set:
 
-exact       all w: the conjugate (alpha R)*(-u), where it is finite.
-lipschitz   the ball R(w) <= P / alpha. For a norm: (P / alpha) max(R°(u) - alpha, 0).
-            For the lasso this is the gap of Dünner et al. (2016).
-scaling     t theta in place of theta, with t <= alpha / R°(u).
+exact
+    All w: subtract the conjugate ``(alpha R)*(-u)``, where it is finite.
+lipschitz
+    The ball ``R(w) <= P / alpha``: for a norm subtract ``(P / alpha) max(R°(u) - alpha, 0)``.
+    For the lasso this is the gap of Dünner et al. (2016).
+scaling
+    ``t theta`` in place of theta, with ``t <= alpha / R°(u)``.
+
+A free intercept needs ``s = 0`` or the interval; theta is also tried after projection onto
+the box and the hyperplane ``s = 0``, and the best of all bounds is kept.
 
 Nothing here trusts a solver: objective values, u and s are recomputed from the primal
 and dual points, products with X in twice the working precision, and the rounding
@@ -152,7 +158,9 @@ def certify_point(problem, coef, intercept, theta):
 
 def relative_gap(problem, gap):
     """A gap over the objective value of the best constant prediction."""
-    return gap / problem.objective_unit if gap > 0.0 else 0.0
+    if not gap > 0.0:
+        return 0.0
+    return gap / problem.objective_unit if problem.objective_unit > 0.0 else inf
 
 
 def _balanced(problem, theta):
@@ -171,7 +179,7 @@ def _best_repair(problem, theta, radius, interval):
     from_intercept = _least_linear(slope, interval)
 
     def bound(scale, conjugate):
-        value, rounding = problem.loss.dual_value(problem.y, problem.weights, scale * theta)
+        value, rounding = problem.loss.dual_value(problem.y, problem.weights, theta, scale)
         terms = abs(conjugate) + abs(scale * from_intercept) + abs(value)
         # 64: the rounding of a dual norm and of the few operations here
         rounding += 64.0 * EPSILON * (terms + radius * alpha)
