@@ -1,0 +1,1 @@
+"""Benchmarks and long checks: ``python -m benchmarks NAME``."""

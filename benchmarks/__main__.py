@@ -1,0 +1,27 @@
+"""Run a benchmark by name."""
+
+import argparse
+import importlib
+
+NAMES = {
+    "certificates": "no certificate above the optimum of an independent solver",
+    "first_fit": "time of import, of the first fit in a process and of the second",
+    "pdprox_iteration": "time of one Pdprox iteration in units of SciPy's products",
+}
+
+
+def main():
+    listing = "\n".join(f"  {name:18} {what}" for name, what in NAMES.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=f"Benchmarks:\n{listing}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=NAMES)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="passed to the benchmark")
+    options = parser.parse_args()
+    importlib.import_module(f"benchmarks.{options.name}").main(options.arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""No certificate above the optimum, over random problems and dual points.
+
+Every problem draws a loss, a penalty, a layout, a precision, weights and awkward data:
+duplicate, zero and badly scaled columns, constant targets, a class of one sample. Its
+optimal value comes from an independent solver: HiGHS where the problem is a linear
+programme, Clarabel through CVXPY otherwise. The certificate is asked for at random,
+extreme and half-optimal primal and dual points and must stay below that value.
+"""
+
+import argparse
+import time
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.reference import conic_programme, linear_programme
+from skpd.certificates import certify_point
+from skpd.design import Design
+from skpd.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    GeneralizedHinge,
+    Hinge,
+    Huber,
+    Logistic,
+    MarginLoss,
+    Pinball,
+    SmoothedHinge,
+    Squared,
+    SquaredHinge,
+)
+from skpd.penalties import (
+    L1,
+    L2,
+    Box,
+    ElasticNet,
+    GroupL2,
+    L1Ball,
+    LInf,
+    SparseGroup,
+    SquaredL2,
+)
+from skpd.problem import Problem
+from skpd.solvers import solve
+
+POLYHEDRAL_LOSSES = [
+    Hinge(), GeneralizedHinge(slope=3.0), Absolute(), EpsilonInsensitive(epsilon=0.2),
+    Pinball(quantile=0.3),
+]  # fmt: skip
+POLYHEDRAL_PENALTIES = [L1(), LInf(), L1Ball(radius=0.7), Box(lower=-0.5, upper=0.3)]
+LOSSES = [
+    *POLYHEDRAL_LOSSES, SmoothedHinge(mu=0.5), SquaredHinge(), Logistic(), Squared(),
+    Huber(delta=0.5),
+]  # fmt: skip
+PENALTIES = [
+    *POLYHEDRAL_PENALTIES, L2(), SquaredL2(), ElasticNet(l1_ratio=0.6), GroupL2(groups=2),
+    SparseGroup(groups=2, l1_ratio=0.4),
+]  # fmt: skip
+
+
+def random_problem(rng, loss, penalty, *, mild=False):
+    """A small problem with awkward data; returns it with its dense X.
+
+    ``mild`` leaves out the scales that an independent solver cannot handle.
+    """
+    n, d = int(rng.integers(2, 14)), 2 * int(rng.integers(1, 4))
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([0.3, 1.0]))
+    if rng.random() < 0.3:
+        X[:, rng.integers(d)] = X[:, rng.integers(d)]  # duplicate columns
+    if rng.random() < 0.2:
+        X[:, rng.integers(d)] = rng.choice([0.0, 1.0])  # constant column
+    if rng.random() < 0.05:
+        X[:] = 0.0
+    if not mild and rng.random() < 0.3:
+        X *= 10.0 ** rng.integers(-8, 9, size=d)
+    if isinstance(loss, MarginLoss):
+        y = np.where(rng.random(n) < rng.choice([0.1, 0.5]), 1.0, -1.0)
+        y[:2] = [1.0, -1.0]
+    else:
+        y = rng.normal(size=n) * 10.0 ** rng.integers(-1, 2)
+        if rng.random() < 0.2:
+            y[:] = y[0]
+        if not mild and rng.random() < 0.2:
+            y = y + 1e6
+    weights = rng.random(n) + 0.05 if rng.random() < 0.5 else np.ones(n)
+    if n > 4 and rng.random() < 0.2:
+        weights[2] = 0.0
+    stored = X.astype(np.float32) if rng.random() < 0.3 else X
+    X = stored.astype(np.float64)
+    layouts = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_matrix]
+    problem = Problem(
+        design=Design(layouts[rng.integers(4)](stored)),
+        y=y,
+        weights=weights / weights.sum(),
+        loss=loss,
+        penalty=penalty,
+        alpha=10.0 ** rng.uniform(-2, 0.5) if mild else 10.0 ** rng.uniform(-4, 2),
+        fit_intercept=bool(rng.random() < 0.5),
+    )
+    return problem, X
+
+
+def random_points(rng, problem):
+    """Primal and dual points: random, extreme and from a few iterations of a solver."""
+    n, d = problem.design.shape
+    for scale in (0.0, 1e-6, 0.3, 1e8):
+        coef = problem.penalty.prox(scale * rng.normal(size=d), 1e-3)
+        intercept = rng.normal() * scale if problem.fit_intercept else 0.0
+        yield coef, intercept, scale * rng.normal(size=n)
+        z = problem.matvec(problem.join(coef, intercept))
+        yield coef, intercept, problem.loss.gradient(problem.y, z)
+    for max_iter in (5, 100, 3000):
+        found = solve(problem, tol=1e-9, max_iter=max_iter, random_state=np.random.RandomState(0))
+        yield found.coef, found.intercept, found.dual_coef
+
+
+def optimum(problem, X):
+    """The optimal value by an independent solver; None if it gives up."""
+    arguments = (
+        X, problem.y, problem.weights, problem.loss, problem.penalty, problem.alpha,
+        problem.fit_intercept,
+    )  # fmt: skip
+    names = {type(p).__name__ for p in POLYHEDRAL_PENALTIES}
+    losses = {type(loss).__name__ for loss in POLYHEDRAL_LOSSES}
+    if type(problem.penalty).__name__ in names and type(problem.loss).__name__ in losses:
+        return linear_programme(*arguments)
+    return conic_programme(*arguments)
+
+
+def excess(rng, problem, X):
+    """Largest certified lower bound minus the optimum, and the smallest gap certified.
+
+    The excess is relative to the objective at w = 0, b = 0, the scale of the independent
+    solver's errors; None where that solver gave up.
+    """
+    value = optimum(problem, X)
+    if value is None:
+        return None
+    duals, gaps = [], []
+    for coef, intercept, theta in random_points(rng, problem):
+        certificate, _ = certify_point(problem, coef, intercept, theta)
+        duals.append(certificate.dual)
+        gaps.append(certificate.relative_gap)
+    at_zero = float(problem.weights @ problem.loss.value(problem.y, np.zeros_like(problem.y)))
+    return (max(duals) - value) / (at_zero or 1.0), min(gaps)
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks certificates", description=__doc__)
+    parser.add_argument("--problems", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tolerance", type=float, default=1e-9, help="of the independent solver")
+    options = parser.parse_args(arguments)
+    rng, start = np.random.default_rng(options.seed), time.perf_counter()
+    worst, wrong, solved, gaps = -np.inf, 0, 0, []
+    while solved < options.problems:
+        loss, penalty = LOSSES[rng.integers(len(LOSSES))], PENALTIES[rng.integers(len(PENALTIES))]
+        problem, X = random_problem(rng, loss, penalty, mild=True)
+        found = excess(rng, problem, X)
+        if found is None:
+            continue
+        solved += 1
+        worst = max(worst, found[0])
+        gaps.append(found[1])
+        if found[0] > options.tolerance:
+            wrong += 1
+            print(f"ABOVE by {found[0]:.2e}: {problem}")
+        if solved % 1000 == 0:
+            print(
+                f"{solved} problems, {time.perf_counter() - start:.0f} s: {wrong} certificates "
+                f"above the optimum by more than {options.tolerance:g}, "
+                f"largest excess {worst:.1e}, "
+                f"median of the best relative gap {np.median(gaps):.1e}",
+                flush=True,
+            )
+    raise SystemExit(1 if wrong else 0)

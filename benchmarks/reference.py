@@ -1,0 +1,124 @@
+"""Models as problems for an independent solver, written from their definitions alone."""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+
+
+def linear_pieces(loss, y):
+    """Pairs (slope, offset) with l(y_i, z) = max over the pairs of slope_i z + offset_i."""
+    one = np.ones_like(y)
+    name = type(loss).__name__
+    if name == "Hinge":
+        return [(0 * y, 0 * y), (-y, one)]
+    if name == "GeneralizedHinge":
+        return [(0 * y, 0 * y), (-y, one), (-loss.slope * y, one)]
+    if name == "Absolute":
+        return [(one, -y), (-one, y)]
+    if name == "EpsilonInsensitive":
+        return [(0 * y, 0 * y), (one, -y - loss.epsilon), (-one, y - loss.epsilon)]
+    if name == "Pinball":
+        q = loss.quantile
+        return [((1 - q) * one, -(1 - q) * y), (-q * one, q * y)]
+    raise ValueError(name)
+
+
+def linear_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
+    """The optimal value by HiGHS, for a piecewise-linear loss and a polyhedral penalty.
+
+    Variables: w+ and w- (features each, >= 0), b, the losses t and the penalty's r.
+    """
+    X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
+    n, d = X.shape
+    kind = type(penalty).__name__
+    cost = np.concatenate([np.zeros(2 * d + 1), weights, [alpha if kind == "LInf" else 0.0]])
+    if kind == "L1":
+        cost[: 2 * d] = alpha
+    rows, limits = [], []
+    for slope, offset in linear_pieces(loss, y):
+        SX = slope[:, None] * X
+        rows.append(np.hstack([SX, -SX, slope[:, None], -np.eye(n), np.zeros((n, 1))]))
+        limits.append(-offset)
+    total = np.hstack([np.eye(d), np.eye(d), np.zeros((d, 1 + n + 1))])
+    if kind == "LInf":
+        total[:, -1] = -1.0
+        rows.append(total)
+        limits.append(np.zeros(d))
+    elif kind == "L1Ball":
+        rows.append(total.sum(axis=0, keepdims=True))
+        limits.append([penalty.radius])
+    bounds = [(0, None)] * (2 * d)
+    if kind == "Box":
+        bounds = [(0, penalty.upper)] * d + [(0, -penalty.lower)] * d
+    bounds += [(None, None) if fit_intercept else (0, 0)] + [(None, None)] * n + [(0, None)]
+    found = linprog(
+        cost,
+        A_ub=np.vstack(rows),
+        b_ub=np.concatenate(limits),
+        bounds=bounds,
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert found.success, found.message
+    return found.fun
+
+
+def conic_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
+    """The optimal value by Clarabel through CVXPY; None where it does not solve to 1e-10."""
+    import cvxpy as cp
+
+    X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
+    d = X.shape[1]
+    w, b = cp.Variable(d), cp.Variable() if fit_intercept else 0.0
+    z = X @ w + b
+    name = type(loss).__name__
+    m, r = cp.multiply(y, z), z - y
+    slack = cp.pos(1 - m)
+    losses = {
+        "Hinge": lambda: slack,
+        "GeneralizedHinge": lambda: cp.maximum(slack, 1 - loss.slope * m),
+        "SmoothedHinge": lambda: _smoothed(cp, slack, loss.mu),
+        "SquaredHinge": lambda: cp.square(slack),
+        "Logistic": lambda: cp.logistic(-m),
+        "Squared": lambda: cp.square(r) / 2,
+        "Absolute": lambda: cp.abs(r),
+        "EpsilonInsensitive": lambda: cp.pos(cp.abs(r) - loss.epsilon),
+        "Pinball": lambda: cp.maximum((1 - loss.quantile) * r, -loss.quantile * r),
+        "Huber": lambda: cp.huber(r, loss.delta) / 2,
+    }
+    pairs = [w[2 * g : 2 * g + 2] for g in range(d // 2)]
+
+    def groups():
+        return np.sqrt(2) * sum(cp.norm2(pair) for pair in pairs)
+
+    penalties = {
+        "L1": lambda: cp.norm1(w),
+        "L2": lambda: cp.norm2(w),
+        "LInf": lambda: cp.norm_inf(w),
+        "SquaredL2": lambda: cp.sum_squares(w) / 2,
+        "ElasticNet": lambda: (
+            penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.sum_squares(w) / 2
+        ),
+        "GroupL2": groups,
+        "SparseGroup": lambda: penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * groups(),
+    }
+    kind = type(penalty).__name__
+    constraints = {
+        "L1Ball": lambda: [cp.norm1(w) <= penalty.radius],
+        "Box": lambda: [w >= penalty.lower, w <= penalty.upper],
+    }.get(kind, list)()
+    objective = weights @ losses[name]()
+    if kind in penalties:
+        objective = objective + alpha * penalties[kind]()
+    programme = cp.Problem(cp.Minimize(objective), constraints)
+    try:
+        programme.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    except cp.error.SolverError:
+        return None
+    return float(programme.value) if programme.status == "optimal" else None
+
+
+def _smoothed(cp, slack, mu):
+    # the infimal convolution of max(0, .) with a parabola: over p in [0, slack]
+    p = cp.Variable(slack.shape)
+    return cp.square(p) / (2 * mu) + cp.pos(slack - p)

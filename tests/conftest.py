@@ -1,0 +1,34 @@
+"""Data that the tests share."""
+
+import bz2
+import os
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+from sklearn.datasets import load_svmlight_file
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(scope="session")
+def skpd_data():
+    """Loader of the larger data sets, from the folder that SKPD_DATA names."""
+    folder = os.environ.get("SKPD_DATA")
+    if not folder:
+        pytest.skip("needs the data sets: set SKPD_DATA to the folder that holds them")
+
+    def load(name, n_features):
+        path = Path(folder) / f"{name}.bz2"
+        if not path.exists():
+            pytest.skip(f"needs {path.name} in the folder SKPD_DATA, which does not hold it")
+        with bz2.open(path) as file:
+            return load_svmlight_file(file, n_features=n_features)
+
+    return load
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)

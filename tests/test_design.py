@@ -1,0 +1,115 @@
+"""Products in every layout and precision, and the bound on the spectral norm."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from skpd.design import Design, spectral_norm_bound
+
+LAYOUTS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2],
+    "CSR": sp.csr_array,
+    "CSC": sp.csc_array,
+    "CSR matrix": sp.csr_matrix,
+    "CSR, 64-bit": lambda X: with_long_indices(sp.csr_array(X)),
+    "CSC, 64-bit": lambda X: with_long_indices(sp.csc_array(X)),
+}
+
+
+def with_long_indices(X):
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(7, 4), (1, 3), (5, 1), (200, 33)])
+def test_products(layout, dtype, shape, rng):
+    X = (rng.normal(size=shape) * (rng.random(shape) < 0.6)).astype(dtype)
+    design = Design(LAYOUTS[layout](X))
+    X = X.astype(np.float64)
+    w, rows = rng.normal(size=shape[1]), rng.normal(size=shape[0])
+    weights = rng.random(shape[0])
+    assert design.shape == shape
+    assert_allclose(design.matvec(w), X @ w, atol=1e-12)
+    assert_allclose(design.rmatvec(rows), X.T @ rows, atol=1e-12)
+    high, low = design.matvec_compensated(w, 0.7)
+    assert_allclose(high + low, X @ w + 0.7, atol=1e-12)
+    assert_allclose(design.rmatvec_compensated(weights, rows), X.T @ (weights * rows), atol=1e-12)
+    assert_allclose(design.row_sums(), np.abs(X).sum(axis=1))
+    assert_allclose(design.column_sums(weights), weights @ np.abs(X), atol=1e-15)
+    assert_allclose(design.row_norms(), np.linalg.norm(X, axis=1))
+    assert_allclose(design.column_norms(weights), np.sqrt(weights @ X**2))
+
+
+def test_data_are_not_copied(rng):
+    for X in (rng.normal(size=(50, 3)), np.asfortranarray(rng.normal(size=(50, 3)))):
+        design = Design(X)
+        X[0, 0] = 100.0
+        assert_allclose(design.matvec(np.array([1.0, 0, 0]))[0], 100.0)
+    X = sp.random_array((50, 3), density=0.5, rng=rng, format="csr")
+    design = Design(X)
+    X.data[:] = 1.0
+    assert_allclose(design.matvec(np.ones(3)), np.diff(X.indptr))
+
+
+def test_duplicate_entries_are_summed():
+    X = sp.csr_array(
+        (np.array([1.0, -3.0, 2.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2)
+    )
+    design = Design(X)
+    assert_allclose(design.row_sums(), [2.0, 2.0])
+    assert X.nnz == 3  # the caller's matrix is left as it was
+
+
+def test_compensated_products_are_rounded_once():
+    X = np.array([[1e16, 1.0, -1e16], [1.0, 1e-30, 0.0]])
+    for layout in LAYOUTS.values():
+        design = Design(layout(X))
+        high, low = design.matvec_compensated(np.ones(3), 0.0)
+        assert high[0] == 1.0 and low[0] == 0.0
+        assert high[1] == 1.0 and low[1] == 1e-30
+        columns = Design(layout(X.T.copy())).rmatvec_compensated(np.ones(3), np.ones(3))
+        assert columns[0] == 1.0
+    # the product of weight and row is not rounded either
+    third = 1 / 3
+    square = third * third
+    found = Design(np.array([[1.0], [-1.0]])).rmatvec_compensated(
+        np.array([third, 1.0]), np.array([third, square])
+    )
+    assert found[0] == float(Fraction(third) ** 2 - Fraction(square)) != 0.0
+
+
+def test_vectors_that_do_not_fit_are_refused(rng):
+    design = Design(rng.normal(size=(3, 2)))
+    with pytest.raises(ValueError, match="does not fit"):
+        design.matvec(np.ones(3))
+    with pytest.raises(ValueError, match="does not fit"):
+        design.rmatvec(np.ones(2))
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (40, 7), (7, 40), (300, 120), (1, 5), (500, 400)])
+@pytest.mark.parametrize("decay", [0.0, 2.0])
+def test_spectral_norm_bound(shape, decay, rng):
+    """Above the norm, and within 10 %, for flat and for decaying spectra."""
+    for _ in range(5):
+        X = rng.normal(size=shape) * np.arange(1, shape[1] + 1.0) ** -decay
+        bound = spectral_norm_bound(
+            lambda v, X=X: X @ v, lambda u, X=X: X.T @ u, shape, np.random.RandomState(0)
+        )
+        norm = np.linalg.norm(X, 2)
+        assert norm <= bound * (1 + 1e-12)
+        assert bound <= 1.1 * norm
+
+
+def test_spectral_norm_of_degenerate_matrices():
+    for X, norm in ((np.zeros((4, 3)), 0.0), (np.ones((50, 60)), np.sqrt(3000.0))):
+        bound = spectral_norm_bound(
+            lambda v, X=X: X @ v, lambda u, X=X: X.T @ u, X.shape, np.random.RandomState(0)
+        )
+        assert_allclose(bound, norm, rtol=1e-9)

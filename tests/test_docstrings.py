@@ -1,0 +1,26 @@
+"""The examples in the docstrings say what they print."""
+
+import doctest
+import importlib
+import pkgutil
+
+import matplotlib.pyplot as plt
+import pytest
+
+import skpd
+
+MODULES = ["skpd"] + [
+    module.name
+    for module in pkgutil.walk_packages(skpd.__path__, "skpd.")
+    if not module.name.endswith(("__main__", "_kernels"))
+]
+WITH_EXAMPLES = {"skpd.design", "skpd.losses", "skpd.penalties", "skpd.plotting",
+                 "skpd.regression", "skpd.svm"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name, monkeypatch):
+    monkeypatch.setattr(plt, "show", plt.close)
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.failed == 0
+    assert (found.attempted > 0) == (name in WITH_EXAMPLES)

@@ -1,0 +1,426 @@
+"""The estimators as scikit-learn estimators: conventions, layouts, weights, callbacks."""
+
+import pickle
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import HuberRegressor, Lasso, LogisticRegression, QuantileRegressor
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from benchmarks.reference import linear_programme
+from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC
+from skpd.losses import EpsilonInsensitive, Hinge, Huber, Pinball
+from skpd.penalties import L1, Box, ElasticNet, GroupL2, Norm, SparseGroup
+from skpd.solvers import SOLVERS
+
+ESTIMATORS = [PdproxSVC, GroupLassoSVC, PdproxRegressor]
+CLASSIFIERS = [PdproxSVC, GroupLassoSVC]
+
+
+def checked():
+    for estimator in ESTIMATORS:
+        for solver in SOLVERS:
+            # the published methods need 1 / tol iterations; the checks need far fewer
+            max_iter = 20_000 if solver == "auto" else 300
+            yield estimator(solver=solver, max_iter=max_iter)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(list(checked()))
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def regression():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 6))
+    return X, X @ np.array([1.0, -2.0, 0.0, 0.0, 0.5, 0.0]) + 3 + 0.3 * rng.normal(size=80)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+@pytest.mark.parametrize("container", [pd.DataFrame, sp.csr_matrix, sp.csr_array])
+def test_grid_search_in_a_pipeline(estimator, container, cancer):
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    scaler = StandardScaler() if container is pd.DataFrame else MaxAbsScaler()
+    X = X if container is pd.DataFrame else container(X.to_numpy())
+    name = estimator.__name__.lower()
+    search = GridSearchCV(
+        make_pipeline(scaler, estimator(tol=1e-3)), {f"{name}__alpha": [1e-1, 1e-2, 1e-3]}, cv=3
+    ).fit(X, y)
+    assert search.best_score_ > 0.94
+    model = search.best_estimator_[-1]
+    assert model.certificate_.relative_gap <= 1e-3
+    if container is pd.DataFrame:
+        assert list(search.feature_names_in_) == list(X.columns)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_layouts_agree(estimator, dtype, cancer, regression):
+    X, y = regression if estimator is PdproxRegressor else cancer
+    X = np.where(np.abs(X) > 0.5, X, 0.0).astype(dtype)
+    layouts = [X, np.asfortranarray(X), sp.csr_matrix(X), sp.csc_array(X)]
+    fits = [estimator(alpha=0.02, tol=1e-6).fit(layout, y) for layout in layouts]
+    for layout, fit in zip(layouts, fits, strict=True):
+        assert fit.converged_ and fit.coef_.dtype == np.float64
+        assert_allclose(fit.certificate_.primal, fits[0].certificate_.primal, rtol=2e-6)
+        assert_allclose(fit.coef_, fits[0].coef_, atol=1e-3)
+        assert_allclose(fit.predict(layout), fit.predict(X.astype(np.float64)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_rows_and_columns_may_be_permuted(estimator, cancer, regression, rng):
+    X, y = regression if estimator is PdproxRegressor else cancer
+    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
+    first = estimator(alpha=0.02, tol=1e-9).fit(X, y)
+    second = estimator(alpha=0.02, tol=1e-9).fit(X[rows][:, columns], y[rows])
+    assert_allclose(first.certificate_.primal, second.certificate_.primal, rtol=1e-8)
+    assert_allclose(np.ravel(first.coef_)[columns], np.ravel(second.coef_), atol=1e-4)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_weights_equal_repeated_rows(estimator, cancer, regression, rng):
+    X, y = regression if estimator is PdproxRegressor else cancer
+    weights = rng.integers(0, 4, len(X))
+    weighted = estimator(alpha=0.02, tol=1e-9).fit(X, y, sample_weight=weights)
+    repeated = estimator(alpha=0.02, tol=1e-9).fit(np.repeat(X, weights, 0), np.repeat(y, weights))
+    assert_allclose(weighted.certificate_.primal, repeated.certificate_.primal, rtol=1e-8)
+    assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
+    # alpha is beside the mean loss, so the scale of the weights has no effect
+    scaled = estimator(alpha=0.02, tol=1e-9).fit(X, y, sample_weight=1e6 * weights)
+    assert_allclose(weighted.coef_, scaled.coef_, atol=1e-5)
+
+
+def test_class_weight_multiplies_sample_weight(cancer):
+    X, y = cancer
+    by_class = PdproxSVC(alpha=0.02, tol=1e-9, class_weight={0: 3.0, 1: 0.5}).fit(X, y)
+    by_sample = PdproxSVC(alpha=0.02, tol=1e-9).fit(X, y, sample_weight=np.where(y, 0.5, 3.0))
+    assert_allclose(by_class.coef_, by_sample.coef_, atol=1e-6)
+    balanced = PdproxSVC(alpha=0.02, tol=1e-9, class_weight="balanced").fit(X, y)
+    shares = len(y) / (2 * np.bincount(y))
+    by_hand = PdproxSVC(alpha=0.02, tol=1e-9).fit(X, y, sample_weight=shares[y])
+    assert_allclose(balanced.coef_, by_hand.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_one_vs_rest(n_jobs):
+    X, y = load_digits(return_X_y=True)
+    X, y, names = X[:400] / 16, y[:400], np.array(list("abcdefghij"))
+    model = PdproxSVC(alpha=1e-2, tol=1e-3, n_jobs=n_jobs).fit(X, names[y])
+    assert model.coef_.shape == (10, 64) and model.intercept_.shape == (10,)
+    assert model.dual_coef_.shape == (10, 400) and model.decision_function(X).shape == (400, 10)
+    assert len(model.certificate_) == len(model.gap_history_) == 10
+    assert model.duality_gap_ == max(c.gap for c in model.certificate_)
+    assert model.score(X, names[y]) > 0.9
+    binary = PdproxSVC(alpha=1e-2, tol=1e-3).fit(X, y == 3)
+    assert_allclose(binary.coef_[0], model.coef_[3])
+    assert binary.certificate_ == model.certificate_[3]
+
+
+def test_against_linear_programming_on_real_data(cancer):
+    X, y = cancer
+    for estimator, penalty in ((PdproxSVC(alpha=0.02), L1()), (GroupLassoSVC(alpha=0.02), L1())):
+        model = estimator.set_params(tol=1e-6).fit(X, y)
+        value = linear_programme(
+            X, 2.0 * y - 1, np.full(len(y), 1 / len(y)), Hinge(), penalty, 0.02, True
+        )
+        certificate = model.certificate_
+        assert certificate.dual <= value + 1e-10 <= certificate.primal + 2e-10
+        assert certificate.relative_gap <= 1e-6
+
+
+def test_against_scikit_learn(cancer, regression):
+    X, y = cancer
+    svc = LinearSVC(
+        loss="squared_hinge", penalty="l1", dual=False, C=1.0, tol=1e-10, max_iter=10**5,
+        fit_intercept=False,
+    ).fit(X, y)  # fmt: skip
+    mine = PdproxSVC(alpha=1 / len(y), loss="squared_hinge", fit_intercept=False, tol=1e-9)
+    assert_allclose(mine.fit(X, y).coef_, svc.coef_, atol=1e-3)
+    logistic = LogisticRegression(C=1.0, tol=1e-10, max_iter=10**4).fit(X, y)
+    mine = PdproxSVC(alpha=1 / len(y), loss="logistic", penalty="squared_l2", tol=1e-10)
+    assert_allclose(mine.fit(X, y).coef_, logistic.coef_, atol=1e-3)
+
+    X, y = regression
+    for quantile in (0.1, 0.5, 0.9):
+        theirs = QuantileRegressor(quantile=quantile, alpha=0.02, solver="highs").fit(X, y)
+        mine = PdproxRegressor(alpha=0.02, loss=Pinball(quantile=quantile), tol=1e-9).fit(X, y)
+        assert_allclose(mine.coef_, theirs.coef_, atol=1e-5)
+        assert_allclose(mine.intercept_, theirs.intercept_, atol=1e-5)
+    theirs = Lasso(alpha=0.02, tol=1e-12).fit(X, y)
+    mine = PdproxRegressor(alpha=0.02, loss="squared", tol=1e-10).fit(X, y)
+    assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
+    # HuberRegressor with its fitted scale is Huber's loss with delta = epsilon * scale
+    theirs = HuberRegressor(alpha=0.0, epsilon=1.35, tol=1e-10, max_iter=1000).fit(X, y)
+    mine = PdproxRegressor(
+        alpha=1e-9, penalty="squared_l2", loss=Huber(delta=1.35 * theirs.scale_), tol=1e-10
+    ).fit(X, y)
+    assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
+
+
+def test_losses_and_penalties_as_objects(cancer, regression):
+    X, y = cancer
+    for penalty in (ElasticNet(l1_ratio=0.5), GroupL2(groups=3), SparseGroup(groups=10),
+                    Box(lower=-0.1, upper=0.1)):  # fmt: skip
+        model = PdproxSVC(alpha=0.02, penalty=penalty).fit(X, y)
+        assert model.certificate_.relative_gap <= 1e-4
+    assert np.abs(model.coef_).max() <= 0.1
+    X, y = regression
+    model = PdproxRegressor(alpha=0.01, loss=EpsilonInsensitive(epsilon=0.5)).fit(X, y)
+    assert model.score(X, y) > 0.9
+    search = GridSearchCV(
+        PdproxRegressor(alpha=0.01), {"loss": [Pinball(quantile=0.3), Huber(delta=1.0)]}, cv=3
+    ).fit(X, y)
+    assert isinstance(search.best_params_["loss"], Huber)
+
+
+class HalvedL1(Norm):
+    """A user's penalty, ||w||_1 / 2, with the three methods that a norm needs."""
+
+    def value(self, w):
+        return float(np.abs(w).sum()) / 2
+
+    def prox(self, w, step):
+        return np.sign(w) * np.maximum(np.abs(w) - np.asarray(step) / 2, 0)
+
+    def dual_norm(self, v):
+        return 2 * float(np.abs(v).max())
+
+
+def test_a_penalty_of_the_user(cancer):
+    X, y = cancer
+    mine = PdproxSVC(alpha=0.04, penalty=HalvedL1(), tol=1e-4, max_iter=50_000).fit(X, y)
+    theirs = PdproxSVC(alpha=0.02, tol=1e-6).fit(X, y)
+    assert mine.certificate_.dual <= theirs.certificate_.primal
+    assert theirs.certificate_.dual <= mine.certificate_.primal
+    assert mine.certificate_.relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_warm_start(estimator, cancer, regression):
+    X, y = regression if estimator is PdproxRegressor else cancer
+    model = estimator(alpha=0.02, tol=1e-6, warm_start=True).fit(X, y)
+    cold = model.n_iter_
+    assert model.fit(X, y).n_iter_ == 0
+    assert model.set_params(alpha=0.019).fit(X, y).n_iter_ < cold
+    assert model.fit(X[:, :5], y).converged_  # another shape starts afresh
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_not_converged_warns_with_what_to_do(estimator, cancer, regression):
+    X, y = regression if estimator is PdproxRegressor else cancer
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = estimator(tol=1e-10, max_iter=20).fit(X, y)
+    text = str(caught[0].message)
+    assert estimator.__name__ in text and "max_iter (now 20)" in text and "tol=1.00e-10" in text
+    assert f"{model.certificate_.relative_gap:.2e}" in text
+    assert not model.converged_ and model.n_iter_ == 20
+    assert caught[0].filename == __file__  # points at the user's line
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_defaults_on_standardised_data_do_not_warn(estimator, cancer, regression):
+    X, y = regression if estimator is PdproxRegressor else cancer
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = estimator().fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_pickle_and_clone(estimator, cancer, regression, tmp_path):
+    X, y = regression if estimator is PdproxRegressor else cancer
+    model = estimator(alpha=0.02).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(X), model.predict(X))
+    assert again.certificate_ == model.certificate_
+    joblib.dump(X, tmp_path / "X")
+    mapped = joblib.load(tmp_path / "X", mmap_mode="r")
+    assert_allclose(clone(model).fit(mapped, y).coef_, model.coef_)
+    loss = Pinball(quantile=0.3)
+    assert clone(PdproxRegressor(loss=loss)).loss == loss
+
+
+def test_progress_bar_moves_with_the_gap(cancer, capsys):
+    X, y = cancer
+    PdproxSVC(alpha=0.02).set_callbacks(ProgressBar()).fit(X, y)
+    assert "PdproxSVC - fit" in capsys.readouterr().out
+    digits, labels = load_digits(return_X_y=True)
+    several = PdproxSVC(alpha=0.1, tol=1e-2, n_jobs=2).set_callbacks(ProgressBar())
+    several.fit(digits[:200] / 16, labels[:200])
+    assert "class" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_scoring_monitor_sees_the_model_of_the_moment(estimator, cancer, regression):
+    X, y = regression if estimator is PdproxRegressor else cancer
+    monitor = ScoringMonitor(scoring="r2" if estimator is PdproxRegressor else "accuracy")
+    model = estimator(alpha=0.02).set_callbacks(monitor).fit(X, y)
+    scores = monitor.get_logs().data_as_pandas
+    column = "r2" if estimator is PdproxRegressor else "accuracy"
+    assert len(scores) >= 3
+    assert scores[column].iloc[0] != scores[column].iloc[-1] or len(set(scores[column])) > 1
+    assert model.score(X, y) in set(scores[column])
+
+
+def test_a_callback_can_stop_the_fit(cancer):
+    X, y = cancer
+
+    class Stop:
+        def setup(self, estimator, context): ...
+        def teardown(self, estimator, context): ...
+        def on_fit_task_begin(self, estimator, context): ...
+        def on_fit_task_end(self, estimator, context):
+            return context.task_name.startswith("decibel") and context.task_id >= 9
+
+    with pytest.warns(ConvergenceWarning):
+        model = PdproxSVC(alpha=0.02, tol=1e-6).set_callbacks(Stop()).fit(X, y)
+    assert 1e-6 < model.certificate_.relative_gap <= 0.1
+
+
+def test_ctrl_c_leaves_a_certified_model(cancer):
+    X, y = cancer
+
+    class Interrupt:
+        def setup(self, estimator, context): ...
+        def teardown(self, estimator, context): ...
+        def on_fit_task_begin(self, estimator, context): ...
+        def on_fit_task_end(self, estimator, context):
+            if context.task_name.startswith("decibel") and context.task_id >= 9:
+                raise KeyboardInterrupt
+
+    model = PdproxSVC(alpha=0.02, tol=1e-6).set_callbacks(Interrupt())
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert 1e-6 < model.certificate_.relative_gap < 1
+    assert model.score(X, y) > 0.9
+
+
+def test_verbose_prints_the_interval(cancer, capsys):
+    X, y = cancer
+    PdproxSVC(alpha=0.02, verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 3 and all("lower bound" in line for line in lines)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_non_finite_data(estimator, bad, cancer):
+    X, y = cancer[0].copy(), cancer[1]
+    X[3, 4] = bad
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        estimator().fit(X, y)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        estimator().fit(sp.csr_array(X), y)
+    if estimator is PdproxRegressor:
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            estimator().fit(cancer[0], np.where(np.arange(len(y)) == 2, bad, y))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("weights, message", [
+    (lambda n: -np.ones(n), "[Nn]egative"),
+    (lambda n: np.zeros(n), "zero"),
+    (lambda n: np.full(n, np.nan), "NaN"),
+    (lambda n: np.ones(n - 1), "inconsistent|shape"),
+])  # fmt: skip
+def test_bad_weights(estimator, weights, message, cancer):
+    X, y = cancer
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(X, y, sample_weight=weights(len(y)))
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_one_class(estimator, cancer):
+    X, y = cancer
+    with pytest.raises(ValueError, match="2 classes"):
+        estimator().fit(X, np.ones_like(y))
+    with pytest.raises(ValueError, match="2 classes"):
+        estimator().fit(X, y, sample_weight=y)
+
+
+@pytest.mark.parametrize("estimator, parameters, message", [
+    *[(e, {"alpha": a}, "'alpha' parameter") for e in ESTIMATORS
+      for a in (0, 0.0, -1.0, np.nan, np.inf, "x")],
+    *[(e, {"loss": "log"}, "'loss' parameter") for e in ESTIMATORS],
+    *[(e, {"solver": "newton"}, "'solver' parameter") for e in ESTIMATORS],
+    *[(e, {"tol": -1.0}, "'tol' parameter") for e in ESTIMATORS],
+    *[(e, {"max_iter": 0}, "'max_iter' parameter") for e in ESTIMATORS],
+    (PdproxSVC, {"penalty": "l2"}, "'penalty' parameter.*'squared_l2'"),
+    (PdproxSVC, {"penalty": object()}, "'penalty' parameter"),
+    (PdproxSVC, {"loss": Huber()}, "'loss' parameter"),
+    (PdproxRegressor, {"loss": Hinge()}, "'loss' parameter"),
+    (PdproxSVC, {"class_weight": "even"}, "'class_weight' parameter"),
+    (PdproxSVC, {"solver_options": {"average": True}}, "got 'average'"),
+    (GroupLassoSVC, {"groups": 7}, "divides the 30 features"),
+    (GroupLassoSVC, {"groups": [[0, 1], [1, 2]]}, "overlap"),
+    (GroupLassoSVC, {"groups": [[0, 1], [2, 3]]}, "miss"),
+    (GroupLassoSVC, {"groups": [10, 10]}, "number of features, 30, got the sum 20"),
+    (GroupLassoSVC, {"groups": 3, "group_weights": [1.0]}, "10 groups"),
+], ids=str)  # fmt: skip
+def test_bad_parameters_are_named(estimator, parameters, message, cancer):
+    with pytest.raises(ValueError, match=message):
+        estimator(**parameters).fit(*cancer)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("case", [
+    "constant column", "duplicate columns", "zero X", "one feature", "two samples",
+    "1e-8 and 1e8",
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_degenerate_data_get_a_valid_certificate(estimator, case):
+    """Converged or not, the interval holds the optimum that HiGHS finds."""
+    X, y = make_classification(40, 6, random_state=0)
+    if case == "constant column":
+        X[:, 2] = 3.0
+    elif case == "duplicate columns":
+        X[:, 2] = X[:, 4]
+    elif case == "zero X":
+        X[:] = 0.0
+    elif case == "one feature":
+        X = X[:, :1]
+    elif case == "two samples":
+        X, y = X[:2], np.array([0, 1])
+    X_fit = X * 10.0 ** np.array([-8, 8, 0, -8, 8, 0]) if case == "1e-8 and 1e8" else X
+    target = y * 2.0 - 1
+    model = estimator(alpha=0.05, max_iter=5000).fit(X_fit, target)
+    certificate = model.certificate_
+    assert np.isfinite([certificate.primal, certificate.dual]).all()
+    assert 0 <= certificate.dual <= certificate.primal
+    loss = model._get_loss()
+    if case != "1e-8 and 1e8":  # no solver can be trusted with these
+        value = linear_programme(X, target, np.full(len(y), 1 / len(y)), loss, L1(), 0.05, True)
+        assert certificate.dual <= value + 1e-10 and value <= certificate.primal + 1e-10
+        assert certificate.relative_gap <= 1e-4
+
+
+def test_constant_targets_are_fitted_exactly():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    for loss in ("squared", "absolute", "huber", "pinball", "epsilon_insensitive"):
+        model = PdproxRegressor(loss=loss).fit(X, np.full(30, 7.3))
+        assert model.converged_ and not model.coef_.any()
+        assert_allclose(model.predict(X), 7.3, atol=0.1 + 1e-12)

@@ -1,0 +1,87 @@
+"""``python -m skpd``."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
+
+from skpd.__main__ import main
+
+
+def table(text):
+    """The rows of the printed table as lists of cells."""
+    lines = text.split("\n\n")[0].splitlines()
+    return [re.split(r" {2,}", line.strip()) for line in lines]
+
+
+def test_demo(capsys):
+    main(["--tol", "1e-2", "--estimator", "GroupLassoSVC"])
+    head, cancer, digits = table(capsys.readouterr().out)
+    assert head[:2] == ["data", "estimator"] and head[-2:] == ["certified gap", "seconds"]
+    for row in (cancer, digits):
+        assert row[1] == "GroupLassoSVC"
+        assert float(row[2]) > 0.9 and float(row[5]) <= 1e-2
+
+
+@pytest.mark.parametrize("suffix", ["", ".bz2", ".gz"])
+def test_svmlight_file_and_plot(suffix, tmp_path, capsys):
+    import bz2
+    import gzip
+
+    path, image = tmp_path / f"data.svm{suffix}", tmp_path / "gap.png"
+    X, y = load_breast_cancer(return_X_y=True)
+    with {"": open, ".bz2": bz2.open, ".gz": gzip.open}[suffix](path, "wb") as file:
+        dump_svmlight_file(X, y, file)
+    main([str(path), "--alpha", "0.01", "--tol", "1e-2", "--plot", str(image)])
+    _, row = table(capsys.readouterr().out)
+    assert row[0] == path.name and row[1] == "PdproxSVC" and float(row[2]) > 0.9
+    assert image.read_bytes().startswith(b"\x89PNG")
+
+
+def test_csv_file(tmp_path, capsys):
+    path = tmp_path / "iris.csv"
+    iris = load_iris(as_frame=True).frame
+    iris["colour"] = np.where(iris.index % 2, "red", "blue")
+    iris["target"] = np.array(["setosa", "versicolor", "virginica"])[iris["target"]]
+    iris.to_csv(path, index=False)
+    main([str(path), "--target", "target", "--groups", "2", "--tol", "1e-2"])
+    _, first, second = table(capsys.readouterr().out)
+    assert [first[1], second[1]] == ["PdproxSVC", "GroupLassoSVC"]
+    assert first[3].endswith("of 18")  # three classes, four numbers and two colours
+    main([str(path), "--target", "sepal width (cm)", "--loss", "huber"])
+    _, row = table(capsys.readouterr().out)
+    assert row[1] == "PdproxRegressor"
+
+
+def test_not_converged_is_said(capsys):
+    main(["--estimator", "PdproxRegressor", "--max-iter", "5", "--tol", "1e-9"])
+    assert "warning: PdproxRegressor did not converge" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["no such file"], "No such file"),
+    (["--loss", "foo"], "'loss' parameter"),
+    (["--alpha", "-1"], "'alpha' parameter"),
+    (["--estimator", "GroupLassoSVC", "--groups", "7"], "divides"),
+])  # fmt: skip
+def test_errors_are_one_line(arguments, message, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    error = capsys.readouterr().err.strip()
+    assert message in error and "\n" not in error
+
+
+def test_bad_files(tmp_path, capsys):
+    words, missing = tmp_path / "words.svm", tmp_path / "missing.csv"
+    words.write_text("these are words\n")
+    pd.DataFrame({"a": [1.0, np.nan, 2.0, 3.0], "b": [0, 1, 0, 1]}).to_csv(missing, index=False)
+    for path, message in ((words, "not an svmlight file"), (missing, "NaN")):
+        with pytest.raises(SystemExit):
+            main([str(path), "--test-size", "0.5"])
+        assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([str(missing), "--target", "c"])
+    assert "got 'c'" in capsys.readouterr().err

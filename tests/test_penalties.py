@@ -1,0 +1,163 @@
+"""Penalties against their definitions, and Fenchel-Young and Moreau identities."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from skpd import penalties as R
+
+N = 6
+NORMS = [
+    R.L1(),
+    R.L2(),
+    R.LInf(),
+    R.GroupL2(groups=3),
+    R.GroupL2(groups=[[5, 0], [1, 3, 4], [2]], weights=[0.5, 2.0, 1.0]),
+    R.SparseGroup(groups=[1, 2, 3], l1_ratio=0.3),
+    R.SparseGroup(groups=2, l1_ratio=0.0),
+    R.SparseGroup(groups=2, l1_ratio=1.0),
+]
+OTHERS = [
+    R.SquaredL2(),
+    R.ElasticNet(l1_ratio=0.4),
+    R.ElasticNet(l1_ratio=0.999),
+    R.L1Ball(radius=2.0),
+    R.Box(lower=-0.5, upper=2.0),
+]
+each_norm = pytest.mark.parametrize("penalty", [p.bind(N) for p in NORMS], ids=map(str, NORMS))
+each_penalty = pytest.mark.parametrize(
+    "penalty", [p.bind(N) for p in NORMS + OTHERS], ids=map(str, NORMS + OTHERS)
+)
+vectors = st.lists(st.floats(-100, 100), min_size=N, max_size=N).map(np.array)
+
+
+def inside(penalty, w):
+    """A point of the penalty's domain."""
+    return penalty.prox(w, 1e-3) if penalty.value(w) == np.inf else w
+
+
+@each_penalty
+@given(w=vectors, v=vectors, alpha=st.floats(1e-2, 1e2))
+def test_fenchel_young_inequality(penalty, w, v, alpha):
+    w = inside(penalty, w)
+    total = alpha * penalty.value(w) + penalty.conjugate(v, alpha)
+    assert total >= v @ w - 1e-9 * (1 + np.abs(v) @ np.abs(w))
+
+
+@each_penalty
+@given(w=vectors, alpha=st.floats(1e-2, 1e2))
+def test_moreau_identity(penalty, w, alpha):
+    """x = prox(w) exactly when w - x is a subgradient of alpha R at x."""
+    x = penalty.prox(w, alpha)
+    v = (w - x) * (1 - 1e-13)
+    total = alpha * penalty.value(x)
+    if hasattr(penalty, "dual_norm"):
+        assert penalty.dual_norm(v) <= alpha * (1 + 1e-9) + 1e-12 * np.abs(w).max()
+    else:
+        total += penalty.conjugate(v, alpha)
+    assert_allclose(total, v @ x, atol=1e-9 * (1 + np.abs(v) @ np.abs(x)))
+
+
+@each_norm
+@given(w=vectors, v=vectors)
+def test_dual_norm_is_dual(penalty, w, v):
+    assert v @ w <= penalty.dual_norm(v) * penalty.value(w) * (1 + 1e-12) + 1e-12
+
+
+@each_norm
+@given(v=vectors)
+def test_dual_norm_is_where_the_prox_vanishes(penalty, v):
+    """prox of step R at v is 0 exactly for steps of at least R°(v)."""
+    step = penalty.dual_norm(v)
+    if step > 1e-3:
+        assert not penalty.prox(v, step * (1 + 1e-9)).any()
+        assert penalty.prox(v, step * (1 - 1e-9)).any()
+
+
+@each_norm
+@given(w=vectors, t=st.floats(-50, 50))
+def test_norm_is_homogeneous(penalty, w, t):
+    assert_allclose(penalty.value(t * w), abs(t) * penalty.value(w), rtol=1e-10, atol=1e-290)
+    assert_allclose(
+        penalty.dual_norm(t * w), abs(t) * penalty.dual_norm(w), rtol=1e-9, atol=1e-290
+    )
+
+
+@each_penalty
+@given(w=vectors, v=vectors, alpha=st.floats(1e-2, 1e2), slack=st.floats(0, 10))
+def test_bounds_over_a_ball(penalty, w, v, alpha, slack):
+    """support and bounded_conjugate bound v.w and v.w - alpha R(w) over R(w) <= radius."""
+    w = inside(penalty, w)
+    radius = penalty.value(w) + slack
+    room = 1e-9 * (1 + np.abs(v) @ np.abs(w))
+    assert v @ w <= penalty.support(v, radius) + room
+    value = v @ w - alpha * penalty.value(w)
+    assert value <= penalty.bounded_conjugate(v, alpha, radius) + room
+    assert penalty.bounded_conjugate(v, alpha, radius) <= penalty.conjugate(v, alpha)
+
+
+@settings(max_examples=30)
+@given(w=vectors, step=st.lists(st.floats(0.1, 10), min_size=N, max_size=N).map(np.array))
+@each_penalty
+def test_prox_minimises_with_the_step_sizes_it_admits(penalty, w, step):
+    step = penalty.step_sizes(step)
+    x = penalty.prox(w, step)
+
+    def objective(u):
+        return np.sum((u - w) ** 2 / (2 * step)) + penalty.value(u)
+
+    best = objective(x)
+    rng = np.random.default_rng(0)
+    for scale in (1e-4, 1e-2, 1.0):
+        for _ in range(20):
+            other = inside(penalty, x + scale * rng.normal(size=N))
+            assert best <= objective(other) + 1e-9 * (1 + abs(best))
+
+
+def test_elastic_net_stays_bounded_where_its_conjugate_blows_up():
+    """As l1_ratio -> 1 the ball's value tends to that of the lasso."""
+    v = np.array([1.5, 0.2])
+    lasso = R.L1().bounded_conjugate(v, 1.0, 3.0)
+    nearly = R.ElasticNet(l1_ratio=1 - 1e-12)
+    assert nearly.conjugate(v, 1.0) > 1e10
+    assert_allclose(nearly.bounded_conjugate(v, 1.0, 3.0), lasso, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "groups, message",
+    [
+        ([[0, 1], [1, 2, 3, 4, 5]], "overlap"),
+        ([[0, 1], [2, 3, 4]], "miss"),
+        ([[0, 1, 2, 3, 4, 5], []], "empty"),
+        ([[0, 1, 2, 3, 4, 6], [5]], "indices from 0 to 5"),
+        ([2, 3], "sum is the number of features, 6"),
+        (4, "divides the 6 features"),
+        (0, "divides the 6 features"),
+    ],
+)
+def test_groups_must_be_a_partition(groups, message):
+    with pytest.raises(ValueError, match=message):
+        R.GroupL2(groups=groups).bind(6)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, np.nan]])
+def test_group_weights_must_be_positive(weights):
+    with pytest.raises(ValueError, match="weights of GroupL2"):
+        R.GroupL2(groups=3, weights=weights).bind(6)
+
+
+@pytest.mark.parametrize(
+    "make, name",
+    [
+        (lambda: R.ElasticNet(l1_ratio=1.0), "l1_ratio"),
+        (lambda: R.SparseGroup(l1_ratio=1.5), "l1_ratio"),
+        (lambda: R.L1Ball(radius=0.0), "radius"),
+        (lambda: R.Box(lower=1.0, upper=2.0), "lower"),
+        (lambda: R.Box(lower=0.0, upper=np.inf), "upper"),
+    ],
+)
+def test_invalid_parameters_are_named(make, name):
+    with pytest.raises(ValueError, match=name):
+        make()

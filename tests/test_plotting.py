@@ -1,0 +1,67 @@
+"""GapDisplay."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
+
+from skpd import GapDisplay, PdproxSVC
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = load_breast_cancer(return_X_y=True)
+    return PdproxSVC(alpha=0.02).fit(StandardScaler().fit_transform(X), y)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("x", ["seconds", "n_iter"])
+def test_curves_are_the_history(model, x):
+    display = GapDisplay.from_estimator(model, x=x, name="l1 SVM", color="black")
+    (line,) = display.lines_
+    gap = np.where(model.gap_history_["gap"] > 0, model.gap_history_["gap"], np.nan)
+    assert_array_equal(line.get_xdata(), model.gap_history_[x])
+    assert_array_equal(line.get_ydata(), gap)
+    above, below = display.axes_
+    assert above.get_yscale() == "log" and above.get_title() == "l1 SVM"
+    assert_array_equal(below.lines[0].get_ydata(), model.gap_history_["primal"])
+    assert_array_equal(below.lines[1].get_ydata(), model.gap_history_["dual"])
+    assert below.get_xlabel() == {"seconds": "seconds", "n_iter": "iterations"}[x]
+
+
+def test_given_axes_and_one_panel(model):
+    _, ax = plt.subplots()
+    display = GapDisplay.from_estimator(model, ax=ax, kind="gap")
+    assert display.axes_[0] is ax and display.figure_ is ax.figure
+    with pytest.raises(ValueError, match="ax must hold 2 axes"):
+        GapDisplay.from_estimator(model, ax=ax)
+
+
+def test_one_curve_for_each_class():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = PdproxSVC(alpha=0.02, tol=1e-2).fit(X, y)
+    display = GapDisplay.from_estimator(model)
+    assert len(display.lines_) == 3
+    names = [text.get_text() for text in display.axes_[0].get_legend().get_texts()]
+    assert names == [f"PdproxSVC, class {k}" for k in range(3)]
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"x": "time"}, "x must be one of"), ({"kind": "all"}, "kind must be one of"),
+])  # fmt: skip
+def test_bad_arguments(model, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        GapDisplay.from_estimator(model, **arguments)
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError):
+        GapDisplay.from_estimator(PdproxSVC())
