@@ -1,0 +1,35 @@
+"""Sphinx configuration: ``sphinx-build -W doc doc/_build``."""
+
+from skpd import __version__
+
+project = "skpd"
+copyright = "2026, the skpd developers"
+release = version = __version__
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build"]
+html_theme = "alabaster"
+html_theme_options = {
+    "description": "Linear models, each with a certificate of its accuracy.",
+    "page_width": "1100px",
+    "sidebar_width": "240px",
+}
+default_role = "py:obj"
+numpydoc_class_members_toctree = False
+numpydoc_show_class_members = False
+autodoc_default_options = {"members": True, "inherited-members": False}
+autodoc_member_order = "bysource"
+templates_path = ["templates"]
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "generated/examples",
+    "doc_module": ("skpd",),
+    "min_reported_time": 1e6,
+}
