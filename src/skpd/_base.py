@@ -2,12 +2,14 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from math import ceil, log10
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -19,12 +21,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ._typing import Array
+from .certificates import Certificate
 from .design import Design
-from .penalties import L1, L2, LInf, SquaredL2
+from .losses import Loss
+from .penalties import L1, L2, LInf, Penalty, SquaredL2
 from .problem import Point, Problem
 from .solvers import SOLVERS, check_solver_options, solve
 
-PENALTIES = {"l1": L1, "l2_norm": L2, "linf": LInf, "squared_l2": SquaredL2}
+PENALTIES: dict[str, Callable[[], Penalty]] = {
+    "l1": L1,
+    "l2_norm": L2,
+    "linf": LInf,
+    "squared_l2": SquaredL2,
+}
 PENALTY_METHODS = [
     "bind", "value", "prox", "conjugate", "support", "bounded_conjugate", "step_sizes",
 ]  # fmt: skip
@@ -34,6 +44,15 @@ _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 
 class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
     """A linear model fitted by a solver of `Problem`, with its certificate."""
+
+    coef_: Array
+    intercept_: Any
+    dual_coef_: Array
+    certificate_: Certificate | list[Certificate]
+    duality_gap_: float
+    gap_history_: Any
+    n_iter_: int
+    converged_: bool
 
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, np.inf, closed="neither")],
@@ -49,10 +68,10 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
     _penalty_constraint: ClassVar[list] = [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)]
 
     @abstractmethod
-    def _get_loss(self):
+    def _get_loss(self) -> Loss:
         """The Loss object of this model."""
 
-    def _get_penalty(self):
+    def _get_penalty(self) -> Penalty:
         return PENALTIES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
 
     def __sklearn_tags__(self):
@@ -86,12 +105,12 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
             **options,
         )
 
-    def _start(self, k, n_samples, n_features, n_outputs):
+    def _start(self, k, shape, n_outputs):
         """Where a warm start resumes output k, if the last fit had the same shape."""
         if not (self.warm_start and hasattr(self, "dual_coef_")):
             return None
         coef, dual_coef = np.atleast_2d(self.coef_), np.atleast_2d(self.dual_coef_)
-        if coef.shape != (n_outputs, n_features) or dual_coef.shape != (n_outputs, n_samples):
+        if coef.shape != (n_outputs, shape[1]) or dual_coef.shape != (n_outputs, shape[0]):
             return None
         return Point(coef[k], float(np.ravel(self.intercept_)[k]), dual_coef[k])
 
@@ -175,7 +194,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model and certify it.
 
         Parameters
@@ -248,7 +267,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
             positive = labels == (1 if n_outputs == 1 else k)
             solution = self._solve(
                 self._problem(design, np.where(positive, 1.0, -1.0), weights),
-                start=self._start(k, *X.shape, n_outputs),
+                start=self._start(k, X.shape, n_outputs),
                 random_state=np.random.RandomState(seed),
                 on_check=self._reporter(own_context, X, y, metadata, attributes, label),
             )
@@ -274,7 +293,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         )
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Array:
         """Signed distances to the hyperplanes, up to the norm of the coefficients.
 
         Parameters
@@ -291,7 +310,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Predict class labels.
 
         Parameters
@@ -312,7 +331,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model and certify it.
 
         Parameters
@@ -351,7 +370,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
 
         solution = self._solve(
             self._problem(Design(X), y, sample_weight),
-            start=self._start(0, *X.shape, 1),
+            start=self._start(0, X.shape, 1),
             random_state=check_random_state(self.random_state),
             on_check=self._reporter(context, X, y, metadata, attributes),
         )
@@ -364,7 +383,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         )
         return self
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Predict targets.
 
         Parameters

@@ -26,6 +26,7 @@ and dual points, products with X in twice the working precision, and the roundin
 errors left are allowed for.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -34,7 +35,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from . import kernels
+from ._typing import Array
 from .losses import EPSILON
+from .problem import Problem
 
 __all__ = ["Certificate", "DualBound", "certify_point", "dual_bound", "primal_objective"]
 
@@ -82,7 +85,7 @@ class DualBound:
     intercept_radius: float = inf
 
 
-def primal_objective(problem, coef, intercept):
+def primal_objective(problem: Problem, coef: Array, intercept: float) -> float:
     """P(w, b), with predictions in twice the working precision; inf where it is NaN."""
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     high, low = problem.design.matvec_compensated(coef, float(intercept))
@@ -91,7 +94,7 @@ def primal_objective(problem, coef, intercept):
     return inf if np.isnan(value) else float(value)
 
 
-def dual_bound(problem, theta, upper):
+def dual_bound(problem: Problem, theta: Array, upper: float) -> DualBound:
     """The best of the repaired lower bounds that a dual point gives.
 
     Parameters
@@ -124,7 +127,9 @@ def dual_bound(problem, theta, upper):
     return DualBound(float(best.value), best.kind, best.theta, float(radius), 0.5 * float(length))
 
 
-def certify_point(problem, coef, intercept, theta):
+def certify_point(
+    problem: Problem, coef: Array, intercept: float, theta: Array
+) -> tuple[Certificate, Array]:
     """The certificate of a primal and a dual point, and the dual point as repaired.
 
     Parameters
@@ -156,21 +161,21 @@ def certify_point(problem, coef, intercept, theta):
     return certificate, bound.theta
 
 
-def relative_gap(problem, gap):
+def relative_gap(problem: Problem, gap: float) -> float:
     """A gap over the objective value of the best constant prediction."""
     if not gap > 0.0:
         return 0.0
     return gap / problem.objective_unit if problem.objective_unit > 0.0 else inf
 
 
-def _balanced(problem, theta):
+def _balanced(problem: Problem, theta: Array):
     """The nearest theta in the box with sum_i c_i theta_i = 0."""
     lower, upper = problem.loss.dual_bounds(problem.y)
     weights = problem.weights
     return kernels.project_box_hyperplane(theta, lower, upper, weights, weights, 0.0)
 
 
-def _best_repair(problem, theta, radius, interval):
+def _best_repair(problem: Problem, theta: Array, radius: float, interval):
     penalty, alpha = problem.penalty, problem.alpha
     v = -problem.design.rmatvec_compensated(problem.weights, theta)
     if not np.isfinite(v).all():
@@ -178,7 +183,7 @@ def _best_repair(problem, theta, radius, interval):
     slope = kernels.compensated_dot(problem.weights, theta, np.ones_like(theta))
     from_intercept = _least_linear(slope, interval)
 
-    def bound(scale, conjugate):
+    def bound(scale: float, conjugate):
         value, rounding = problem.loss.dual_value(problem.y, problem.weights, theta, scale)
         terms = abs(conjugate) + abs(scale * from_intercept) + abs(value)
         # 64: the rounding of a dual norm and of the few operations here
@@ -204,7 +209,9 @@ def _least_linear(slope, interval):
     return 0.0 if slope == 0.0 else min(slope * interval[0], slope * interval[1])
 
 
-def _best_scale(problem, theta, dual_norm, value):
+def _best_scale(
+    problem: Problem, theta: Array, dual_norm: float, value: Callable[[float], float]
+) -> float:
     """The scale t in [0, alpha / R°(u)] with t theta in the box that maximises the bound."""
     lower, upper = problem.loss.dual_bounds(problem.y)
     with np.errstate(divide="ignore", invalid="ignore"):

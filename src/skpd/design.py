@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import kernels
+from ._typing import Array
 
 __all__ = ["Design", "spectral_norm_bound"]
 
@@ -28,55 +29,63 @@ class Design:
     array([3., 1.])
     """
 
-    def __init__(self, X):
+    def __init__(self, X) -> None:
         self.shape = X.shape
         if sp.issparse(X):
             if not X.has_canonical_format:
                 X = X.copy()
                 X.sum_duplicates()
             self.matrix = kernels.Matrix.sparse(
-                X.data, X.indices, X.indptr, *X.shape, X.format == "csr"
+                X.data, X.indices, X.indptr, X.shape[0], X.shape[1], X.format == "csr"
             )
         else:
             if X.itemsize not in X.strides:
                 X = np.ascontiguousarray(X)
             self.matrix = kernels.Matrix.dense(X)
 
-    def matvec(self, coef):
+    def matvec(self, coef: Array) -> Array:
         """X coef, of shape (n_samples,)."""
         return self.matrix.matvec(coef)
 
-    def rmatvec(self, rows):
+    def rmatvec(self, rows: Array) -> Array:
         """X' rows, of shape (n_features,)."""
         return self.matrix.rmatvec(rows)
 
-    def matvec_compensated(self, coef, intercept):
+    def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """X coef + intercept as an unevaluated sum (high, low) of two arrays."""
         return self.matrix.matvec_compensated(coef, intercept)
 
-    def rmatvec_compensated(self, weights, rows):
+    def rmatvec_compensated(self, weights: Array, rows: Array) -> Array:
         """X' (weights * rows), computed in twice the working precision and rounded."""
         high, _ = self.matrix.rmatvec_compensated(weights, rows)
         return high
 
-    def row_sums(self):
+    def row_sums(self) -> Array:
         """``sum_j |x_ij|``, of shape (n_samples,)."""
         return self.matrix.matvec_absolute(np.ones(self.shape[1]))
 
-    def column_sums(self, weights):
+    def column_sums(self, weights: Array) -> Array:
         """``sum_i weights_i |x_ij|``, of shape (n_features,)."""
         return self.matrix.rmatvec_absolute(weights)
 
-    def row_norms(self):
+    def row_norms(self) -> Array:
         """Euclidean norms of the rows, of shape (n_samples,)."""
         return np.sqrt(self.matrix.matvec_square(np.ones(self.shape[1])))
 
-    def column_norms(self, weights):
+    def column_norms(self, weights: Array) -> Array:
         """sqrt(sum_i weights_i x_ij^2), of shape (n_features,)."""
         return np.sqrt(self.matrix.rmatvec_square(weights))
 
 
-def spectral_norm_bound(matvec, rmatvec, shape, random_state, *, n_steps=40, failure=1e-6):
+def spectral_norm_bound(
+    matvec,
+    rmatvec,
+    shape: tuple[int, int],
+    random_state: np.random.RandomState,
+    *,
+    n_steps: int = 40,
+    failure: float = 1e-6,
+) -> float:
     """Upper bound on the spectral norm of a linear operator A.
 
     ``n_steps`` steps of Golub-Kahan bidiagonalisation, the power iteration that keeps
@@ -108,7 +117,9 @@ def spectral_norm_bound(matvec, rmatvec, shape, random_state, *, n_steps=40, fai
         return 0.0
     v = random_state.standard_normal(shape[1])
     v /= np.linalg.norm(v)
-    diagonal, off_diagonal, basis = [], [], [v]
+    diagonal: list[float] = []
+    off_diagonal: list[float] = []
+    basis = [v]
     u, exhausted = np.zeros(shape[0]), False
     scale = 0.0
     for _ in range(min(n_steps, n)):

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
 from . import kernels
+from ._typing import Array
 
 __all__ = [
     "Absolute",
@@ -45,7 +46,7 @@ __all__ = [
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-def _conjugate_part(weights, values, u):
+def _conjugate_part(weights: Array, values, u: Array):
     """- sum_i weights_i phi*(u_i) and a bound on its rounding error.
 
     NumPy sums blocks of 128 terms, then their sums in pairs. A rounding error in u_i
@@ -56,7 +57,7 @@ def _conjugate_part(weights, values, u):
     return -float(np.sum(weights * values)), depth * EPSILON * size
 
 
-def _check(condition, owner, name, value, allowed):
+def _check(condition, owner, name, value: float, allowed):
     if not condition:
         raise ValueError(f"{name} of {owner} must be {allowed}, got {value!r}.")
 
@@ -76,25 +77,31 @@ class Loss(ABC):
         Whether l*(y, .) is linear along every segment [0, theta] of its domain.
     """
 
-    conjugate_domain: tuple[float, float]
-    smoothness: float = inf
     linear_conjugate: ClassVar[bool] = False
 
+    @property
     @abstractmethod
-    def _phi(self, t): ...
-
-    @abstractmethod
-    def _phi_conjugate(self, u): ...
-
-    @abstractmethod
-    def _phi_derivative(self, t): ...
+    def conjugate_domain(self) -> tuple[float, float]: ...
 
     @property
-    def lipschitz(self):
+    def smoothness(self) -> float:
+        return inf
+
+    @abstractmethod
+    def _phi(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def _phi_conjugate(self, u: Array) -> Array: ...
+
+    @abstractmethod
+    def _phi_derivative(self, t: Array) -> Array: ...
+
+    @property
+    def lipschitz(self) -> float:
         return max(abs(bound) for bound in self.conjugate_domain)
 
     @abstractmethod
-    def value(self, y, z, z_low=0.0):
+    def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
         """l(y_i, z_i) for arrays y and z.
 
         Parameters
@@ -107,15 +114,17 @@ class Loss(ABC):
         """
 
     @abstractmethod
-    def gradient(self, y, z):
+    def gradient(self, y: Array, z: Array) -> Array:
         """A subgradient of l(y_i, .) at z_i."""
 
     @abstractmethod
-    def dual_bounds(self, y):
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Lower and upper bounds on theta_i: the domain of l*(y_i, .)."""
 
     @abstractmethod
-    def dual_value(self, y, weights, theta, scale=1.0):
+    def dual_value(
+        self, y: Array, weights: Array, theta: Array, scale: float = 1.0
+    ) -> tuple[float, float]:
         """The loss's part of the dual objective, - sum_i weights_i l*(y_i, scale theta_i).
 
         Returns
@@ -125,18 +134,18 @@ class Loss(ABC):
         """
 
     @abstractmethod
-    def conjugate(self, y, theta):
+    def conjugate(self, y: Array, theta: Array) -> Array:
         """l*(y_i, theta_i), inf outside its domain."""
 
     @abstractmethod
-    def best_constant(self, y, weights):
+    def best_constant(self, y: Array, weights: Array) -> float:
         """The constant z that minimises sum_i weights_i l(y_i, z).
 
         An infinite value where the infimum is only approached.
         """
 
     @abstractmethod
-    def strata(self, y, weights):
+    def strata(self, y: Array, weights: Array) -> list[Array]:
         """Weights of the rows that share one convex function of z: all rows, or each class.
 
         Jensen's inequality over such rows bounds the loss at their mean prediction by
@@ -144,7 +153,9 @@ class Loss(ABC):
         """
 
     @abstractmethod
-    def constant_interval(self, y, strata, value, reaches):
+    def constant_interval(
+        self, y: Array, strata: list[Array], value: float, reaches: list[float]
+    ) -> tuple[float, float]:
         """Bounds on b from sum_i weights_i l(y_i, x_i.w + b) <= value.
 
         Parameters
@@ -167,7 +178,7 @@ class Loss(ABC):
     def kernel(self):
         """The compiled counterpart of this loss."""
 
-    def prox_conjugate(self, y, theta, step):
+    def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
         """argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i)."""
         return self.kernel.prox_conjugate(
             np.ascontiguousarray(y, dtype=np.float64),
@@ -175,7 +186,7 @@ class Loss(ABC):
             np.ascontiguousarray(np.broadcast_to(step, np.shape(theta)), dtype=np.float64),
         )
 
-    def project_dual(self, y, theta):
+    def project_dual(self, y: Array, theta: Array) -> Array:
         """The nearest dual-feasible point; 0 in place of NaN."""
         return np.clip(np.nan_to_num(theta, nan=0.0, posinf=None), *self.dual_bounds(y))
 
@@ -183,39 +194,43 @@ class Loss(ABC):
 class MarginLoss(Loss):
     """l(y, z) = phi(y z) with phi non-increasing, for y in {-1, +1}."""
 
-    def value(self, y, z, z_low=0.0):
+    def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
         return self._phi(y * z + y * z_low)
 
-    def gradient(self, y, z):
+    def gradient(self, y: Array, z: Array) -> Array:
         return y * self._phi_derivative(y * z)
 
-    def dual_bounds(self, y):
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         lower, upper = self.conjugate_domain
         return np.where(y > 0, lower, -upper), np.where(y > 0, upper, -lower)
 
-    def conjugate(self, y, theta):
+    def conjugate(self, y: Array, theta: Array) -> Array:
         return self._phi_conjugate(y * theta)
 
-    def dual_value(self, y, weights, theta, scale=1.0):
+    def dual_value(
+        self, y: Array, weights: Array, theta: Array, scale: float = 1.0
+    ) -> tuple[float, float]:
         u = scale * (y * theta)
         return _conjugate_part(weights, self._phi_conjugate(u), u)
 
-    def best_constant(self, y, weights):
+    def best_constant(self, y: Array, weights: Array) -> float:
         positive = float(np.sum(weights[y > 0]))
         return self._best_constant(positive, float(np.sum(weights[y <= 0])))
 
     @abstractmethod
-    def _best_constant(self, positive, negative):
+    def _best_constant(self, positive: float, negative: float) -> float:
         """argmin over b of positive phi(b) + negative phi(-b)."""
 
     @abstractmethod
-    def _least_margin(self, value):
+    def _least_margin(self, value: float) -> float:
         """The least t with phi(t) <= value."""
 
-    def strata(self, y, weights):
+    def strata(self, y: Array, weights: Array) -> list[Array]:
         return [np.where(y > 0, weights, 0.0), np.where(y > 0, 0.0, weights)]
 
-    def constant_interval(self, y, strata, value, reaches):
+    def constant_interval(
+        self, y: Array, strata: list[Array], value: float, reaches: list[float]
+    ) -> tuple[float, float]:
         bounds = []
         for sign, weights, reach in zip((1.0, -1.0), strata, reaches, strict=True):
             total = float(np.sum(weights))
@@ -228,20 +243,22 @@ class MarginLoss(Loss):
 class ResidualLoss(Loss):
     """l(y, z) = phi(z - y) with phi(0) = 0."""
 
-    def value(self, y, z, z_low=0.0):
+    def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
         return self._phi((z - y) + z_low)
 
-    def gradient(self, y, z):
+    def gradient(self, y: Array, z: Array) -> Array:
         return self._phi_derivative(z - y)
 
-    def dual_bounds(self, y):
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         lower, upper = self.conjugate_domain
         return np.full(len(y), lower), np.full(len(y), upper)
 
-    def conjugate(self, y, theta):
+    def conjugate(self, y: Array, theta: Array) -> Array:
         return self._phi_conjugate(theta) + y * theta
 
-    def dual_value(self, y, weights, theta, scale=1.0):
+    def dual_value(
+        self, y: Array, weights: Array, theta: Array, scale: float = 1.0
+    ) -> tuple[float, float]:
         u = scale * theta
         value, rounding = _conjugate_part(weights, self._phi_conjugate(u), u)
         # the scaled sum, not the sum of scaled and so rounded terms, which may cancel
@@ -249,13 +266,15 @@ class ResidualLoss(Loss):
         return value - linear, rounding + 2.0 * EPSILON * (abs(linear) + abs(value))
 
     @abstractmethod
-    def _residual_interval(self, value):
+    def _residual_interval(self, value: float) -> tuple[float, float]:
         """The interval of t with phi(t) <= value."""
 
-    def strata(self, y, weights):
+    def strata(self, y: Array, weights: Array) -> list[Array]:
         return [weights]
 
-    def constant_interval(self, y, strata, value, reaches):
+    def constant_interval(
+        self, y: Array, strata: list[Array], value: float, reaches: list[float]
+    ) -> tuple[float, float]:
         (weights,), (reach,) = strata, reaches
         total = float(np.sum(weights))
         mean = kernels.compensated_dot(weights, y, np.ones_like(y)) / total
@@ -278,19 +297,19 @@ class Hinge(MarginLoss):
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
 
-    def _phi(self, t):
+    def _phi(self, t: Array) -> Array:
         return np.maximum(1.0 - t, 0.0)
 
-    def _phi_conjugate(self, u):
+    def _phi_conjugate(self, u: Array) -> Array:
         return np.where((u >= -1.0) & (u <= 0.0), u, inf)
 
-    def _phi_derivative(self, t):
+    def _phi_derivative(self, t: Array) -> Array:
         return np.where(t < 1.0, -1.0, 0.0)
 
-    def _best_constant(self, positive, negative):
+    def _best_constant(self, positive: float, negative: float) -> float:
         return float(np.sign(positive - negative))
 
-    def _least_margin(self, value):
+    def _least_margin(self, value: float) -> float:
         return 1.0 - value
 
     @property
@@ -322,28 +341,28 @@ class GeneralizedHinge(MarginLoss):
 
     slope: float = 2.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(1.0 < self.slope < inf, "GeneralizedHinge", "slope", self.slope, "in (1, inf)")
 
     @property
-    def conjugate_domain(self):
+    def conjugate_domain(self) -> tuple[float, float]:
         return (-self.slope, 0.0)
 
-    def _phi(self, t):
+    def _phi(self, t: Array) -> Array:
         return np.maximum(np.maximum(1.0 - self.slope * t, 1.0 - t), 0.0)
 
-    def _phi_conjugate(self, u):
+    def _phi_conjugate(self, u: Array) -> Array:
         return np.where((u >= -self.slope) & (u <= 0.0), np.maximum(u, -1.0), inf)
 
-    def _phi_derivative(self, t):
+    def _phi_derivative(self, t: Array) -> Array:
         return np.where(t < 0.0, -self.slope, np.where(t < 1.0, -1.0, 0.0))
 
-    def _best_constant(self, positive, negative):
+    def _best_constant(self, positive: float, negative: float) -> float:
         # piecewise linear with kinks at -1, 0, 1
         kinks = np.array([0.0, 1.0, -1.0])
         return float(kinks[np.argmin(positive * self._phi(kinks) + negative * self._phi(-kinks))])
 
-    def _least_margin(self, value):
+    def _least_margin(self, value: float) -> float:
         return 1.0 - value if value <= 1.0 else (1.0 - value) / self.slope
 
     @property
@@ -374,24 +393,24 @@ class SmoothedHinge(MarginLoss):
     mu: float = 1.0
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(0.0 < self.mu < inf, "SmoothedHinge", "mu", self.mu, "in (0, inf)")
 
     @property
-    def smoothness(self):
+    def smoothness(self) -> float:
         return 1.0 / self.mu
 
-    def _phi(self, t):
+    def _phi(self, t: Array) -> Array:
         slack = np.maximum(1.0 - t, 0.0)
         return np.where(slack < self.mu, slack * slack / (2.0 * self.mu), slack - 0.5 * self.mu)
 
-    def _phi_conjugate(self, u):
+    def _phi_conjugate(self, u: Array) -> Array:
         return np.where((u >= -1.0) & (u <= 0.0), u + 0.5 * self.mu * u * u, inf)
 
-    def _phi_derivative(self, t):
+    def _phi_derivative(self, t: Array) -> Array:
         return -np.clip((1.0 - t) / self.mu, 0.0, 1.0)
 
-    def _best_constant(self, positive, negative):
+    def _best_constant(self, positive: float, negative: float) -> float:
         # the derivative vanishes where the class weights times the slopes agree
         most, least = max(positive, negative), min(positive, negative)
         b = (most - least) / (most + least)
@@ -399,7 +418,7 @@ class SmoothedHinge(MarginLoss):
             b = 1.0 - self.mu * least / most
         return b if positive >= negative else -b
 
-    def _least_margin(self, value):
+    def _least_margin(self, value: float) -> float:
         if value < 0.5 * self.mu:
             return 1.0 - np.sqrt(2.0 * self.mu * value)
         return 1.0 - 0.5 * self.mu - value
@@ -424,19 +443,19 @@ class SquaredHinge(MarginLoss):
     conjugate_domain: ClassVar[tuple] = (-inf, 0.0)
     smoothness: ClassVar[float] = 2.0
 
-    def _phi(self, t):
+    def _phi(self, t: Array) -> Array:
         return np.maximum(1.0 - t, 0.0) ** 2
 
-    def _phi_conjugate(self, u):
+    def _phi_conjugate(self, u: Array) -> Array:
         return np.where(u <= 0.0, u + 0.25 * u * u, inf)
 
-    def _phi_derivative(self, t):
+    def _phi_derivative(self, t: Array) -> Array:
         return -2.0 * np.maximum(1.0 - t, 0.0)
 
-    def _best_constant(self, positive, negative):
+    def _best_constant(self, positive: float, negative: float) -> float:
         return (positive - negative) / (positive + negative)
 
-    def _least_margin(self, value):
+    def _least_margin(self, value: float) -> float:
         return 1.0 - np.sqrt(value)
 
     @property
@@ -462,23 +481,23 @@ class Logistic(MarginLoss):
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
     smoothness: ClassVar[float] = 0.25
 
-    def _phi(self, t):
+    def _phi(self, t: Array) -> Array:
         return np.logaddexp(0.0, -t)
 
-    def _phi_conjugate(self, u):
+    def _phi_conjugate(self, u: Array) -> Array:
         inside = (u >= -1.0) & (u <= 0.0)
         a = np.where(inside, -u, 0.0)
         return np.where(inside, xlogy(a, a) + xlog1py(1.0 - a, -a), inf)
 
-    def _phi_derivative(self, t):
+    def _phi_derivative(self, t: Array) -> Array:
         return -expit(-t)
 
-    def _best_constant(self, positive, negative):
+    def _best_constant(self, positive: float, negative: float) -> float:
         if min(positive, negative) == 0.0:
             return inf if positive > 0 else -inf
         return float(np.log(positive) - np.log(negative))
 
-    def _least_margin(self, value):
+    def _least_margin(self, value: float) -> float:
         # log(1 + exp(-m)) <= value; for large values exp(value) - 1 overflows
         return -(value + np.log(-np.expm1(-value))) if value > 0.0 else inf
 
@@ -487,7 +506,7 @@ class Logistic(MarginLoss):
         return kernels.LogisticLoss()
 
 
-def _weighted_quantile(values, weights, quantile):
+def _weighted_quantile(values, weights: Array, quantile):
     positive = weights > 0
     return float(
         np.quantile(values[positive], quantile, weights=weights[positive], method="inverted_cdf")
@@ -509,19 +528,19 @@ class Squared(ResidualLoss):
     conjugate_domain: ClassVar[tuple] = (-inf, inf)
     smoothness: ClassVar[float] = 1.0
 
-    def _phi(self, t):
+    def _phi(self, t: Array) -> Array:
         return 0.5 * t * t
 
-    def _phi_conjugate(self, u):
+    def _phi_conjugate(self, u: Array) -> Array:
         return 0.5 * u * u
 
-    def _phi_derivative(self, t):
+    def _phi_derivative(self, t: Array) -> Array:
         return t
 
-    def best_constant(self, y, weights):
+    def best_constant(self, y: Array, weights: Array) -> float:
         return float(np.average(y, weights=weights))
 
-    def _residual_interval(self, value):
+    def _residual_interval(self, value: float) -> tuple[float, float]:
         reach = np.sqrt(2.0 * value)
         return -reach, reach
 
@@ -545,19 +564,19 @@ class Absolute(ResidualLoss):
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
 
-    def _phi(self, t):
+    def _phi(self, t: Array) -> Array:
         return np.abs(t)
 
-    def _phi_conjugate(self, u):
+    def _phi_conjugate(self, u: Array) -> Array:
         return np.where(np.abs(u) <= 1.0, 0.0, inf)
 
-    def _phi_derivative(self, t):
+    def _phi_derivative(self, t: Array) -> Array:
         return np.sign(t)
 
-    def best_constant(self, y, weights):
+    def best_constant(self, y: Array, weights: Array) -> float:
         return _weighted_quantile(y, weights, 0.5)
 
-    def _residual_interval(self, value):
+    def _residual_interval(self, value: float) -> tuple[float, float]:
         return -value, value
 
     @property
@@ -588,25 +607,25 @@ class EpsilonInsensitive(ResidualLoss):
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         allowed = "in [0, inf)"
         _check(0.0 <= self.epsilon < inf, "EpsilonInsensitive", "epsilon", self.epsilon, allowed)
 
-    def _phi(self, t):
+    def _phi(self, t: Array) -> Array:
         return np.maximum(np.abs(t) - self.epsilon, 0.0)
 
-    def _phi_conjugate(self, u):
+    def _phi_conjugate(self, u: Array) -> Array:
         return np.where(np.abs(u) <= 1.0, self.epsilon * np.abs(u), inf)
 
-    def _phi_derivative(self, t):
+    def _phi_derivative(self, t: Array) -> Array:
         return np.sign(t) * (np.abs(t) > self.epsilon)
 
-    def best_constant(self, y, weights):
+    def best_constant(self, y: Array, weights: Array) -> float:
         # the slope rises by weights_i at y_i - epsilon and at y_i + epsilon
         kinks = np.concatenate([y - self.epsilon, y + self.epsilon])
         return _weighted_quantile(kinks, np.concatenate([weights, weights]), 0.5)
 
-    def _residual_interval(self, value):
+    def _residual_interval(self, value: float) -> tuple[float, float]:
         return -value - self.epsilon, value + self.epsilon
 
     @property
@@ -637,27 +656,27 @@ class Pinball(ResidualLoss):
     quantile: float = 0.5
     linear_conjugate: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(0.0 < self.quantile < 1.0, "Pinball", "quantile", self.quantile, "in (0, 1)")
 
     @property
-    def conjugate_domain(self):
+    def conjugate_domain(self) -> tuple[float, float]:
         return (-self.quantile, 1.0 - self.quantile)
 
-    def _phi(self, t):
+    def _phi(self, t: Array) -> Array:
         return np.maximum((1.0 - self.quantile) * t, -self.quantile * t)
 
-    def _phi_conjugate(self, u):
+    def _phi_conjugate(self, u: Array) -> Array:
         lower, upper = self.conjugate_domain
         return np.where((u >= lower) & (u <= upper), 0.0, inf)
 
-    def _phi_derivative(self, t):
+    def _phi_derivative(self, t: Array) -> Array:
         return np.where(t > 0.0, 1.0 - self.quantile, np.where(t < 0.0, -self.quantile, 0.0))
 
-    def best_constant(self, y, weights):
+    def best_constant(self, y: Array, weights: Array) -> float:
         return _weighted_quantile(y, weights, self.quantile)
 
-    def _residual_interval(self, value):
+    def _residual_interval(self, value: float) -> tuple[float, float]:
         return -value / self.quantile, value / (1.0 - self.quantile)
 
     @property
@@ -687,25 +706,25 @@ class Huber(ResidualLoss):
     delta: float = 1.35
     smoothness: ClassVar[float] = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(0.0 < self.delta < inf, "Huber", "delta", self.delta, "in (0, inf)")
 
     @property
-    def conjugate_domain(self):
+    def conjugate_domain(self) -> tuple[float, float]:
         return (-self.delta, self.delta)
 
-    def _phi(self, t):
+    def _phi(self, t: Array) -> Array:
         size = np.abs(t)
         tail = self.delta * (size - 0.5 * self.delta)
         return np.where(size <= self.delta, 0.5 * t * t, tail)
 
-    def _phi_conjugate(self, u):
+    def _phi_conjugate(self, u: Array) -> Array:
         return np.where(np.abs(u) <= self.delta, 0.5 * u * u, inf)
 
-    def _phi_derivative(self, t):
+    def _phi_derivative(self, t: Array) -> Array:
         return np.clip(t, -self.delta, self.delta)
 
-    def best_constant(self, y, weights):
+    def best_constant(self, y: Array, weights: Array) -> float:
         # sum_i weights_i clip(b - y_i, -delta, delta) = 0 is the optimality condition of
         # projecting -y onto a box and a hyperplane, with b its multiplier
         centre = _weighted_quantile(y, weights, 0.5)
@@ -717,7 +736,7 @@ class Huber(ResidualLoss):
             return centre
         return centre + float(np.average((theta - point)[inside], weights=weights[inside]))
 
-    def _residual_interval(self, value):
+    def _residual_interval(self, value: float) -> tuple[float, float]:
         if value <= 0.5 * self.delta**2:
             reach = np.sqrt(2.0 * value)
         else:

@@ -11,11 +11,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from math import inf
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from . import kernels
+from ._typing import Array
 
 __all__ = [
     "L1",
@@ -32,15 +33,15 @@ __all__ = [
 ]
 
 
-def _soft_threshold(w, threshold):
+def _soft_threshold(w: Array, threshold):
     return w - np.clip(w, -threshold, threshold)
 
 
-def _max_abs(v):
+def _max_abs(v: Array):
     return float(np.max(np.abs(v), initial=0.0))
 
 
-def _euclidean_norm(v):
+def _euclidean_norm(v: Array):
     """||v||_2, safe from under- and overflow."""
     scale = _max_abs(v)
     if scale == 0.0 or not np.isfinite(scale):
@@ -51,7 +52,7 @@ def _euclidean_norm(v):
 class Penalty(ABC):
     """A convex penalty R >= 0 on the coefficients with R(0) = 0."""
 
-    def bind(self, n_features):
+    def bind(self, n_features: int):
         """The penalty for coefficients of this length.
 
         Raises
@@ -62,11 +63,11 @@ class Penalty(ABC):
         return self
 
     @abstractmethod
-    def value(self, w):
+    def value(self, w: Array) -> float:
         """R(w); inf outside its domain."""
 
     @abstractmethod
-    def prox(self, w, step):
+    def prox(self, w: Array, step: Array | float) -> Array:
         """argmin over x of sum_j (x_j - w_j)^2 / (2 step_j) + R(x).
 
         Parameters
@@ -77,18 +78,18 @@ class Penalty(ABC):
         """
 
     @abstractmethod
-    def conjugate(self, v, alpha):
+    def conjugate(self, v: Array, alpha: float) -> float:
         """(alpha R)*(v) = sup over w of v.w - alpha R(w)."""
 
     @abstractmethod
-    def support(self, v, radius):
+    def support(self, v: Array, radius: float) -> float:
         """An upper bound on sup of v.w over R(w) <= radius."""
 
-    def bounded_conjugate(self, v, alpha, radius):
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         """An upper bound on sup of v.w - alpha R(w) over R(w) <= radius."""
         return self.conjugate(v, alpha)
 
-    def step_sizes(self, step):
+    def step_sizes(self, step: Array) -> Array:
         """The largest step sizes, none above ``step``, for which `prox` has its closed form."""
         return np.full_like(step, np.min(step))
 
@@ -97,27 +98,27 @@ class Norm(Penalty):
     """A penalty that is a norm: its conjugate is the indicator of a dual ball."""
 
     @abstractmethod
-    def dual_norm(self, v):
+    def dual_norm(self, v: Array) -> float:
         """R°(v) = sup of v.w over R(w) <= 1."""
 
-    def conjugate(self, v, alpha):
+    def conjugate(self, v: Array, alpha: float) -> float:
         return 0.0 if self.dual_norm(v) <= alpha else inf
 
-    def support(self, v, radius):
+    def support(self, v: Array, radius: float) -> float:
         return _product(radius, self.dual_norm(v))
 
-    def bounded_conjugate(self, v, alpha, radius):
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         return _product(radius, max(self.dual_norm(v) - alpha, 0.0))
 
 
-def _product(radius, norm):
+def _product(radius: float, norm):
     return 0.0 if norm == 0.0 else radius * norm
 
 
 class _Separable:
     """A sum of functions of one coefficient each: any step sizes will do."""
 
-    def step_sizes(self, step):
+    def step_sizes(self, step: Array) -> Array:
         return step
 
 
@@ -133,13 +134,13 @@ class L1(_Separable, Norm):
     array([2., 0.])
     """
 
-    def value(self, w):
+    def value(self, w: Array) -> float:
         return float(np.sum(np.abs(w)))
 
-    def prox(self, w, step):
+    def prox(self, w: Array, step: Array | float) -> Array:
         return _soft_threshold(w, step)
 
-    def dual_norm(self, v):
+    def dual_norm(self, v: Array) -> float:
         return _max_abs(v)
 
 
@@ -155,14 +156,14 @@ class L2(Norm):
     array([2.4, 3.2])
     """
 
-    def value(self, w):
+    def value(self, w: Array) -> float:
         return _euclidean_norm(w)
 
-    def prox(self, w, step):
+    def prox(self, w: Array, step: Array | float) -> Array:
         norm, step = _euclidean_norm(w), np.max(step)
         return w * (1.0 - step / norm) if norm > step else np.zeros_like(w)
 
-    def dual_norm(self, v):
+    def dual_norm(self, v: Array) -> float:
         return _euclidean_norm(v)
 
 
@@ -178,14 +179,14 @@ class LInf(Norm):
     array([ 2., -1.])
     """
 
-    def value(self, w):
+    def value(self, w: Array) -> float:
         return _max_abs(w)
 
-    def prox(self, w, step):
+    def prox(self, w: Array, step: Array | float) -> Array:
         # Moreau: the prox of a norm is what its dual ball's projection leaves over
         return w - kernels.project_l1_ball(np.ascontiguousarray(w), float(np.max(step)))
 
-    def dual_norm(self, v):
+    def dual_norm(self, v: Array) -> float:
         return float(np.sum(np.abs(v)))
 
 
@@ -201,16 +202,16 @@ class SquaredL2(_Separable, Penalty):
     array([ 1.5, -0.5])
     """
 
-    def value(self, w):
+    def value(self, w: Array) -> float:
         return 0.5 * float(w @ w)
 
-    def prox(self, w, step):
+    def prox(self, w: Array, step: Array | float) -> Array:
         return w / (1.0 + step)
 
-    def conjugate(self, v, alpha):
+    def conjugate(self, v: Array, alpha: float) -> float:
         return 0.5 * float(v @ v) / alpha
 
-    def support(self, v, radius):
+    def support(self, v: Array, radius: float) -> float:
         return _product(np.sqrt(2.0 * radius), _euclidean_norm(v))
 
 
@@ -233,27 +234,27 @@ class ElasticNet(_Separable, Penalty):
 
     l1_ratio: float = 0.5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0.0 < self.l1_ratio < 1.0:
             raise ValueError(f"l1_ratio of ElasticNet must be in (0, 1), got {self.l1_ratio!r}.")
 
-    def value(self, w):
+    def value(self, w: Array) -> float:
         l1, l2 = self.l1_ratio, 1.0 - self.l1_ratio
         return l1 * float(np.sum(np.abs(w))) + 0.5 * l2 * float(w @ w)
 
-    def prox(self, w, step):
+    def prox(self, w: Array, step: Array | float) -> Array:
         return _soft_threshold(w, step * self.l1_ratio) / (1.0 + step * (1.0 - self.l1_ratio))
 
-    def conjugate(self, v, alpha):
+    def conjugate(self, v: Array, alpha: float) -> float:
         excess = np.maximum(np.abs(v) - alpha * self.l1_ratio, 0.0)
         return 0.5 * float(excess @ excess) / (alpha * (1.0 - self.l1_ratio))
 
-    def bounded_conjugate(self, v, alpha, radius):
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         # R(w) <= radius implies ||w||_1 <= radius / l1_ratio; the square only helps
         excess = max(_max_abs(v) - alpha * self.l1_ratio, 0.0)
         return min(self.conjugate(v, alpha), _product(radius / self.l1_ratio, excess))
 
-    def support(self, v, radius):
+    def support(self, v: Array, radius: float) -> float:
         return min(
             _product(radius / self.l1_ratio, _max_abs(v)),
             _product(np.sqrt(2.0 * radius / (1.0 - self.l1_ratio)), _euclidean_norm(v)),
@@ -269,7 +270,7 @@ class _Partition:
     labels: Any  # group of each feature
 
     @classmethod
-    def of(cls, groups, n_features, owner):
+    def of(cls, groups, n_features: int, owner):
         """From a size, a list of sizes or a list of index lists."""
         if isinstance(groups, Integral):
             if groups < 1 or n_features % groups:
@@ -277,7 +278,7 @@ class _Partition:
                     f"groups of {owner} must be a size of at least 1 that divides the "
                     f"{n_features} features, got {groups!r}."
                 )
-            sizes = np.full(n_features // groups, groups)
+            sizes = np.full(n_features // int(groups), int(groups))
             order = np.arange(n_features)
         elif len(groups) and all(isinstance(group, Integral) for group in groups):
             sizes = np.asarray(groups, dtype=np.int64)
@@ -316,7 +317,7 @@ class _Partition:
     def n_groups(self):
         return len(self.starts) - 1
 
-    def norms(self, w):
+    def norms(self, w: Array):
         """Euclidean norm of each group, safe from under- and overflow."""
         scale = _max_abs(w)
         if scale == 0.0 or not np.isfinite(scale):
@@ -324,25 +325,30 @@ class _Partition:
         squares = (w[self.order] / scale) ** 2
         return scale * np.sqrt(np.add.reduceat(squares, self.starts[:-1]))
 
-    def minima(self, step):
+    def minima(self, step: Array):
         """The smallest entry in each group, for each feature."""
         return np.minimum.reduceat(step[self.order], self.starts[:-1])[self.labels]
 
-    def shrink(self, w, threshold):
+    def shrink(self, w: Array, threshold):
         """Shorten each group by its threshold."""
         norms = self.norms(w)
         factor = np.maximum(norms - threshold, 0.0) / np.where(norms > 0.0, norms, 1.0)
         return w * factor[self.labels]
 
-    def per_group(self, step):
+    def per_group(self, step: Array | float):
         """One of the (equal) step sizes of each group."""
-        return step if np.ndim(step) == 0 else step[self.order[self.starts[:-1]]]
+        return step[self.order[self.starts[:-1]]] if isinstance(step, np.ndarray) else step
 
 
 class _Grouped(Norm):
     """What the group norms share: the partition and the weights, fixed by `bind`."""
 
-    def bind(self, n_features):
+    groups: Any
+    weights: Any
+    _partition: Any
+    _weights: Any
+
+    def bind(self, n_features: int):
         name = type(self).__name__
         partition = _Partition.of(self.groups, n_features, name)
         if self.weights is None:
@@ -356,9 +362,9 @@ class _Grouped(Norm):
                 )
             if not (np.isfinite(weights).all() and (weights > 0).all()):
                 raise ValueError(f"weights of {name} must be finite and above 0.")
-        return replace(self, _partition=partition, _weights=weights)
+        return replace(cast(Any, self), _partition=partition, _weights=weights)
 
-    def step_sizes(self, step):
+    def step_sizes(self, step: Array) -> Array:
         return self._partition.minima(step)
 
 
@@ -388,13 +394,13 @@ class GroupL2(_Grouped):
     _partition: Any = field(default=None, repr=False)
     _weights: Any = field(default=None, repr=False)
 
-    def value(self, w):
+    def value(self, w: Array) -> float:
         return float(self._weights @ self._partition.norms(w))
 
-    def prox(self, w, step):
+    def prox(self, w: Array, step: Array | float) -> Array:
         return self._partition.shrink(w, self._partition.per_group(step) * self._weights)
 
-    def dual_norm(self, v):
+    def dual_norm(self, v: Array) -> float:
         return float(np.max(self._partition.norms(v) / self._weights, initial=0.0))
 
 
@@ -426,19 +432,19 @@ class SparseGroup(_Grouped):
     _partition: Any = field(default=None, repr=False)
     _weights: Any = field(default=None, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0.0 <= self.l1_ratio <= 1.0:
             raise ValueError(f"l1_ratio of SparseGroup must be in [0, 1], got {self.l1_ratio!r}.")
 
-    def value(self, w):
+    def value(self, w: Array) -> float:
         groups = float(self._weights @ self._partition.norms(w))
         return self.l1_ratio * float(np.sum(np.abs(w))) + (1.0 - self.l1_ratio) * groups
 
-    def prox(self, w, step):
+    def prox(self, w: Array, step: Array | float) -> Array:
         threshold = self._partition.per_group(step) * (1.0 - self.l1_ratio) * self._weights
         return self._partition.shrink(_soft_threshold(w, step * self.l1_ratio), threshold)
 
-    def dual_norm(self, v):
+    def dual_norm(self, v: Array) -> float:
         in_order = np.ascontiguousarray(v[self._partition.order])
         norms = kernels.sparse_group_dual_norms(
             in_order, self._partition.starts, self._weights, self.l1_ratio
@@ -470,20 +476,20 @@ class L1Ball(_ConstraintSet):
     radius: float = 1.0
     _slack: ClassVar[float] = 1e-12  # rounding of a projection, relative to the radius
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0.0 < self.radius < inf:
             raise ValueError(f"radius of L1Ball must be in (0, inf), got {self.radius!r}.")
 
-    def value(self, w):
+    def value(self, w: Array) -> float:
         return 0.0 if np.sum(np.abs(w)) <= self.radius * (1.0 + self._slack) else inf
 
-    def prox(self, w, step):
+    def prox(self, w: Array, step: Array | float) -> Array:
         return kernels.project_l1_ball(np.ascontiguousarray(w), self.radius)
 
-    def conjugate(self, v, alpha):
+    def conjugate(self, v: Array, alpha: float) -> float:
         return self.radius * _max_abs(v)
 
-    def support(self, v, radius):
+    def support(self, v: Array, radius: float) -> float:
         return self.radius * _max_abs(v)
 
 
@@ -507,21 +513,21 @@ class Box(_Separable, _ConstraintSet):
     lower: float = -1.0
     upper: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (-inf < self.lower <= 0.0 <= self.upper < inf and self.lower < self.upper):
             raise ValueError(
                 "lower and upper of Box must be finite with lower <= 0 <= upper and "
                 f"lower < upper, got {self.lower!r} and {self.upper!r}."
             )
 
-    def value(self, w):
+    def value(self, w: Array) -> float:
         return 0.0 if np.all((w >= self.lower) & (w <= self.upper)) else inf
 
-    def prox(self, w, step):
+    def prox(self, w: Array, step: Array | float) -> Array:
         return np.clip(w, self.lower, self.upper)
 
-    def conjugate(self, v, alpha):
+    def conjugate(self, v: Array, alpha: float) -> float:
         return float(np.sum(np.maximum(self.lower * v, self.upper * v)))
 
-    def support(self, v, radius):
+    def support(self, v: Array, radius: float) -> float:
         return max(self.conjugate(v, 1.0), self.conjugate(-v, 1.0))

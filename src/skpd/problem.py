@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._typing import Array
 from .design import Design
 from .losses import EPSILON, Loss
 from .penalties import Penalty
@@ -63,56 +64,56 @@ class Problem:
     total_weight: float | None = None
     _strata: Any = field(default=None, init=False, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.penalty = self.penalty.bind(self.design.shape[1])
         if self.total_weight is None:
             self.total_weight = float(self.design.shape[0])
 
     @property
-    def n_samples(self):
+    def n_samples(self) -> int:
         return self.design.shape[0]
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         return self.design.shape[1]
 
     # The intercept as the last of the primal variables, with a column of ones
 
     @property
-    def n_variables(self):
+    def n_variables(self) -> int:
         return self.n_features + self.fit_intercept
 
-    def split(self, variables):
+    def split(self, variables: Array) -> tuple[Array, float]:
         """(coef, intercept) of a vector of primal variables."""
         if self.fit_intercept:
             return variables[:-1], float(variables[-1])
         return variables, 0.0
 
-    def join(self, coef, intercept):
+    def join(self, coef: Array, intercept: float) -> Array:
         """The vector of primal variables of (coef, intercept)."""
         if self.fit_intercept:
             return np.append(np.asarray(coef, dtype=np.float64), intercept)
         return np.array(coef, dtype=np.float64)
 
-    def matvec(self, variables):
+    def matvec(self, variables: Array) -> Array:
         """The predictions z = X w + b."""
         coef, intercept = self.split(variables)
         z = self.design.matvec(np.ascontiguousarray(coef))
         return z + intercept if self.fit_intercept else z
 
-    def rmatvec(self, rows):
+    def rmatvec(self, rows: Array) -> Array:
         """The transpose of `matvec`."""
         product = self.design.rmatvec(rows)
         return np.append(product, rows.sum()) if self.fit_intercept else product
 
-    def prox(self, variables, step):
+    def prox(self, variables: Array, step: Array | float) -> Array:
         """Proximal operator of step alpha R(w), the intercept left alone.
 
         ``step`` is a float or an array of shape (n_variables,).
         """
         if not self.fit_intercept:
             return self.penalty.prox(variables, step * self.alpha)
-        coef_step = (step if np.ndim(step) == 0 else step[:-1]) * self.alpha
+        coef_step = (step[:-1] if isinstance(step, np.ndarray) else step) * self.alpha
         out = np.empty_like(variables)
         out[:-1] = self.penalty.prox(variables[:-1], coef_step)
         out[-1] = variables[-1]
@@ -121,7 +122,7 @@ class Problem:
     # The best constant prediction, which fixes the unit of the relative gap
 
     @cached_property
-    def null_point(self):
+    def null_point(self) -> Point:
         """The best constant prediction, with the loss's gradient there as dual point."""
         intercept = 0.0
         if self.fit_intercept:
@@ -131,18 +132,18 @@ class Problem:
         return Point(np.zeros(self.n_features), intercept, theta)
 
     @cached_property
-    def null_objective(self):
+    def null_objective(self) -> float:
         """P at the null model."""
         z = np.full(self.n_samples, self.null_point.intercept)
         return float(np.sum(self.weights * self.loss.value(self.y, z)))
 
     @cached_property
-    def objective_unit(self):
+    def objective_unit(self) -> float:
         """What a relative gap is relative to: P at the null model, or its rounding error."""
         at_zero = float(np.sum(self.weights * self.loss.value(self.y, np.zeros(self.n_samples))))
         return max(self.null_objective, EPSILON * at_zero)
 
-    def intercept_interval(self, upper):
+    def intercept_interval(self, upper: float) -> tuple[float, float]:
         """An interval that holds b wherever P(w, b) <= upper."""
         if not self.fit_intercept:
             return 0.0, 0.0

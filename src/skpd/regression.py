@@ -1,11 +1,13 @@
 """Linear regression with any convex loss of the residual and any penalty."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ._base import PrimalDualRegressor
 from .losses import Absolute, EpsilonInsensitive, Huber, Pinball, ResidualLoss, Squared
+from .penalties import Penalty
 
 __all__ = ["PdproxRegressor"]
 
@@ -113,19 +115,19 @@ class PdproxRegressor(PrimalDualRegressor):
 
     def __init__(
         self,
-        alpha=1e-3,
+        alpha: float = 1e-3,
         *,
-        penalty="l1",
-        loss="absolute",
-        solver="auto",
-        solver_options=None,
-        tol=1e-4,
-        max_iter=20000,
-        fit_intercept=True,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-    ):
+        penalty: str | Penalty = "l1",
+        loss: str | ResidualLoss = "absolute",
+        solver: str = "auto",
+        solver_options: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 20000,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.alpha = alpha
         self.penalty = penalty
         self.loss = loss
@@ -138,5 +140,5 @@ class PdproxRegressor(PrimalDualRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _get_loss(self):
+    def _get_loss(self) -> ResidualLoss:
         return LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss

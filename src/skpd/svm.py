@@ -1,12 +1,15 @@
 """Support vector machines with any convex penalty."""
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
 from ._base import PrimalDualClassifier
 from .losses import GeneralizedHinge, Hinge, Logistic, MarginLoss, SmoothedHinge, SquaredHinge
-from .penalties import GroupL2
+from .penalties import GroupL2, Penalty
 
 __all__ = ["GroupLassoSVC", "PdproxSVC"]
 
@@ -25,7 +28,7 @@ class _MarginClassifier(PrimalDualClassifier):
         "loss": [StrOptions(set(LOSSES)), MarginLoss],
     }
 
-    def _get_loss(self):
+    def _get_loss(self) -> MarginLoss:
         return LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
 
 
@@ -134,21 +137,21 @@ class PdproxSVC(_MarginClassifier):
 
     def __init__(
         self,
-        alpha=1e-3,
+        alpha: float = 1e-3,
         *,
-        penalty="l1",
-        loss="hinge",
-        solver="auto",
-        solver_options=None,
-        tol=1e-4,
-        max_iter=20000,
-        fit_intercept=True,
-        class_weight=None,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        penalty: str | Penalty = "l1",
+        loss: str | MarginLoss = "hinge",
+        solver: str = "auto",
+        solver_options: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 20000,
+        fit_intercept: bool = True,
+        class_weight: dict | str | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.alpha = alpha
         self.penalty = penalty
         self.loss = loss
@@ -227,22 +230,22 @@ class GroupLassoSVC(_MarginClassifier):
 
     def __init__(
         self,
-        alpha=1e-3,
+        alpha: float = 1e-3,
         *,
-        groups=1,
-        group_weights=None,
-        loss="hinge",
-        solver="auto",
-        solver_options=None,
-        tol=1e-4,
-        max_iter=20000,
-        fit_intercept=True,
-        class_weight=None,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        groups: int | Sequence[int] | Sequence[Sequence[int]] = 1,
+        group_weights: ArrayLike | None = None,
+        loss: str | MarginLoss = "hinge",
+        solver: str = "auto",
+        solver_options: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 20000,
+        fit_intercept: bool = True,
+        class_weight: dict | str | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.alpha = alpha
         self.groups = groups
         self.group_weights = group_weights
@@ -258,5 +261,5 @@ class GroupLassoSVC(_MarginClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _get_penalty(self):
+    def _get_penalty(self) -> Penalty:
         return GroupL2(self.groups, self.group_weights)

@@ -1,27 +1,32 @@
 """Solvers: functions of a `Problem` that report to a `Monitor`."""
 
 import inspect
+from collections.abc import Callable
 from numbers import Real
+from typing import Any
 
+import numpy as np
+
+from ..problem import Point, Problem, Solution
 from .monitor import Monitor
 from .pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
 
 __all__ = ["SOLVERS", "Monitor", "check_solver_options", "solve"]
 
-SOLVERS = {
+SOLVERS: dict[str, Callable[..., None]] = {
     "auto": pdprox_restarted,
     "pdprox-dual": pdprox_dual,
     "pdprox-primal": pdprox_primal,
 }
 
-_OPTION_VALUES = {
+_OPTION_VALUES: dict[str, tuple] = {
     "algorithm": (1, 3),
     "implementation": ("double-primal", "double-dual"),
     "average": (True, False),
 }
 
 
-def check_solver_options(solver, options):
+def check_solver_options(solver: str, options):
     """The options of a named solver, validated.
 
     Raises
@@ -45,15 +50,24 @@ def check_solver_options(solver, options):
             valid = value in _OPTION_VALUES[name]
             expected = "one of " + ", ".join(repr(v) for v in _OPTION_VALUES[name])
         else:
-            valid = isinstance(value, Real) and 0 < value < float("inf")
+            valid = isinstance(value, Real) and 0 < float(value) < float("inf")
             expected = "a number in (0, inf)"
         if not valid:
             raise ValueError(f"solver_options[{name!r}] must be {expected}, got {value!r}.")
     return options
 
 
-def solve(problem, solver="auto", *, tol, max_iter, random_state, start=None, on_check=None,
-          **options):  # fmt: skip
+def solve(
+    problem: Problem,
+    solver: str = "auto",
+    *,
+    tol: float,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    start: Point | None = None,
+    on_check: Callable[[Monitor], bool | None] | None = None,
+    **options: Any,
+) -> Solution:
     """Solve a problem and certify what was found.
 
     Parameters

@@ -1,11 +1,13 @@
 """Certified progress: what a solver reports to, and what decides when it is done."""
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..certificates import certify_point, dual_bound, primal_objective, relative_gap
-from ..problem import Point, Solution
+from ..problem import Point, Problem, Solution
 
 __all__ = ["HISTORY_DTYPE", "Monitor"]
 
@@ -30,27 +32,34 @@ class Monitor:
         Called after every check with the monitor; a true return value ends the run.
     """
 
-    def __init__(self, problem, tol, on_check=None):
+    def __init__(
+        self,
+        problem: Problem,
+        tol: float,
+        on_check: Callable[["Monitor"], bool | None] | None = None,
+    ) -> None:
         self.problem = problem
         self.tol = tol
         self.on_check = on_check
         self.done = False
         self.n_iter = 0
         self.primal, self.dual = np.inf, 0.0
-        self._coef, self._intercept, self._theta = None, 0.0, None
-        self._history = []
+        self._coef: Any = None
+        self._intercept = 0.0
+        self._theta: Any = None
+        self._history: list[tuple] = []
         self._start = time.perf_counter()
 
     @property
-    def relative_gap(self):
+    def relative_gap(self) -> float:
         return relative_gap(self.problem, self.primal - self.dual)
 
     @property
-    def best(self):
+    def best(self) -> Point:
         """The best primal point beside the best dual point."""
         return Point(self._coef, self._intercept, self._theta)
 
-    def check(self, n_iter, point):
+    def check(self, n_iter: int, point: Point) -> float:
         """Record a primal and a dual point.
 
         Returns
@@ -76,7 +85,7 @@ class Monitor:
             self.done = True
         return primal - bound.value
 
-    def solution(self, interrupted=False):
+    def solution(self, interrupted: bool = False) -> Solution:
         """The best points, certified anew."""
         certificate, theta = certify_point(self.problem, self._coef, self._intercept, self._theta)
         return Solution(

@@ -13,18 +13,31 @@ combination of the two with which the row enters the gradient, so H = X' diag(c)
 loss.
 """
 
+from typing import Any
+
 import numpy as np
 
+from .._typing import Array
 from ..design import spectral_norm_bound
-from ..problem import Point
+from ..problem import Point, Problem
+from .monitor import Monitor
 
 __all__ = ["pdprox_dual", "pdprox_primal", "pdprox_restarted"]
 
 
 def pdprox_dual(
-    problem, monitor, start, *, max_iter, random_state,
-    algorithm=1, implementation="double-dual", average=True, step_scale=1.0, step_ratio=None,
-):  # fmt: skip
+    problem: Problem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    algorithm: int = 1,
+    implementation: str = "double-dual",
+    average: bool = True,
+    step_scale: float = 1.0,
+    step_ratio: float | None = None,
+) -> None:
     """Pdprox-dual, Algorithms 1 and 3.
 
     Parameters
@@ -77,9 +90,17 @@ def pdprox_dual(
 
 
 def pdprox_primal(
-    problem, monitor, start, *, max_iter, random_state,
-    implementation="double-primal", average=True, step_scale=1.0, step_ratio=None,
-):  # fmt: skip
+    problem: Problem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    implementation: str = "double-primal",
+    average: bool = True,
+    step_scale: float = 1.0,
+    step_ratio: float | None = None,
+) -> None:
     """Pdprox-primal, Algorithm 2.
 
     Parameters are those of `pdprox_dual`; ``implementation="double-dual"`` keeps the
@@ -108,14 +129,19 @@ def pdprox_primal(
             break
 
 
-def _start(problem, start):
+def _start(problem: Problem, start: Point | None):
     if start is None:
         return np.zeros(problem.n_variables), np.zeros(problem.n_samples)
     theta = problem.loss.project_dual(problem.y, start.dual_coef)
     return problem.join(start.coef, start.intercept), theta
 
 
-def _step_sizes(problem, random_state, step_scale, step_ratio):
+def _step_sizes(
+    problem: Problem,
+    random_state: np.random.RandomState,
+    step_scale: float,
+    step_ratio: float | None,
+) -> tuple[float, float]:
     """The paper's primal step tau and dual step, in units of a row's prediction.
 
     The paper's H is X' diag(c) for n equal weights c_i = 1 / n. A row of weight s_i
@@ -147,12 +173,12 @@ def _step_sizes(problem, random_state, step_scale, step_ratio):
 class _Reports:
     """Reports the (averaged) iterates to a monitor, at iterations 10 % apart."""
 
-    def __init__(self, problem, monitor, max_iter, average):
+    def __init__(self, problem: Problem, monitor: Monitor, max_iter: int, average: bool) -> None:
         self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
-        self.sums = [0.0, 0.0] if average else None
+        self.sums: list[Any] | None = [0.0, 0.0] if average else None
         self.next = 1
 
-    def __call__(self, t, w, theta):
+    def __call__(self, t: int, w: Array, theta: Array):
         if self.sums is not None:
             self.sums[0] = self.sums[0] + w
             self.sums[1] = self.sums[1] + theta
@@ -165,7 +191,14 @@ class _Reports:
         return self.monitor.done
 
 
-def pdprox_restarted(problem, monitor, start, *, max_iter, random_state):
+def pdprox_restarted(
+    problem: Problem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
     """Primal-dual hybrid gradient with diagonal preconditioning and restarts on the gap.
 
     The iteration is that of Pdprox-dual in its double-primal form (Chambolle and Pock,
@@ -238,7 +271,7 @@ def pdprox_restarted(problem, monitor, start, *, max_iter, random_state):
             gap_previous = gap
 
 
-def _diagonal_step_sizes(problem):
+def _diagonal_step_sizes(problem: Problem):
     """tau_j = 1 / sum_i c_i |x_ij| and sigma_i = 1 / sum_j |x_ij|, as the penalty admits."""
     columns = problem.design.column_sums(problem.weights)
     rows = problem.design.row_sums()
