@@ -17,12 +17,18 @@ LAYOUTS = {
     "CSC": sp.csc_array,
     "CSR matrix": sp.csr_matrix,
     "CSR, 64-bit": lambda X: with_long_indices(sp.csr_array(X)),
+    "CSR, mixed": lambda X: with_long_indptr(sp.csr_array(X)),
     "CSC, 64-bit": lambda X: with_long_indices(sp.csc_array(X)),
 }
 
 
 def with_long_indices(X):
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def with_long_indptr(X):
+    X.indptr = X.indptr.astype(np.int64)
     return X
 
 

@@ -5,14 +5,21 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
+from sklearn.datasets import (
+    dump_svmlight_file,
+    load_breast_cancer,
+    load_diabetes,
+    load_iris,
+)
 
+from skpd import PdproxSVC
 from skpd.__main__ import main
 
 
 def table(text):
     """The rows of the printed table as lists of cells."""
-    lines = text.split("\n\n")[0].splitlines()
+    (part,) = [part for part in text.split("\n\n") if part.startswith("data ")]
+    lines = part.splitlines()
     return [re.split(r" {2,}", line.strip()) for line in lines]
 
 
@@ -64,7 +71,10 @@ def test_not_converged_is_said(capsys):
     (["no such file"], "No such file"),
     (["--loss", "foo"], "'loss' parameter"),
     (["--alpha", "-1"], "'alpha' parameter"),
-    (["--estimator", "GroupLassoSVC", "--groups", "7"], "divides"),
+    (["--estimator", "GroupLassoSVC", "--penalty", "l1"], "no --penalty"),
+    (["--plot", "no/such/folder.png"], "--plot"),
+    (["--plot", "figure.foo"], "--plot"),
+    (["--estimator", "GroupLassoSVC", "--groups", "7"], "divide"),
 ])  # fmt: skip
 def test_errors_are_one_line(arguments, message, capsys):
     with pytest.raises(SystemExit) as caught:
@@ -74,14 +84,40 @@ def test_errors_are_one_line(arguments, message, capsys):
     assert message in error and "\n" not in error
 
 
+def test_many_numbers_are_a_regression(tmp_path, capsys):
+    path = tmp_path / "diabetes.svm"
+    dump_svmlight_file(*load_diabetes(return_X_y=True), str(path))
+    main([str(path), "--tol", "1e-2"])
+    out = capsys.readouterr().out
+    assert "214 distinct numbers: a regression" in out
+    assert table(out)[1][1] == "PdproxRegressor"
+
+
 def test_bad_files(tmp_path, capsys):
     words, missing = tmp_path / "words.svm", tmp_path / "missing.csv"
     words.write_text("these are words\n")
-    pd.DataFrame({"a": [1.0, np.nan, 2.0, 3.0], "b": [0, 1, 0, 1]}).to_csv(missing, index=False)
-    for path, message in ((words, "not an svmlight file"), (missing, "NaN")):
+    pd.DataFrame({"a": [1.0, np.nan, 2.0, 3.0], "b": list("xyxy")}).to_csv(missing, index=False)
+    for path, message in ((words, "not an svmlight file"), (missing, "column 'a' misses 1 value")):
         with pytest.raises(SystemExit):
             main([str(path), "--test-size", "0.5"])
         assert message in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([str(missing), "--target", "c"])
     assert "got 'c'" in capsys.readouterr().err
+
+
+def test_ctrl_c_prints_what_is_done(monkeypatch, capsys):
+    fits = []
+
+    def interrupted(estimator, X, y, sample_weight=None):
+        fits.append(estimator)
+        if len(fits) > 1:
+            raise KeyboardInterrupt
+        return fit(estimator, X, y)
+
+    fit = PdproxSVC.fit
+    monkeypatch.setattr(PdproxSVC, "fit", interrupted)
+    with pytest.raises(SystemExit) as caught:
+        main(["--estimator", "PdproxSVC", "--tol", "1e-2"])
+    assert caught.value.code == 130
+    assert [row[0] for row in table(capsys.readouterr().out)] == ["data", "breast cancer"]

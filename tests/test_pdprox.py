@@ -220,12 +220,19 @@ def test_ctrl_c_keeps_what_was_found(problem):
     ("auto", {"average": True}, "among no options, got 'average'"),
     ("pdprox-primal", {"algorithm": 1}, "got 'algorithm'"),
     ("pdprox-dual", {"algorithm": 2}, "one of 1, 3, got 2"),
+    ("pdprox-dual", {"algorithm": True}, "one of 1, 3, got True"),
     ("pdprox-dual", {"implementation": "x"}, "double-primal"),
     ("pdprox-dual", {"step_scale": -1.0}, "a number in"),
 ], ids=str)  # fmt: skip
 def test_invalid_solver_options(solver, options, message):
     with pytest.raises(ValueError, match=message):
         check_solver_options(solver, options)
+
+
+def test_the_documented_defaults_are_valid_options():
+    options = {"algorithm": 1, "implementation": "double-dual", "average": True}
+    options |= {"step_scale": 1.0, "step_ratio": None}
+    assert check_solver_options("pdprox-dual", options) == options
 
 
 def test_double_primal_needs_algorithm_3(problem):

@@ -116,6 +116,13 @@ def test_prox_minimises_with_the_step_sizes_it_admits(penalty, w, step):
             assert best <= objective(other) + 1e-9 * (1 + abs(best))
 
 
+def test_groups_need_not_be_bound():
+    w = np.arange(6.0)
+    for penalty in (R.GroupL2(groups=3), R.SparseGroup(groups=[2, 4])):
+        assert penalty.value(w) == penalty.bind(6).value(w)
+        assert_allclose(penalty.prox(w, 0.5), penalty.bind(6).prox(w, 0.5))
+
+
 def test_elastic_net_stays_bounded_where_its_conjugate_blows_up():
     """As l1_ratio -> 1 the ball's value tends to that of the lasso."""
     v = np.array([1.5, 0.2])
@@ -130,11 +137,15 @@ def test_elastic_net_stays_bounded_where_its_conjugate_blows_up():
     [
         ([[0, 1], [1, 2, 3, 4, 5]], "overlap"),
         ([[0, 1], [2, 3, 4]], "miss"),
-        ([[0, 1, 2, 3, 4, 5], []], "empty"),
+        ([[0, 1, 2, 3, 4, 5], []], "whole numbers"),
         ([[0, 1, 2, 3, 4, 6], [5]], "indices from 0 to 5"),
         ([2, 3], "sum is the number of features, 6"),
-        (4, "divides the 6 features"),
-        (0, "divides the 6 features"),
+        ([3.0, 3.0], "whole numbers"),
+        ([[0, 1, 2], [3, 4, 5.5]], "whole numbers"),
+        ([["a"], ["b"]], "whole numbers"),
+        (3.0, "whole numbers"),
+        (4, "divide the number of features, 6"),
+        (0, "divide the number of features, 6"),
     ],
 )
 def test_groups_must_be_a_partition(groups, message):
@@ -142,9 +153,9 @@ def test_groups_must_be_a_partition(groups, message):
         R.GroupL2(groups=groups).bind(6)
 
 
-@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, np.nan]])
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, np.nan], "a"])
 def test_group_weights_must_be_positive(weights):
-    with pytest.raises(ValueError, match="weights of GroupL2"):
+    with pytest.raises(ValueError, match="The weights of groups"):
         R.GroupL2(groups=3, weights=weights).bind(6)
 
 
@@ -154,6 +165,7 @@ def test_group_weights_must_be_positive(weights):
         (lambda: R.ElasticNet(l1_ratio=1.0), "l1_ratio"),
         (lambda: R.SparseGroup(l1_ratio=1.5), "l1_ratio"),
         (lambda: R.L1Ball(radius=0.0), "radius"),
+        (lambda: R.L1Ball(radius="a"), "radius of L1Ball must be a number.*got 'a'"),
         (lambda: R.Box(lower=1.0, upper=2.0), "lower"),
         (lambda: R.Box(lower=0.0, upper=np.inf), "upper"),
     ],

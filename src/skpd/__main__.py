@@ -8,9 +8,11 @@ with a header.
 import argparse
 import bz2
 import gzip
+import os
 import sys
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,7 @@ from . import GapDisplay, GroupLassoSVC, PdproxRegressor, PdproxSVC
 
 ESTIMATORS = {"PdproxSVC": PdproxSVC, "GroupLassoSVC": GroupLassoSVC,
               "PdproxRegressor": PdproxRegressor}  # fmt: skip
+FIGURES = (".png", ".pdf", ".svg")
 COLUMNS = ("data", "estimator", "test score", "non-zeros", "objective", "certified gap", "seconds")
 
 
@@ -49,36 +52,67 @@ def parse(arguments):
     )
     parser.add_argument("--plot", metavar="OUT.png", help="save the history of the gaps")
     options = parser.parse_args(arguments)
-    if options.target is not None and not (options.file or "").endswith(".csv"):
+    if options.target is not None and not is_csv(options.file or ""):
         parser.error("--target needs a CSV file")
+    if options.plot:
+        path = Path(options.plot)
+        if path.is_dir() or not path.parent.is_dir() or path.suffix not in FIGURES:
+            parser.exit(2, f"{parser.prog}: error: --plot must name a file {FIGURES} in a folder "
+                        f"that exists, got {options.plot!r}\n")  # fmt: skip
     return parser, options
 
 
 def read(path, target):
     """(X, y) of a file."""
     path = Path(path)
-    if path.suffix == ".csv":
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ValueError("reading a CSV file needs pandas: pip install pandas") from None
-        table = pd.read_csv(path)
-        target = table.columns[-1] if target is None else target
-        if target not in table.columns:
-            raise ValueError(f"--target must be one of {list(table.columns)}, got {target!r}")
-        y, table = table[target].to_numpy(), table.drop(columns=target)
-        words = table.select_dtypes(exclude="number").columns
-        numbers = table.drop(columns=words).to_numpy(dtype=np.float64)
-        if len(words) == 0:
-            return numbers, y
-        encoded = OneHotEncoder(handle_unknown="ignore").fit_transform(table[words])
-        return sp.hstack([sp.csr_array(numbers), encoded]).tocsr(), y
+    if is_csv(path):
+        return read_csv(path, target)
     opener = {".bz2": bz2.open, ".gz": gzip.open}.get(path.suffix, open)
     with opener(path, "rb") as file:
         try:
             return load_svmlight_file(file)
         except ValueError as error:
             raise ValueError(f"{path} is not an svmlight file: {error}") from error
+
+
+def is_csv(path):
+    return ".csv" in [suffix.lower() for suffix in Path(path).suffixes[-2:]]
+
+
+def read_csv(path, target):
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ValueError("reading a CSV file needs pandas: pip install pandas") from None
+    frame = pd.read_csv(path)
+    target = frame.columns[-1] if target is None else target
+    if target not in frame.columns:
+        raise ValueError(f"--target must be one of {list(frame.columns)}, got {target!r}")
+    missing = frame.isna().sum()
+    if missing.any():
+        column = missing.idxmax()
+        raise ValueError(f"column {column!r} misses {missing[column]} value(s): fill them first")
+    y, frame = frame[target].to_numpy(), frame.drop(columns=target)
+    if frame.shape[1] == 0:
+        raise ValueError(
+            f"{path} has no column beside {target!r}: are its values comma-separated?"
+        )
+    words = frame.select_dtypes(exclude="number").columns
+    numbers = frame.drop(columns=words).to_numpy(dtype=np.float64)
+    if len(words) == 0:
+        return numbers, y
+    return sp.hstack(
+        [sp.csr_array(numbers), OneHotEncoder().fit_transform(frame[words])]
+    ).tocsr(), y
+
+
+def guess(y, options):
+    """The names of the estimators for a target, and why, where that needs saying."""
+    n_distinct = len(np.unique(y))
+    if type_of_target(y) == "continuous" or (y.dtype.kind in "iuf" and n_distinct > 50):
+        why = f"{n_distinct} distinct numbers: a regression (--estimator to choose another)"
+        return ["PdproxRegressor"], why
+    return ["PdproxSVC"] + ["GroupLassoSVC"] * (options.groups is not None), ""
 
 
 def jobs(options):
@@ -89,20 +123,28 @@ def jobs(options):
         and value is not None
     }  # fmt: skip
 
+    used = set()
+
     def make(name, **defaults):
         estimator = ESTIMATORS[name](**defaults)
         known = estimator.get_params()
+        used.update(known)
         return estimator.set_params(**{k: v for k, v in chosen.items() if k in known})
+
+    def check_use():
+        for name in set(chosen) - used:
+            raise ValueError(f"the estimators fitted here have no --{name.replace('_', '-')}")
 
     if options.file is not None:
         X, y = read(options.file, options.target)
         names = [options.estimator]
         if options.estimator is None:
-            classes = type_of_target(y) in ("binary", "multiclass")
-            names = ["PdproxSVC"] if classes else ["PdproxRegressor"]
-            if classes and options.groups:
-                names.append("GroupLassoSVC")
-        return [(Path(options.file).name, (X, y), [make(name) for name in names])]
+            names, why = guess(y, options)
+            if why:
+                print(f"{Path(options.file).name}: {why}\n")
+        estimators = [make(name) for name in names]
+        check_use()
+        return [(Path(options.file).name, (X, y), estimators)]
 
     triples = [[j, j + 10, j + 20] for j in range(10)]  # mean, error and worst of one quantity
     shown = []
@@ -110,12 +152,15 @@ def jobs(options):
         ("breast cancer", load_breast_cancer, triples),
         ("digits", load_digits, 8),  # the rows of the image
     ):
-        estimators = [make("PdproxSVC"), make("GroupLassoSVC", alpha=1e-2, groups=groups)]
-        if options.estimator:
-            estimators = [e for e in estimators if type(e).__name__ == options.estimator]
+        defaults = {"PdproxSVC": {}, "GroupLassoSVC": {"alpha": 1e-2, "groups": groups}}
+        estimators = [
+            make(estimator, **parameters) for estimator, parameters in defaults.items()
+            if options.estimator in (None, estimator)
+        ]  # fmt: skip
         shown.append((name, load(return_X_y=True), estimators))
     if options.estimator == "PdproxRegressor":
         shown = [("diabetes", load_diabetes(return_X_y=True), [make("PdproxRegressor")])]
+    check_use()
     return shown
 
 
@@ -127,11 +172,8 @@ def fit(estimator, X, y, options):
     )
     scaler = MaxAbsScaler() if sp.issparse(X) else StandardScaler()
     X_train, X_test = scaler.fit_transform(X_train), scaler.transform(X_test)
-    if sys.stderr.isatty() and sys.stdout.isatty():
-        try:
-            estimator.set_callbacks(ProgressBar())
-        except ImportError:
-            print("(a progress bar needs rich: pip install rich)", file=sys.stderr)
+    if options.progress:
+        estimator.set_callbacks(ProgressBar())
     start = time.perf_counter()
     estimator.fit(X_train, y_train)
     seconds = time.perf_counter() - start
@@ -161,17 +203,22 @@ def print_table(rows):
 
 def main(arguments=None):
     parser, options = parse(arguments)
-    rows, fitted, notes = [], [], []
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ConvergenceWarning)
+    options.progress = sys.stdout.isatty()
+    if options.progress and find_spec("rich") is None:
+        options.progress = False
+        print("(a progress bar needs rich: pip install rich)\n")
+    rows, fitted, interrupted = [], [], False
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        try:
             for name, (X, y), estimators in jobs(options):
                 for estimator in estimators:
                     rows.append((name, *fit(estimator, X, y, options)))
                     fitted.append((name, estimator))
-        notes = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
-    except (ValueError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: error: {error}\n")
+        except KeyboardInterrupt:
+            interrupted = True
+        except (ValueError, OSError) as error:
+            parser.exit(2, f"{parser.prog}: error: {' '.join(str(error).split())}\n")
     print_table(rows)
     print(
         "\ntest score: accuracy (R2 for a regressor) on held-out data. certified gap: no model\n"
@@ -179,8 +226,11 @@ def main(arguments=None):
         "constant prediction's. Means over the classes where there are more than two; the\n"
         "certified gap is the largest."
     )
-    for note in notes:
-        print(f"\nwarning: {note}")
+    for warning in caught:
+        if issubclass(warning.category, ConvergenceWarning):
+            print(f"\nwarning: {warning.message}")
+    if interrupted:
+        parser.exit(130, f"{parser.prog}: interrupted\n")
     if options.plot:
         plot(fitted, options.plot)
 
@@ -201,4 +251,8 @@ def plot(fitted, path):
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,8 +3,11 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import replace
 from math import ceil, log10
 from numbers import Integral, Real
+from threading import Event, Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +21,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._typing import Array
@@ -38,6 +40,9 @@ PENALTIES: dict[str, Callable[[], Penalty]] = {
 PENALTY_METHODS = [
     "bind", "value", "prox", "conjugate", "support", "bounded_conjugate", "step_sizes",
 ]  # fmt: skip
+
+# scikit-learn's callbacks talk to the main process over connections that threads share
+_CALLBACK_LOCK = Lock()
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 
@@ -72,6 +77,11 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
         """The Loss object of this model."""
 
     def _get_penalty(self) -> Penalty:
+        if isinstance(self.penalty, type):
+            raise ValueError(
+                f"The 'penalty' parameter of {type(self).__name__} must be an object, got the "
+                f"class {self.penalty.__name__}: pass {self.penalty.__name__}()."
+            )
         return PENALTIES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
 
     def __sklearn_tags__(self):
@@ -81,7 +91,12 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _problem(self, design, y, sample_weight):
         total_weight = float(sample_weight.sum())
-        return Problem(
+        if not np.isfinite(total_weight):
+            raise ValueError(
+                "sample_weight (times class_weight) must have a finite sum, got "
+                f"{total_weight} from weights up to {sample_weight.max():.3g}."
+            )
+        problem = Problem(
             design=design,
             y=y,
             weights=sample_weight / total_weight,
@@ -91,6 +106,12 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
             alpha=float(self.alpha),
             fit_intercept=bool(self.fit_intercept),
         )
+        if not np.isfinite(problem.objective_unit):
+            raise ValueError(
+                "The loss of the best constant prediction overflows: y must be on a smaller "
+                f"scale, got values up to {np.max(np.abs(y)):.3g}."
+            )
+        return problem
 
     def _solve(self, problem, *, start, random_state, on_check=None):
         options = check_solver_options(self.solver, self.solver_options)
@@ -112,7 +133,8 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
         coef, dual_coef = np.atleast_2d(self.coef_), np.atleast_2d(self.dual_coef_)
         if coef.shape != (n_outputs, shape[1]) or dual_coef.shape != (n_outputs, shape[0]):
             return None
-        return Point(coef[k], float(np.ravel(self.intercept_)[k]), dual_coef[k])
+        intercept = float(np.ravel(self.intercept_)[k]) if self.fit_intercept else 0.0
+        return Point(coef[k], intercept, dual_coef[k])
 
     # Progress
 
@@ -121,11 +143,23 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
         """Ticks of the progress bar: one for each decibel of the relative gap."""
         return max(1, ceil(-10.0 * log10(max(self.tol, 1e-16))))
 
-    def _reporter(self, context, X, y, metadata, attributes=None, label=""):
-        """What a solver calls after every check: verbose output and callbacks."""
+    def _reporter(self, context, task, *, attributes=None, label="", stop=None):
+        """What a solver calls after every check: verbose output, callbacks, a shared stop.
+
+        Parameters
+        ----------
+        context : CallbackContext
+            The task whose subtasks are the decibels of the relative gap.
+        task : dict
+            What scikit-learn's hooks are told of the fit.
+        attributes : callable, default=None
+            Fitted attributes from a monitor, for callbacks that want a fitted estimator.
+        label : str, default=""
+            Names one of several fits in the verbose output.
+        stop : threading.Event, default=None
+            Ends this fit when set.
+        """
         context = context if hasattr(self, "_skl_callbacks") else None
-        if context is None and not self.verbose:
-            return None
         ticks = 0
 
         def on_check(monitor):
@@ -137,50 +171,91 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
                     f"relative gap {monitor.relative_gap:.2e} (tol {self.tol:.2e})",
                     flush=True,
                 )
+            ended = stop is not None and stop.is_set()
             if context is None:
-                return False
-            stop = False
-            gap = max(monitor.relative_gap, 1e-300)
-            reached = self._n_ticks if monitor.done else int(-10.0 * log10(gap))
-            while ticks < min(reached, self._n_ticks):
+                return ended
+            gap = monitor.relative_gap
+            reached = self._n_ticks if monitor.done else 0
+            if 0.0 < gap < 1.0:
+                reached = max(reached, int(-10.0 * log10(gap)))
+            reached = min(reached, self._n_ticks)
+            while ticks < reached:
                 ticks += 1
-                current = ticks == min(reached, self._n_ticks) and attributes is not None
-                task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-                tick = context.subcontext(task_name="decibel of the relative gap")
-                tick.call_on_fit_task_begin(**task)
-                if current:
-                    task["reconstruction_attributes"] = lambda: attributes(monitor)
-                stop |= tick.call_on_fit_task_end(**task)
-            return stop
+                with _CALLBACK_LOCK:
+                    tick = context.subcontext(task_name="decibel of the relative gap")
+                    tick.call_on_fit_task_begin(**task)
+                    now = {}
+                    if ticks == reached and attributes is not None:
+                        now["reconstruction_attributes"] = lambda: attributes(monitor)
+                    ended |= tick.call_on_fit_task_end(**task, **now)
+            return ended
 
         return on_check
 
     # Fitted attributes
 
-    def _set_solutions(self, solutions):
-        """Store one solution, or a list of them for one-vs-rest."""
-        several = isinstance(solutions, list)
-        found = solutions if several else [solutions]
+    def _set_solutions(self, solutions, labels=None):
+        """Store one solution, or a list of them and their labels for one-vs-rest."""
+        found = [solutions] if labels is None else solutions
         certificates = [solution.certificate for solution in found]
         histories = [solution.history for solution in found]
-        self.certificate_ = certificates if several else certificates[0]
-        self.gap_history_ = histories if several else histories[0]
+        self.certificate_ = certificates[0] if labels is None else certificates
+        self.gap_history_ = histories[0] if labels is None else histories
         self.duality_gap_ = max(certificate.gap for certificate in certificates)
         self.n_iter_ = max(solution.n_iter for solution in found)
         self.converged_ = all(solution.converged for solution in found)
         if any(solution.interrupted for solution in found):
             raise KeyboardInterrupt
-        if not self.converged_:
-            worst = max(certificates, key=lambda certificate: certificate.relative_gap)
-            warnings.warn(
-                f"{type(self).__name__} did not converge: after {self.n_iter_} iterations its "
-                f"relative gap is {worst.relative_gap:.2e}, above tol={self.tol:.2e}. Its "
-                f"objective, {worst.primal:.6g}, is certified to be at most {worst.gap:.2e} "
-                f"above the optimum. Increase max_iter (now {self.max_iter}) or tol, or bring "
-                "the features to a common scale.",
-                ConvergenceWarning,
-                stacklevel=5,  # the caller of fit, past its two decorators
+        if self.converged_:
+            return
+        k = int(np.argmax([certificate.relative_gap for certificate in certificates]))
+        worst, n_iter = certificates[k], found[k].n_iter
+        which = "" if labels is None else f" for class {labels[k]}"
+        if found[k].stopped:
+            what, advice = "was stopped by a callback", "Remove the callback or increase tol"
+        else:
+            what = "did not converge"
+            advice = (
+                f"Increase max_iter (now {self.max_iter}) or tol, or bring the features to a "
+                "common scale"
             )
+        warnings.warn(
+            f"{type(self).__name__} {what}{which}: after {n_iter} iterations its relative gap is "
+            f"{worst.relative_gap:.2e}, above tol={self.tol:.2e}. Its objective, "
+            f"{worst.primal:.6g}, is certified to be at most {worst.gap:.2e} above the optimum. "
+            f"{advice}.",
+            ConvergenceWarning,
+            stacklevel=5,  # the caller of fit, past its two decorators
+        )
+
+
+def _linear_predictions(X, coef, intercept):
+    """X coef' + intercept for coef of shape (n_outputs, n_features), X never copied."""
+    if X.dtype == np.float64:
+        return safe_sparse_dot(X, coef.T, dense_output=True) + intercept
+    design = Design(X)
+    return np.column_stack([design.matvec(w) for w in coef]) + intercept
+
+
+def _map_in_threads(function, seeds, n_threads, stop):
+    """[function(k, seed)] over the seeds, in threads that share the data and one stop.
+
+    Ctrl-C sets ``stop``, upon which each call ends with what it has, and no thread
+    outlives this function. Returns the results and whether that happened.
+    """
+    if n_threads == 1:
+        return [function(k, seed) for k, seed in enumerate(seeds)], False
+    interrupted = False
+    with ThreadPoolExecutor(n_threads) as pool:
+        futures = [pool.submit(function, k, seed) for k, seed in enumerate(seeds)]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            if interrupted or any(f.done() and f.exception() is not None for f in futures):
+                stop.set()
+    return [future.result() for future in futures], interrupted
 
 
 class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
@@ -217,6 +292,9 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         ValueError
             If a parameter, the data or the weights are invalid, or if fewer than two
             classes have samples of positive weight.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
         """
         X, y = validate_data(self, X, y, **_DATA)
         check_classification_targets(y)
@@ -225,73 +303,88 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         classes, labels = np.unique(y, return_inverse=True)
-        class_weight = compute_class_weight(
-            self.class_weight, classes=classes, y=y, sample_weight=sample_weight
-        )
-        weights = sample_weight * class_weight[labels]
+        weights = sample_weight * self._class_weights(classes, y, sample_weight)[labels]
         n_present = len(np.unique(labels[weights > 0]))
-        if len(classes) < 2 or n_present < 2:
+        if n_present < 2:
             raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes with positive "
-                f"weight, but y has {n_present} class(es) of these: {classes!r}."
+                f"{type(self).__name__} needs samples of at least 2 classes whose sample_weight "
+                f"and class_weight are positive, got {n_present} of the {len(classes)} "
+                f"class(es) in y."
             )
         check_solver_options(self.solver, self.solver_options)
 
         design = Design(X)
-        n_outputs = 1 if len(classes) == 2 else len(classes)
-        random_state = check_random_state(self.random_state)
-        sequential = effective_n_jobs(self.n_jobs) == 1
+        several = len(classes) > 2
+        n_outputs = len(classes) if several else 1
+        n_threads = min(effective_n_jobs(self.n_jobs), n_outputs)
+        task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         context = self._init_callback_context(
-            max_subtasks=self._n_ticks if n_outputs == 1 else n_outputs,
-            sequential_subtasks=n_outputs == 1 or sequential,
-        ).call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
+            max_subtasks=n_outputs if several else self._n_ticks,
+            sequential_subtasks=n_threads == 1,
+        ).call_on_fit_task_begin(**task)
+        stop = Event()
+
+        def attributes(monitor):
+            return {
+                "coef_": monitor.best.coef[np.newaxis],
+                "intercept_": np.array([monitor.best.intercept]),
+                "classes_": classes,
+            }
 
         def fit_class(k, seed):
-            own_context, attributes, label = context, None, ""
-            if n_outputs == 1:
-
-                def attributes(monitor):
-                    point = monitor.best
-                    return {
-                        "coef_": point.coef[np.newaxis],
-                        "intercept_": np.array([point.intercept]),
-                        "classes_": classes,
-                    }
-            else:
-                label = f" class {classes[k]!r}"
-                own_context = context.subcontext(
-                    task_name=f"class {classes[k]!r}",
-                    task_id=None if sequential else k,
-                    max_subtasks=self._n_ticks,
-                ).call_on_fit_task_begin(estimator=self)
-            positive = labels == (1 if n_outputs == 1 else k)
+            report = {"attributes": attributes, "stop": stop}
+            own = context
+            if several:
+                report = {"label": f" class {classes[k]}", "stop": stop}
+                with _CALLBACK_LOCK:
+                    own = context.subcontext(
+                        task_name=f"class {classes[k]}",
+                        task_id=None if n_threads == 1 else k,
+                        max_subtasks=self._n_ticks,
+                    ).call_on_fit_task_begin(estimator=self)
+            positive = labels == (k if several else 1)
             solution = self._solve(
                 self._problem(design, np.where(positive, 1.0, -1.0), weights),
                 start=self._start(k, X.shape, n_outputs),
                 random_state=np.random.RandomState(seed),
-                on_check=self._reporter(own_context, X, y, metadata, attributes, label),
+                on_check=self._reporter(own, task, **report),
             )
-            if n_outputs > 1:
-                if solution.interrupted:
-                    raise KeyboardInterrupt
-                own_context.call_on_fit_task_end(estimator=self)
+            if solution.interrupted:
+                stop.set()
+            if several:
+                with _CALLBACK_LOCK:
+                    own.call_on_fit_task_end(estimator=self)
             return solution
 
-        seeds = random_state.randint(np.iinfo(np.int32).max, size=n_outputs)
-        # threads: the kernels release the GIL, and X is shared instead of copied
-        solutions = Parallel(
-            n_jobs=self.n_jobs if n_outputs > 1 else 1, prefer="threads", require="sharedmem"
-        )(delayed(fit_class)(k, seed) for k, seed in enumerate(seeds))
+        seeds = check_random_state(self.random_state).randint(
+            np.iinfo(np.int32).max, size=n_outputs
+        )
+        solutions, interrupted = _map_in_threads(fit_class, seeds, n_threads, stop)
 
         self.classes_ = classes
         self.coef_ = np.vstack([solution.coef for solution in solutions])
         self.intercept_ = np.array([solution.intercept for solution in solutions])
         self.dual_coef_ = np.vstack([solution.dual_coef for solution in solutions])
-        self._set_solutions(solutions if n_outputs > 1 else solutions[0])
-        context.call_on_fit_task_end(
-            estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
-        )
+        if interrupted:
+            solutions[0] = replace(solutions[0], interrupted=True)
+        self._set_solutions(solutions if several else solutions[0], classes if several else None)
+        context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
+
+    def _class_weights(self, classes, y, sample_weight):
+        """The weight of each class; 1 for a class without samples of positive weight."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            class_weight = compute_class_weight(
+                self.class_weight, classes=classes, y=y, sample_weight=sample_weight
+            )
+        if self.class_weight == "balanced":
+            class_weight = np.where(np.isfinite(class_weight), class_weight, 1.0)
+        if not (np.isfinite(class_weight).all() and (class_weight >= 0).all()):
+            raise ValueError(
+                "The 'class_weight' parameter must hold finite weights of at least 0, got "
+                f"{self.class_weight!r}."
+            )
+        return class_weight
 
     def decision_function(self, X: Any) -> Array:
         """Signed distances to the hyperplanes, up to the norm of the coefficients.
@@ -307,7 +400,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **_DATA)
-        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        scores = _linear_predictions(X, self.coef_, self.intercept_)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -353,6 +446,9 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         ------
         ValueError
             If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
         """
         X, y = validate_data(self, X, y, y_numeric=True, **_DATA)
         y = np.ascontiguousarray(y, dtype=np.float64)
@@ -361,9 +457,9 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         check_solver_options(self.solver, self.solver_options)
-        context = self._init_callback_context(max_subtasks=self._n_ticks).call_on_fit_task_begin(
-            estimator=self, X=X, y=y, metadata=metadata
-        )
+        task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        context = self._init_callback_context(max_subtasks=self._n_ticks)
+        context.call_on_fit_task_begin(**task)
 
         def attributes(monitor):
             return {"coef_": monitor.best.coef, "intercept_": monitor.best.intercept}
@@ -372,15 +468,13 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
             self._problem(Design(X), y, sample_weight),
             start=self._start(0, X.shape, 1),
             random_state=check_random_state(self.random_state),
-            on_check=self._reporter(context, X, y, metadata, attributes),
+            on_check=self._reporter(context, task, attributes=attributes),
         )
         self.coef_ = solution.coef
         self.intercept_ = solution.intercept
         self.dual_coef_ = solution.dual_coef
         self._set_solutions(solution)
-        context.call_on_fit_task_end(
-            estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
-        )
+        context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -396,4 +490,4 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **_DATA)
-        return safe_sparse_dot(X, self.coef_, dense_output=True) + self.intercept_
+        return _linear_predictions(X, self.coef_[np.newaxis], self.intercept_)[:, 0]

@@ -87,6 +87,8 @@ class DualBound:
 
 def primal_objective(problem: Problem, coef: Array, intercept: float) -> float:
     """P(w, b), with predictions in twice the working precision; inf where it is NaN."""
+    if intercept != 0.0 and not problem.fit_intercept:
+        raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     high, low = problem.design.matvec_compensated(coef, float(intercept))
     loss = float(np.sum(problem.weights * problem.loss.value(problem.y, high, low)))

@@ -14,7 +14,7 @@ class Design:
 
     Dense arrays (C or Fortran order), CSR and CSC matrices and arrays, in float64 or
     float32. Products are accumulated in float64 in either case. An array in another
-    layout (neither rows nor columns contiguous, duplicate entries) is copied once.
+    layout (neither rows nor columns contiguous, unsorted or duplicate entries) is copied once.
 
     Parameters
     ----------
@@ -35,8 +35,11 @@ class Design:
             if not X.has_canonical_format:
                 X = X.copy()
                 X.sum_duplicates()
+            indices, indptr = X.indices, X.indptr
+            if indices.dtype != indptr.dtype:
+                indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
             self.matrix = kernels.Matrix.sparse(
-                X.data, X.indices, X.indptr, X.shape[0], X.shape[1], X.format == "csr"
+                X.data, indices, indptr, X.shape[0], X.shape[1], X.format == "csr"
             )
         else:
             if X.itemsize not in X.strides:

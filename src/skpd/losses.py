@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
 from . import kernels
+from ._numbers import check_number
 from ._typing import Array
 
 __all__ = [
@@ -55,11 +56,6 @@ def _conjugate_part(weights: Array, values, u: Array):
     depth = 64.0 + np.log2(len(values) + 1.0)
     size = float(np.sum(weights * (np.abs(values) + np.abs(u))))
     return -float(np.sum(weights * values)), depth * EPSILON * size
-
-
-def _check(condition, owner, name, value: float, allowed):
-    if not condition:
-        raise ValueError(f"{name} of {owner} must be {allowed}, got {value!r}.")
 
 
 class Loss(ABC):
@@ -342,7 +338,7 @@ class GeneralizedHinge(MarginLoss):
     slope: float = 2.0
 
     def __post_init__(self) -> None:
-        _check(1.0 < self.slope < inf, "GeneralizedHinge", "slope", self.slope, "in (1, inf)")
+        check_number(self, "slope", above=1.0)
 
     @property
     def conjugate_domain(self) -> tuple[float, float]:
@@ -394,7 +390,7 @@ class SmoothedHinge(MarginLoss):
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
 
     def __post_init__(self) -> None:
-        _check(0.0 < self.mu < inf, "SmoothedHinge", "mu", self.mu, "in (0, inf)")
+        check_number(self, "mu", above=0.0)
 
     @property
     def smoothness(self) -> float:
@@ -467,8 +463,7 @@ class SquaredHinge(MarginLoss):
 class Logistic(MarginLoss):
     """Logistic loss, phi(m) = log(1 + exp(-m)).
 
-    phi*(u) = -u log(-u) + (1 + u) log(1 + u) with the sign of the entropy of
-    -u in [0, 1], that is a log(a) + (1 - a) log(1 - a) for a = -u.
+    phi*(u) = a log(a) + (1 - a) log(1 - a) with a = -u in [0, 1].
 
     Examples
     --------
@@ -608,8 +603,7 @@ class EpsilonInsensitive(ResidualLoss):
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
 
     def __post_init__(self) -> None:
-        allowed = "in [0, inf)"
-        _check(0.0 <= self.epsilon < inf, "EpsilonInsensitive", "epsilon", self.epsilon, allowed)
+        check_number(self, "epsilon", least=0.0)
 
     def _phi(self, t: Array) -> Array:
         return np.maximum(np.abs(t) - self.epsilon, 0.0)
@@ -657,7 +651,7 @@ class Pinball(ResidualLoss):
     linear_conjugate: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check(0.0 < self.quantile < 1.0, "Pinball", "quantile", self.quantile, "in (0, 1)")
+        check_number(self, "quantile", above=0.0, below=1.0)
 
     @property
     def conjugate_domain(self) -> tuple[float, float]:
@@ -707,7 +701,7 @@ class Huber(ResidualLoss):
     smoothness: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        _check(0.0 < self.delta < inf, "Huber", "delta", self.delta, "in (0, inf)")
+        check_number(self, "delta", above=0.0)
 
     @property
     def conjugate_domain(self) -> tuple[float, float]:

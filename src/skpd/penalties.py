@@ -2,20 +2,23 @@
 
 A penalty R enters a model as alpha R(w). A class gives the value and the proximal
 operator of R and the conjugate of alpha R; a norm gives its dual norm instead of the
-conjugate. An object of your own with the methods of `Penalty` works in every
-estimator; subclass `Norm` (value, prox, dual_norm) or `Penalty` (value, prox,
+conjugate. An object of your own with the methods of `Penalty` works wherever an
+estimator takes a penalty; subclass `Norm` (value, prox, dual_norm) or `Penalty` (value, prox,
 conjugate, support) and the rest is inherited.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass, field
 from math import inf
 from numbers import Integral
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
 from . import kernels
+from ._numbers import check_number
 from ._typing import Array
 
 __all__ = [
@@ -235,8 +238,7 @@ class ElasticNet(_Separable, Penalty):
     l1_ratio: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.l1_ratio < 1.0:
-            raise ValueError(f"l1_ratio of ElasticNet must be in (0, 1), got {self.l1_ratio!r}.")
+        check_number(self, "l1_ratio", above=0.0, below=1.0)
 
     def value(self, w: Array) -> float:
         l1, l2 = self.l1_ratio, 1.0 - self.l1_ratio
@@ -261,6 +263,15 @@ class ElasticNet(_Separable, Penalty):
         )
 
 
+def _holds_integers(values: Any) -> bool:
+    """Whether this is a non-empty list of whole numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # a ragged list
+        return False
+    return array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
+
+
 @dataclass(frozen=True)
 class _Partition:
     """A partition of the features into groups: features in group order and where groups start."""
@@ -270,44 +281,46 @@ class _Partition:
     labels: Any  # group of each feature
 
     @classmethod
-    def of(cls, groups, n_features: int, owner):
+    def of(cls, groups: Any, n_features: int) -> "_Partition":
         """From a size, a list of sizes or a list of index lists."""
-        if isinstance(groups, Integral):
+        if isinstance(groups, Integral) and not isinstance(groups, bool):
             if groups < 1 or n_features % groups:
                 raise ValueError(
-                    f"groups of {owner} must be a size of at least 1 that divides the "
-                    f"{n_features} features, got {groups!r}."
+                    "groups as a size must be at least 1 and divide the number of features, "
+                    f"{n_features}, got {groups!r}."
                 )
             sizes = np.full(n_features // int(groups), int(groups))
             order = np.arange(n_features)
-        elif len(groups) and all(isinstance(group, Integral) for group in groups):
+        elif _holds_integers(groups):
             sizes = np.asarray(groups, dtype=np.int64)
             if sizes.min() < 1 or sizes.sum() != n_features:
                 raise ValueError(
-                    f"groups of {owner} as a list of sizes must hold sizes of at least 1 whose "
-                    f"sum is the number of features, {n_features}, got the sum {sizes.sum()}."
+                    "groups as a list of sizes must hold sizes of at least 1 whose sum is the "
+                    f"number of features, {n_features}, got the sum {sizes.sum()}."
                 )
             order = np.arange(n_features)
-        else:
-            groups = [np.asarray(group, dtype=np.int64).ravel() for group in groups]
-            sizes = np.array([len(group) for group in groups], dtype=np.int64)
-            order = np.concatenate([*groups, np.empty(0, dtype=np.int64)])
-            counts = np.zeros(n_features, dtype=np.int64)
+        elif isinstance(groups, Iterable) and all(map(_holds_integers, groups)):
+            lists = [np.asarray(group, dtype=np.int64).ravel() for group in groups]
+            sizes = np.array([len(group) for group in lists], dtype=np.int64)
+            order = np.concatenate([*lists, np.empty(0, dtype=np.int64)])
             if order.size and (order.min() < 0 or order.max() >= n_features):
                 raise ValueError(
-                    f"groups of {owner} must hold feature indices from 0 to {n_features - 1}, "
-                    f"got {order.min()} to {order.max()}."
+                    f"groups must hold feature indices from 0 to {n_features - 1}, got "
+                    f"{order.min()} to {order.max()}."
                 )
-            np.add.at(counts, order, 1)
+            counts = np.bincount(order, minlength=n_features)
             for problem, found in (("overlap", counts > 1), ("miss", counts < 1)):
                 if found.any():
                     raise ValueError(
-                        f"groups of {owner} must hold every feature exactly once, but they "
-                        f"{problem} at feature {int(np.flatnonzero(found)[0])}"
-                        f" ({int(found.sum())} features in all)."
+                        f"groups must hold every feature exactly once, but they {problem} at "
+                        f"feature {int(np.flatnonzero(found)[0])} ({int(found.sum())} features "
+                        "in all)."
                     )
-            if (sizes == 0).any():
-                raise ValueError(f"groups of {owner} must not be empty, got an empty group.")
+        else:
+            raise ValueError(
+                "groups must be a size, a list of sizes or a list of non-empty lists of feature "
+                f"indices, all whole numbers, got {groups!r}."
+            )
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         labels = np.empty(n_features, dtype=np.int64)
         labels[order] = np.repeat(np.arange(len(sizes)), sizes)
@@ -348,24 +361,32 @@ class _Grouped(Norm):
     _partition: Any
     _weights: Any
 
-    def bind(self, n_features: int):
-        name = type(self).__name__
-        partition = _Partition.of(self.groups, n_features, name)
+    def bind(self, n_features: int) -> "_Grouped":
+        partition = _Partition.of(self.groups, n_features)
         if self.weights is None:
             weights = np.sqrt(np.diff(partition.starts).astype(np.float64))
         else:
-            weights = np.asarray(self.weights, dtype=np.float64)
-            if weights.shape != (partition.n_groups,):
+            try:
+                weights = np.asarray(self.weights, dtype=np.float64)
+            except (TypeError, ValueError):
+                weights = np.array(np.nan)
+            if weights.shape != (partition.n_groups,) or not (
+                np.isfinite(weights).all() and (weights > 0).all()
+            ):
                 raise ValueError(
-                    f"weights of {name} must hold one weight for each of the "
-                    f"{partition.n_groups} groups, got shape {weights.shape}."
+                    f"The weights of groups must be {partition.n_groups} finite numbers above 0, "
+                    f"one for each group, got {self.weights!r}."
                 )
-            if not (np.isfinite(weights).all() and (weights > 0).all()):
-                raise ValueError(f"weights of {name} must be finite and above 0.")
-        return replace(cast(Any, self), _partition=partition, _weights=weights)
+        bound = copy(self)
+        object.__setattr__(bound, "_partition", partition)
+        object.__setattr__(bound, "_weights", weights)
+        return bound
+
+    def _bound(self, w: Array) -> Any:
+        return self if self._partition is not None else self.bind(len(w))
 
     def step_sizes(self, step: Array) -> Array:
-        return self._partition.minima(step)
+        return self._bound(step)._partition.minima(step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,17 +412,20 @@ class GroupL2(_Grouped):
 
     groups: Any = 1
     weights: Any = None
-    _partition: Any = field(default=None, repr=False)
-    _weights: Any = field(default=None, repr=False)
+    _partition: Any = field(default=None, init=False, repr=False)
+    _weights: Any = field(default=None, init=False, repr=False)
 
     def value(self, w: Array) -> float:
-        return float(self._weights @ self._partition.norms(w))
+        bound = self._bound(w)
+        return float(bound._weights @ bound._partition.norms(w))
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        return self._partition.shrink(w, self._partition.per_group(step) * self._weights)
+        bound = self._bound(w)
+        return bound._partition.shrink(w, bound._partition.per_group(step) * bound._weights)
 
     def dual_norm(self, v: Array) -> float:
-        return float(np.max(self._partition.norms(v) / self._weights, initial=0.0))
+        bound = self._bound(v)
+        return float(np.max(bound._partition.norms(v) / bound._weights, initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,25 +453,29 @@ class SparseGroup(_Grouped):
     groups: Any = 1
     weights: Any = None
     l1_ratio: float = 0.5
-    _partition: Any = field(default=None, repr=False)
-    _weights: Any = field(default=None, repr=False)
+    _partition: Any = field(default=None, init=False, repr=False)
+    _weights: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.l1_ratio <= 1.0:
-            raise ValueError(f"l1_ratio of SparseGroup must be in [0, 1], got {self.l1_ratio!r}.")
+        check_number(self, "l1_ratio", least=0.0, most=1.0)
 
     def value(self, w: Array) -> float:
-        groups = float(self._weights @ self._partition.norms(w))
+        bound = self._bound(w)
+        groups = float(bound._weights @ bound._partition.norms(w))
         return self.l1_ratio * float(np.sum(np.abs(w))) + (1.0 - self.l1_ratio) * groups
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        threshold = self._partition.per_group(step) * (1.0 - self.l1_ratio) * self._weights
-        return self._partition.shrink(_soft_threshold(w, step * self.l1_ratio), threshold)
+        bound = self._bound(w)
+        threshold = bound._partition.per_group(step) * (1.0 - self.l1_ratio) * bound._weights
+        return bound._partition.shrink(_soft_threshold(w, step * self.l1_ratio), threshold)
 
     def dual_norm(self, v: Array) -> float:
-        in_order = np.ascontiguousarray(v[self._partition.order])
+        bound = self._bound(v)
         norms = kernels.sparse_group_dual_norms(
-            in_order, self._partition.starts, self._weights, self.l1_ratio
+            np.ascontiguousarray(v[bound._partition.order]),
+            bound._partition.starts,
+            bound._weights,
+            self.l1_ratio,
         )
         return float(np.max(norms, initial=0.0))
 
@@ -477,8 +505,7 @@ class L1Ball(_ConstraintSet):
     _slack: ClassVar[float] = 1e-12  # rounding of a projection, relative to the radius
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.radius < inf:
-            raise ValueError(f"radius of L1Ball must be in (0, inf), got {self.radius!r}.")
+        check_number(self, "radius", above=0.0)
 
     def value(self, w: Array) -> float:
         return 0.0 if np.sum(np.abs(w)) <= self.radius * (1.0 + self._slack) else inf
@@ -514,11 +541,10 @@ class Box(_Separable, _ConstraintSet):
     upper: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (-inf < self.lower <= 0.0 <= self.upper < inf and self.lower < self.upper):
-            raise ValueError(
-                "lower and upper of Box must be finite with lower <= 0 <= upper and "
-                f"lower < upper, got {self.lower!r} and {self.upper!r}."
-            )
+        check_number(self, "lower", most=0.0)
+        check_number(self, "upper", least=0.0)
+        if self.lower == self.upper:
+            raise ValueError("lower and upper of Box must differ, got 0 for both.")
 
     def value(self, w: Array) -> float:
         return 0.0 if np.all((w >= self.lower) & (w <= self.upper)) else inf

@@ -1,5 +1,7 @@
 """Plots of certified convergence."""
 
+import numpy as np
+from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
 __all__ = ["GapDisplay"]
@@ -65,8 +67,8 @@ class GapDisplay:
         ValueError
             If ``x``, ``kind`` or the number of axes is not one of these.
         """
+        check_matplotlib_support("GapDisplay")
         import matplotlib.pyplot as plt
-        import numpy as np
 
         labels = {"seconds": "seconds", "n_iter": "iterations"}
         panels = {"both": ("gap", "interval"), "gap": ("gap",), "interval": ("interval",)}

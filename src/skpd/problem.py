@@ -182,6 +182,8 @@ class Solution:
         Fields n_iter, seconds, primal, dual, gap: the certified interval over time.
     interrupted : bool
         Whether Ctrl-C ended the solver.
+    stopped : bool
+        Whether the caller ended it after a check.
     """
 
     coef: Any
@@ -192,3 +194,4 @@ class Solution:
     converged: bool
     history: Any
     interrupted: bool = False
+    stopped: bool = False

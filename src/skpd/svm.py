@@ -1,11 +1,12 @@
 """Support vector machines with any convex penalty."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ._base import PrimalDualClassifier
 from .losses import GeneralizedHinge, Hinge, Logistic, MarginLoss, SmoothedHinge, SquaredHinge
@@ -50,8 +51,8 @@ class PdproxSVC(_MarginClassifier):
             or MarginLoss, default="hinge"
         The loss; a name or an object of `skpd.losses`.
     solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
-        "auto" is the fastest method known for the problem. The others are Algorithms 1
-        and 3 and Algorithm 2 of Yang et al. (2015), with their step sizes.
+        "auto" is `skpd.solvers.pdprox.pdprox_restarted`. The others are Algorithms 1 and
+        3 and Algorithm 2 of Yang et al. (2015), with their step sizes.
     solver_options : dict, default=None
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3); both:
         ``implementation`` ("double-primal", "double-dual"), ``average`` (bool),
@@ -105,6 +106,13 @@ class PdproxSVC(_MarginClassifier):
     -----
     ConvergenceWarning
         If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+
+    Notes
+    -----
+    Callbacks (``set_callbacks``) see a task for every decibel of the relative gap, so
+    that a `ProgressBar` moves with its logarithm towards ``tol``. A `ScoringMonitor`
+    scores the model of the moment; in one-vs-rest, where the other classes are not
+    there yet, only the model at the end.
 
     See Also
     --------
@@ -224,7 +232,7 @@ class GroupLassoSVC(_MarginClassifier):
 
     _parameter_constraints: ClassVar[dict] = {
         **_MarginClassifier._parameter_constraints,
-        "groups": ["array-like", int],
+        "groups": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "group_weights": ["array-like", None],
     }
 

@@ -47,10 +47,11 @@ def check_solver_options(solver: str, options):
                 f"solver_options of solver {solver!r} must be among {names}, got {name!r}."
             )
         if name in _OPTION_VALUES:
-            valid = value in _OPTION_VALUES[name]
+            valid = any(value == v and type(value) is type(v) for v in _OPTION_VALUES[name])
             expected = "one of " + ", ".join(repr(v) for v in _OPTION_VALUES[name])
         else:
-            valid = isinstance(value, Real) and 0 < float(value) < float("inf")
+            valid = value is None and name == "step_ratio"
+            valid |= isinstance(value, Real) and 0 < float(value) < float("inf")
             expected = "a number in (0, inf)"
         if not valid:
             raise ValueError(f"solver_options[{name!r}] must be {expected}, got {value!r}.")
@@ -102,7 +103,7 @@ def solve(
                 problem, monitor, start, max_iter=max_iter, random_state=random_state, **options
             )
     except KeyboardInterrupt:
-        if monitor.best.coef is None:
+        if monitor.best.coef is None or monitor.best.dual_coef is None:
             raise
         interrupted = True
     return monitor.solution(interrupted)

@@ -42,6 +42,7 @@ class Monitor:
         self.tol = tol
         self.on_check = on_check
         self.done = False
+        self.stopped = False
         self.n_iter = 0
         self.primal, self.dual = np.inf, 0.0
         self._coef: Any = None
@@ -68,13 +69,13 @@ class Monitor:
             The gap between the two points themselves. `done` says whether to stop.
         """
         primal = primal_objective(self.problem, point.coef, point.intercept)
-        if primal < self.primal or self._coef is None:
-            self.primal = primal
-            self._coef, self._intercept = np.array(point.coef), float(point.intercept)
-        bound = dual_bound(self.problem, point.dual_coef, self.primal)
-        if bound.value > self.dual or self._theta is None:
+        bound = dual_bound(self.problem, point.dual_coef, min(primal, self.primal))
+        if self._theta is None or bound.value > self.dual:
             self.dual = bound.value
             self._theta = np.array(point.dual_coef)
+        if self._coef is None or primal < self.primal:
+            self.primal = primal
+            self._coef, self._intercept = np.array(point.coef), float(point.intercept)
         self.dual = min(self.dual, self.primal)
         self.n_iter = n_iter
         seconds = time.perf_counter() - self._start
@@ -82,6 +83,7 @@ class Monitor:
         self._history.append((n_iter, seconds, self.primal, self.dual, gap))
         self.done = self.relative_gap <= self.tol
         if self.on_check is not None and self.on_check(self):
+            self.stopped = not self.done
             self.done = True
         return primal - bound.value
 
@@ -97,4 +99,5 @@ class Monitor:
             converged=certificate.relative_gap <= self.tol,
             history=np.array(self._history, dtype=HISTORY_DTYPE),
             interrupted=interrupted,
+            stopped=self.stopped,
         )
