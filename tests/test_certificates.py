@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -14,7 +15,7 @@ from benchmarks.reference import linear_programme
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.design import Design
 from skpd.losses import Absolute, Hinge, Pinball, Squared
-from skpd.penalties import L1, ElasticNet, SquaredL2
+from skpd.penalties import L1, L2, ElasticNet, GroupL2, L1Ball, SparseGroup, SquaredL2
 from skpd.problem import Problem
 from skpd.solvers import solve
 
@@ -95,6 +96,143 @@ def test_lower_bound_survives_rounding(column_scale, rng):
             exact = exact_lasso_dual(X, y, theta, 1e-3, bound.radius)
             assert Fraction(bound.value) <= exact
             assert float(exact - Fraction(bound.value)) <= 1e-11 * problem.null_objective
+
+
+def exact_objective(problem, X, coef, intercept=0):
+    """P(w, b) in rational arithmetic, for Absolute or Squared loss and an l1 penalty."""
+    w = [Fraction(v) for v in coef]
+    value = Fraction(problem.alpha) * sum(abs(v) for v in w)
+    for row, target, c in zip(X, problem.y, problem.weights, strict=True):
+        z = sum(Fraction(x) * v for x, v in zip(row, w, strict=True)) + Fraction(intercept)
+        r = z - Fraction(target)
+        value += Fraction(c) * (r * r / 2 if isinstance(problem.loss, Squared) else abs(r))
+    return value
+
+
+def test_sums_that_defeat_twice_the_working_precision():
+    """Terms 2^130 apart, whose products cancel beyond 106 bits: the bound falls, not the truth."""
+    a, t = (1 + 2.0**-30 + 2**-52) * 2.0**130, 0.5 + 2**-29 + 2**-53
+    X = np.array([[a, -a], [1024, 0], [a, -a], [0, 0]])
+    y, weights = np.array([0, 1.0, 0, 0]), np.full(4, 0.25)
+    for layout in (np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array):
+        problem = Problem(Design(layout(X)), y, weights, Absolute(), L1(), 1.0, False)
+        certificate, _ = certify_point(problem, np.zeros(2), 0.0, np.array([t, -1, -t, 0]))
+        best = exact_objective(problem, X, [1 / 1024, 1 / 1024])
+        assert Fraction(certificate.dual) <= best
+    # the same in the slope of a free intercept
+    y, weights = np.array([0, 2.0**120, 0]), np.array([1 / 3, 2.0**-120, 1 / 3])
+    X = np.array([[1.0], [0.0], [1.0]])
+    problem = Problem(Design(X), y, weights, Absolute(), L1(), 2.0**-140, True)
+    certificate, _ = certify_point(problem, np.zeros(1), 0.0, np.array([0.7, -1, -0.7]))
+    assert Fraction(certificate.dual) <= exact_objective(problem, X, [-(2.0**120)], 2.0**120)
+    # and in the predictions: the primal value is rounded up
+    X = np.array([[2.0**120, 1.0, -(2.0**120)], [0.0, 1.0, 0.0], [2.0**120, 0.0, -(2.0**120)]])
+    w, y = np.array([1 / 3, 1.0, 1 / 3]), np.array([0.0, 1.0, 0.0])
+    problem = Problem(Design(X), y, np.full(3, 1 / 3), Absolute(), L1(), 1e-6, False)
+    assert Fraction(primal_objective(problem, w, 0.0)) >= exact_objective(problem, X, w)
+
+
+def test_products_near_overflow():
+    X = np.array([[1e301, -1e301], [1e284, 0], [1e301, -1e301], [0, 0]])
+    y = np.array([0, 1.0, 0, 0])
+    problem = Problem(Design(X), y, np.full(4, 0.25), Absolute(), L1(), 1.0, False)
+    certificate, _ = certify_point(problem, np.zeros(2), 0.0, np.array([0.5, -1, -0.5, 0]))
+    assert Fraction(certificate.dual) <= exact_objective(problem, X, [1e-284, 1e-284])
+
+
+@pytest.mark.parametrize("theta", [-6e-309, -1e-306, -1e-180, -1e-20])
+@pytest.mark.parametrize("x, alpha", [(1e-7, 2e-8), (1e-150, 1e-155)])
+def test_dual_points_near_underflow(theta, x, alpha):
+    x = x * 1.2345
+    problem = Problem(
+        Design(np.array([[x]])), np.ones(1), np.ones(1), Absolute(), L1(), alpha, False
+    )
+    certificate, _ = certify_point(problem, np.zeros(1), 0.0, np.array([theta]))
+    assert Fraction(certificate.dual) <= exact_objective(problem, [[x]], [1 / x])
+
+
+@pytest.mark.parametrize("l1_ratio", [0.5, 0.999, 1 - 1e-7])
+@pytest.mark.parametrize("weight", [1e-7, 1.0, 1e200])
+@pytest.mark.parametrize("k", [1, 10, 11, 1000])
+def test_sparse_group_dual_norm_is_not_below(l1_ratio, weight, k):
+    """Of k equal entries x: k x over the norm of (1, ..., 1), by symmetry."""
+    penalty = SparseGroup(groups=k, weights=[weight], l1_ratio=l1_ratio).bind(k)
+    for x in (0.3, 1e-170, 1e170):
+        l1, l2 = Fraction(l1_ratio), Fraction(weight)
+        root = Fraction(np.sqrt(k)) * (1 + Fraction(2) ** -52)  # from above
+        exact = k * Fraction(x) / (l1 * k + (1 - l1) * l2 * root)
+        found = penalty.dual_norm(np.full(k, x))
+        assert Fraction(found) >= exact * (1 - Fraction(1, 10**15))
+        if exact > Fraction(1e-300):
+            assert float(Fraction(found) / exact) <= 1 + 1e-7
+
+
+def test_groups_of_very_different_scales():
+    penalty = GroupL2(groups=1, weights=[1e-3, 1e200]).bind(2)
+    assert_allclose(penalty.value(np.array([1.0, 1e-200])), 1.001)
+    penalty = GroupL2(groups=1, weights=[1.0, 1e-200]).bind(2)
+    assert_allclose(penalty.dual_norm(np.array([1.0, 1e-199])), 10.0)
+
+
+def test_squares_that_underflow():
+    for penalty in (SquaredL2(), ElasticNet(l1_ratio=0.5)):
+        x, y, alpha = 1e-153, 1e-12, 1e-306
+        problem = Problem(
+            Design(np.array([[x]])), np.array([y]), np.ones(1), Squared(), penalty, alpha, False
+        )
+        certificate, _ = certify_point(problem, np.zeros(1), 0.0, np.array([-y]))
+        w = Fraction(y) * Fraction(x) / (Fraction(x) ** 2 + Fraction(alpha))
+        value = (Fraction(x) * w - Fraction(y)) ** 2 / 2 + Fraction(alpha) * w**2 / 2
+        if isinstance(penalty, ElasticNet):
+            value += Fraction(alpha) * w
+        assert Fraction(certificate.dual) <= value
+
+
+def test_long_dual_norms_are_not_rounded_down():
+    """100,000 features: ||v||_2 by a sum in order would miss its last digits."""
+    d = 100_000
+    X = np.full((1, d), 0.1)
+    for penalty in (L2(), SquaredL2(), SparseGroup(groups=d, l1_ratio=0.5)):
+        problem = Problem(Design(X), np.ones(1), np.ones(1), Squared(), penalty, 0.01, False)
+        certificate, _ = certify_point(problem, np.zeros(d), 0.0, -np.ones(1) / 2)
+        for t in np.linspace(0, 2 / (0.1 * d), 2001):  # w = t (1, ..., 1) is optimal for some t
+            coef = np.full(d, t)
+            value = (0.1 * t * d - 1) ** 2 / 2 + 0.01 * problem.penalty.value(coef)
+            assert certificate.dual <= value * (1 + 1e-13)
+
+
+def test_coefficients_outside_of_a_ball_are_moved_inside():
+    problem = Problem(
+        Design(np.ones((1, 1))),
+        np.array([1 + 1e-12]),
+        np.ones(1),
+        Absolute(),
+        L1Ball(radius=1.0),
+        1.0,
+        False,
+    )
+    assert primal_objective(problem, np.array([1 + 9e-13]), 0.0) == np.inf
+    found = solve(problem, tol=1e-3, max_iter=1000, random_state=np.random.RandomState(0))
+    assert np.abs(found.coef).sum() <= 1.0
+    assert found.certificate.primal >= 1e-12 * (1 - 1e-3)
+    rng = np.random.default_rng(0)
+    for scale in (1e-3, 1.0, 1e8, 1e150):
+        for _ in range(20):
+            w = problem.penalty.prox(scale * rng.normal(size=50), 1.0)
+            assert problem.penalty.value(w) == 0.0
+
+
+@pytest.mark.parametrize("scale", [1e-13, 1e-6, 1.0, 1e9])
+def test_the_allowance_for_rounding_has_the_unit_of_the_objective(scale, rng):
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
+    weights = np.full(50, 1 / 50)
+    for loss, alpha in ((Absolute(), 0.1), (Squared(), 0.1 * scale)):
+        problem = Problem(Design(X), y * scale, weights, loss, L1(), alpha, False)
+        unscaled = Problem(Design(X), y, weights, loss, L1(), 0.1, False)
+        found = solve(unscaled, tol=1e-9, max_iter=20_000, random_state=np.random.RandomState(0))
+        theta = found.dual_coef * (scale if isinstance(loss, Squared) else 1.0)
+        certificate, _ = certify_point(problem, found.coef * scale, 0.0, theta)
+        assert certificate.relative_gap <= 2e-9
 
 
 def test_lasso_gap_of_dunner_et_al(rng):

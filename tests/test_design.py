@@ -44,9 +44,12 @@ def test_products(layout, dtype, shape, rng):
     assert design.shape == shape
     assert_allclose(design.matvec(w), X @ w, atol=1e-12)
     assert_allclose(design.rmatvec(rows), X.T @ rows, atol=1e-12)
-    high, low = design.matvec_compensated(w, 0.7)
+    high, low, error = design.matvec_compensated(w, 0.7)
+    assert (error < 1e-25).all()
     assert_allclose(high + low, X @ w + 0.7, atol=1e-12)
-    assert_allclose(design.rmatvec_compensated(weights, rows), X.T @ (weights * rows), atol=1e-12)
+    product, error = design.rmatvec_compensated(weights, rows)
+    assert (error < 1e-14).all()
+    assert_allclose(product, X.T @ (weights * rows), atol=1e-12)
     assert_allclose(design.row_sums(), np.abs(X).sum(axis=1))
     assert_allclose(design.column_sums(weights), weights @ np.abs(X), atol=1e-15)
     assert_allclose(design.row_norms(), np.linalg.norm(X, axis=1))
@@ -77,18 +80,20 @@ def test_compensated_products_are_rounded_once():
     X = np.array([[1e16, 1.0, -1e16], [1.0, 1e-30, 0.0]])
     for layout in LAYOUTS.values():
         design = Design(layout(X))
-        high, low = design.matvec_compensated(np.ones(3), 0.0)
+        high, low, error = design.matvec_compensated(np.ones(3), 0.0)
+        assert (error < 1e-13).all()
         assert high[0] == 1.0 and low[0] == 0.0
         assert high[1] == 1.0 and low[1] == 1e-30
-        columns = Design(layout(X.T.copy())).rmatvec_compensated(np.ones(3), np.ones(3))
+        columns, _ = Design(layout(X.T.copy())).rmatvec_compensated(np.ones(3), np.ones(3))
         assert columns[0] == 1.0
     # the product of weight and row is not rounded either
     third = 1 / 3
     square = third * third
-    found = Design(np.array([[1.0], [-1.0]])).rmatvec_compensated(
+    found, error = Design(np.array([[1.0], [-1.0]])).rmatvec_compensated(
         np.array([third, 1.0]), np.array([third, square])
     )
     assert found[0] == float(Fraction(third) ** 2 - Fraction(square)) != 0.0
+    assert error[0] < 1e-30
 
 
 def test_vectors_that_do_not_fit_are_refused(rng):
@@ -97,6 +102,26 @@ def test_vectors_that_do_not_fit_are_refused(rng):
         design.matvec(np.ones(3))
     with pytest.raises(ValueError, match="does not fit"):
         design.rmatvec(np.ones(2))
+
+
+@pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("index", [4, -1, 50_000_000, -(2**31)])
+def test_stray_indices_are_refused(layout, index, rng):
+    """SciPy and scikit-learn let them through; a product would write there."""
+    X = layout(rng.normal(size=(4, 4)))
+    X.indices[5] = index
+    X.has_sorted_indices = X.has_canonical_format = True
+    with pytest.raises(ValueError, match="indices of a sparse matrix must lie within"):
+        Design(X)
+
+
+@pytest.mark.parametrize("position, value", [(0, 1), (2, 10**8), (2, 0), (4, 17)])
+def test_stray_indptr_is_refused(position, value, rng):
+    X = sp.csr_array(rng.normal(size=(4, 4)))
+    X.indptr[position] = value
+    X.has_sorted_indices = X.has_canonical_format = True
+    with pytest.raises(ValueError, match="indptr of a sparse matrix"):
+        Design(X)
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (40, 7), (7, 40), (300, 120), (1, 5), (500, 400)])

@@ -38,7 +38,8 @@ PENALTIES: dict[str, Callable[[], Penalty]] = {
     "squared_l2": SquaredL2,
 }
 PENALTY_METHODS = [
-    "bind", "value", "prox", "conjugate", "support", "bounded_conjugate", "step_sizes",
+    "bind", "value", "prox", "conjugate", "support", "bounded_conjugate", "feasible",
+    "widest", "step_sizes",
 ]  # fmt: skip
 
 # scikit-learn's callbacks talk to the main process over connections that threads share
@@ -90,7 +91,8 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
         return tags
 
     def _problem(self, design, y, sample_weight):
-        total_weight = float(sample_weight.sum())
+        with np.errstate(over="ignore"):
+            total_weight = float(sample_weight.sum())
         if not np.isfinite(total_weight):
             raise ValueError(
                 "sample_weight (times class_weight) must have a finite sum, got "

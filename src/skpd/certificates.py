@@ -86,14 +86,24 @@ class DualBound:
 
 
 def primal_objective(problem: Problem, coef: Array, intercept: float) -> float:
-    """P(w, b), with predictions in twice the working precision; inf where it is NaN."""
+    """P(w, b), rounded up; inf where it is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is an intercept in a problem without one.
+    """
     if intercept != 0.0 and not problem.fit_intercept:
         raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
     coef = np.ascontiguousarray(coef, dtype=np.float64)
-    high, low = problem.design.matvec_compensated(coef, float(intercept))
-    loss = float(np.sum(problem.weights * problem.loss.value(problem.y, high, low)))
-    value = loss + problem.alpha * problem.penalty.value(coef)
-    return inf if np.isnan(value) else float(value)
+    z, low, error = problem.design.matvec_compensated(coef, float(intercept))
+    # the loss is convex: over an interval of predictions it is largest at an end
+    losses = np.maximum(
+        problem.loss.value(problem.y, z, low + error),
+        problem.loss.value(problem.y, z, low - error),
+    )
+    value = float(np.sum(problem.weights * losses)) + problem.alpha * problem.penalty.value(coef)
+    return inf if np.isnan(value) else value * (1.0 + 64.0 * EPSILON)
 
 
 def dual_bound(problem: Problem, theta: Array, upper: float) -> DualBound:
@@ -115,12 +125,14 @@ def dual_bound(problem: Problem, theta: Array, upper: float) -> DualBound:
     upper *= 1.0 + 64.0 * EPSILON
     radius = upper / problem.alpha
     interval = problem.intercept_interval(upper)
-    theta = np.ascontiguousarray(problem.loss.project_dual(problem.y, theta))
-    best = _best_repair(problem, theta, radius, interval)
+    theta = problem.loss.project_dual(problem.y, theta)
+    # too small to count, and a danger to the precision of products
+    theta = np.where(np.abs(theta) > 1e-60 * np.max(np.abs(theta), initial=0.0), theta, 0.0)
+    best = _best_repair(problem, theta, upper, radius, interval)
     if problem.fit_intercept:
         best = max(
             best,
-            _best_repair(problem, _balanced(problem, theta), radius, interval),
+            _best_repair(problem, _balanced(problem, theta), upper, radius, interval),
             key=lambda bound: bound.value,
         )
     if not best.value > 0.0:  # theta = 0 proves that P >= 0
@@ -177,20 +189,21 @@ def _balanced(problem: Problem, theta: Array):
     return kernels.project_box_hyperplane(theta, lower, upper, weights, weights, 0.0)
 
 
-def _best_repair(problem: Problem, theta: Array, radius: float, interval):
+def _best_repair(problem, theta, upper, radius, interval):
     penalty, alpha = problem.penalty, problem.alpha
-    v = -problem.design.rmatvec_compensated(problem.weights, theta)
-    if not np.isfinite(v).all():
+    u, error = problem.design.rmatvec_compensated(problem.weights, theta)
+    if not (np.isfinite(u).all() and np.isfinite(error).all()):
         return DualBound(-inf, "exact", theta)
+    v = penalty.widest(-u, error)
     slope = kernels.compensated_dot(problem.weights, theta, np.ones_like(theta))
     from_intercept = _least_linear(slope, interval)
 
-    def bound(scale: float, conjugate):
+    def bound(scale, conjugate):
         value, rounding = problem.loss.dual_value(problem.y, problem.weights, theta, scale)
-        terms = abs(conjugate) + abs(scale * from_intercept) + abs(value)
-        # 64: the rounding of a dual norm and of the few operations here
-        rounding += 64.0 * EPSILON * (terms + radius * alpha)
-        return value - conjugate + scale * from_intercept - rounding
+        # 64: the rounding of a dual norm, of its product with the radius, and of the
+        # few operations here
+        terms = abs(value) + abs(conjugate) + abs(scale * from_intercept) + upper
+        return value - conjugate + scale * from_intercept - rounding - 64.0 * EPSILON * terms
 
     exact = penalty.conjugate(v, alpha)
     bounded = penalty.bounded_conjugate(v, alpha, radius)
@@ -207,8 +220,12 @@ def _best_repair(problem: Problem, theta: Array, radius: float, interval):
 
 
 def _least_linear(slope, interval):
-    """The least value of slope b over an interval."""
-    return 0.0 if slope == 0.0 else min(slope * interval[0], slope * interval[1])
+    """The least value of s b over an interval of b and s in slope = (value, error)."""
+    if interval == (0.0, 0.0) or slope == (0.0, 0.0):
+        return 0.0
+    value, error = slope
+    corners = np.outer([value - error, value + error], interval)
+    return -inf if np.isnan(corners).any() else float(corners.min())
 
 
 def _best_scale(

@@ -21,6 +21,11 @@ class Design:
     X : {ndarray, sparse matrix, sparse array} of shape (n_samples, n_features)
         Validated data: finite, float32 or float64.
 
+    Raises
+    ------
+    ValueError
+        If the indices of a sparse matrix do not fit its shape.
+
     Examples
     --------
     >>> import numpy as np
@@ -35,11 +40,16 @@ class Design:
             if not X.has_canonical_format:
                 X = X.copy()
                 X.sum_duplicates()
-            indices, indptr = X.indices, X.indptr
-            if indices.dtype != indptr.dtype:
-                indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+            index = X.indices.dtype
+            if index != X.indptr.dtype or index not in (np.int32, np.int64):
+                index = np.dtype(np.int64)
             self.matrix = kernels.Matrix.sparse(
-                X.data, indices, indptr, X.shape[0], X.shape[1], X.format == "csr"
+                np.ascontiguousarray(X.data),
+                np.ascontiguousarray(X.indices, dtype=index),
+                np.ascontiguousarray(X.indptr, dtype=index),
+                X.shape[0],
+                X.shape[1],
+                X.format == "csr",
             )
         else:
             if X.itemsize not in X.strides:
@@ -54,14 +64,14 @@ class Design:
         """X' rows, of shape (n_features,)."""
         return self.matrix.rmatvec(rows)
 
-    def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array]:
-        """X coef + intercept as an unevaluated sum (high, low) of two arrays."""
+    def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
+        """X coef + intercept as an unevaluated sum (high, low), and a bound on its error."""
         return self.matrix.matvec_compensated(coef, intercept)
 
-    def rmatvec_compensated(self, weights: Array, rows: Array) -> Array:
-        """X' (weights * rows), computed in twice the working precision and rounded."""
-        high, _ = self.matrix.rmatvec_compensated(weights, rows)
-        return high
+    def rmatvec_compensated(self, weights: Array, rows: Array) -> tuple[Array, Array]:
+        """X' (weights * rows) in twice the working precision, and a bound on its error."""
+        high, low, error = self.matrix.rmatvec_compensated(weights, rows)
+        return high, error + np.abs(low)
 
     def row_sums(self) -> Array:
         """``sum_j |x_ij|``, of shape (n_samples,)."""

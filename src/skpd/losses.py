@@ -47,15 +47,14 @@ __all__ = [
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-def _conjugate_part(weights: Array, values, u: Array):
-    """- sum_i weights_i phi*(u_i) and a bound on its rounding error.
+def _weighted_sum(weights: Array, values: Array, sizes: Array) -> tuple[float, float]:
+    """sum_i weights_i values_i and a bound on its rounding error.
 
-    NumPy sums blocks of 128 terms, then their sums in pairs. A rounding error in u_i
-    changes phi*(u_i) by at most a few times eps max(phi*(u_i), -phi*(u_i), u_i, -u_i).
+    ``sizes`` bounds the values and how much a relative change of their argument changes
+    them. NumPy sums blocks of 128 terms, then their sums in pairs.
     """
     depth = 64.0 + np.log2(len(values) + 1.0)
-    size = float(np.sum(weights * (np.abs(values) + np.abs(u))))
-    return -float(np.sum(weights * values)), depth * EPSILON * size
+    return float(np.sum(weights * values)), depth * EPSILON * float(np.sum(weights * sizes))
 
 
 class Loss(ABC):
@@ -105,8 +104,7 @@ class Loss(ABC):
         y, z : ndarray of shape (n_samples,)
             Targets and predictions.
         z_low : ndarray of shape (n_samples,) or 0, default=0
-            What z misses of the prediction: z + z_low is the exact value rounded
-            to twice the working precision.
+            A correction of z below its precision: the loss is that of z + z_low.
         """
 
     @abstractmethod
@@ -207,7 +205,9 @@ class MarginLoss(Loss):
         self, y: Array, weights: Array, theta: Array, scale: float = 1.0
     ) -> tuple[float, float]:
         u = scale * (y * theta)
-        return _conjugate_part(weights, self._phi_conjugate(u), u)
+        conjugate = self._phi_conjugate(u)
+        value, rounding = _weighted_sum(weights, conjugate, np.abs(conjugate) + np.abs(u))
+        return -value, rounding
 
     def best_constant(self, y: Array, weights: Array) -> float:
         positive = float(np.sum(weights[y > 0]))
@@ -231,9 +231,10 @@ class MarginLoss(Loss):
         for sign, weights, reach in zip((1.0, -1.0), strata, reaches, strict=True):
             total = float(np.sum(weights))
             least = self._least_margin(value / total) if total > 0 else -inf
-            bounds.append(sign * (least - reach) if np.isfinite(least) else -sign * inf)
+            least -= reach + 64.0 * EPSILON * (1.0 + abs(least) + reach)
+            bounds.append(sign * least if np.isfinite(least) else -sign * inf)
         lower, upper = bounds
-        return lower, max(lower, upper)
+        return lower, upper
 
 
 class ResidualLoss(Loss):
@@ -255,11 +256,12 @@ class ResidualLoss(Loss):
     def dual_value(
         self, y: Array, weights: Array, theta: Array, scale: float = 1.0
     ) -> tuple[float, float]:
-        u = scale * theta
-        value, rounding = _conjugate_part(weights, self._phi_conjugate(u), u)
+        conjugate = self._phi_conjugate(scale * theta)
+        value, rounding = _weighted_sum(weights, conjugate, 2.0 * conjugate)
         # the scaled sum, not the sum of scaled and so rounded terms, which may cancel
-        linear = scale * kernels.compensated_dot(weights, theta, y)
-        return value - linear, rounding + 2.0 * EPSILON * (abs(linear) + abs(value))
+        linear, error = kernels.compensated_dot(weights, theta, y)
+        rounding += scale * error + 2.0 * EPSILON * (scale * abs(linear) + value)
+        return -value - scale * linear, rounding
 
     @abstractmethod
     def _residual_interval(self, value: float) -> tuple[float, float]:
@@ -273,9 +275,11 @@ class ResidualLoss(Loss):
     ) -> tuple[float, float]:
         (weights,), (reach,) = strata, reaches
         total = float(np.sum(weights))
-        mean = kernels.compensated_dot(weights, y, np.ones_like(y)) / total
+        mean, error = kernels.compensated_dot(weights, y, np.ones_like(y))
+        mean, error = mean / total, error / total
         lower, upper = self._residual_interval(value / total)
-        return mean + lower - reach, mean + upper + reach
+        room = reach + error + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + reach)
+        return mean + lower - room, mean + upper + room
 
 
 @dataclass(frozen=True)

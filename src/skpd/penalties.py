@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from math import inf
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -44,12 +44,17 @@ def _max_abs(v: Array):
     return float(np.max(np.abs(v), initial=0.0))
 
 
-def _euclidean_norm(v: Array):
-    """||v||_2, safe from under- and overflow."""
+def _euclidean_norm(v):
+    """||v||_2, safe from under- and overflow, summed in pairs."""
     scale = _max_abs(v)
     if scale == 0.0 or not np.isfinite(scale):
         return scale
-    return scale * float(np.linalg.norm(v / scale))
+    return scale * float(np.sqrt(np.sum((v / scale) ** 2)))
+
+
+def _half_square(norm, alpha):
+    """norm^2 / (2 alpha), without underflow of the square."""
+    return 0.5 * norm * (norm / alpha)
 
 
 class Penalty(ABC):
@@ -91,6 +96,17 @@ class Penalty(ABC):
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         """An upper bound on sup of v.w - alpha R(w) over R(w) <= radius."""
         return self.conjugate(v, alpha)
+
+    def feasible(self, w: Array) -> Array:
+        """The nearest point where R is finite."""
+        return w
+
+    def widest(self, v: Array, error: Array) -> Array:
+        """The point of the box v - error <= . <= v + error with the largest conjugate and support.
+
+        As it is here for penalties of the absolute values of w.
+        """
+        return v + np.copysign(error, v)
 
     def step_sizes(self, step: Array) -> Array:
         """The largest step sizes, none above ``step``, for which `prox` has its closed form."""
@@ -206,13 +222,13 @@ class SquaredL2(_Separable, Penalty):
     """
 
     def value(self, w: Array) -> float:
-        return 0.5 * float(w @ w)
+        return _half_square(_euclidean_norm(w), 1.0)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return w / (1.0 + step)
 
     def conjugate(self, v: Array, alpha: float) -> float:
-        return 0.5 * float(v @ v) / alpha
+        return _half_square(_euclidean_norm(v), alpha)
 
     def support(self, v: Array, radius: float) -> float:
         return _product(np.sqrt(2.0 * radius), _euclidean_norm(v))
@@ -242,14 +258,14 @@ class ElasticNet(_Separable, Penalty):
 
     def value(self, w: Array) -> float:
         l1, l2 = self.l1_ratio, 1.0 - self.l1_ratio
-        return l1 * float(np.sum(np.abs(w))) + 0.5 * l2 * float(w @ w)
+        return l1 * float(np.sum(np.abs(w))) + l2 * _half_square(_euclidean_norm(w), 1.0)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return _soft_threshold(w, step * self.l1_ratio) / (1.0 + step * (1.0 - self.l1_ratio))
 
     def conjugate(self, v: Array, alpha: float) -> float:
         excess = np.maximum(np.abs(v) - alpha * self.l1_ratio, 0.0)
-        return 0.5 * float(excess @ excess) / (alpha * (1.0 - self.l1_ratio))
+        return _half_square(_euclidean_norm(excess), alpha * (1.0 - self.l1_ratio))
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         # R(w) <= radius implies ||w||_1 <= radius / l1_ratio; the square only helps
@@ -332,11 +348,11 @@ class _Partition:
 
     def norms(self, w: Array):
         """Euclidean norm of each group, safe from under- and overflow."""
-        scale = _max_abs(w)
-        if scale == 0.0 or not np.isfinite(scale):
-            return np.full(self.n_groups, scale)
-        squares = (w[self.order] / scale) ** 2
-        return scale * np.sqrt(np.add.reduceat(squares, self.starts[:-1]))
+        in_order, first = w[self.order], self.starts[:-1]
+        scale = np.maximum.reduceat(np.abs(in_order), first)
+        unit = np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
+        squares = (in_order / np.repeat(unit, np.diff(self.starts))) ** 2
+        return unit * np.sqrt(np.add.reduceat(squares, first))
 
     def minima(self, step: Array):
         """The smallest entry in each group, for each feature."""
@@ -483,6 +499,9 @@ class SparseGroup(_Grouped):
 class _ConstraintSet(Penalty):
     """The indicator of a set that contains 0; alpha has no effect."""
 
+    def feasible(self, w: Array) -> Array:
+        return self.prox(w, 1.0)
+
 
 @dataclass(frozen=True)
 class L1Ball(_ConstraintSet):
@@ -502,16 +521,19 @@ class L1Ball(_ConstraintSet):
     """
 
     radius: float = 1.0
-    _slack: ClassVar[float] = 1e-12  # rounding of a projection, relative to the radius
 
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)
 
     def value(self, w: Array) -> float:
-        return 0.0 if np.sum(np.abs(w)) <= self.radius * (1.0 + self._slack) else inf
+        return 0.0 if np.sum(np.abs(w)) <= self.radius else inf
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        return kernels.project_l1_ball(np.ascontiguousarray(w), self.radius)
+        projection = kernels.project_l1_ball(np.ascontiguousarray(w), self.radius)
+        norm = float(np.sum(np.abs(projection)))
+        if norm > self.radius:  # by the rounding of the threshold
+            projection *= self.radius / norm * (1.0 - 1e-14)
+        return projection
 
     def conjugate(self, v: Array, alpha: float) -> float:
         return self.radius * _max_abs(v)
@@ -551,6 +573,13 @@ class Box(_Separable, _ConstraintSet):
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return np.clip(w, self.lower, self.upper)
+
+    def widest(self, v: Array, error: Array) -> Array:
+        above, below = v + error, v - error
+        larger = np.maximum(self.lower * above, self.upper * above) >= np.maximum(
+            self.lower * below, self.upper * below
+        )
+        return np.where(larger, above, below)
 
     def conjugate(self, v: Array, alpha: float) -> float:
         return float(np.sum(np.maximum(self.lower * v, self.upper * v)))

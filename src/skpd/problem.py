@@ -150,18 +150,22 @@ class Problem:
         if self._strata is None:
             strata = self.loss.strata(self.y, self.weights)
             totals = [max(float(np.sum(c)), np.finfo(float).tiny) for c in strata]
-            means = [
-                self.design.rmatvec_compensated(c, np.full(self.n_samples, 1.0 / total))
-                for c, total in zip(strata, totals, strict=True)
-            ]
+            means = []
+            for c, total in zip(strata, totals, strict=True):
+                mean, error = self.design.rmatvec_compensated(
+                    c, np.full(self.n_samples, 1.0 / total)
+                )
+                means.append(self.penalty.widest(mean, error))
+                means.append(self.penalty.widest(-mean, error))
             self._strata = strata, means
         strata, means = self._strata
         radius = upper / self.alpha
-        reaches = [
-            max(self.penalty.support(mean, radius), self.penalty.support(-mean, radius))
-            for mean in means
-        ]
-        return self.loss.constant_interval(self.y, strata, upper, reaches)
+        supports = [self.penalty.support(mean, radius) for mean in means]
+        reaches = [max(pair) for pair in zip(supports[::2], supports[1::2], strict=True)]
+        lower, upper = self.loss.constant_interval(self.y, strata, upper, reaches)
+        if np.isnan(lower) or np.isnan(upper) or lower > upper:
+            return -np.inf, np.inf
+        return lower, upper
 
 
 @dataclass(frozen=True)

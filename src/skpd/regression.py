@@ -44,7 +44,7 @@ class PdproxRegressor(PrimalDualRegressor):
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the objective is then at
         most ``tol`` times that of the best constant prediction above the optimum.
-    max_iter : int, default=20000
+    max_iter : int, default=50,000
         Iterations at most; one costs about one product with X and one with its
         transpose.
     fit_intercept : bool, default=True
@@ -122,7 +122,7 @@ class PdproxRegressor(PrimalDualRegressor):
         solver: str = "auto",
         solver_options: dict[str, Any] | None = None,
         tol: float = 1e-4,
-        max_iter: int = 20000,
+        max_iter: int = 50_000,
         fit_intercept: bool = True,
         warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,

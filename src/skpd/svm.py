@@ -60,7 +60,7 @@ class PdproxSVC(_MarginClassifier):
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the objective is then at
         most ``tol`` times that of the best constant prediction above the optimum.
-    max_iter : int, default=20000
+    max_iter : int, default=50,000
         Iterations at most; one costs about one product with X and one with its
         transpose.
     fit_intercept : bool, default=True
@@ -152,7 +152,7 @@ class PdproxSVC(_MarginClassifier):
         solver: str = "auto",
         solver_options: dict[str, Any] | None = None,
         tol: float = 1e-4,
-        max_iter: int = 20000,
+        max_iter: int = 50_000,
         fit_intercept: bool = True,
         class_weight: dict | str | None = None,
         warm_start: bool = False,
@@ -246,7 +246,7 @@ class GroupLassoSVC(_MarginClassifier):
         solver: str = "auto",
         solver_options: dict[str, Any] | None = None,
         tol: float = 1e-4,
-        max_iter: int = 20000,
+        max_iter: int = 50_000,
         fit_intercept: bool = True,
         class_weight: dict | str | None = None,
         warm_start: bool = False,

@@ -1,44 +1,68 @@
 // Sums and products carried as an unevaluated pair high + low of doubles
-// (Dekker 1971; Ogita, Rump, Oishi 2005), so that a sum of n terms is as accurate
-// as if it had been computed in twice the working precision and rounded once.
+// (Dekker, 1971; Ogita, Rump and Oishi, 2005), so that a sum of n terms is as accurate
+// as if it had been computed in twice the working precision and rounded once, with a
+// bound on the error that is left.
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <limits>
 
 namespace skpd {
 
 struct Compensated {
     double high = 0.0;
     double low = 0.0;
+    double size = 0.0;  // the sum of the magnitudes of the terms
 
     void add(double x) {
         const double sum = high + x;
         const double tail = sum - high;
         low += (high - (sum - tail)) + (x - tail);
         high = sum;
+        size += std::fabs(x);
     }
 
     // add(a * b) with the rounding error of the product kept
     void add_product(double a, double b) {
         const double product = a * b;
         add(product);
+        low += product_error(a, b, product);
+    }
+
+    static double product_error(double a, double b, double product) {
 #if defined(__FMA__) || defined(__aarch64__)
-        low += std::fma(a, b, -product);
+        return std::fma(a, b, -product);
 #else
         constexpr double splitter = 134217729.0;  // 2^27 + 1, Veltkamp's splitting
         const double ta = splitter * a, tb = splitter * b;
         const double a1 = ta - (ta - a), a2 = a - a1;
         const double b1 = tb - (tb - b), b2 = b - b1;
-        low += a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
+        return a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
 #endif
     }
+};
 
-    // The pair with |low| at most half a unit in the last place of high.
-    // Splitting overflows beyond 1e300: there the plain sum is all there is.
-    Compensated normalized() const {
-        const double sum = high + low;
-        if (!std::isfinite(sum)) return {high, 0.0};
-        return {sum, low - (sum - high)};
+// The sum rounded to high + low, |low| at most half a unit in the last place of high,
+// and a bound on what that misses of the exact value.
+struct Rounded {
+    double high, low, error;
+
+    Rounded(const Compensated& sum, std::size_t n_terms) {
+        constexpr double unit = 1.1102230246251565e-16;  // 2^-53
+        const double n = static_cast<double>(n_terms) + 4.0;
+        // each product may lose a few units of the smallest double to underflow
+        const double underflow = 64.0 * n * std::numeric_limits<double>::denorm_min();
+        high = sum.high + sum.low;
+        low = sum.low - (high - sum.high);
+        // Ogita, Rump and Oishi, Proposition 5.5, with room for the third factor
+        error = 4.0 * (n * unit) * (n * unit) * sum.size + underflow;
+        if (!std::isfinite(high) || !std::isfinite(low)) {
+            // a splitting has overflowed: what is left is the plain sum
+            high = sum.high;
+            low = 0.0;
+            error = 2.0 * n * unit * sum.size + underflow;
+        }
     }
 };
 

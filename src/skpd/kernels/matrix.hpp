@@ -124,8 +124,8 @@ void scatter(const M& matrix, const double* v, double* out) {
     }
 }
 
-// The same two products in twice the working precision. The vector is given as the
-// elementwise product a_j b_j of two, whose own rounding error is kept as well.
+// The same two products in twice the working precision. The vector is a pair high + low
+// as well, so that the rounding of a product of two vectors is not lost.
 template <class M>
 void gather_compensated(const M& matrix, const Compensated* v, Compensated* out) {
     for (std::size_t k = 0; k < matrix.n_major; ++k) {

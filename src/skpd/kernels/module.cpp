@@ -2,9 +2,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -65,6 +68,15 @@ class Matrix {
         const std::size_t n_major = by_row ? n_rows : n_columns, n_minor = by_row ? n_columns : n_rows;
         require(indptr.shape(0) == n_major + 1 && indices.shape(0) == data.shape(0),
                 "indptr, indices and data of a sparse matrix do not fit its shape");
+        // neither SciPy nor scikit-learn checks these, and a stray index would be written to
+        bool fits = indptr.data()[0] == 0;
+        for (std::size_t k = 0; k < n_major && fits; ++k) fits = indptr.data()[k] <= indptr.data()[k + 1];
+        require(fits && indptr.data()[n_major] <= static_cast<I>(data.shape(0)),
+                "indptr of a sparse matrix must start at 0, not decrease and end within its data");
+        bool inside = true;
+        for (std::size_t p = 0; p < static_cast<std::size_t>(indptr.data()[n_major]); ++p)
+            inside &= indices.data()[p] >= 0 && indices.data()[p] < static_cast<I>(n_minor);
+        require(inside, "indices of a sparse matrix must lie within its shape");
         matrix.layout_ = Sparse<T, I>{data.data(), indices.data(), indptr.data(), n_major, n_minor};
         matrix.owners_ = {nb::cast(data), nb::cast(indices), nb::cast(indptr)};
         return matrix;
@@ -83,12 +95,15 @@ class Matrix {
         return product<Map>(rows, n_rows_, n_columns_, !by_row_);
     }
 
+    // (high, low, error) of X coef + intercept
     auto matvec_compensated(In coef, double intercept) const {
         require(coef.shape(0) == n_columns_, "the vector does not fit the matrix");
-        std::vector<Compensated> v(n_columns_), out(n_rows_, Compensated{intercept, 0.0});
+        std::vector<Compensated> v(n_columns_), out(n_rows_);
         for (std::size_t j = 0; j < n_columns_; ++j) v[j].high = coef.data()[j];
+        for (auto& row : out) row.add(intercept);
         return compensated(v, out, by_row_);
     }
+    // (high, low, error) of X' (weights * rows)
     auto rmatvec_compensated(In weights, In rows) const {
         require(weights.shape(0) == n_rows_ && rows.shape(0) == n_rows_, "the vector does not fit the matrix");
         std::vector<Compensated> v(n_rows_), out(n_columns_);
@@ -127,9 +142,11 @@ class Matrix {
         return as_numpy(std::move(out));
     }
 
-    std::pair<nb::ndarray<nb::numpy, double, nb::ndim<1>>, nb::ndarray<nb::numpy, double, nb::ndim<1>>> compensated(
-        const std::vector<Compensated>& v, std::vector<Compensated>& out, bool gathers) const {
-        std::vector<double> high(out.size()), low(out.size());
+    using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+
+    std::tuple<Vector, Vector, Vector> compensated(const std::vector<Compensated>& v, std::vector<Compensated>& out,
+                                                   bool gathers) const {
+        std::vector<double> high(out.size()), low(out.size()), error(out.size());
         {
             nb::gil_scoped_release release;
             std::visit(
@@ -139,12 +156,13 @@ class Matrix {
                 },
                 layout_);
             for (std::size_t k = 0; k < out.size(); ++k) {
-                const Compensated sum = out[k].normalized();
+                const Rounded sum(out[k], v.size());
                 high[k] = sum.high;
                 low[k] = sum.low;
+                error[k] = sum.error;
             }
         }
-        return {as_numpy(std::move(high)), as_numpy(std::move(low))};
+        return {as_numpy(std::move(high)), as_numpy(std::move(low)), as_numpy(std::move(error))};
     }
 
     std::variant<Dense<double>, Dense<float>, Sparse<double, std::int32_t>, Sparse<float, std::int32_t>,
@@ -214,9 +232,9 @@ NB_MODULE(_kernels, m) {
         .def("matvec_square", &Matrix::matvec<Square>, "coef"_a, "(X * X) coef")
         .def("rmatvec_square", &Matrix::rmatvec<Square>, "rows"_a, "(X * X)' rows")
         .def("matvec_compensated", &Matrix::matvec_compensated, "coef"_a, "intercept"_a,
-             "X coef + intercept as an unevaluated sum (high, low).")
+             "X coef + intercept as an unevaluated sum high + low, and a bound on its error.")
         .def("rmatvec_compensated", &Matrix::rmatvec_compensated, "weights"_a, "rows"_a,
-             "X' (weights * rows) as an unevaluated sum (high, low).")
+             "X' (weights * rows) as an unevaluated sum high + low, and a bound on its error.")
         .def(
             "reflected_halpern_step",
             [](const Matrix& self, AnyLoss any_loss, In y, In weights, In step, In anchor, double scale,
@@ -251,9 +269,10 @@ NB_MODULE(_kernels, m) {
                 sum.add_product(product.high, c.data()[i]);
                 sum.low += product.low * c.data()[i];
             }
-            return sum.normalized().high;
+            const Rounded rounded(sum, a.shape(0));
+            return std::make_pair(rounded.high, rounded.error + std::fabs(rounded.low));
         },
-        "a"_a, "b"_a, "c"_a, "sum_i a_i b_i c_i, rounded once.");
+        "a"_a, "b"_a, "c"_a, "sum_i a_i b_i c_i in twice the working precision, and a bound on its error.");
     m.def(
         "project_box_hyperplane",
         [](In point, In lower, In upper, In normal, In metric, double total) {

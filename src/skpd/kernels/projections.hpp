@@ -9,6 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "compensated.hpp"
+
 namespace skpd {
 
 // The multiplier eta of: minimise sum_i metric_i (x_i - point_i)^2 / 2 over
@@ -94,30 +96,52 @@ inline double l1_ball_threshold(const double* x, double radius, std::size_t n) {
 }
 
 // The dual norm of l1_ratio ||x||_1 + (1 - l1_ratio) weight ||x||_2 at x, that is the
-// lambda with || soft(x, lambda l1_ratio) ||_2 = lambda (1 - l1_ratio) weight.
+// least lambda with || soft(x, lambda l1_ratio) ||_2 <= lambda (1 - l1_ratio) weight.
+// Never below it: the closed form is checked against that inequality and raised until
+// it holds.
 inline double sparse_group_dual_norm(const double* x, std::size_t n, double l1_ratio, double weight) {
-    const double ridge = (1.0 - l1_ratio) * weight;
+    constexpr double eps = std::numeric_limits<double>::epsilon();
     std::vector<double> sorted(n);
     for (std::size_t i = 0; i < n; ++i) sorted[i] = std::fabs(x[i]);
     std::sort(sorted.begin(), sorted.end(), std::greater<double>());
     if (n == 0 || sorted[0] == 0.0) return 0.0;
-    if (ridge == 0.0) return sorted[0] / l1_ratio;
-    const double unit = sorted[0];  // scale invariance against under- and overflow
-    double sum = 0.0, sum_squares = 0.0;
+    const double unit = sorted[0];
+    for (double& a : sorted) a /= unit;  // so that squares neither under- nor overflow
+    const double ridge = (1.0 - l1_ratio) * weight;
+
+    const auto norm_above = [&](double threshold) {
+        Compensated square;
+        for (const double a : sorted) {
+            if (a <= threshold) break;
+            square.add_product(a - threshold, a - threshold);
+        }
+        return std::sqrt(square.high + square.low);
+    };
+    // the norm is at least either of its parts, so that its dual is at most theirs
+    const double most = std::min(l1_ratio > 0.0 ? 1.0 / l1_ratio : std::numeric_limits<double>::infinity(),
+                                 ridge > 0.0 ? norm_above(0.0) / ridge : std::numeric_limits<double>::infinity());
+    double lambda = most, mean = 0.0, spread = 0.0, sum_squares = 0.0;
     for (std::size_t k = 1; k <= n; ++k) {
-        const double a = sorted[k - 1] / unit;
-        sum += a;
+        const double a = sorted[k - 1], next = k < n ? sorted[k] : 0.0, count = static_cast<double>(k);
+        const double change = a - mean;
+        mean += change / count;
+        spread += change * (a - mean);  // the sum of squares about the mean (Welford)
         sum_squares += a * a;
-        const double next = k < n ? sorted[k] / unit : 0.0;
         // with lambda l1_ratio in [next, a] the first k entries are active:
-        // sum_squares - 2 lambda l1_ratio sum + lambda^2 (k l1_ratio^2 - ridge^2) = 0
-        const double quadratic = static_cast<double>(k) * l1_ratio * l1_ratio - ridge * ridge;
-        const double half = l1_ratio * sum;
-        const double root = std::sqrt(std::max(half * half - quadratic * sum_squares, 0.0));
-        const double lambda = sum_squares / (half + root);
-        if (lambda * l1_ratio >= next) return lambda * unit;
+        // sum_squares - 2 lambda l1_ratio k mean + lambda^2 (k l1_ratio^2 - ridge^2) = 0,
+        // whose discriminant is ridge^2 sum_squares - l1_ratio^2 k spread
+        const double root = std::sqrt(std::max(ridge * ridge * sum_squares - l1_ratio * l1_ratio * count * spread, 0.0));
+        const double candidate = sum_squares / (l1_ratio * count * mean + root);
+        if (candidate * l1_ratio >= next) {
+            if (candidate > 0.0 && candidate < most) lambda = candidate;
+            break;
+        }
     }
-    return sorted[0] / l1_ratio;
+    for (double growth = 4.0 * eps; lambda < most; growth *= 2.0) {
+        if (norm_above(lambda * l1_ratio * (1.0 - 2.0 * eps)) * (1.0 + 8.0 * eps) <= lambda * ridge) break;
+        lambda *= 1.0 + growth;
+    }
+    return std::max(std::min(lambda, most) * unit * (1.0 + 8.0 * eps), std::numeric_limits<double>::denorm_min());
 }
 
 }  // namespace skpd

@@ -68,14 +68,15 @@ class Monitor:
         gap : float
             The gap between the two points themselves. `done` says whether to stop.
         """
-        primal = primal_objective(self.problem, point.coef, point.intercept)
+        coef = self.problem.penalty.feasible(point.coef)
+        primal = primal_objective(self.problem, coef, point.intercept)
         bound = dual_bound(self.problem, point.dual_coef, min(primal, self.primal))
         if self._theta is None or bound.value > self.dual:
             self.dual = bound.value
             self._theta = np.array(point.dual_coef)
         if self._coef is None or primal < self.primal:
             self.primal = primal
-            self._coef, self._intercept = np.array(point.coef), float(point.intercept)
+            self._coef, self._intercept = np.array(coef), float(point.intercept)
         self.dual = min(self.dual, self.primal)
         self.n_iter = n_iter
         seconds = time.perf_counter() - self._start

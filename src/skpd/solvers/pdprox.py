@@ -227,12 +227,12 @@ def pdprox_restarted(
     kernel, matrix = problem.loss.kernel, problem.design.matrix
     n_features, weights, y = problem.n_features, problem.weights, problem.y
 
-    w, theta = _start(problem, start)
+    w, theta = _start(problem, problem.null_point if start is None else start)
     gradient = problem.rmatvec(weights * theta)
     coef_gradient = np.zeros(n_features)
     theta_prox = np.empty_like(theta)
     w_anchor, theta_anchor = w, theta.copy()
-    primal_weight, k = 1.0, 0
+    primal_weight, k = _first_primal_weight(problem, tau, dual_metric), 0
     next_check, gap_restart, gap_previous = 10, np.inf, np.inf
 
     for t in range(1, max_iter + 1):
@@ -269,6 +269,21 @@ def pdprox_restarted(
             k, gap_restart, gap_previous = 0, gap, np.inf
         else:
             gap_previous = gap
+
+
+def _first_primal_weight(problem: Problem, tau: Array, dual_metric: Array) -> float:
+    """The ratio of the distances that dual and primal variables will travel, roughly.
+
+    The dual variables have the size of the loss's gradient at the best constant, the
+    predictions must move by the loss over its gradient there, and a coefficient alone
+    would move them by that if it were tau_j times as large.
+    """
+    theta = problem.null_point.dual_coef
+    slope = float(problem.weights @ np.abs(theta))
+    distance = problem.null_objective / slope * np.sqrt(np.median(tau)) if slope > 0.0 else 0.0
+    dual_distance = np.sqrt(np.sum(dual_metric * theta**2))
+    ratio = dual_distance / distance if distance > 0.0 else 1.0
+    return float(ratio) if np.isfinite(ratio) and ratio > 0.0 else 1.0
 
 
 def _diagonal_step_sizes(problem: Problem):
