@@ -70,9 +70,13 @@ class Loss(ABC):
         The Lipschitz constant of the derivative of l(y, .); inf where it jumps.
     linear_conjugate : bool
         Whether l*(y, .) is linear along every segment [0, theta] of its domain.
+    linear_tails : bool
+        Whether l(y, .) is linear with a slope other than 0 on an interval, where it has
+        a gradient but no curvature.
     """
 
     linear_conjugate: ClassVar[bool] = False
+    linear_tails: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -441,6 +445,7 @@ class SquaredHinge(MarginLoss):
     """
 
     conjugate_domain: ClassVar[tuple] = (-inf, 0.0)
+    linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 2.0
 
     def _phi(self, t: Array) -> Array:
@@ -478,6 +483,7 @@ class Logistic(MarginLoss):
     """
 
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
+    linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 0.25
 
     def _phi(self, t: Array) -> Array:
@@ -525,6 +531,7 @@ class Squared(ResidualLoss):
     """
 
     conjugate_domain: ClassVar[tuple] = (-inf, inf)
+    linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 1.0
 
     def _phi(self, t: Array) -> Array:

@@ -135,7 +135,13 @@ def _product(radius: float, norm):
 
 
 class _Separable:
-    """A sum of functions of one coefficient each: any step sizes will do."""
+    """A sum of functions of one coefficient each: any step sizes will do.
+
+    ``terms`` are the l1, l2, lower and upper of its one function
+    l1 |w_j| + l2 w_j^2 / 2 on [lower, upper].
+    """
+
+    terms: tuple[float, float, float, float]
 
     def step_sizes(self, step: Array) -> Array:
         return step
@@ -152,6 +158,8 @@ class L1(_Separable, Norm):
     >>> L1().prox(np.array([3.0, -0.5]), 1.0)
     array([2., 0.])
     """
+
+    terms = (1.0, 0.0, -inf, inf)
 
     def value(self, w: Array) -> float:
         return float(np.sum(np.abs(w)))
@@ -221,6 +229,8 @@ class SquaredL2(_Separable, Penalty):
     array([ 1.5, -0.5])
     """
 
+    terms = (0.0, 1.0, -inf, inf)
+
     def value(self, w: Array) -> float:
         return _half_square(_euclidean_norm(w), 1.0)
 
@@ -255,6 +265,10 @@ class ElasticNet(_Separable, Penalty):
 
     def __post_init__(self) -> None:
         check_number(self, "l1_ratio", above=0.0, below=1.0)
+
+    @property
+    def terms(self) -> tuple[float, float, float, float]:  # type: ignore[override]
+        return (self.l1_ratio, 1.0 - self.l1_ratio, -inf, inf)
 
     def value(self, w: Array) -> float:
         l1, l2 = self.l1_ratio, 1.0 - self.l1_ratio
@@ -567,6 +581,10 @@ class Box(_Separable, _ConstraintSet):
         check_number(self, "upper", least=0.0)
         if self.lower == self.upper:
             raise ValueError("lower and upper of Box must differ, got 0 for both.")
+
+    @property
+    def terms(self) -> tuple[float, float, float, float]:  # type: ignore[override]
+        return (0.0, 0.0, self.lower, self.upper)
 
     def value(self, w: Array) -> float:
         return 0.0 if np.all((w >= self.lower) & (w <= self.upper)) else inf

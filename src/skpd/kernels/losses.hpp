@@ -3,8 +3,9 @@
 //   margin losses     l(y, z) = phi(y z),    theta = y u
 //   residual losses   l(y, z) = phi(z - y),  theta = u
 //
-// with u in the domain of phi*. The one thing the compiled loops need so far is the
-// proximal operator of the conjugate, argmin_u phi*(u) + (u - v)^2 / (2 step).
+// with u in the domain of phi*. prox_conjugate is argmin_u phi*(u) + (u - v)^2 / (2 step),
+// slope_conjugate its derivative in v. Losses with a derivative have derivative and
+// curvature, phi' and phi''.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +26,15 @@ struct HingeLoss {
     double prox_conjugate(double v, double step) const {
         return clip((v - step) / (1.0 + step * curvature), lower, 0.0);
     }
+    double slope_conjugate(double v, double step) const {
+        const double scale = 1.0 + step * curvature, u = (v - step) / scale;
+        return u > lower && u < 0.0 ? 1.0 / scale : 0.0;
+    }
+    double derivative(double t) const { return clip((t - 1.0) / curvature, lower, 0.0); }
+    double second_derivative(double t) const {
+        const double u = (t - 1.0) / curvature;
+        return u > lower && u < 0.0 ? 1.0 / curvature : 0.0;
+    }
 };
 
 // phi*(u) = max(u, -1) on [-slope, 0]
@@ -35,6 +45,10 @@ struct GeneralizedHingeLoss {
     double prox_conjugate(double v, double step) const {
         if (v < -1.0) return std::max(v, -slope);
         return clip(v - step, -1.0, 0.0);
+    }
+    double slope_conjugate(double v, double step) const {
+        if (v < -1.0) return v > -slope ? 1.0 : 0.0;
+        return v - step > -1.0 && v - step < 0.0 ? 1.0 : 0.0;
     }
 };
 
@@ -59,6 +73,15 @@ struct LogisticLoss {
         }
         return derivative(t);
     }
+    double slope_conjugate(double v, double step) const {
+        const double u = prox_conjugate(v, step);
+        const double second = -u * (1.0 + u);
+        return second / (second + step);
+    }
+    static double second_derivative(double t) {
+        const double u = derivative(t);
+        return -u * (1.0 + u);
+    }
     static double derivative(double t) {
         if (t >= 0.0) {
             const double e = std::exp(-t);
@@ -80,6 +103,16 @@ struct ResidualLoss {
         const double shrunk = v - clip(v, -threshold, threshold);
         return clip(shrunk / (1.0 + step * curvature), lower, upper);
     }
+    double slope_conjugate(double v, double step) const {
+        const double scale = 1.0 + step * curvature;
+        const double shrunk = v - clip(v, -step * tube, step * tube), u = shrunk / scale;
+        return shrunk != 0.0 && u > lower && u < upper ? 1.0 / scale : 0.0;
+    }
+    double derivative(double t) const { return clip(t / curvature, lower, upper); }
+    double second_derivative(double t) const {
+        const double u = t / curvature;
+        return u > lower && u < upper ? 1.0 / curvature : 0.0;
+    }
 };
 
 // argmin_theta l*(y, theta) + (theta - (theta_0 + step z))^2 / (2 step)
@@ -88,5 +121,29 @@ double dual_prox(const Loss& loss, double y, double theta, double z, double step
     if constexpr (Loss::margin) return y * loss.prox_conjugate(y * theta + step * y * z, step);
     else return loss.prox_conjugate(theta + step * (z - y), step);
 }
+
+// The loss as a smooth function of z: itself where sigma is infinite, otherwise its
+// Moreau envelope shifted by theta_0, whose derivative is the dual prox with step sigma.
+template <class Loss>
+struct Smoothed {
+    const Loss& loss;
+    double sigma;
+
+    double derivative(double y, double theta, double z) const {
+        if (sigma < std::numeric_limits<double>::infinity()) return dual_prox(loss, y, theta, z, sigma);
+        if constexpr (requires { loss.derivative(0.0); })
+            return Loss::margin ? y * loss.derivative(y * z) : loss.derivative(z - y);
+        else return std::numeric_limits<double>::quiet_NaN();
+    }
+    double curvature(double y, double theta, double z) const {
+        if (sigma < std::numeric_limits<double>::infinity()) {
+            const double v = Loss::margin ? y * theta + sigma * y * z : theta + sigma * (z - y);
+            return sigma * loss.slope_conjugate(v, sigma);
+        }
+        if constexpr (requires { loss.derivative(0.0); })
+            return Loss::margin ? loss.second_derivative(y * z) : loss.second_derivative(z - y);
+        else return std::numeric_limits<double>::quiet_NaN();
+    }
+};
 
 }  // namespace skpd

@@ -14,6 +14,7 @@
 #include "losses.hpp"
 #include "matrix.hpp"
 #include "projections.hpp"
+#include "quadratic.hpp"
 #include "row_pass.hpp"
 
 namespace nb = nanobind;
@@ -124,6 +125,21 @@ class Matrix {
             layout_);
     }
 
+    void gram(In h, Array<const std::int64_t> columns, bool ones, double* out, std::size_t rows, std::size_t cols) const {
+        const std::size_t m = columns.shape(0) + ones;
+        require(h.shape(0) == n_rows_ && rows == m && cols == m, "the vector does not fit the matrix");
+        for (std::size_t a = 0; a < columns.shape(0); ++a)
+            require(columns.data()[a] >= (a ? columns.data()[a - 1] + 1 : 0) &&
+                        columns.data()[a] < static_cast<std::int64_t>(n_columns_),
+                    "columns must increase and lie in the matrix");
+        nb::gil_scoped_release release;
+        std::visit(
+            [&](const auto& layout) {
+                skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), columns.shape(0), ones, out);
+            },
+            layout_);
+    }
+
    private:
     template <class Map>
     nb::ndarray<nb::numpy, double, nb::ndim<1>> product(In v, std::size_t n_in, std::size_t n_out,
@@ -182,6 +198,39 @@ void bind_sparse(nb::class_<Matrix>& matrix) {
 template <class Loss>
 void bind_loss(nb::class_<Loss>& bound) {
     bound.def(
+        "smoothed_derivatives",
+        [](const Loss& loss, In y, In theta, In z, double sigma, Out derivative, Out curvature) {
+            const std::size_t n = z.shape(0);
+            require(y.shape(0) == n && theta.shape(0) == n && derivative.shape(0) == n && curvature.shape(0) == n,
+                    "y, theta, z and the outputs differ in length");
+            nb::gil_scoped_release release;
+            const Smoothed<Loss> smoothed{loss, sigma};
+            for (std::size_t i = 0; i < n; ++i) {
+                derivative.data()[i] = smoothed.derivative(y.data()[i], theta.data()[i], z.data()[i]);
+                curvature.data()[i] = smoothed.curvature(y.data()[i], theta.data()[i], z.data()[i]);
+            }
+        },
+        "y"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "curvature"_a,
+        "First and second derivatives in z of the loss (sigma inf) or of its Moreau envelope shifted by theta.");
+    bound.def(
+        "smoothed_slope",
+        [](const Loss& loss, In y, In weights, In theta, In z, In direction, double step, double sigma) {
+            const std::size_t n = z.shape(0);
+            require(y.shape(0) == n && weights.shape(0) == n && theta.shape(0) == n && direction.shape(0) == n,
+                    "y, weights, theta, z and direction differ in length");
+            nb::gil_scoped_release release;
+            const Smoothed<Loss> smoothed{loss, sigma};
+            double sum = 0.0;
+            for (std::size_t i = 0; i < n; ++i) {
+                const double dz = direction.data()[i];
+                sum += weights.data()[i] * dz *
+                       smoothed.derivative(y.data()[i], theta.data()[i], z.data()[i] + step * dz);
+            }
+            return sum;
+        },
+        "y"_a, "weights"_a, "theta"_a, "z"_a, "direction"_a, "step"_a, "sigma"_a,
+        "Derivative along direction, at z + step direction, of the weighted sum of the smoothed losses.");
+    bound.def(
         "prox_conjugate",
         [](const Loss& loss, In y, In theta, In step) {
             const std::size_t n = theta.shape(0);
@@ -236,6 +285,13 @@ NB_MODULE(_kernels, m) {
         .def("rmatvec_compensated", &Matrix::rmatvec_compensated, "weights"_a, "rows"_a,
              "X' (weights * rows) as an unevaluated sum high + low, and a bound on its error.")
         .def(
+            "gram",
+            [](const Matrix& self, In h, Array<const std::int64_t> columns, bool ones, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+                self.gram(h, columns, ones, out.data(), out.shape(0), out.shape(1));
+            },
+            "h"_a, "columns"_a, "ones"_a, "out"_a,
+            "X_W' diag(h) X_W over the columns W, in increasing order, with a last column of ones if asked for.")
+        .def(
             "reflected_halpern_step",
             [](const Matrix& self, AnyLoss any_loss, In y, In weights, In step, In anchor, double scale,
                double momentum, In coef, double intercept, Out theta, Out prox, Out gradient) {
@@ -258,6 +314,36 @@ NB_MODULE(_kernels, m) {
             "Dual half of a reflected Halpern step in one pass over the rows: overwrites theta and prox with the "
             "new dual iterate and its proximal step, gradient with X' (weights * theta); returns weights . theta.");
 
+    using Square2 = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+    m.def(
+        "coordinate_descent",
+        [](Square2 H, std::size_t n_penalised, double l1, double l2, double lower, double upper, Out p, Out r,
+           int sweeps, double tol) {
+            const std::size_t n = p.shape(0);
+            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n,
+                    "H, p and r differ in length");
+            nb::gil_scoped_release release;
+            return coordinate_descent(H.data(), n, n_penalised, SeparablePenalty{l1, l2, lower, upper}, p.data(),
+                                      r.data(), sweeps, tol);
+        },
+        "H"_a, "n_penalised"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
+        "Coordinate descent on a quadratic with gradient r at p; updates both, returns the last largest change.");
+    m.def(
+        "block_coordinate_descent",
+        [](Square2 H, Array<const std::int64_t> starts, In weights, double l1, Out p, Out r, int sweeps, double tol) {
+            const std::size_t n = p.shape(0), n_groups = weights.shape(0);
+            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n, "H, p and r differ in length");
+            require(starts.shape(0) == n_groups + 1, "starts must hold one entry more than there are groups");
+            for (std::size_t g = 0; g < n_groups; ++g)
+                require(starts.data()[g] >= 0 && starts.data()[g] <= starts.data()[g + 1] &&
+                            starts.data()[g + 1] <= static_cast<std::int64_t>(n),
+                        "starts must increase up to the length of p");
+            nb::gil_scoped_release release;
+            return block_coordinate_descent(H.data(), n, starts.data(), n_groups, weights.data(), l1, p.data(),
+                                            r.data(), sweeps, tol);
+        },
+        "H"_a, "starts"_a, "weights"_a, "l1"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
+        "Block coordinate descent on a quadratic with gradient r at p; updates both, returns the last largest change.");
     m.def(
         "compensated_dot",
         [](In a, In b, In c) {

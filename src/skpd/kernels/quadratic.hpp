@@ -1,0 +1,160 @@
+// Coordinate descent on a penalised quadratic given by its Gram matrix.
+//
+//     minimise over p   g'(p - p_0) + (p - p_0)' H (p - p_0) / 2 + R(p)
+//
+// with the gradient r = g + H (p - p_0) kept up to date.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "losses.hpp"
+#include "matrix.hpp"
+
+namespace skpd {
+
+// l1 |p| + l2 p^2 / 2 on [lower, upper], for every coordinate
+struct SeparablePenalty {
+    double l1, l2, lower, upper;
+
+    double prox(double v, double step) const {
+        const double shrunk = v - clip(v, -step * l1, step * l1);
+        return clip(shrunk / (1.0 + step * l2), lower, upper);
+    }
+};
+
+// Sweeps over the coordinates until none moves its gradient by more than tol, or the
+// given number of sweeps. The coordinates from n_penalised on are free. Returns the
+// largest change of a gradient in the last sweep.
+inline double coordinate_descent(const double* H, std::size_t n, std::size_t n_penalised,
+                                 const SeparablePenalty& penalty, double* p, double* r, int sweeps, double tol) {
+    double largest = 0.0;
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+        largest = 0.0;
+        for (std::size_t j = 0; j < n; ++j) {
+            const double curvature = H[j * n + j];
+            if (!(curvature > 0.0)) continue;
+            const double v = p[j] - r[j] / curvature;
+            const double next = j < n_penalised ? penalty.prox(v, 1.0 / curvature) : v;
+            const double change = next - p[j];
+            if (change == 0.0) continue;
+            p[j] = next;
+            dense_axpy(change, H + j * n, r, n);
+            largest = std::max(largest, std::fabs(change) * curvature);
+        }
+        if (largest <= tol) break;
+    }
+    return largest;
+}
+
+// The same by groups, for sum_g weight_g ||p_g||_2 + l1 ||p||_1. A group's step is that
+// of a bound on the curvature of its block (its trace), repeated until the group is at rest.
+inline double block_coordinate_descent(const double* H, std::size_t n, const std::int64_t* starts,
+                                       std::size_t n_groups, const double* weights, double l1, double* p, double* r,
+                                       int sweeps, double tol) {
+    double largest = 0.0;
+    std::vector<double> next;
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+        largest = 0.0;
+        for (std::size_t g = 0; g < n_groups; ++g) {
+            const auto first = static_cast<std::size_t>(starts[g]), last = static_cast<std::size_t>(starts[g + 1]);
+            double curvature = 0.0;
+            for (std::size_t j = first; j < last; ++j) curvature += H[j * n + j];
+            if (!(curvature > 0.0)) continue;
+            const double step = 1.0 / curvature;
+            next.resize(last - first);
+            for (int inner = 0; inner < 10; ++inner) {
+                double square = 0.0, moved = 0.0;
+                for (std::size_t j = first; j < last; ++j) {
+                    const double v = p[j] - step * r[j];
+                    const double shrunk = v - clip(v, -step * l1, step * l1);
+                    next[j - first] = shrunk;
+                    square += shrunk * shrunk;
+                }
+                const double norm = std::sqrt(square);
+                const double factor = norm > step * weights[g] ? 1.0 - step * weights[g] / norm : 0.0;
+                for (std::size_t j = first; j < last; ++j) {
+                    const double change = factor * next[j - first] - p[j];
+                    if (change == 0.0) continue;
+                    p[j] += change;
+                    dense_axpy(change, H + j * n, r, n);
+                    moved = std::max(moved, std::fabs(change) * curvature);
+                }
+                largest = std::max(largest, moved);
+                if (moved <= 0.1 * largest || last - first == 1) break;
+            }
+        }
+        // the free coordinates, behind the groups
+        for (auto j = static_cast<std::size_t>(starts[n_groups]); j < n; ++j) {
+            if (!(H[j * n + j] > 0.0)) continue;
+            const double change = -r[j] / H[j * n + j];
+            p[j] += change;
+            dense_axpy(change, H + j * n, r, n);
+            largest = std::max(largest, std::fabs(change) * H[j * n + j]);
+        }
+        if (largest <= tol) break;
+    }
+    return largest;
+}
+
+// out (m x m) = sum_i h_i x_iW x_iW' over the columns W, in increasing order, with a last
+// column of ones if asked for. Of row-major data only rows with h_i > 0 are read.
+template <class M>
+void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
+          const std::int64_t* columns, std::size_t n_selected, bool ones, double* out) {
+    const std::size_t m = n_selected + ones;
+    std::fill_n(out, m * m, 0.0);
+    if (by_row) {
+        std::vector<std::int64_t> position(n_columns, -1);
+        for (std::size_t a = 0; a < n_selected; ++a) position[static_cast<std::size_t>(columns[a])] = static_cast<std::int64_t>(a);
+        std::vector<std::size_t> where(m);
+        std::vector<double> entry(m);
+        for (std::size_t i = 0; i < n_rows; ++i) {
+            if (h[i] == 0.0) continue;
+            std::size_t k = 0;
+            matrix.for_each(i, [&](std::size_t j, double x) {
+                if (position[j] >= 0 && x != 0.0) {
+                    where[k] = static_cast<std::size_t>(position[j]);
+                    entry[k++] = x;
+                }
+            });
+            if (ones) {
+                where[k] = m - 1;
+                entry[k++] = 1.0;
+            }
+            const bool contiguous = k > 0 && where[k - 1] - where[0] + 1 == k;
+            for (std::size_t a = 0; a < k; ++a) {
+                const double scaled = h[i] * entry[a];
+                double* row = out + where[a] * m;
+                if (contiguous) dense_axpy(scaled, entry.data() + a, row + where[a], k - a);
+                else
+                    for (std::size_t b = a; b < k; ++b) row[where[b]] += scaled * entry[b];
+            }
+        }
+        for (std::size_t a = 0; a < m; ++a)
+            for (std::size_t b = 0; b < a; ++b) out[a * m + b] = out[b * m + a];
+        return;
+    }
+    std::vector<double> scaled(n_rows);
+    for (std::size_t a = 0; a < m; ++a) {
+        if (a < n_selected) {
+            std::fill(scaled.begin(), scaled.end(), 0.0);
+            matrix.for_each(static_cast<std::size_t>(columns[a]),
+                            [&](std::size_t i, double x) { scaled[i] += h[i] * x; });
+        } else {
+            std::copy_n(h, n_rows, scaled.begin());
+        }
+        for (std::size_t b = a; b < m; ++b) {
+            double sum = 0.0;
+            if (b < n_selected) sum = matrix.dot(static_cast<std::size_t>(columns[b]), scaled.data());
+            else
+                for (std::size_t i = 0; i < n_rows; ++i) sum += scaled[i];
+            out[a * m + b] = out[b * m + a] = sum;
+        }
+    }
+}
+
+}  // namespace skpd
