@@ -9,13 +9,19 @@ from skpd.design import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1
 from skpd.problem import Problem
-from skpd.solvers import SOLVERS
+from skpd.solvers.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
+
+SOLVERS = {
+    "restarted": pdprox_restarted,
+    "pdprox-dual": pdprox_dual,
+    "pdprox-primal": pdprox_primal,
+}
 
 
 class Silent:
     """A monitor without certificates, so that the iterations alone are timed."""
 
-    done = False
+    done, n_iter = False, 0
 
     def check(self, n_iter, point):
         return 1.0

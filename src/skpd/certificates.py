@@ -141,6 +141,29 @@ def dual_bound(problem: Problem, theta: Array, upper: float) -> DualBound:
     return DualBound(float(best.value), best.kind, best.theta, float(radius), 0.5 * float(length))
 
 
+def dual_estimate(
+    problem: Problem, theta: Array, gradient: Array, slope: float, upper: float
+) -> float:
+    """`dual_bound` from products that a solver has at hand: for its decisions, not as proof.
+
+    Parameters
+    ----------
+    problem : Problem
+    theta : ndarray of shape (n_samples,)
+        A dual point in the domain of the conjugate loss.
+    gradient : ndarray of shape (n_features,)
+        X' (weights * theta).
+    slope : float
+        weights . theta.
+    upper : float
+        The objective value of any model.
+    """
+    upper = min(upper, problem.null_objective)
+    radius, interval = upper / problem.alpha, problem.intercept_interval(upper)
+    products = (-gradient, (slope, 0.0))
+    return max(_repair(problem, theta, products, upper, radius, interval).value, 0.0)
+
+
 def certify_point(
     problem: Problem, coef: Array, intercept: float, theta: Array
 ) -> tuple[Certificate, Array]:
@@ -190,12 +213,18 @@ def _balanced(problem: Problem, theta: Array):
 
 
 def _best_repair(problem, theta, upper, radius, interval):
-    penalty, alpha = problem.penalty, problem.alpha
+    penalty = problem.penalty
     u, error = problem.design.rmatvec_compensated(problem.weights, theta)
     if not (np.isfinite(u).all() and np.isfinite(error).all()):
         return DualBound(-inf, "exact", theta)
     v = penalty.widest(-u, error)
     slope = kernels.compensated_dot(problem.weights, theta, np.ones_like(theta))
+    return _repair(problem, theta, (v, slope), upper, radius, interval)
+
+
+def _repair(problem, theta, products, upper, radius, interval):
+    penalty, alpha = problem.penalty, problem.alpha
+    v, slope = products
     from_intercept = _least_linear(slope, interval)
 
     def bound(scale, conjugate):

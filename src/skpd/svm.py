@@ -51,7 +51,8 @@ class PdproxSVC(_MarginClassifier):
             or MarginLoss, default="hinge"
         The loss; a name or an object of `skpd.losses`.
     solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
-        "auto" is `skpd.solvers.pdprox.pdprox_restarted`. The others are Algorithms 1 and
+        "auto" is the fastest method known for the problem, see
+        `skpd.solvers.auto.auto`. The others are Algorithms 1 and
         3 and Algorithm 2 of Yang et al. (2015), with their step sizes.
     solver_options : dict, default=None
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3); both:

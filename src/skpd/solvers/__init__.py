@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..problem import Point, Problem, Solution
+from .auto import auto
 from .monitor import Monitor
-from .pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
+from .pdprox import pdprox_dual, pdprox_primal
 
 __all__ = ["SOLVERS", "Monitor", "check_solver_options", "solve"]
 
 SOLVERS: dict[str, Callable[..., None]] = {
-    "auto": pdprox_restarted,
+    "auto": auto,
     "pdprox-dual": pdprox_dual,
     "pdprox-primal": pdprox_primal,
 }

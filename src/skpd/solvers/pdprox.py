@@ -232,10 +232,11 @@ def pdprox_restarted(
     coef_gradient = np.zeros(n_features)
     theta_prox = np.empty_like(theta)
     w_anchor, theta_anchor = w, theta.copy()
+    first = monitor.n_iter
     primal_weight, k = _first_primal_weight(problem, tau, dual_metric), 0
     next_check, gap_restart, gap_previous = 10, np.inf, np.inf
 
-    for t in range(1, max_iter + 1):
+    for t in range(1, max_iter - first + 1):
         k += 1
         step = tau / primal_weight
         w_prox = problem.prox(w - step * gradient, step)
@@ -248,9 +249,9 @@ def pdprox_restarted(
         w = momentum * (2.0 * w_prox - w) + (1.0 - momentum) * w_anchor
         gradient = problem.join(coef_gradient, dual_sum)
 
-        if t < next_check and t < max_iter:
+        if t < next_check and t < max_iter - first:
             continue
-        gap = monitor.check(t, Point(*problem.split(w_prox), theta_prox))
+        gap = monitor.check(first + t, Point(*problem.split(w_prox), theta_prox))
         if monitor.done:
             break
         next_check = t + min(40, t)

@@ -1,0 +1,202 @@
+"""The default engine: its compiled parts, and its answers against independent optima."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from sklearn.linear_model import Lasso
+
+from benchmarks import certificates as random
+from benchmarks.reference import linear_programme
+from skpd.design import Design
+from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
+from skpd.penalties import L1, GroupL2, SparseGroup, SquaredL2
+from skpd.problem import Point, Problem
+from skpd.solvers import Monitor, solve
+from skpd.solvers.multipliers import method_of_multipliers
+from skpd.solvers.quadratic import minimise_quadratic
+
+ENGINE_PENALTIES = [p for p in random.PENALTIES if hasattr(p, "terms") or hasattr(p, "_partition")]
+
+
+@pytest.mark.parametrize("ones", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "layout", [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
+)
+def test_gram(layout, dtype, ones, rng):
+    X = (rng.normal(size=(60, 12)) * (rng.random((60, 12)) < 0.5)).astype(dtype)
+    h = rng.random(60) * (rng.random(60) < 0.6)
+    for columns in ([0, 1, 2, 3], [1, 4, 5, 11], list(range(12)), []):
+        columns = np.array(columns, dtype=np.int64)
+        out = np.full((len(columns) + ones, len(columns) + ones), np.nan)
+        Design(layout(X)).matrix.gram(h, columns, ones, out)
+        A = X[:, columns].astype(np.float64)
+        A = np.column_stack([A, np.ones(60)]) if ones else A
+        assert_allclose(out, A.T @ (h[:, None] * A), atol=1e-12)
+
+
+def test_gram_refuses_columns_that_do_not_fit(rng):
+    design = Design(rng.normal(size=(5, 3)))
+    for columns in ([2, 1], [0, 0], [0, 3], [-1, 0]):
+        with pytest.raises(ValueError, match="columns must increase"):
+            design.matrix.gram(np.ones(5), np.array(columns), False, np.empty((2, 2)))
+
+
+@pytest.mark.parametrize("sigma", [0.3, 20.0, np.inf])
+@pytest.mark.parametrize("loss", random.LOSSES, ids=str)
+def test_smoothed_derivatives(loss, sigma, rng):
+    """The derivative is that of the envelope, by its definition; the curvature its slope."""
+    if sigma == np.inf and not np.isfinite(loss.smoothness):
+        return
+    n, h = 400, 1e-6
+    y = np.sign(rng.normal(size=n)) if hasattr(loss, "_least_margin") else rng.normal(size=n)
+    z = 3 * rng.normal(size=n)
+    theta = loss.project_dual(y, rng.normal(size=n))
+
+    def derivatives(z):
+        first, second = np.empty(n), np.empty(n)
+        loss.kernel.smoothed_derivatives(y, theta, z, sigma, first, second)
+        return first, second
+
+    first, second = derivatives(z)
+    if sigma == np.inf:
+        assert_allclose(first, loss.gradient(y, z), atol=1e-12)
+    else:
+        assert_allclose(first, loss.prox_conjugate(y, theta + sigma * z, sigma), atol=1e-9)
+    quotient = (derivatives(z + h)[0] - derivatives(z - h)[0]) / (2 * h)
+    near_kink = np.abs(quotient - second) > 1e-4 * (1 + np.abs(second))
+    assert near_kink.mean() <= 0.01  # a difference across a kink is no derivative
+    weights, direction = rng.random(n), rng.normal(size=n)
+    slope = loss.kernel.smoothed_slope(y, weights, theta, z, direction, 0.7, sigma)
+    expected = weights @ (derivatives(z + 0.7 * direction)[0] * direction)
+    assert_allclose(slope, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("penalty", ENGINE_PENALTIES, ids=str)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_penalised_quadratic(penalty, intercept, rng):
+    """Against the proximal gradient fixed point, which characterises the minimiser."""
+    for _ in range(5):
+        d = 8
+        m = d + intercept
+        A = rng.normal(size=(20, m))
+        H, g, w = A.T @ A / 20, rng.normal(size=m), rng.normal(size=m)
+        bound = penalty.bind(d)
+        w[:d] = bound.prox(w[:d], 1e-3)
+        columns = np.arange(d, dtype=np.int64)
+        p = minimise_quadratic(H, g, w, bound, 0.3, columns, 1e-12, max_rounds=200)
+        gradient = g + H @ (p - w)
+        step = 0.1
+        fixed = bound.prox(p[:d] - step * gradient[:d], step * 0.3)
+        assert_allclose(fixed, p[:d], atol=1e-9)
+        if intercept:
+            assert abs(gradient[-1]) <= 1e-9
+
+
+def test_groups_of_scattered_features(rng):
+    """A working set in increasing order, its groups not."""
+    penalty = GroupL2(groups=[[0, 5], [3, 1], [2, 4]]).bind(6)
+    A = rng.normal(size=(20, 6))
+    H, g = A.T @ A / 20, rng.normal(size=6)
+    p = minimise_quadratic(H, g, np.zeros(6), penalty, 0.2, np.arange(6), 1e-12, max_rounds=200)
+
+    def objective(q):
+        return g @ q + q @ H @ q / 2 + 0.2 * penalty.value(q)
+
+    best = min(
+        minimize(objective, p + 0.1 * rng.normal(size=6), method="Nelder-Mead",
+                 options={"maxiter": 5000, "xatol": 1e-9, "fatol": 1e-13}).fun
+        for _ in range(3)
+    )  # fmt: skip
+    assert objective(p) <= best + 1e-9
+
+
+@pytest.mark.parametrize("penalty", ENGINE_PENALTIES, ids=str)
+@pytest.mark.parametrize("loss", random.LOSSES, ids=str)
+def test_every_pair_to_eight_digits(loss, penalty):
+    """The engine alone, in at most 300 Newton steps, on awkward but not extreme data."""
+    rng = np.random.default_rng(5)
+    for _ in range(4):
+        problem, _ = random.random_problem(rng, loss, penalty, mild=True)
+        monitor = Monitor(problem, 1e-8)
+        monitor.check(0, problem.null_point)
+        if not monitor.done:
+            method_of_multipliers(problem, monitor, None, max_iter=300, random_state=None)
+        assert monitor.relative_gap <= 1e-8
+
+
+@pytest.mark.parametrize("name, width, penalty, alpha, optimum", [
+    ("a1a", 123, L1(), 1e-2, 0.43504673),
+    ("a9a", 123, L1(), 1e-3, 0.36833879),
+    ("reuters", 8315, L1(), 1e-3, 0.22788886),
+    ("a9a", 123, GroupL2(groups=3), 1e-3, 0.37227132),
+    ("a9a", 123, SquaredL2(), 1 / 32561, 0.35115039),
+], ids=str)  # fmt: skip
+def test_reference_optima(skpd_data, name, width, penalty, alpha, optimum):
+    X, y = skpd_data(name, width)
+    problem = Problem(Design(X), y, np.full(len(y), 1 / len(y)), Hinge(), penalty, alpha, False)
+    for tol in (1e-6, 1e-9):
+        found = solve(problem, tol=tol, max_iter=300, random_state=np.random.RandomState(0))
+        certificate = found.certificate
+        assert certificate.dual <= optimum + 5e-9 and certificate.primal >= optimum - 5e-9
+        assert certificate.relative_gap <= tol
+
+
+def test_lasso_with_more_features_than_rows(rng):
+    X = rng.normal(size=(80, 600))
+    y = X[:, :5].sum(axis=1) + 0.1 * rng.normal(size=80)
+    alpha = np.abs(X.T @ (y - y.mean())).max() / 80 / 20
+    theirs = Lasso(alpha=alpha, tol=1e-12, max_iter=100_000).fit(X, y)
+    for layout in (np.ascontiguousarray, sp.csc_array):
+        problem = Problem(Design(layout(X)), y, np.full(80, 1 / 80), Squared(), L1(), alpha, True)
+        found = solve(problem, tol=1e-10, max_iter=300, random_state=np.random.RandomState(0))
+        assert found.converged
+        assert_allclose(found.coef, theirs.coef_, atol=1e-6)
+
+
+def test_a_warm_start_is_used(rng):
+    X = rng.normal(size=(200, 20))
+    y = np.sign(X[:, 0] + 0.3 * rng.normal(size=200))
+    weights = np.full(200, 1 / 200)
+    arguments = {"tol": 1e-8, "max_iter": 300, "random_state": np.random.RandomState(0)}
+    for loss in (Hinge(), SquaredHinge()):
+        problem = Problem(Design(X), y, weights, loss, L1(), 0.01, True)
+        found = solve(problem, **arguments)
+        nearby = Problem(Design(X), y, weights, loss, L1(), 0.0101, True)
+        start = Point(found.coef, found.intercept, found.dual_coef)
+        assert solve(nearby, start=start, **arguments).n_iter < solve(nearby, **arguments).n_iter
+
+
+def test_it_hands_over_where_it_stalls(rng):
+    """More active features than a working set may hold: the primal-dual method goes on."""
+    from skpd.solvers import multipliers
+
+    X = rng.normal(size=(60, 40))
+    y = X @ rng.normal(size=40)
+    problem = Problem(Design(X), y, np.full(60, 1 / 60), Absolute(), SquaredL2(), 0.1, True)
+    largest = multipliers.LARGEST_WORKING_SET
+    try:
+        multipliers.LARGEST_WORKING_SET = 10
+        found = solve(problem, tol=1e-4, max_iter=50_000, random_state=np.random.RandomState(0))
+    finally:
+        multipliers.LARGEST_WORKING_SET = largest
+    assert found.converged and found.n_iter > 300
+
+
+def test_sparse_group_at_its_ends_is_lasso_and_group_lasso(rng):
+    X = rng.normal(size=(50, 6))
+    y = np.sign(X[:, 0] + rng.normal(size=50))
+    weights = np.full(50, 1 / 50)
+    value = linear_programme(X, y, weights, Hinge(), L1(), 0.05, True)
+    arguments = {"tol": 1e-9, "max_iter": 300, "random_state": np.random.RandomState(0)}
+    lasso = SparseGroup(groups=2, l1_ratio=1.0)
+    found = solve(Problem(Design(X), y, weights, Hinge(), lasso, 0.05, True), **arguments)
+    assert_allclose(found.certificate.primal, value, rtol=1e-8)
+    group, same = GroupL2(groups=2), SparseGroup(groups=2, l1_ratio=0.0)
+    first, second = (
+        solve(Problem(Design(X), y, weights, Hinge(), p, 0.05, True), **arguments)
+        for p in (group, same)
+    )
+    assert_allclose(first.certificate.primal, second.certificate.primal, rtol=1e-8)
