@@ -30,11 +30,13 @@ def test_gram(layout, dtype, ones, rng):
     h = rng.random(60) * (rng.random(60) < 0.6)
     for columns in ([0, 1, 2, 3], [1, 4, 5, 11], list(range(12)), []):
         columns = np.array(columns, dtype=np.int64)
+        design = Design(layout(X))
         out = np.full((len(columns) + ones, len(columns) + ones), np.nan)
-        Design(layout(X)).matrix.gram(h, columns, ones, out)
+        design.matrix.gram(h, columns, ones, out)
         A = X[:, columns].astype(np.float64)
         A = np.column_stack([A, np.ones(60)]) if ones else A
         assert_allclose(out, A.T @ (h[:, None] * A), atol=1e-12)
+        assert_allclose(design.gram(h, columns, ones), out, atol=1e-12)
 
 
 def test_gram_refuses_columns_that_do_not_fit(rng):

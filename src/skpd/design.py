@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import kernels
-from ._typing import Array
+from ._typing import Array, Indices
 
 __all__ = ["Design", "spectral_norm_bound"]
 
@@ -36,6 +36,7 @@ class Design:
 
     def __init__(self, X) -> None:
         self.shape = X.shape
+        self._dense = None
         if sp.issparse(X):
             if not X.has_canonical_format:
                 X = X.copy()
@@ -55,6 +56,7 @@ class Design:
             if X.itemsize not in X.strides:
                 X = np.ascontiguousarray(X)
             self.matrix = kernels.Matrix.dense(X)
+            self._dense = X
 
     def matvec(self, coef: Array) -> Array:
         """X coef, of shape (n_samples,)."""
@@ -72,6 +74,33 @@ class Design:
         """X' (weights * rows) in twice the working precision, and a bound on its error."""
         high, low, error = self.matrix.rmatvec_compensated(weights, rows)
         return high, error + np.abs(low)
+
+    def gram(self, h: Array, columns: Indices, ones: bool) -> Array:
+        """X_W' diag(h) X_W over the columns W, with a last column of ones if asked for.
+
+        Parameters
+        ----------
+        h : ndarray of shape (n_samples,)
+            Weights of the rows, at least 0.
+        columns : ndarray of shape (n_columns,)
+            Increasing indices.
+        ones : bool
+
+        Returns
+        -------
+        gram : ndarray of shape (n_columns + ones, n_columns + ones)
+        """
+        m = len(columns) + ones
+        out = np.empty((m, m))
+        if self._dense is None:
+            self.matrix.gram(h, columns, ones, out)
+            return out
+        rows = np.flatnonzero(h)
+        part = np.empty((len(rows), m))
+        part[:, : len(columns)] = self._dense[np.ix_(rows, columns)]
+        part[:, len(columns) :] = 1.0
+        part *= np.sqrt(h[rows])[:, np.newaxis]
+        return np.matmul(part.T, part, out=out)
 
     def row_sums(self) -> Array:
         """``sum_j |x_ij|``, of shape (n_samples,)."""

@@ -18,7 +18,7 @@ the features that are active or violate optimality, then a step along its minimi
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, Indices
 from ..certificates import dual_estimate, relative_gap
 from ..problem import Point, Problem
 from .monitor import Monitor
@@ -164,13 +164,12 @@ class _State:
             self.step(g, columns, violation)
             self.n_iter += 1
 
-    def step(self, g: Array, columns: Array, violation: float) -> None:
+    def step(self, g: Array, columns: Indices, violation: float) -> None:
         """A proximal Newton step on the working set."""
         problem = self.problem
         n_features, weights = problem.n_features, problem.weights
         inside = np.append(columns, np.arange(n_features, problem.n_variables))
-        H = np.empty((len(inside), len(inside)))
-        problem.design.matrix.gram(self.curvature, columns, problem.fit_intercept, H)
+        H = problem.design.gram(self.curvature, columns, problem.fit_intercept)
         ridge = self.proximal * self.scale[inside] + 1e-12 * np.diag(H)
         H[np.diag_indices_from(H)] += ridge
         w = self.w[inside]
@@ -217,7 +216,7 @@ class _State:
             self.w[inside] = w + length * (p - w)
         self.z = self.z + length * along
 
-    def working_set(self, g: Array) -> tuple[Array, float]:
+    def working_set(self, g: Array) -> tuple[Indices, float]:
         """Features that are active or violate optimality, whole groups; the largest violation."""
         problem, penalty = self.problem, self.problem.penalty
         n_features = problem.n_features

@@ -41,8 +41,11 @@ def _separable(H, gradient, w, terms, alpha, n_penalised, tol, max_rounds):
     l1, l2, lower, upper = terms
     l1, l2 = alpha * l1, alpha * l2
     p, r = w.copy(), gradient.copy()
+    sweeps = 10 + len(p) // 10  # of which a factorisation costs about len(p) / 3
     for _ in range(max_rounds):
-        change = kernels.coordinate_descent(H, n_penalised, l1, l2, lower, upper, p, r, 10, tol)
+        change = kernels.coordinate_descent(
+            H, n_penalised, l1, l2, lower, upper, p, r, sweeps, tol
+        )
         if change <= tol:
             break
         _solve_on_support(H, p, r, l1, l2, lower, upper, n_penalised)
