@@ -21,9 +21,9 @@ scaling
 A free intercept needs ``s = 0`` or the interval; theta is also tried after projection onto
 the box and the hyperplane ``s = 0``, and the best of all bounds is kept.
 
-Nothing here trusts a solver: objective values, u and s are recomputed from the primal
+No certificate trusts a solver: objective values, u and s are recomputed from the primal
 and dual points, products with X in twice the working precision, and the rounding
-errors left are allowed for.
+errors left are allowed for. (`dual_estimate` is what solvers steer by, and proves nothing.)
 """
 
 from collections.abc import Callable
@@ -39,7 +39,15 @@ from ._typing import Array
 from .losses import EPSILON
 from .problem import Problem
 
-__all__ = ["Certificate", "DualBound", "certify_point", "dual_bound", "primal_objective"]
+__all__ = [
+    "Certificate",
+    "DualBound",
+    "certify_point",
+    "dual_bound",
+    "dual_estimate",
+    "primal_objective",
+    "relative_gap",
+]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ __all__ = ["Design", "spectral_norm_bound"]
 
 
 class Design:
-    """A data matrix X of shape (n_samples, n_features), borrowed and never copied.
+    """A data matrix X of shape (n_samples, n_features), borrowed where its layout allows.
 
     Dense arrays (C or Fortran order), CSR and CSC matrices and arrays, in float64 or
     float32. Products are accumulated in float64 in either case. An array in another

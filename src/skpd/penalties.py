@@ -141,7 +141,9 @@ class _Separable:
     l1 |w_j| + l2 w_j^2 / 2 on [lower, upper].
     """
 
-    terms: tuple[float, float, float, float]
+    @property
+    @abstractmethod
+    def terms(self) -> tuple[float, float, float, float]: ...
 
     def step_sizes(self, step: Array) -> Array:
         return step
@@ -267,7 +269,7 @@ class ElasticNet(_Separable, Penalty):
         check_number(self, "l1_ratio", above=0.0, below=1.0)
 
     @property
-    def terms(self) -> tuple[float, float, float, float]:  # type: ignore[override]
+    def terms(self) -> tuple[float, float, float, float]:
         return (self.l1_ratio, 1.0 - self.l1_ratio, -inf, inf)
 
     def value(self, w: Array) -> float:
@@ -384,7 +386,10 @@ class _Partition:
 
 
 class _Grouped(Norm):
-    """What the group norms share: the partition and the weights, fixed by `bind`."""
+    """What the group norms share: the partition and the weights, fixed by `bind`.
+
+    ``group_terms`` are the weight of the l1 norm and the weights of the groups' norms.
+    """
 
     groups: Any
     weights: Any
@@ -411,6 +416,15 @@ class _Grouped(Norm):
         object.__setattr__(bound, "_partition", partition)
         object.__setattr__(bound, "_weights", weights)
         return bound
+
+    @property
+    def labels(self) -> Any:
+        """The group of each feature."""
+        return self._partition.labels
+
+    @property
+    @abstractmethod
+    def group_terms(self) -> tuple[float, Array]: ...
 
     def _bound(self, w: Array) -> Any:
         return self if self._partition is not None else self.bind(len(w))
@@ -444,6 +458,10 @@ class GroupL2(_Grouped):
     weights: Any = None
     _partition: Any = field(default=None, init=False, repr=False)
     _weights: Any = field(default=None, init=False, repr=False)
+
+    @property
+    def group_terms(self) -> tuple[float, Array]:
+        return 0.0, self._weights
 
     def value(self, w: Array) -> float:
         bound = self._bound(w)
@@ -488,6 +506,10 @@ class SparseGroup(_Grouped):
 
     def __post_init__(self) -> None:
         check_number(self, "l1_ratio", least=0.0, most=1.0)
+
+    @property
+    def group_terms(self) -> tuple[float, Array]:
+        return self.l1_ratio, (1.0 - self.l1_ratio) * self._weights
 
     def value(self, w: Array) -> float:
         bound = self._bound(w)
@@ -583,7 +605,7 @@ class Box(_Separable, _ConstraintSet):
             raise ValueError("lower and upper of Box must differ, got 0 for both.")
 
     @property
-    def terms(self) -> tuple[float, float, float, float]:  # type: ignore[override]
+    def terms(self) -> tuple[float, float, float, float]:
         return (0.0, 0.0, self.lower, self.upper)
 
     def value(self, w: Array) -> float:

@@ -61,9 +61,9 @@ class PdproxSVC(_MarginClassifier):
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the objective is then at
         most ``tol`` times that of the best constant prediction above the optimum.
-    max_iter : int, default=50,000
-        Iterations at most; one costs about one product with X and one with its
-        transpose.
+    max_iter : int, default=50_000
+        Iterations at most. One of the published methods costs about one product with X
+        and one with its transpose, one of "auto" often a small linear system beside.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     class_weight : dict or "balanced", default=None

@@ -31,7 +31,7 @@ def auto(
     problem, monitor, start, max_iter, random_state
         As for `skpd.solvers.pdprox.pdprox_dual`.
     """
-    if hasattr(problem.penalty, "terms") or hasattr(problem.penalty, "_partition"):
+    if hasattr(problem.penalty, "terms") or hasattr(problem.penalty, "group_terms"):
         method_of_multipliers(
             problem, monitor, start, max_iter=max_iter, random_state=random_state
         )

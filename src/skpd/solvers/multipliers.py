@@ -1,16 +1,16 @@
 """The proximal method of multipliers over a proximal Newton method on a working set.
 
-Piecewise-linear losses. With the dual point theta_k, the multiplier step replaces every
+Losses with linear pieces. With the dual point theta_k, the multiplier step replaces every
 loss by its Moreau envelope shifted by it,
 
     max over v of  v z_i - l*(y_i, v) - (v - theta_ki)^2 / (2 sigma),
 
 which is smooth, and whose maximiser at the minimum over w is theta_{k+1} (Rockafellar,
 1976). Only rows inside the envelope's quadratic piece have curvature. A small proximal
-term delta D_j (w_j - w_kj)^2 / 2, which does not grow with sigma, keeps the systems
-regular.
+term delta D_j (w_j - w_kj)^2 / 2, which fades as sigma grows, keeps the systems regular.
 
-Smooth losses are their own envelope (sigma infinite) and need one round.
+A smooth loss that has curvature wherever it has a slope is its own envelope (sigma
+infinite) and needs one round.
 
 Each smooth problem is solved by proximal Newton steps: the penalised quadratic model on
 the features that are active or violate optimality, then a step along its minimiser.
@@ -62,7 +62,7 @@ def method_of_multipliers(
             state.sigma *= 2.0
         elif steps > 8:
             state.sigma /= 1.5
-    if not monitor.done:
+    if not monitor.done and state.n_iter > state.checked_at:
         state.check()
 
 
@@ -232,8 +232,9 @@ class _State:
             room = np.where(active, -1.0, violation)
             chosen = active.copy()
             chosen[np.argpartition(-room, most - 1)[:most]] = True
-        if hasattr(penalty, "_partition"):
-            chosen = np.isin(penalty._partition.labels, penalty._partition.labels[chosen])
+        labels = getattr(penalty, "labels", None)
+        if labels is not None:
+            chosen = np.isin(labels, labels[chosen])
         total = float(np.max(violation, initial=0.0))
         if problem.fit_intercept:
             total = max(total, abs(float(g[-1])))

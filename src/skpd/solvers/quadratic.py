@@ -84,17 +84,15 @@ def _solve_on_support(H: Array, p: Array, r: Array, l1, l2, lower, upper, n_pena
 
 
 def _grouped(H, gradient, w, penalty, alpha, columns, tol, max_rounds):
-    labels = penalty._partition.labels[columns]
+    labels = penalty.labels[columns]
+    l1, group_weights = penalty.group_terms
     order = np.concatenate([np.argsort(labels, kind="stable"), np.arange(len(columns), len(w))])
     groups, counts = np.unique(labels, return_counts=True)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    l1_ratio = getattr(penalty, "l1_ratio", 0.0)
-    weights = alpha * (1.0 - l1_ratio) * penalty._weights[groups]
+    weights = alpha * group_weights[groups]
     H = np.ascontiguousarray(H[np.ix_(order, order)])
     p, r = w[order], gradient[order]
-    kernels.block_coordinate_descent(
-        H, starts, weights, alpha * l1_ratio, p, r, 50 * max_rounds, tol
-    )
+    kernels.block_coordinate_descent(H, starts, weights, alpha * l1, p, r, 50 * max_rounds, tol)
     found = np.empty_like(p)
     found[order] = p
     return found
