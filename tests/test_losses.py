@@ -160,8 +160,8 @@ def test_constant_interval_holds_every_good_intercept(loss, seed):
     b = rng.normal() * 3
     value = (weights * loss.value(y, spread + b)).sum()
     strata = loss.strata(y, weights)
-    reaches = [abs((c * spread).sum()) / c.sum() for c in strata]
-    lower, upper = loss.constant_interval(y, strata, value, reaches)
+    reaches = [abs(s.weights @ spread) / s.total for s in strata]
+    lower, upper = loss.constant_interval(strata, value, reaches)
     assert lower - 1e-9 <= b <= upper + 1e-9
 
 

@@ -58,11 +58,17 @@ def test_smoothed_derivatives(loss, sigma, rng):
     y = np.sign(rng.normal(size=n)) if hasattr(loss, "_least_margin") else rng.normal(size=n)
     z = 3 * rng.normal(size=n)
     theta = loss.project_dual(y, rng.normal(size=n))
+    weights = 0.1 + rng.random(n)
 
     def derivatives(z):
-        first, second = np.empty(n), np.empty(n)
-        loss.kernel.smoothed_derivatives(y, theta, z, sigma, first, second)
-        return first, second
+        first, gradient, curvature = np.empty(n), np.empty(n), np.empty(n)
+        primal, dual = loss.kernel.smoothed_derivatives(
+            y, weights, theta, z, sigma, first, gradient, curvature
+        )
+        assert_allclose(primal, weights @ loss.value(y, z), rtol=1e-12)
+        assert_allclose(dual, loss.dual_value(y, weights, first)[0], rtol=1e-9, atol=1e-12)
+        assert_allclose(gradient, weights * first)
+        return first, curvature / weights
 
     first, second = derivatives(z)
     if sigma == np.inf:
@@ -72,7 +78,7 @@ def test_smoothed_derivatives(loss, sigma, rng):
     quotient = (derivatives(z + h)[0] - derivatives(z - h)[0]) / (2 * h)
     near_kink = np.abs(quotient - second) > 1e-4 * (1 + np.abs(second))
     assert near_kink.mean() <= 0.01  # a difference across a kink is no derivative
-    weights, direction = rng.random(n), rng.normal(size=n)
+    direction = rng.normal(size=n)
     slope = loss.kernel.smoothed_slope(y, weights, theta, z, direction, 0.7, sigma)
     expected = weights @ (derivatives(z + 0.7 * direction)[0] * direction)
     assert_allclose(slope, expected, rtol=1e-10, atol=1e-12)

@@ -150,15 +150,15 @@ def dual_bound(problem: Problem, theta: Array, upper: float) -> DualBound:
 
 
 def dual_estimate(
-    problem: Problem, theta: Array, gradient: Array, slope: float, upper: float
+    problem: Problem, value: float, gradient: Array, slope: float, upper: float
 ) -> float:
-    """`dual_bound` from products that a solver has at hand: for its decisions, not as proof.
+    """`dual_bound` from sums that a solver has at hand: for its decisions, not as proof.
 
     Parameters
     ----------
     problem : Problem
-    theta : ndarray of shape (n_samples,)
-        A dual point in the domain of the conjugate loss.
+    value : float
+        -sum_i c_i l*(y_i, theta_i) of a dual point theta.
     gradient : ndarray of shape (n_features,)
         X' (weights * theta).
     slope : float
@@ -166,10 +166,15 @@ def dual_estimate(
     upper : float
         The objective value of any model.
     """
+    penalty, alpha = problem.penalty, problem.alpha
     upper = min(upper, problem.null_objective)
-    radius, interval = upper / problem.alpha, problem.intercept_interval(upper)
-    products = (-gradient, (slope, 0.0))
-    return max(_repair(problem, theta, products, upper, radius, interval).value, 0.0)
+    value += _least_linear((slope, 0.0), problem.intercept_interval(upper))
+    best = value - penalty.bounded_conjugate(-gradient, alpha, upper / alpha)
+    if hasattr(penalty, "dual_norm"):
+        norm = penalty.dual_norm(gradient)
+        # l* is convex with l*(0) = 0, so that s theta has at least s times the value
+        best = max(best, min(1.0, alpha / norm) * value if norm > 0.0 else value)
+    return best if best > 0.0 else 0.0
 
 
 def certify_point(

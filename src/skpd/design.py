@@ -8,6 +8,8 @@ from ._typing import Array, Indices
 
 __all__ = ["Design", "spectral_norm_bound"]
 
+_BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB
+
 
 class Design:
     """A data matrix X of shape (n_samples, n_features), borrowed where its layout allows.
@@ -95,12 +97,17 @@ class Design:
         if self._dense is None:
             self.matrix.gram(h, columns, ones, out)
             return out
+        out[:] = 0.0
         rows = np.flatnonzero(h)
-        part = np.empty((len(rows), m))
-        part[:, : len(columns)] = self._dense[np.ix_(rows, columns)]
-        part[:, len(columns) :] = 1.0
-        part *= np.sqrt(h[rows])[:, np.newaxis]
-        return np.matmul(part.T, part, out=out)
+        block = max(_BLOCK // max(m, 1), 256)
+        for first in range(0, len(rows), block):
+            some = rows[first : first + block]
+            part = np.empty((len(some), m))
+            part[:, : len(columns)] = self._dense[np.ix_(some, columns)]
+            part[:, len(columns) :] = 1.0
+            part *= np.sqrt(h[some])[:, np.newaxis]
+            out += part.T @ part
+        return out
 
     def row_sums(self) -> Array:
         """``sum_j |x_ij|``, of shape (n_samples,)."""

@@ -57,6 +57,29 @@ def _weighted_sum(weights: Array, values: Array, sizes: Array) -> tuple[float, f
     return float(np.sum(weights * values)), depth * EPSILON * float(np.sum(weights * sizes))
 
 
+@dataclass(frozen=True)
+class Stratum:
+    """Rows that share one convex function of the distance of z from a common centre.
+
+    Jensen's inequality over such rows bounds the loss at their mean prediction by their
+    mean loss.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_samples,)
+        The weights of its rows, 0 elsewhere.
+    total : float
+        Their sum.
+    centre, error : float
+        The mean target of a residual loss, and a bound on its rounding error.
+    """
+
+    weights: Array
+    total: float
+    centre: float = 0.0
+    error: float = 0.0
+
+
 class Loss(ABC):
     """A convex loss l(y, z), non-negative, with 0 in the domain of its conjugate.
 
@@ -143,24 +166,18 @@ class Loss(ABC):
         """
 
     @abstractmethod
-    def strata(self, y: Array, weights: Array) -> list[Array]:
-        """Weights of the rows that share one convex function of z: all rows, or each class.
-
-        Jensen's inequality over such rows bounds the loss at their mean prediction by
-        their mean loss.
-        """
+    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+        """The rows by the convex function that they share: all of them, or each class."""
 
     @abstractmethod
     def constant_interval(
-        self, y: Array, strata: list[Array], value: float, reaches: list[float]
+        self, strata: list[Stratum], value: float, reaches: list[float]
     ) -> tuple[float, float]:
         """Bounds on b from sum_i weights_i l(y_i, x_i.w + b) <= value.
 
         Parameters
         ----------
-        y : ndarray of shape (n_samples,)
-        strata : list of ndarray of shape (n_samples,)
-            What `strata` returned.
+        strata : list of Stratum
         value : float
             An upper bound on the weighted loss.
         reaches : list of float
@@ -225,15 +242,16 @@ class MarginLoss(Loss):
     def _least_margin(self, value: float) -> float:
         """The least t with phi(t) <= value."""
 
-    def strata(self, y: Array, weights: Array) -> list[Array]:
-        return [np.where(y > 0, weights, 0.0), np.where(y > 0, 0.0, weights)]
+    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+        classes = (np.where(y > 0, weights, 0.0), np.where(y > 0, 0.0, weights))
+        return [Stratum(c, float(np.sum(c))) for c in classes]
 
     def constant_interval(
-        self, y: Array, strata: list[Array], value: float, reaches: list[float]
+        self, strata: list[Stratum], value: float, reaches: list[float]
     ) -> tuple[float, float]:
         bounds = []
-        for sign, weights, reach in zip((1.0, -1.0), strata, reaches, strict=True):
-            total = float(np.sum(weights))
+        for sign, stratum, reach in zip((1.0, -1.0), strata, reaches, strict=True):
+            total = stratum.total
             least = self._least_margin(value / total) if total > 0 else -inf
             least -= reach + 64.0 * EPSILON * (1.0 + abs(least) + reach)
             bounds.append(sign * least if np.isfinite(least) else -sign * inf)
@@ -271,18 +289,18 @@ class ResidualLoss(Loss):
     def _residual_interval(self, value: float) -> tuple[float, float]:
         """The interval of t with phi(t) <= value."""
 
-    def strata(self, y: Array, weights: Array) -> list[Array]:
-        return [weights]
-
-    def constant_interval(
-        self, y: Array, strata: list[Array], value: float, reaches: list[float]
-    ) -> tuple[float, float]:
-        (weights,), (reach,) = strata, reaches
+    def strata(self, y: Array, weights: Array) -> list[Stratum]:
         total = float(np.sum(weights))
         mean, error = kernels.compensated_dot(weights, y, np.ones_like(y))
-        mean, error = mean / total, error / total
-        lower, upper = self._residual_interval(value / total)
-        room = reach + error + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + reach)
+        return [Stratum(weights, total, mean / total, error / total)]
+
+    def constant_interval(
+        self, strata: list[Stratum], value: float, reaches: list[float]
+    ) -> tuple[float, float]:
+        (stratum,), (reach,) = strata, reaches
+        mean = stratum.centre
+        lower, upper = self._residual_interval(value / stratum.total)
+        room = reach + stratum.error + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + reach)
         return mean + lower - room, mean + upper + room
 
 

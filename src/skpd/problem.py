@@ -149,11 +149,11 @@ class Problem:
             return 0.0, 0.0
         if self._strata is None:
             strata = self.loss.strata(self.y, self.weights)
-            totals = [max(float(np.sum(c)), np.finfo(float).tiny) for c in strata]
             means = []
-            for c, total in zip(strata, totals, strict=True):
+            for stratum in strata:
                 mean, error = self.design.rmatvec_compensated(
-                    c, np.full(self.n_samples, 1.0 / total)
+                    stratum.weights,
+                    np.full(self.n_samples, 1.0 / max(stratum.total, np.finfo(float).tiny)),
                 )
                 means.append(self.penalty.widest(mean, error))
                 means.append(self.penalty.widest(-mean, error))
@@ -162,7 +162,7 @@ class Problem:
         radius = upper / self.alpha
         supports = [self.penalty.support(mean, radius) for mean in means]
         reaches = [max(pair) for pair in zip(supports[::2], supports[1::2], strict=True)]
-        lower, upper = self.loss.constant_interval(self.y, strata, upper, reaches)
+        lower, upper = self.loss.constant_interval(strata, upper, reaches)
         if np.isnan(lower) or np.isnan(upper) or lower > upper:
             return -np.inf, np.inf
         return lower, upper

@@ -8,6 +8,16 @@
 #include <cstddef>
 #include <limits>
 
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+#define SKPD_CLONES __attribute__((target_clones("avx512f", "arch=haswell", "default")))
+#define SKPD_HAS_FMA  // in the clones; elsewhere as a call
+#else
+#define SKPD_CLONES
+#if defined(__FMA__) || defined(__aarch64__)
+#define SKPD_HAS_FMA
+#endif
+#endif
+
 namespace skpd {
 
 struct Compensated {
@@ -30,8 +40,16 @@ struct Compensated {
         low += product_error(a, b, product);
     }
 
+    // Adds another sum, whose terms are then counted with those of this one.
+    void add(const Compensated& other) {
+        const double before = size;
+        add(other.high);
+        low += other.low;
+        size = before + other.size;
+    }
+
     static double product_error(double a, double b, double product) {
-#if defined(__FMA__) || defined(__aarch64__)
+#ifdef SKPD_HAS_FMA
         return std::fma(a, b, -product);
 #else
         constexpr double splitter = 134217729.0;  // 2^27 + 1, Veltkamp's splitting

@@ -3,14 +3,17 @@
 //   margin losses     l(y, z) = phi(y z),    theta = y u
 //   residual losses   l(y, z) = phi(z - y),  theta = u
 //
-// with u in the domain of phi*. prox_conjugate is argmin_u phi*(u) + (u - v)^2 / (2 step),
-// slope_conjugate its derivative in v. Losses with a derivative have derivative and
-// curvature, phi' and phi''.
+// with u in the domain of phi*. value is phi, conjugate is phi* on its domain,
+// prox_conjugate is argmin_u phi*(u) + (u - v)^2 / (2 step), slope_conjugate its derivative
+// in v. Losses with a derivative have derivative and second_derivative, phi' and phi''.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+
+#include "compensated.hpp"
 
 namespace skpd {
 
@@ -23,6 +26,13 @@ struct HingeLoss {
     static constexpr bool margin = true;
     double lower, curvature;
 
+    double value(double t) const {
+        const double slack = std::max(1.0 - t, 0.0);
+        if (curvature == 0.0) return -lower * slack;
+        const double u = std::max(-slack / curvature, lower);
+        return -u * slack - 0.5 * curvature * u * u;
+    }
+    double conjugate(double u) const { return u + 0.5 * curvature * u * u; }
     double prox_conjugate(double v, double step) const {
         return clip((v - step) / (1.0 + step * curvature), lower, 0.0);
     }
@@ -42,6 +52,8 @@ struct GeneralizedHingeLoss {
     static constexpr bool margin = true;
     double slope;
 
+    double value(double t) const { return std::max(std::max(1.0 - slope * t, 1.0 - t), 0.0); }
+    static double conjugate(double u) { return std::max(u, -1.0); }
     double prox_conjugate(double v, double step) const {
         if (v < -1.0) return std::max(v, -slope);
         return clip(v - step, -1.0, 0.0);
@@ -56,6 +68,11 @@ struct GeneralizedHingeLoss {
 struct LogisticLoss {
     static constexpr bool margin = true;
 
+    static double value(double t) { return std::max(-t, 0.0) + std::log1p(std::exp(-std::fabs(t))); }
+    static double conjugate(double u) {
+        const double v = 1.0 + u;
+        return (u < 0.0 ? -u * std::log(-u) : 0.0) + (v > 0.0 ? v * std::log1p(u) : 0.0);
+    }
     // With u = phi'(t) = -1 / (1 + exp(t)), the optimality condition is
     // step t + phi'(t) = v: increasing in t, slope between step and step + 1/4.
     double prox_conjugate(double v, double step) const {
@@ -98,6 +115,13 @@ struct ResidualLoss {
     static constexpr bool margin = false;
     double lower, upper, tube, curvature;
 
+    double value(double t) const {
+        const double shrunk = t - clip(t, -tube, tube);
+        if (curvature == 0.0) return std::max(upper * shrunk, lower * shrunk);
+        const double u = clip(shrunk / curvature, lower, upper);
+        return u * shrunk - 0.5 * curvature * u * u;
+    }
+    double conjugate(double u) const { return tube * std::fabs(u) + 0.5 * curvature * u * u; }
     double prox_conjugate(double v, double step) const {
         const double threshold = step * tube;
         const double shrunk = v - clip(v, -threshold, threshold);
@@ -122,11 +146,20 @@ double dual_prox(const Loss& loss, double y, double theta, double z, double step
     else return loss.prox_conjugate(theta + step * (z - y), step);
 }
 
+template <class Loss>
+double primal_value(const Loss& loss, double y, double z) {
+    return Loss::margin ? loss.value(y * z) : loss.value(z - y);
+}
+template <class Loss>
+double conjugate(const Loss& loss, double y, double theta) {
+    return Loss::margin ? loss.conjugate(y * theta) : loss.conjugate(theta) + y * theta;
+}
+
 // The loss as a smooth function of z: itself where sigma is infinite, otherwise its
 // Moreau envelope shifted by theta_0, whose derivative is the dual prox with step sigma.
 template <class Loss>
 struct Smoothed {
-    const Loss& loss;
+    Loss loss;
     double sigma;
 
     double derivative(double y, double theta, double z) const {
@@ -145,5 +178,40 @@ struct Smoothed {
         else return std::numeric_limits<double>::quiet_NaN();
     }
 };
+
+// Writes the first derivatives, the same times the weights and the second times the
+// weights. Adds up the weighted losses at z, and minus their conjugates at the first.
+template <class Loss>
+SKPD_CLONES void smoothed_derivatives(const Smoothed<Loss>& smoothed, std::size_t n, const double* y,
+                                      const double* weights, const double* theta, const double* z, double* derivative,
+                                      double* gradient, double* curvature, double* primal, double* dual) {
+    const Smoothed<Loss> local = smoothed;  // not to be read again after every write
+    const Loss loss = smoothed.loss;
+    double primal_sum = 0.0, dual_sum = 0.0;
+#pragma omp simd reduction(+ : primal_sum, dual_sum)
+    for (std::size_t i = 0; i < n; ++i) {
+        const double first = local.derivative(y[i], theta[i], z[i]);
+        derivative[i] = first;
+        gradient[i] = weights[i] * first;
+        curvature[i] = weights[i] * local.curvature(y[i], theta[i], z[i]);
+        primal_sum += weights[i] * primal_value(loss, y[i], z[i]);
+        dual_sum -= weights[i] * conjugate(loss, y[i], first);
+    }
+    *primal = primal_sum;
+    *dual = dual_sum;
+}
+
+// The derivative, at z + step direction, of the weighted sum of the smoothed losses along direction.
+template <class Loss>
+SKPD_CLONES double smoothed_slope(const Smoothed<Loss>& smoothed, std::size_t n, const double* y,
+                                  const double* weights, const double* theta, const double* z,
+                                  const double* direction, double step) {
+    const Smoothed<Loss> local = smoothed;
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t i = 0; i < n; ++i)
+        sum += weights[i] * direction[i] * local.derivative(y[i], theta[i], z[i] + step * direction[i]);
+    return sum;
+}
 
 }  // namespace skpd

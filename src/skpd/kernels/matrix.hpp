@@ -9,14 +9,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "compensated.hpp"
-
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define SKPD_CLONES __attribute__((target_clones("avx512f", "arch=haswell", "default")))
-#else
-#define SKPD_CLONES
-#endif
 
 namespace skpd {
 
@@ -52,6 +47,79 @@ SKPD_CLONES inline void dense_axpy(double a, const float* x, double* out, std::s
     for (std::size_t j = 0; j < n; ++j) out[j] += a * static_cast<double>(x[j]);
 }
 
+// sum_j x_j (high_j + low_j) in twice the working precision, in lanes that a processor
+// takes as one vector.
+template <class T>
+SKPD_CLONES Compensated dense_dot_compensated(const T* x, const double* high, const double* low, std::size_t n) {
+    constexpr std::size_t lanes = 8;
+    double sum[lanes] = {}, rest[lanes] = {}, size[lanes] = {};
+    std::size_t j = 0;
+    for (; j + lanes <= n; j += lanes) {
+        for (std::size_t k = 0; k < lanes; ++k) {
+            const double a = static_cast<double>(x[j + k]), product = a * high[j + k];
+            const double next = sum[k] + product, tail = next - sum[k];
+            rest[k] += (sum[k] - (next - tail)) + (product - tail) +
+                       (Compensated::product_error(a, high[j + k], product) + a * low[j + k]);
+            sum[k] = next;
+            size[k] += std::fabs(product);
+        }
+    }
+    Compensated total;
+    for (; j < n; ++j) {
+        total.add_product(static_cast<double>(x[j]), high[j]);
+        total.low += static_cast<double>(x[j]) * low[j];
+    }
+    for (std::size_t k = 0; k < lanes; ++k) total.add(Compensated{sum[k], rest[k], size[k]});
+    return total;
+}
+// out_j += x_j (high + low)
+template <class T>
+SKPD_CLONES void dense_axpy_compensated(double high, double low, const T* x, double* sum, double* rest, double* size,
+                                        std::size_t n) {
+    for (std::size_t j = 0; j < n; ++j) {
+        const double a = static_cast<double>(x[j]), product = a * high;
+        const double next = sum[j] + product, tail = next - sum[j];
+        rest[j] += (sum[j] - (next - tail)) + (product - tail) +
+                   (Compensated::product_error(a, high, product) + a * low);
+        sum[j] = next;
+        size[j] += std::fabs(product);
+    }
+}
+// The same for the entries of a sparse vector.
+template <class T, class I>
+SKPD_CLONES Compensated sparse_dot_compensated(const T* x, const I* indices, const double* high, const double* low,
+                                               std::size_t n) {
+    Compensated even, odd;  // two chains, so that additions overlap
+    std::size_t p = 0;
+    for (; p + 1 < n; p += 2) {
+        const double a = static_cast<double>(x[p]), b = static_cast<double>(x[p + 1]);
+        even.add_product(a, high[indices[p]]);
+        even.low += a * low[indices[p]];
+        odd.add_product(b, high[indices[p + 1]]);
+        odd.low += b * low[indices[p + 1]];
+    }
+    if (p < n) {
+        const double a = static_cast<double>(x[p]);
+        even.add_product(a, high[indices[p]]);
+        even.low += a * low[indices[p]];
+    }
+    even.add(odd);
+    return even;
+}
+template <class T, class I>
+SKPD_CLONES void sparse_axpy_compensated(double high, double low, const T* x, const I* indices, double* sum,
+                                         double* rest, double* size, std::size_t n) {
+    for (std::size_t p = 0; p < n; ++p) {
+        const auto j = indices[p];
+        Compensated out{sum[j], rest[j], size[j]};
+        out.add_product(static_cast<double>(x[p]), high);
+        out.low += static_cast<double>(x[p]) * low;
+        sum[j] = out.high;
+        rest[j] = out.low;
+        size[j] = out.size;
+    }
+}
+
 template <class T>
 struct Dense {
     const T* data;
@@ -67,6 +135,12 @@ struct Dense {
     }
     double dot(std::size_t k, const double* v) const { return dense_dot(major(k), v, n_minor); }
     void axpy(std::size_t k, double a, double* out) const { dense_axpy(a, major(k), out, n_minor); }
+    Compensated dot_compensated(std::size_t k, const double* high, const double* low) const {
+        return dense_dot_compensated(major(k), high, low, n_minor);
+    }
+    void axpy_compensated(std::size_t k, double high, double low, double* sum, double* rest, double* size) const {
+        dense_axpy_compensated(high, low, major(k), sum, rest, size, n_minor);
+    }
 };
 
 template <class T, class I>
@@ -94,6 +168,14 @@ struct Sparse {
     }
     void axpy(std::size_t k, double a, double* out) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) out[indices[p]] += a * static_cast<double>(data[p]);
+    }
+    Compensated dot_compensated(std::size_t k, const double* high, const double* low) const {
+        const auto first = static_cast<std::size_t>(indptr[k]), last = static_cast<std::size_t>(indptr[k + 1]);
+        return sparse_dot_compensated(data + first, indices + first, high, low, last - first);
+    }
+    void axpy_compensated(std::size_t k, double high, double low, double* sum, double* rest, double* size) const {
+        const auto first = static_cast<std::size_t>(indptr[k]), last = static_cast<std::size_t>(indptr[k + 1]);
+        sparse_axpy_compensated(high, low, data + first, indices + first, sum, rest, size, last - first);
     }
 };
 
@@ -124,30 +206,31 @@ void scatter(const M& matrix, const double* v, double* out) {
     }
 }
 
-// The same two products in twice the working precision. The vector is a pair high + low
-// as well, so that the rounding of a product of two vectors is not lost.
+// The same two products in twice the working precision: out += X (high + low). The vector
+// is a pair as well, so that the rounding of a product of two vectors is not lost.
+struct CompensatedVector {
+    std::vector<double> high, low, size;  // size: the sums of the magnitudes of the terms
+
+    explicit CompensatedVector(std::size_t n, double value = 0.0)
+        : high(n, value), low(n, 0.0), size(n, std::fabs(value)) {}
+};
+
 template <class M>
-void gather_compensated(const M& matrix, const Compensated* v, Compensated* out) {
+void gather_compensated(const M& matrix, const CompensatedVector& v, CompensatedVector& out) {
     for (std::size_t k = 0; k < matrix.n_major; ++k) {
-        Compensated sum = out[k];
-        matrix.for_each(k, [&](std::size_t j, double x) {
-            sum.add_product(x, v[j].high);
-            sum.low += x * v[j].low;
-        });
-        out[k] = sum;
+        Compensated sum{out.high[k], out.low[k], out.size[k]};
+        sum.add(matrix.dot_compensated(k, v.high.data(), v.low.data()));
+        out.high[k] = sum.high;
+        out.low[k] = sum.low;
+        out.size[k] = sum.size;
     }
 }
 
 template <class M>
-void scatter_compensated(const M& matrix, const Compensated* v, Compensated* out) {
-    for (std::size_t k = 0; k < matrix.n_major; ++k) {
-        const Compensated a = v[k];
-        if (a.high == 0.0) continue;
-        matrix.for_each(k, [&](std::size_t j, double x) {
-            out[j].add_product(x, a.high);
-            out[j].low += x * a.low;
-        });
-    }
+void scatter_compensated(const M& matrix, const CompensatedVector& v, CompensatedVector& out) {
+    for (std::size_t k = 0; k < matrix.n_major; ++k)
+        if (v.high[k] != 0.0)
+            matrix.axpy_compensated(k, v.high[k], v.low[k], out.high.data(), out.low.data(), out.size.data());
 }
 
 }  // namespace skpd

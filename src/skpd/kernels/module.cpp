@@ -99,16 +99,18 @@ class Matrix {
     // (high, low, error) of X coef + intercept
     auto matvec_compensated(In coef, double intercept) const {
         require(coef.shape(0) == n_columns_, "the vector does not fit the matrix");
-        std::vector<Compensated> v(n_columns_), out(n_rows_);
-        for (std::size_t j = 0; j < n_columns_; ++j) v[j].high = coef.data()[j];
-        for (auto& row : out) row.add(intercept);
+        CompensatedVector v(n_columns_), out(n_rows_, intercept);
+        std::copy_n(coef.data(), n_columns_, v.high.begin());
         return compensated(v, out, by_row_);
     }
     // (high, low, error) of X' (weights * rows)
     auto rmatvec_compensated(In weights, In rows) const {
         require(weights.shape(0) == n_rows_ && rows.shape(0) == n_rows_, "the vector does not fit the matrix");
-        std::vector<Compensated> v(n_rows_), out(n_columns_);
-        for (std::size_t i = 0; i < n_rows_; ++i) v[i].add_product(weights.data()[i], rows.data()[i]);
+        CompensatedVector v(n_rows_), out(n_columns_);
+        for (std::size_t i = 0; i < n_rows_; ++i) {
+            v.high[i] = weights.data()[i] * rows.data()[i];
+            v.low[i] = Compensated::product_error(weights.data()[i], rows.data()[i], v.high[i]);
+        }
         return compensated(v, out, !by_row_);
     }
 
@@ -160,25 +162,27 @@ class Matrix {
 
     using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 
-    std::tuple<Vector, Vector, Vector> compensated(const std::vector<Compensated>& v, std::vector<Compensated>& out,
+    std::tuple<Vector, Vector, Vector> compensated(const CompensatedVector& v, CompensatedVector& out,
                                                    bool gathers) const {
-        std::vector<double> high(out.size()), low(out.size()), error(out.size());
+        std::vector<double> error(out.size.size());
         {
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& layout) {
-                    if (gathers) gather_compensated(layout, v.data(), out.data());
-                    else scatter_compensated(layout, v.data(), out.data());
+                    if (gathers) gather_compensated(layout, v, out);
+                    else scatter_compensated(layout, v, out);
                 },
                 layout_);
-            for (std::size_t k = 0; k < out.size(); ++k) {
-                const Rounded sum(out[k], v.size());
-                high[k] = sum.high;
-                low[k] = sum.low;
+            for (std::size_t k = 0; k < error.size(); ++k) {
+                // the start and the sums of the lanes, where there are as many, are terms too
+                const std::size_t n_terms = v.size.size() + std::min<std::size_t>(v.size.size(), 12);
+                const Rounded sum(Compensated{out.high[k], out.low[k], out.size[k]}, n_terms);
+                out.high[k] = sum.high;
+                out.low[k] = sum.low;
                 error[k] = sum.error;
             }
         }
-        return {as_numpy(std::move(high)), as_numpy(std::move(low)), as_numpy(std::move(error))};
+        return {as_numpy(std::move(out.high)), as_numpy(std::move(out.low)), as_numpy(std::move(error))};
     }
 
     std::variant<Dense<double>, Dense<float>, Sparse<double, std::int32_t>, Sparse<float, std::int32_t>,
@@ -199,19 +203,22 @@ template <class Loss>
 void bind_loss(nb::class_<Loss>& bound) {
     bound.def(
         "smoothed_derivatives",
-        [](const Loss& loss, In y, In theta, In z, double sigma, Out derivative, Out curvature) {
+        [](const Loss& loss, In y, In weights, In theta, In z, double sigma, Out derivative, Out gradient,
+           Out curvature) {
             const std::size_t n = z.shape(0);
-            require(y.shape(0) == n && theta.shape(0) == n && derivative.shape(0) == n && curvature.shape(0) == n,
-                    "y, theta, z and the outputs differ in length");
+            for (const std::size_t size : {y.shape(0), weights.shape(0), theta.shape(0), derivative.shape(0),
+                                           gradient.shape(0), curvature.shape(0)})
+                require(size == n, "y, weights, theta, z and the outputs differ in length");
             nb::gil_scoped_release release;
-            const Smoothed<Loss> smoothed{loss, sigma};
-            for (std::size_t i = 0; i < n; ++i) {
-                derivative.data()[i] = smoothed.derivative(y.data()[i], theta.data()[i], z.data()[i]);
-                curvature.data()[i] = smoothed.curvature(y.data()[i], theta.data()[i], z.data()[i]);
-            }
+            double primal = 0.0, dual = 0.0;
+            smoothed_derivatives(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
+                                 derivative.data(), gradient.data(), curvature.data(), &primal, &dual);
+            return std::make_pair(primal, dual);
         },
-        "y"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "curvature"_a,
-        "First and second derivatives in z of the loss (sigma inf) or of its Moreau envelope shifted by theta.");
+        "y"_a, "weights"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "gradient"_a, "curvature"_a,
+        "Derivatives in z of the loss (sigma inf) or of its Moreau envelope shifted by theta: writes the first, "
+        "the first times the weights and the second times the weights; returns the weighted sum of the losses "
+        "at z, and of minus their conjugates at the first derivative.");
     bound.def(
         "smoothed_slope",
         [](const Loss& loss, In y, In weights, In theta, In z, In direction, double step, double sigma) {
@@ -219,14 +226,8 @@ void bind_loss(nb::class_<Loss>& bound) {
             require(y.shape(0) == n && weights.shape(0) == n && theta.shape(0) == n && direction.shape(0) == n,
                     "y, weights, theta, z and direction differ in length");
             nb::gil_scoped_release release;
-            const Smoothed<Loss> smoothed{loss, sigma};
-            double sum = 0.0;
-            for (std::size_t i = 0; i < n; ++i) {
-                const double dz = direction.data()[i];
-                sum += weights.data()[i] * dz *
-                       smoothed.derivative(y.data()[i], theta.data()[i], z.data()[i] + step * dz);
-            }
-            return sum;
+            return smoothed_slope(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
+                                  direction.data(), step);
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "direction"_a, "step"_a, "sigma"_a,
         "Derivative along direction, at z + step direction, of the weighted sum of the smoothed losses.");
@@ -344,6 +345,22 @@ NB_MODULE(_kernels, m) {
         },
         "H"_a, "starts"_a, "weights"_a, "l1"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
         "Block coordinate descent on a quadratic with gradient r at p; updates both, returns the last largest change.");
+    m.def(
+        "principal_submatrix",
+        [](Square2 H, Array<const std::int64_t> indices,
+           nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+            const std::size_t n = H.shape(0), k = indices.shape(0);
+            require(H.shape(1) == n && out.shape(0) == k && out.shape(1) == k, "H or out has the wrong shape");
+            for (std::size_t a = 0; a < k; ++a)
+                require(indices.data()[a] >= 0 && indices.data()[a] < static_cast<std::int64_t>(n),
+                        "an index lies outside the matrix");
+            nb::gil_scoped_release release;
+            for (std::size_t a = 0; a < k; ++a) {
+                const double* row = H.data() + static_cast<std::size_t>(indices.data()[a]) * n;
+                for (std::size_t b = 0; b < k; ++b) out.data()[a * k + b] = row[indices.data()[b]];
+            }
+        },
+        "H"_a, "indices"_a, "out"_a, "The rows and columns of H with these indices.");
     m.def(
         "compensated_dot",
         [](In a, In b, In c) {

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .. import kernels
-from .._typing import Array
+from .._typing import Array, Indices
 
 __all__ = ["minimise_quadratic"]
 
@@ -12,7 +12,8 @@ __all__ = ["minimise_quadratic"]
 def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=20):
     """argmin over p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), p = w elsewhere.
 
-    Coordinate descent finds the support and the signs, a linear system the values on it.
+    Coordinate descent finds the support, where the penalty is smooth, a Newton step the
+    values on it; both in turns.
 
     Parameters
     ----------
@@ -33,66 +34,165 @@ def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=
     p : ndarray of shape (m,)
     """
     if hasattr(penalty, "terms"):
-        return _separable(H, gradient, w, penalty.terms, alpha, len(columns), tol, max_rounds)
-    return _grouped(H, gradient, w, penalty, alpha, columns, tol, max_rounds)
-
-
-def _separable(H, gradient, w, terms, alpha, n_penalised, tol, max_rounds):
-    l1, l2, lower, upper = terms
-    l1, l2 = alpha * l1, alpha * l2
-    p, r = w.copy(), gradient.copy()
-    sweeps = 10 + len(p) // 10  # of which a factorisation costs about len(p) / 3
-    for _ in range(max_rounds):
-        change = kernels.coordinate_descent(
-            H, n_penalised, l1, l2, lower, upper, p, r, sweeps, tol
+        return _minimise(
+            H, gradient, w, _SeparablePart(penalty, alpha, len(columns)), tol, max_rounds
         )
-        if change <= tol:
+    part = _GroupedPart(penalty, alpha, columns)
+    order = np.append(part.order, np.arange(len(columns), len(w)))  # groups side by side
+    H = H if np.array_equal(order, np.arange(len(w))) else H[np.ix_(order, order)]
+    found = np.empty_like(w)
+    found[order] = _minimise(H, gradient[order], w[order], part, tol, max_rounds)
+    return found
+
+
+def _minimise(H, gradient, w, part, tol, max_rounds):
+    p, r = w.copy(), gradient.copy()
+    sweeps = part.sweeps(len(p))
+    for _ in range(max_rounds):
+        if part.descend(H, p, r, sweeps, tol) <= tol:
             break
-        _solve_on_support(H, p, r, l1, l2, lower, upper, n_penalised)
+        _newton_step_on_support(H, p, r, part)
     return p
 
 
-def _solve_on_support(H: Array, p: Array, r: Array, l1, l2, lower, upper, n_penalised) -> None:
-    """The exact minimiser on the coordinates off their kinks, as far as the signs hold."""
-    penalised = np.arange(len(p)) < n_penalised
-    free = (p > lower) & (p < upper) & ((p != 0.0) | (l1 == 0.0)) | ~penalised
-    support = np.flatnonzero(free & (np.diag(H) > 0.0))
+def _newton_step_on_support(H: Array, p: Array, r: Array, part) -> None:
+    """A Newton step on the coordinates off their kinks; those that cross one stay there."""
+    support = part.support(p)
+    support = support[H[support, support] > 0.0]
     if len(support) == 0:
         return
-    own = penalised[support]
-    sign = np.sign(p[support])
-    system = H[np.ix_(support, support)]
-    system[np.diag_indices_from(system)] += np.where(own, l2, 0.0) + 1e-14 * np.diag(system)
-    slope = r[support] + np.where(own, l1 * sign + l2 * p[support], 0.0)
+    before = p[support]
+    system = np.empty((len(support), len(support)))
+    kernels.principal_submatrix(H, support, system)
+    slope = r[support] + part.add_derivatives(before, support, system)
+    system[np.diag_indices_from(system)] *= 1.0 + 1e-14
     try:
-        step = -cho_solve(cho_factor(system, check_finite=False), slope, check_finite=False)
+        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bound = np.where(step > 0, upper, lower)
-        if l1 > 0.0:
-            bound = np.where(step * sign < 0, 0.0, bound)
-        room = np.where(own & (step != 0.0), (bound - p[support]) / step, np.inf)
-    length = min(1.0, float(np.min(room)))
-    moved = p[support] + length * step
-    if length < 1.0:  # the first to meet its kink stays there
-        first = int(np.argmin(room))
-        moved[first] = bound[first]
-    change = moved - p[support]
-    p[support] = moved
-    r += H[:, support] @ change
+    step = -cho_solve(factor, slope, check_finite=False)
+    value = part.value(before, support)
+    change = np.zeros_like(p)
+    for length in part.lengths(before, step, support):
+        after = part.clip(before, before + length * step, support)
+        change[support] = after - before
+        response = H @ change
+        if change @ (r + 0.5 * response) + part.value(after, support) < value:
+            p[support] = after
+            r += response
+            return
 
 
-def _grouped(H, gradient, w, penalty, alpha, columns, tol, max_rounds):
-    labels = penalty.labels[columns]
-    l1, group_weights = penalty.group_terms
-    order = np.concatenate([np.argsort(labels, kind="stable"), np.arange(len(columns), len(w))])
-    groups, counts = np.unique(labels, return_counts=True)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    weights = alpha * group_weights[groups]
-    H = np.ascontiguousarray(H[np.ix_(order, order)])
-    p, r = w[order], gradient[order]
-    kernels.block_coordinate_descent(H, starts, weights, alpha * l1, p, r, 50 * max_rounds, tol)
-    found = np.empty_like(p)
-    found[order] = p
-    return found
+class _SeparablePart:
+    """alpha R on the working set, R the sum of l1 |w| + l2 w^2 / 2 on [lower, upper]."""
+
+    def __init__(self, penalty, alpha: float, n_penalised: int) -> None:
+        l1, l2, self.lower, self.upper = penalty.terms
+        self.l1, self.l2, self.n_penalised = alpha * l1, alpha * l2, n_penalised
+
+    def descend(self, H: Array, p: Array, r: Array, sweeps: int, tol: float) -> float:
+        return kernels.coordinate_descent(
+            H, self.n_penalised, self.l1, self.l2, self.lower, self.upper, p, r, sweeps, tol
+        )
+
+    def sweeps(self, m: int) -> int:
+        return 10 + m // 10
+
+    def support(self, p: Array) -> Indices:
+        inside = (p > self.lower) & (p < self.upper) & ((p != 0.0) | (self.l1 == 0.0))
+        inside[self.n_penalised :] = True
+        return np.flatnonzero(inside)
+
+    def add_derivatives(self, p: Array, support: Indices, system: Array) -> Array:
+        """Adds the second derivatives to the system, returns the first."""
+        own = support < self.n_penalised
+        system[np.diag_indices_from(system)] += own * self.l2
+        return own * (self.l1 * np.sign(p) + self.l2 * p)
+
+    def value(self, p: Array, support: Indices) -> float:
+        own = p[support < self.n_penalised]
+        return float(np.sum(self.l1 * np.abs(own) + 0.5 * self.l2 * own * own))
+
+    def clip(self, before: Array, after: Array, support: Indices) -> Array:
+        crossed = (after * np.sign(before) < 0.0) if self.l1 > 0.0 else np.zeros_like(after, bool)
+        clipped = np.clip(np.where(crossed, 0.0, after), self.lower, self.upper)
+        return np.where(support < self.n_penalised, clipped, after)
+
+    def lengths(self, p: Array, step: Array, support: Indices):
+        """Trial lengths of a step, the last as far as the first kink."""
+        yield from (1.0, 0.5, 0.25)
+        bound = np.where(step > 0.0, self.upper, self.lower)
+        if self.l1 > 0.0:
+            bound = np.where(step * p < 0.0, 0.0, bound)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(
+                (support < self.n_penalised) & (step != 0.0), (bound - p) / step, np.inf
+            )
+        yield min(1.0, float(np.min(room)) * (1.0 + 1e-15))
+
+
+class _GroupedPart:
+    """alpha R on the working set, R the sum of l1 |w| and of weight_g ||w_g||_2."""
+
+    def __init__(self, penalty, alpha: float, columns: Indices) -> None:
+        labels = penalty.labels[columns]
+        l1, group_weights = penalty.group_terms
+        self.l1 = alpha * l1
+        self.order = np.argsort(labels, kind="stable")
+        groups, counts = np.unique(labels, return_counts=True)
+        self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.weights = alpha * group_weights[groups]
+        self.groups = np.repeat(np.arange(len(groups)), counts)
+
+    def descend(self, H: Array, p: Array, r: Array, sweeps: int, tol: float) -> float:
+        return kernels.block_coordinate_descent(
+            H, self.starts, self.weights, self.l1, p, r, sweeps, tol
+        )
+
+    def sweeps(self, m: int) -> int:
+        return 5
+
+    def support(self, p: Array) -> Indices:
+        inside = np.ones(len(p), dtype=bool)
+        n_penalised = len(self.groups)
+        if self.l1 > 0.0:
+            inside[:n_penalised] = p[:n_penalised] != 0.0
+        else:
+            inside[:n_penalised] = self._norms(p[:n_penalised], self.groups)[self.groups] > 0.0
+        return np.flatnonzero(inside)
+
+    def _norms(self, p: Array, groups: Indices) -> Array:
+        return np.sqrt(np.bincount(groups, p * p, minlength=len(self.weights)))
+
+    def add_derivatives(self, p: Array, support: Indices, system: Array) -> Array:
+        """With u = p_g / ||p_g||: l1 sign(p) + weight u and (weight / ||p_g||) (I - u u')."""
+        k = int(np.searchsorted(support, len(self.groups)))
+        groups = self.groups[support[:k]]
+        norms = self._norms(p[:k], groups)[groups]
+        u, weights = p[:k] / norms, self.weights[groups]
+        system[np.arange(k), np.arange(k)] += weights / norms
+        counts = np.bincount(groups, minlength=len(self.weights))
+        first = np.cumsum(counts) - counts
+        row = np.repeat(np.arange(k), counts[groups])  # all pairs within a group
+        column = np.arange(len(row)) - np.repeat(
+            np.cumsum(counts[groups]) - counts[groups], counts[groups]
+        )
+        column += first[groups[row]]
+        system[row, column] -= (weights / norms * u)[row] * u[column]
+        slope = np.zeros(len(p))
+        slope[:k] = self.l1 * np.sign(p[:k]) + weights * u
+        return slope
+
+    def value(self, p: Array, support: Indices) -> float:
+        own = support < len(self.groups)
+        norms = self._norms(p[own], self.groups[support[own]])
+        return float(self.weights @ norms + self.l1 * np.sum(np.abs(p[own])))
+
+    def clip(self, before: Array, after: Array, support: Indices) -> Array:
+        if self.l1 == 0.0:
+            return after
+        own = support < len(self.groups)
+        return np.where(own & (after * before < 0.0), 0.0, after)
+
+    def lengths(self, p: Array, step: Array, support: Indices):
+        yield from 0.5 ** np.arange(7)
