@@ -6,7 +6,11 @@ import importlib
 NAMES = {
     "certificates": "no certificate above the optimum of an independent solver",
     "first_fit": "time of import, of the first fit in a process and of the second",
+    "memory": "peak memory of a fit over the size of its data",
     "pdprox_iteration": "time of one Pdprox iteration in units of SciPy's products",
+    "peers": "time to an accuracy against other solvers of the same models",
+    "products": "products with the data that a fit makes",
+    "scaling": "time of a fit as the number of rows doubles",
 }
 
 

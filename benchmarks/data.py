@@ -1,12 +1,24 @@
-"""Real data from the folder that the environment variable SKPD_DATA names."""
+"""Real data from the folder that the environment variable SKPD_DATA names, and generated data."""
 
 import bz2
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 WIDTHS = {"a1a": 123, "a9a": 123, "reuters": 8315}
+
+
+@dataclass(frozen=True)
+class Data:
+    """X with labels -1 and 1, and a real response (the labels where there is none)."""
+
+    X: np.ndarray | sp.csr_array
+    labels: np.ndarray
+    response: np.ndarray
 
 
 def load(name):
@@ -16,3 +28,86 @@ def load(name):
         raise SystemExit("set SKPD_DATA to the folder that holds the data sets")
     with bz2.open(Path(folder) / f"{name}.bz2") as file:
         return load_svmlight_file(file, n_features=WIDTHS[name])
+
+
+def gaussian(rng, n, d, n_true, noise):
+    """Standard normal features, a response from the first few coefficients drawn."""
+    X = rng.standard_normal((n, d))
+    coef = np.zeros(d)
+    coef[rng.choice(d, n_true, replace=False)] = rng.standard_normal(n_true)
+    return with_response(rng, X, coef, noise)
+
+
+def power_law(rng, n, d, density, n_true, noise):
+    """Counts whose columns are drawn with probabilities 1 / j^0.8, as words in documents."""
+    frequency = np.arange(1, d + 1) ** -0.8
+    n_draws = int(density * n * d)
+    columns = rng.choice(d, n_draws, p=frequency / frequency.sum())
+    rows = rng.integers(n, size=n_draws)
+    X = sp.coo_array((np.ones(n_draws), (rows, columns)), shape=(n, d)).tocsr()
+    X.sum_duplicates()
+    X.data = np.log1p(X.data)
+    coef = np.zeros(d)
+    # frequent columns, so that most rows hold some of them
+    coef[rng.choice(d // 50, n_true, replace=False)] = rng.standard_normal(n_true)
+    return with_response(rng, X, coef, noise)
+
+
+def uniform_sparse(rng, n, d, density, n_true, noise):
+    """Standard normal entries at places drawn uniformly."""
+    X = sp.random_array((n, d), density=density, format="csr", rng=rng)
+    X.data = rng.standard_normal(X.nnz)
+    coef = np.zeros(d)
+    coef[rng.choice(d, n_true, replace=False)] = rng.standard_normal(n_true)
+    return with_response(rng, X, coef, noise)
+
+
+def with_response(rng, X, coef, noise):
+    """X with the response X coef plus noise, relative to its deviation, and its signs."""
+    z = X @ coef
+    response = z + noise * z.std() * rng.standard_normal(len(z))
+    return Data(X, np.where(response > 0, 1.0, -1.0), response)
+
+
+GENERATED = {
+    "dense": (gaussian, {"n": 1_000, "d": 10_000, "n_true": 50}),
+    "power-law": (power_law, {"n": 20_000, "d": 50_000, "density": 0.002, "n_true": 100}),
+    "tall": (gaussian, {"n": 500_000, "d": 50, "n_true": 25}),
+    "regression": (gaussian, {"n": 20_000, "d": 100, "n_true": 20}),
+}
+
+
+def dataset(name, *, quick=False):
+    """The data of a name: always the same, with a tenth of the rows if quick."""
+    if name not in GENERATED:
+        X, y = load(name)
+        if quick:
+            X, y = X[::10], y[::10]
+        return Data(sp.csr_array(X), y, y)
+    make, sizes = GENERATED[name]
+    if quick:
+        sizes = {**sizes, "n": sizes["n"] // 10}
+    return make(np.random.default_rng(0), noise=0.3, **sizes)
+
+
+def save(data, folder):
+    """Write data such that `saved` reads it quickly."""
+    folder.mkdir()
+    if sp.issparse(data.X):
+        sp.save_npz(folder / "X.npz", data.X, compressed=False)
+    else:
+        np.save(folder / "X.npy", data.X)
+    np.savez(folder / "y.npz", labels=data.labels, response=data.response)
+
+
+def saved(folder):
+    """The data that `save` wrote."""
+    y = np.load(folder / "y.npz")
+    sparse = (folder / "X.npz").exists()
+    X = sp.csr_array(sp.load_npz(folder / "X.npz")) if sparse else np.load(folder / "X.npy")
+    return Data(X, y["labels"], y["response"])
+
+
+def n_bytes(X):
+    """Memory that the arrays of X take."""
+    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes

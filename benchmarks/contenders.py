@@ -1,0 +1,237 @@
+"""The contenders: which models each can fit, with which settings, and how."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.models import L1_RATIO, QUANTILE, group_size
+
+TOLERANCES = tuple(10.0**-k for k in range(1, 11))
+OFTEN = 10**7  # iterations: the time limit ends a fit
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A solver with its settings, the loosest first.
+
+    ``variant`` tells apart several ways of one contender to fit the same model. The data
+    comes in ``layout``, the one that the solver works on, made before the clock starts.
+    """
+
+    name: str
+    package: str
+    models: tuple[str, ...]
+    settings: tuple
+    fit: Callable
+    variant: str = ""
+    layout: str = "columns"
+    compiles: bool = False
+
+    @property
+    def installed(self):
+        return find_spec(self.package) is not None
+
+    def arrange(self, X):
+        """X in the layout of this contender."""
+        if sp.issparse(X):
+            # older libraries know the matrix classes alone
+            return sp.csc_matrix(X) if self.layout == "columns" else sp.csr_matrix(X)
+        return np.asfortranarray(X) if self.layout == "columns" else X
+
+
+def skpd(X, y, model, alpha, tol):
+    """The estimator itself, which also says how its fit went."""
+    return model.estimator(X.shape[1], alpha, tol=tol).fit(X, y)
+
+
+def linear_programme(X, y, model, alpha, method):
+    """The l1 hinge model by HiGHS, in the form that takes it less time.
+
+    Mostly that is the dual, by far: max 1'u over 0 <= u <= 1 and X' diag(y) u = v with
+    |v| <= n alpha, where the multipliers of the equations are -w. With many more features
+    than samples it is the primal in w+, w- and the losses.
+    """
+    from scipy.optimize import linprog
+
+    n, d = X.shape
+    S, ones = signed(X, y), np.ones(n)
+    if d > 4 * n:
+        A = sp.hstack([-S, S, -sp.eye_array(n)], format="csc")
+        cost = np.concatenate([np.full(2 * d, alpha * n), ones])
+        found = linprog(cost, A_ub=A, b_ub=-ones, method=method)
+    else:
+        A = sp.hstack([S.T, -sp.eye_array(d)], format="csc")
+        lower = np.concatenate([np.zeros(n), np.full(d, -alpha * n)])
+        upper = np.concatenate([ones, np.full(d, alpha * n)])
+        cost = np.concatenate([-ones, np.zeros(d)])
+        bounds = np.column_stack([lower, upper])
+        found = linprog(cost, A_eq=A, b_eq=np.zeros(d), bounds=bounds, method=method)
+    if not found.success:
+        raise RuntimeError(found.message)
+    return found.x[:d] - found.x[d : 2 * d] if d > 4 * n else -found.eqlin.marginals
+
+
+def conic_programme(X, y, model, alpha, tol):
+    """The hinge models by Clarabel, in the dual form of `linear_programme`."""
+    import clarabel
+
+    n, d = X.shape
+    rows = sp.eye_array(n)
+    upper = n * alpha
+    if model.penalty == "group":
+        size = group_size(d)
+        upper *= np.sqrt(size)
+        # every group gives the cone (upper, v_g), its first row the bound
+        places = np.arange(d) + np.arange(d) // size + 1
+        n_groups = d // size
+        ball = sp.coo_array((-np.ones(d), (places, np.arange(d))), shape=(d + n_groups, d))
+        limits = np.zeros(d + n_groups)
+        limits[:: size + 1] = upper
+        cones = [clarabel.SecondOrderConeT(size + 1)] * n_groups
+    else:
+        ball = sp.vstack([sp.eye_array(d), -sp.eye_array(d)])
+        limits = np.full(2 * d, upper)
+        cones = [clarabel.NonnegativeConeT(2 * d)]
+    A = sp.block_array(
+        [[signed(X, y).T, -sp.eye_array(d)], [rows, None], [-rows, None], [None, ball]],
+        format="csc",
+    )
+    b = np.concatenate([np.zeros(d), np.ones(n), np.zeros(n), limits])
+    cones = [clarabel.ZeroConeT(d), clarabel.NonnegativeConeT(2 * n), *cones]
+    cost = np.concatenate([-np.ones(n), np.zeros(d)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_iter = 1000
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
+    quadratic = sp.csc_matrix((n + d, n + d))
+    solver = clarabel.DefaultSolver(quadratic, cost, sp.csc_matrix(A), b, cones, settings)
+    return np.array(solver.solve().z)[:d]
+
+
+def signed(X, y):
+    """diag(y) X, sparse."""
+    return sp.diags_array(y) @ sp.csr_array(X)
+
+
+def linear_svc(X, y, model, alpha, tol):
+    from sklearn.svm import LinearSVC
+
+    C = 1.0 / (alpha * len(y))
+    fit = LinearSVC(
+        loss="hinge", C=C, fit_intercept=False, tol=tol, max_iter=OFTEN, random_state=0
+    )
+    return fit.fit(X, y).coef_
+
+
+def quantile_regressor(X, y, model, alpha, method):
+    from sklearn.linear_model import QuantileRegressor
+
+    fit = QuantileRegressor(quantile=QUANTILE, alpha=alpha, fit_intercept=False, solver=method)
+    return fit.fit(X, y).coef_
+
+
+def sklearn_descent(X, y, model, alpha, tol):
+    from sklearn.linear_model import ElasticNet, Lasso
+
+    options = {"fit_intercept": False, "copy_X": False, "tol": tol, "max_iter": OFTEN}
+    if model.penalty == "l1":
+        return Lasso(alpha=alpha, **options).fit(X, y).coef_
+    return ElasticNet(alpha=alpha, l1_ratio=L1_RATIO, **options).fit(X, y).coef_
+
+
+def sklearn_logistic(solver):
+    def fit(X, y, model, alpha, tol):
+        from sklearn.linear_model import LogisticRegression
+
+        C = 1.0 / (alpha * len(y))
+        options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
+        return LogisticRegression(C=C, l1_ratio=1, solver=solver, **options).fit(X, y).coef_
+
+    return fit
+
+
+def celer(X, y, model, alpha, tol):
+    from celer import ElasticNet, Lasso, LogisticRegression
+
+    options = {"fit_intercept": False, "tol": tol, "max_iter": 10_000}
+    if model.loss == "logistic":
+        return LogisticRegression(C=1.0 / (alpha * len(y)), **options).fit(X, y).coef_
+    if model.penalty == "l1":
+        return Lasso(alpha=alpha, **options).fit(X, y).coef_
+    return ElasticNet(alpha=alpha, l1_ratio=L1_RATIO, **options).fit(X, y).coef_
+
+
+def skglm(X, y, model, alpha, tol):
+    from skglm import ElasticNet, Lasso, SparseLogisticRegression
+
+    options = {"fit_intercept": False, "tol": tol, "max_iter": 10_000}
+    if model.loss == "logistic":
+        return SparseLogisticRegression(alpha=alpha, **options).fit(X, y).coef_
+    if model.penalty == "l1":
+        return Lasso(alpha=alpha, **options).fit(X, y).coef_
+    return ElasticNet(alpha=alpha, l1_ratio=L1_RATIO, **options).fit(X, y).coef_
+
+
+def adelie(X, y, model, alpha, tol):
+    import adelie as ad
+
+    matrix = (ad.matrix.sparse if sp.issparse(X) else ad.matrix.dense)(X, method="naive")
+    logistic = model.loss == "logistic"
+    loss = ad.glm.binomial((y > 0).astype(float)) if logistic else ad.glm.gaussian(y)
+    state = ad.grpnet(
+        matrix,
+        loss,
+        alpha=L1_RATIO if model.penalty == "elastic-net" else 1.0,
+        lmda_path=np.array([alpha]),
+        intercept=False,
+        early_exit=False,
+        progress_bar=False,
+        tol=tol,
+        irls_tol=tol,
+        max_iters=OFTEN,
+    )
+    if state.betas.shape[0] != 1:
+        raise RuntimeError("no solution returned")
+    return state.betas.toarray()[0]
+
+
+QUADRATIC = ("lasso", "elastic-net")
+SPARSE_MODELS = (*QUADRATIC, "l1-logistic")
+METHODS = ("highs-ipm", "highs-ds", "highs")
+CONIC = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10)
+ALL_MODELS = ("l1-hinge", "group-hinge", "l2-hinge", "l1-pinball", *SPARSE_MODELS)
+
+OURS = Contender(
+    "skpd", "skpd", ALL_MODELS, (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9), skpd, layout="as it comes"
+)
+PEERS = [
+    *(
+        Contender("HiGHS", "scipy", ("l1-hinge",), (method,), linear_programme, method, "rows")
+        for method in METHODS
+    ),
+    Contender("Clarabel", "clarabel", ("l1-hinge", "group-hinge"), CONIC, conic_programme,
+              layout="rows"),
+    Contender("LinearSVC", "sklearn", ("l2-hinge",), TOLERANCES, linear_svc, layout="rows"),
+    *(
+        Contender("QuantileRegressor", "sklearn", ("l1-pinball",), (method,), quantile_regressor,
+                  method)
+        for method in METHODS
+    ),
+    Contender("scikit-learn", "sklearn", QUADRATIC, TOLERANCES, sklearn_descent),
+    Contender("liblinear", "sklearn", ("l1-logistic",), TOLERANCES,
+              sklearn_logistic("liblinear"), layout="rows"),
+    Contender("saga", "sklearn", ("l1-logistic",), TOLERANCES, sklearn_logistic("saga"),
+              layout="rows"),
+    Contender("celer", "celer", QUADRATIC, TOLERANCES, celer),
+    Contender("celer", "celer", ("l1-logistic",), TOLERANCES, celer, layout="rows"),
+    Contender("skglm", "skglm", SPARSE_MODELS, TOLERANCES, skglm, compiles=True),
+    Contender("adelie", "adelie", SPARSE_MODELS, (*TOLERANCES, 1e-12, 1e-14), adelie),
+]  # fmt: skip
+
+
+def entrants(model):
+    """skpd first, then the peers that fit a model, installed or not."""
+    return [OURS, *(peer for peer in PEERS if model in peer.models)]

@@ -1,0 +1,146 @@
+"""The models of the benchmarks, written from their definitions alone, and the cases.
+
+All are without intercept: mean_i loss(y_i, x_i . w) + alpha penalty(w).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC
+from skpd.losses import Pinball
+from skpd.penalties import ElasticNet
+
+QUANTILE, L1_RATIO = 0.9, 0.5
+
+LOSSES = {
+    "hinge": lambda y, z: np.maximum(0.0, 1.0 - y * z),
+    "logistic": lambda y, z: np.logaddexp(0.0, -y * z),
+    "squared": lambda y, z: 0.5 * (z - y) ** 2,
+    "pinball": lambda y, z: np.maximum(QUANTILE * (y - z), (QUANTILE - 1.0) * (y - z)),
+}
+SLOPES_AT_ZERO = {
+    "hinge": lambda y: -y,
+    "logistic": lambda y: -0.5 * y,
+    "squared": lambda y: -y,
+    "pinball": lambda y: np.where(y > 0, -QUANTILE, 1.0 - QUANTILE),
+}
+
+
+def group_size(n_features):
+    """Groups of 5 consecutive features, of 3 where 5 does not divide their number."""
+    return 5 if n_features % 5 == 0 else 3
+
+
+def group_norms(w):
+    """sqrt(size) and the Euclidean norm of every group."""
+    size = group_size(len(w))
+    return np.sqrt(size), np.linalg.norm(w.reshape(-1, size), axis=1)
+
+
+def group_lasso(w):
+    weight, norms = group_norms(w)
+    return weight * norms.sum()
+
+
+def largest_group(u):
+    weight, norms = group_norms(u)
+    return norms.max() / weight
+
+
+PENALTIES = {
+    "l1": lambda w: np.abs(w).sum(),
+    "group": group_lasso,
+    "squared_l2": lambda w: 0.5 * (w @ w),
+    "elastic-net": lambda w: L1_RATIO * np.abs(w).sum() + (1 - L1_RATIO) * 0.5 * (w @ w),
+}
+# w = 0 is optimal where this function of the loss's gradient is at most alpha
+SMALLEST_ALPHAS = {
+    "l1": lambda u: np.abs(u).max(),
+    "group": largest_group,
+    "elastic-net": lambda u: np.abs(u).max() / L1_RATIO,
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A loss and a penalty, by name."""
+
+    loss: str
+    penalty: str
+
+    def target(self, data):
+        return data.labels if self.loss in ("hinge", "logistic") else data.response
+
+    def objective(self, X, y, alpha, w):
+        return float(np.mean(LOSSES[self.loss](y, X @ w)) + alpha * PENALTIES[self.penalty](w))
+
+    def alpha_max(self, X, y):
+        """The smallest alpha at which w = 0 is optimal."""
+        gradient = X.T @ SLOPES_AT_ZERO[self.loss](y) / len(y)
+        return float(SMALLEST_ALPHAS[self.penalty](gradient))
+
+    def estimator(self, n_features, alpha, **parameters):
+        """The estimator of skpd."""
+        if self.penalty == "group":
+            size = group_size(n_features)
+            return GroupLassoSVC(
+                alpha, groups=size, loss=self.loss, fit_intercept=False, **parameters
+            )
+        penalty = ElasticNet(L1_RATIO) if self.penalty == "elastic-net" else self.penalty
+        loss = Pinball(QUANTILE) if self.loss == "pinball" else self.loss
+        kind = PdproxSVC if self.loss in ("hinge", "logistic") else PdproxRegressor
+        return kind(alpha, loss=loss, penalty=penalty, fit_intercept=False, **parameters)
+
+
+MODELS = {
+    "l1-hinge": Model("hinge", "l1"),
+    "group-hinge": Model("hinge", "group"),
+    "l2-hinge": Model("hinge", "squared_l2"),
+    "l1-pinball": Model("pinball", "l1"),
+    "lasso": Model("squared", "l1"),
+    "elastic-net": Model("squared", "elastic-net"),
+    "l1-logistic": Model("logistic", "l1"),
+}
+
+# alpha is a number, or a rule: a share of alpha_max, or 1/n
+NON_SMOOTH, SMOOTH = ("max/3", "max/10"), ("max/10", "max/100")
+REAL, ALL = ("a9a", "reuters"), ("a9a", "reuters", "dense", "power-law", "tall")
+FIXED = {"a9a": (1e-2, 1e-3, 1e-4), "reuters": (1e-3, 1e-4)}
+CASES = {
+    "l1-hinge": {data: FIXED.get(data, NON_SMOOTH) for data in ALL},
+    "group-hinge": {data: FIXED.get(data, NON_SMOOTH) for data in ALL},
+    "l2-hinge": {data: (1e-3, 1e-4, "1/n") if data in REAL else (1e-2, "1/n") for data in ALL},
+    "l1-pinball": {"regression": NON_SMOOTH},
+    "lasso": {data: SMOOTH for data in ALL},
+    "elastic-net": {data: SMOOTH for data in ALL},
+    "l1-logistic": {data: SMOOTH for data in ALL},
+}
+
+
+def selected(models=None, names=None):
+    """(data, model, rule) of the cases chosen by name, data by data."""
+    for data in dict.fromkeys(data for sets in CASES.values() for data in sets):
+        if names and data not in names:
+            continue
+        for model, sets in CASES.items():
+            if not models or model in models:
+                for rule in sets.get(data, ()):
+                    yield data, model, rule
+
+
+def alpha_of(rule, model, X, y):
+    """The number behind a rule of `CASES`."""
+    if rule == "1/n":
+        return 1.0 / len(y)
+    if isinstance(rule, str):
+        return model.alpha_max(X, y) / float(rule.removeprefix("max/"))
+    return rule
+
+
+def add_selection(parser):
+    """Options that choose among the cases."""
+    names = list(dict.fromkeys(data for sets in CASES.values() for data in sets))
+    parser.add_argument("--models", nargs="+", choices=MODELS, metavar="NAME", help=f"{[*MODELS]}")
+    parser.add_argument("--data", nargs="+", choices=names, metavar="NAME", help=f"{names}")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")

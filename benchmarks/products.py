@@ -1,0 +1,75 @@
+"""Products with the data that a fit to tol=1e-6 makes, on real data.
+
+Counted are plain products, those in twice the working precision and Gram matrices; the
+time of the fit is given in pairs of one product with X and one with its transpose by SciPy.
+"""
+
+import argparse
+import time
+import warnings
+from collections import Counter
+from contextlib import contextmanager
+
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.data import dataset
+from benchmarks.models import MODELS, REAL, alpha_of, selected
+from benchmarks.race import product_pair
+from benchmarks.results import two_digits
+from skpd.design import Design
+
+COUNTED = ("matvec", "rmatvec", "matvec_compensated", "rmatvec_compensated", "gram")
+
+
+@contextmanager
+def counted():
+    """A Counter of the calls of Design's methods."""
+    calls = Counter()
+    originals = {name: getattr(Design, name) for name in COUNTED}
+
+    def counting(name):
+        def method(self, *arguments, **parameters):
+            calls[name] += 1
+            return originals[name](self, *arguments, **parameters)
+
+        return method
+
+    try:
+        for name in COUNTED:
+            setattr(Design, name, counting(name))
+        yield calls
+    finally:
+        for name, original in originals.items():
+            setattr(Design, name, original)
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks products", description=__doc__)
+    parser.add_argument("--models", nargs="+", choices=MODELS, metavar="NAME", help=f"{[*MODELS]}")
+    parser.add_argument("--data", nargs="+", choices=REAL, default=REAL, metavar="NAME")
+    parser.add_argument("--tol", type=float, default=1e-6)
+    options = parser.parse_args(arguments)
+    header = ["data", "model", "alpha", "iterations", "pairs", "compensated pairs", "gram",
+              "time in pairs", "converged"]  # fmt: skip
+    print("| " + " | ".join(header) + " |")
+    print("| --- |" + " --- |" * (len(header) - 1))
+    for name, model, rule in selected(options.models, options.data):
+        data = dataset(name)
+        X, y = data.X, MODELS[model].target(data)
+        alpha = alpha_of(rule, MODELS[model], X, y)
+        fit = MODELS[model].estimator(X.shape[1], alpha, tol=options.tol)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            with counted() as calls:
+                fit.fit(X, y)
+            start = time.perf_counter()  # again, without what counting costs
+            fit.fit(X, y)
+            took = time.perf_counter() - start
+        # a product with X and one with its transpose make a pair
+        cells = [
+            name, model, f"{rule}", f"{fit.n_iter_}",
+            f"{(calls['matvec'] + calls['rmatvec']) / 2:g}",
+            f"{(calls['matvec_compensated'] + calls['rmatvec_compensated']) / 2:g}",
+            f"{calls['gram']}", two_digits(took / product_pair(X)), f"{fit.converged_}",
+        ]  # fmt: skip
+        print("| " + " | ".join(cells) + " |", flush=True)

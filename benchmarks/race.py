@@ -1,0 +1,137 @@
+"""One contender on one case in a process of its own: its times, and the models it reached."""
+
+import multiprocessing
+import time
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.contenders import OURS, PEERS
+from benchmarks.data import saved
+from benchmarks.models import MODELS
+
+LOADING = 600.0  # seconds that importing, loading and a tiny first fit may take
+
+
+def race(entrant, model, alpha, folder, limit, evaluate, enough):
+    """What a contender reached within a limit of seconds.
+
+    ``evaluate`` gives the objective of coefficients; ``enough`` says of the objectives so
+    far whether tighter settings can be left out.
+    """
+    result = {
+        "name": entrant.name, "variant": entrant.variant, "compiles": entrant.compiles,
+        "runs": [], "cut": None, "failed": None,
+    }  # fmt: skip
+    if not entrant.installed:
+        return {**result, "missing": entrant.package}
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    place = [OURS, *PEERS].index(entrant)
+    process = context.Process(target=run, args=(there, place, model, alpha, folder), daemon=True)
+    process.start()
+    there.close()
+    try:
+        answer = ask(here, LOADING)
+        if answer is None:
+            return {**result, "failed": f"no first fit within {LOADING:g} s"}
+        result |= answer
+        left = limit
+        for setting in () if result["failed"] else entrant.settings:
+            start = time.perf_counter()
+            here.send(setting)
+            answer = ask(here, left)
+            elapsed = time.perf_counter() - start
+            left -= elapsed
+            if answer is None:
+                result["cut"] = elapsed
+                break
+            if "failed" in answer:
+                result["failed"] = answer["failed"]
+                break
+            coef = answer.pop("coef")
+            run_ = {"setting": setting, "objective": evaluate(coef), **answer}
+            result["runs"].append(run_)
+            if left <= 0 or enough([run_["objective"] for run_ in result["runs"]]):
+                break
+    except (EOFError, ConnectionError):
+        process.join(10)
+        result["failed"] = f"the process ended with exit code {process.exitcode}"
+    finally:
+        process.kill()
+        process.join()
+        here.close()
+    return result
+
+
+def ask(connection, seconds):
+    """The next answer, None if it does not come in time."""
+    return connection.recv() if connection.poll(max(seconds, 0.0)) else None
+
+
+def run(connection, place, model, alpha, folder):
+    """The other end of `race`: a fit for every setting that comes."""
+    entrant, model = [OURS, *PEERS][place], MODELS[model]
+    try:
+        data = saved(folder)
+        X, y = entrant.arrange(data.X), model.target(data)
+        connection.send(
+            {
+                "first_fit": warm_up(entrant, model, sparse=sp.issparse(X)),
+                "pair": product_pair(data.X),
+            }
+        )
+        while True:
+            connection.send(timed(entrant, X, y, model, alpha, connection.recv()))
+    except EOFError:  # the parent has heard enough
+        return
+    except Exception as error:
+        first, *_ = str(error).splitlines() or [""]
+        connection.send({"failed": f"{type(error).__name__}: {first[:200]}"})
+
+
+def warm_up(entrant, model, *, sparse):
+    """Seconds of the first fit in the process, of a tiny problem in the same layout."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 15))
+    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(60) > 0, 1.0, -1.0)
+    X = entrant.arrange(sp.csr_array(X) if sparse else X)
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        entrant.fit(X, y, model, 0.05, entrant.settings[0])
+    return time.perf_counter() - start
+
+
+def timed(entrant, X, y, model, alpha, setting):
+    """One fit, or the best of three where it takes less than a second."""
+    seconds, said = [], []
+    while not seconds or (seconds[0] < 1.0 and len(seconds) < 3):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            start = time.perf_counter()
+            fit = entrant.fit(X, y, model, alpha, setting)
+            seconds.append(time.perf_counter() - start)
+        said += [str(warning.message).splitlines()[0][:200] for warning in caught]
+    report = {"seconds": min(seconds), "warnings": list(dict.fromkeys(said))}
+    if entrant is OURS:
+        report |= {
+            "converged": bool(fit.converged_),
+            "n_iter": int(fit.n_iter_),
+            "dual": float(fit.certificate_.dual),
+        }
+        fit = fit.coef_
+    return {**report, "coef": np.ravel(fit).astype(float)}
+
+
+def product_pair(X, budget=0.5):
+    """Seconds of one X @ w plus one X.T @ theta by NumPy or SciPy, the least seen."""
+    w, theta = np.full(X.shape[1], 0.01), np.full(X.shape[0], 0.01)
+    seconds = []
+    while len(seconds) < 5 or (sum(seconds) < budget and len(seconds) < 200):
+        start = time.perf_counter()
+        _ = X @ w
+        _ = X.T @ theta
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)

@@ -1,0 +1,204 @@
+"""What the raw results of the peers benchmark say: times to an accuracy, tables, checks.
+
+A case is a dict: data, model, rule, alpha, zero (the objective of w = 0), and races, a dict
+of `benchmarks.race.race` for every contender and variant.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+LOW, HIGH = 1e-3, 1e-6
+ROUNDING = 1e-10
+OURS = "skpd"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a contender fared: "reached", "cut" (by the limit), "stops", "failed", "missing".
+
+    ``seconds`` is the time to the accuracy or, of one cut off, a lower bound on it.
+    ``accuracy`` is the best reached.
+    """
+
+    kind: str
+    seconds: float = np.inf
+    accuracy: float = np.inf
+
+
+def best_objective(case):
+    """The least objective that anyone reached."""
+    values = [run["objective"] for race in case["races"] for run in race["runs"]]
+    return min(values, default=np.inf)
+
+
+def certified(case):
+    """The largest lower bound that a fit of skpd proved, -inf if there is none."""
+    runs = [run for race in case["races"] if race["name"] == OURS for run in race["runs"]]
+    return max((run["dual"] for run in runs), default=-np.inf)
+
+
+def peers(case):
+    """The names of all but skpd, in order."""
+    return list(dict.fromkeys(race["name"] for race in case["races"] if race["name"] != OURS))
+
+
+def outcome(case, name, accuracy):
+    """How a contender, at the best of its variants, fared on the way to an accuracy."""
+    races = [race for race in case["races"] if race["name"] == name]
+    best = best_objective(case)
+    runs = [
+        ((run["objective"] - best) / case["zero"], run["seconds"])
+        for race in races
+        for run in race["runs"]
+    ]
+    within = [seconds for excess, seconds in runs if excess <= accuracy]
+    closest = min((excess for excess, _ in runs), default=np.inf)
+    if within:
+        return Outcome("reached", min(within), closest)
+    # a tighter setting goes on where a looser one stopped, so takes no less time
+    cut = [
+        max([race["cut"], *(run["seconds"] for run in race["runs"])])
+        for race in races
+        if race["cut"] is not None
+    ]
+    if cut:
+        return Outcome("cut", min(cut), closest)
+    if any(race["failed"] for race in races):
+        return Outcome("failed")
+    return Outcome("stops", accuracy=closest) if runs else Outcome("missing")
+
+
+def ratio(case, name, accuracy):
+    """(sign, a peer's time over skpd's): sign is "", ">" or "<" for bounds; None without one."""
+    ours, peer = outcome(case, OURS, accuracy), outcome(case, name, accuracy)
+    if peer.kind not in ("reached", "cut") or ours.kind not in ("reached", "cut"):
+        return None
+    if peer.kind == ours.kind == "cut":
+        return None
+    sign = ">" if peer.kind == "cut" else "<" if ours.kind == "cut" else ""
+    return sign, peer.seconds / ours.seconds
+
+
+def best_peer(case, accuracy=HIGH):
+    """(name, sign, ratio) of the fastest peer; a bound only where no peer got there."""
+    found = [(name, *pair) for name in peers(case) if (pair := ratio(case, name, accuracy))]
+    return min(found, key=lambda entry: (entry[1] == ">", entry[2]), default=None)
+
+
+def two_digits(x):
+    """A number to two significant digits."""
+    return f"{float(f'{x:.2g}'):g}"
+
+
+def alpha_text(case):
+    """The rule that gave alpha, or its number."""
+    rule = case["rule"]
+    return rule if isinstance(rule, str) else f"{rule:g}"
+
+
+def cell(case, name, accuracy):
+    """A peer's entry in the table."""
+    peer = outcome(case, name, accuracy)
+    if peer.kind == "stops":
+        return f"stops at {peer.accuracy:.0e}"
+    if peer.kind in ("failed", "missing"):
+        return peer.kind
+    pair = ratio(case, name, accuracy)
+    return f"{pair[0]} {two_digits(pair[1])}".strip() if pair else f"{peer.seconds:.2g} s"
+
+
+def seconds_text(case, accuracy):
+    """skpd's entry in the table."""
+    ours = outcome(case, OURS, accuracy)
+    return {
+        "reached": f"{ours.seconds:.2g} s",
+        "cut": f"> {ours.seconds:.2g} s",
+        "stops": f"stops at {ours.accuracy:.0e}",
+    }.get(ours.kind, ours.kind)
+
+
+def convergence(case, tol):
+    """Whether skpd's fit at a tolerance converged without any warning, with its iterations."""
+    race = next(race for race in case["races"] if race["name"] == OURS)
+    for run in race["runs"]:
+        if run["setting"] == tol:
+            fine = run["converged"] and not run["warnings"]
+            return f"{'yes' if fine else 'no'} ({run['n_iter']})"
+    return "failed" if race["failed"] else "cut off"
+
+
+def pairs_text(case):
+    """skpd's time to the high accuracy in product pairs."""
+    race = next(race for race in case["races"] if race["name"] == OURS)
+    ours = outcome(case, OURS, HIGH)
+    return two_digits(ours.seconds / race["pair"]) if ours.kind == "reached" else "-"
+
+
+def table(cases):
+    """The Markdown table of the cases of one model."""
+    names = list(dict.fromkeys(name for case in cases for name in peers(case)))
+    header = ["data", "alpha", f"skpd {LOW:g}", f"skpd {HIGH:g}"]
+    header += [f"{name} {accuracy:g}" for name in names for accuracy in (LOW, HIGH)]
+    header += ["pairs", "tol 1e-6", "tol 1e-9"]
+    rows = [header, ["---"] * len(header)]
+    for case in cases:
+        row = [case["data"], alpha_text(case), seconds_text(case, LOW), seconds_text(case, HIGH)]
+        row += [cell(case, name, accuracy) for name in names for accuracy in (LOW, HIGH)]
+        row += [pairs_text(case), convergence(case, 1e-6), convergence(case, 1e-9)]
+        rows.append(row)
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def summary(cases):
+    """Geometric mean and worst case of the best peer's time over skpd's."""
+    found = [(case, entry) for case in cases if (entry := best_peer(case))]
+    if not found:
+        return f"No ratio at {HIGH:g}."
+    mean = np.exp(np.mean([np.log(entry[2]) for _, entry in found]))
+    bounds = sum(entry[1] != "" for _, entry in found)
+    case, (name, sign, worst) = min(found, key=lambda pair: pair[1][2])
+    text = (
+        f"Best peer over skpd at {HIGH:g}: geometric mean {two_digits(mean)} over {len(found)} "
+        f"of {len(cases)} cases, worst {sign}{two_digits(worst)} "
+        f"({name}, {case['data']}, alpha {alpha_text(case)})"
+    )
+    return text + (f"; {bounds} of them bounds." if bounds else ".")
+
+
+def notes(cases):
+    """What a table leaves out: missing, failing and compiling peers, impossible objectives."""
+    lines = []
+    for case in cases:
+        where = f"{case['data']}, alpha {alpha_text(case)}"
+        for race in case["races"]:
+            name = f"{race['name']} {race['variant']}".strip()
+            if "missing" in race:
+                lines.append(f"missing: {race['missing']} (pip install '.[bench]')")
+            if race["failed"]:
+                lines.append(f"failed: {name} on {where}: {race['failed']}")
+            if race["compiles"] and "first_fit" in race:
+                lines.append(
+                    f"{name} on {where}: first fit in the process, of a tiny problem, "
+                    f"{race['first_fit']:.1f} s"
+                )
+            for run in race["runs"]:
+                below = (certified(case) - run["objective"]) / case["zero"]
+                if below > ROUNDING:
+                    lines.append(
+                        f"ERROR: {name}, setting {run['setting']}, on {where}: objective below "
+                        f"skpd's certified bound by {below:.1e}"
+                    )
+    return list(dict.fromkeys(lines))
+
+
+def report(cases):
+    """All tables, one section per model."""
+    sections = []
+    for model in dict.fromkeys(case["model"] for case in cases):
+        mine = [case for case in cases if case["model"] == model]
+        lines = [f"## {model}", "", table(mine), "", summary(mine)]
+        if said := notes(mine):
+            lines += ["", *(f"- {line}" for line in said)]
+        sections.append("\n".join(lines))
+    return "\n\n".join(sections)
