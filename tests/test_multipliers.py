@@ -148,7 +148,7 @@ def test_reference_optima(skpd_data, name, width, penalty, alpha, optimum):
     X, y = skpd_data(name, width)
     problem = Problem(Design(X), y, np.full(len(y), 1 / len(y)), Hinge(), penalty, alpha, False)
     for tol in (1e-6, 1e-9):
-        found = solve(problem, tol=tol, max_iter=300, random_state=np.random.RandomState(0))
+        found = solve(problem, tol=tol, max_iter=5000, random_state=np.random.RandomState(0))
         certificate = found.certificate
         assert certificate.dual <= optimum + 5e-9 and certificate.primal >= optimum - 5e-9
         assert certificate.relative_gap <= tol

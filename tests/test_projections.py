@@ -103,7 +103,7 @@ def test_sparse_group_dual_norm_against_its_definition():
         best = minimize(
             lambda p, v=v: -(np.abs(v) @ p),
             np.full(n, 0.1),
-            bounds=[(0, None)] * n,
+            bounds=[(0, 1 / max(ratio, (1 - ratio) * weight))] * n,
             constraints={"type": "ineq", "fun": lambda p, norm=norm: 1 - norm(p)},
             method="SLSQP",
             options={"ftol": 1e-13, "maxiter": 500},

@@ -304,7 +304,8 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-        classes, labels = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
+        labels = np.searchsorted(classes, y)
         weights = sample_weight * self._class_weights(classes, y, sample_weight)[labels]
         n_present = len(np.unique(labels[weights > 0]))
         if n_present < 2:

@@ -42,6 +42,7 @@ from .problem import Problem
 __all__ = [
     "Certificate",
     "DualBound",
+    "certificate_of",
     "certify_point",
     "dual_bound",
     "dual_estimate",
@@ -134,6 +135,9 @@ def dual_bound(problem: Problem, theta: Array, upper: float) -> DualBound:
     radius = upper / problem.alpha
     interval = problem.intercept_interval(upper)
     theta = problem.loss.project_dual(problem.y, theta)
+    if not theta.any():  # it proves that P >= 0, as the losses are
+        length = 0.5 * float(interval[1] - interval[0])
+        return DualBound(0.0, "scaling", theta, float(radius), length)
     # too small to count, and a danger to the precision of products
     theta = np.where(np.abs(theta) > 1e-60 * np.max(np.abs(theta), initial=0.0), theta, 0.0)
     best = _best_repair(problem, theta, upper, radius, interval)
@@ -196,7 +200,11 @@ def certify_point(
         The dual-feasible point from which the bound follows.
     """
     primal = primal_objective(problem, coef, intercept)
-    bound = dual_bound(problem, theta, primal)
+    return certificate_of(problem, primal, dual_bound(problem, theta, primal))
+
+
+def certificate_of(problem: Problem, primal: float, bound: DualBound) -> tuple[Certificate, Array]:
+    """The certificate of an objective value and a dual bound, and the bound's dual point."""
     dual = min(bound.value, primal)
     gap = primal - dual
     certificate = Certificate(

@@ -38,7 +38,6 @@ class Design:
 
     def __init__(self, X) -> None:
         self.shape = X.shape
-        self._dense = None
         if sp.issparse(X):
             if not X.has_canonical_format:
                 X = X.copy()
@@ -58,7 +57,18 @@ class Design:
             if X.itemsize not in X.strides:
                 X = np.ascontiguousarray(X)
             self.matrix = kernels.Matrix.dense(X)
-            self._dense = X
+        self._X = X
+
+    def by_rows(self) -> "Design":
+        """The same data stored row by row, converted where it is not."""
+        if self.matrix.by_row:
+            return self
+        return Design(self._X.tocsr() if sp.issparse(self._X) else np.ascontiguousarray(self._X))
+
+    def rows(self, indices: Indices) -> "Design":
+        """Some of the rows, copied."""
+        some = self._X[indices]
+        return Design(some if sp.issparse(some) else np.ascontiguousarray(some))
 
     def matvec(self, coef: Array) -> Array:
         """X coef, of shape (n_samples,)."""
@@ -70,6 +80,9 @@ class Design:
 
     def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
         """X coef + intercept as an unevaluated sum (high, low), and a bound on its error."""
+        if not coef.any():
+            nothing = np.zeros(self.shape[0])
+            return np.full(self.shape[0], intercept), nothing, nothing
         return self.matrix.matvec_compensated(coef, intercept)
 
     def rmatvec_compensated(self, weights: Array, rows: Array) -> tuple[Array, Array]:
@@ -94,7 +107,7 @@ class Design:
         """
         m = len(columns) + ones
         out = np.empty((m, m))
-        if self._dense is None:
+        if sp.issparse(self._X):
             self.matrix.gram(h, columns, ones, out)
             return out
         out[:] = 0.0
@@ -103,7 +116,7 @@ class Design:
         for first in range(0, len(rows), block):
             some = rows[first : first + block]
             part = np.empty((len(some), m))
-            part[:, : len(columns)] = self._dense[np.ix_(some, columns)]
+            part[:, : len(columns)] = self._X[np.ix_(some, columns)]
             part[:, len(columns) :] = 1.0
             part *= np.sqrt(h[some])[:, np.newaxis]
             out += part.T @ part

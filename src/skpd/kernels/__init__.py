@@ -14,6 +14,7 @@ from ._kernels import (
     project_l1_ball,
     project_simplex,
     sparse_group_dual_norms,
+    step_on_support,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "project_l1_ball",
     "project_simplex",
     "sparse_group_dual_norms",
+    "step_on_support",
 ]

@@ -20,10 +20,16 @@ namespace skpd {
 // std::clamp returns a reference and compiles to branches; this to two instructions
 inline double clip(double x, double lower, double upper) { return std::min(std::max(x, lower), upper); }
 
+// A point u inside an interval on which phi* is a parabola: its slope at u and its curvature.
+struct Piece {
+    bool inside;
+    double slope, curvature, lower, upper;
+};
+
 // phi*(u) = u + (curvature / 2) u^2 on [lower, 0]:
 // hinge (lower -1, curvature 0), smoothed hinge (-1, mu), squared hinge (-inf, 1/2)
 struct HingeLoss {
-    static constexpr bool margin = true;
+    static constexpr bool margin = true, quadratic_pieces = true;
     double lower, curvature;
 
     double value(double t) const {
@@ -33,6 +39,7 @@ struct HingeLoss {
         return -u * slack - 0.5 * curvature * u * u;
     }
     double conjugate(double u) const { return u + 0.5 * curvature * u * u; }
+    Piece piece(double u) const { return {u > lower && u < 0.0, 1.0 + curvature * u, curvature, lower, 0.0}; }
     double prox_conjugate(double v, double step) const {
         return clip((v - step) / (1.0 + step * curvature), lower, 0.0);
     }
@@ -49,11 +56,15 @@ struct HingeLoss {
 
 // phi*(u) = max(u, -1) on [-slope, 0]
 struct GeneralizedHingeLoss {
-    static constexpr bool margin = true;
+    static constexpr bool margin = true, quadratic_pieces = true;
     double slope;
 
     double value(double t) const { return std::max(std::max(1.0 - slope * t, 1.0 - t), 0.0); }
     static double conjugate(double u) { return std::max(u, -1.0); }
+    Piece piece(double u) const {
+        if (u < -1.0) return {u > -slope, 0.0, 0.0, -slope, -1.0};
+        return {u > -1.0 && u < 0.0, 1.0, 0.0, -1.0, 0.0};
+    }
     double prox_conjugate(double v, double step) const {
         if (v < -1.0) return std::max(v, -slope);
         return clip(v - step, -1.0, 0.0);
@@ -66,7 +77,7 @@ struct GeneralizedHingeLoss {
 
 // phi*(u) = -u log(-u) + (1 + u) log(1 + u) on [-1, 0]
 struct LogisticLoss {
-    static constexpr bool margin = true;
+    static constexpr bool margin = true, quadratic_pieces = false;
 
     static double value(double t) { return std::max(-t, 0.0) + std::log1p(std::exp(-std::fabs(t))); }
     static double conjugate(double u) {
@@ -112,7 +123,7 @@ struct LogisticLoss {
 // curvature 1), absolute and pinball (bounds), epsilon-insensitive (tube), Huber
 // (bounds and curvature 1)
 struct ResidualLoss {
-    static constexpr bool margin = false;
+    static constexpr bool margin = false, quadratic_pieces = true;
     double lower, upper, tube, curvature;
 
     double value(double t) const {
@@ -122,6 +133,10 @@ struct ResidualLoss {
         return u * shrunk - 0.5 * curvature * u * u;
     }
     double conjugate(double u) const { return tube * std::fabs(u) + 0.5 * curvature * u * u; }
+    Piece piece(double u) const {
+        const double first = tube > 0.0 && u >= 0.0 ? 0.0 : lower, last = tube > 0.0 && u <= 0.0 ? 0.0 : upper;
+        return {u > first && u < last, curvature * u + std::copysign(tube, u), curvature, first, last};
+    }
     double prox_conjugate(double v, double step) const {
         const double threshold = step * tube;
         const double shrunk = v - clip(v, -threshold, threshold);
@@ -153,6 +168,20 @@ double primal_value(const Loss& loss, double y, double z) {
 template <class Loss>
 double conjugate(const Loss& loss, double y, double theta) {
     return Loss::margin ? loss.conjugate(y * theta) : loss.conjugate(theta) + y * theta;
+}
+
+// The piece of l*(y, .) around theta
+template <class Loss>
+Piece dual_piece(const Loss& loss, double y, double theta) {
+    if constexpr (!Loss::margin) {
+        Piece piece = loss.piece(theta);
+        piece.slope += y;
+        return piece;
+    } else {
+        const Piece piece = loss.piece(y * theta);
+        if (y > 0.0) return piece;
+        return {piece.inside, -piece.slope, piece.curvature, -piece.upper, -piece.lower};
+    }
 }
 
 // The loss as a smooth function of z: itself where sigma is infinite, otherwise its

@@ -26,16 +26,16 @@ struct Square {
     static double of(double x) { return x * x; }
 };
 
-SKPD_CLONES inline double dense_dot(const double* x, const double* v, std::size_t n) {
+template <class T>
+SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n) {
+    constexpr std::size_t lanes = 32;  // several vectors, so that their additions overlap
+    double sums[lanes] = {};
+    std::size_t j = 0;
+    for (; j + lanes <= n; j += lanes)
+        for (std::size_t k = 0; k < lanes; ++k) sums[k] += static_cast<double>(x[j + k]) * v[j + k];
     double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-    for (std::size_t j = 0; j < n; ++j) sum += x[j] * v[j];
-    return sum;
-}
-SKPD_CLONES inline double dense_dot(const float* x, const double* v, std::size_t n) {
-    double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-    for (std::size_t j = 0; j < n; ++j) sum += static_cast<double>(x[j]) * v[j];
+    for (; j < n; ++j) sum += static_cast<double>(x[j]) * v[j];
+    for (std::size_t k = 0; k < lanes; ++k) sum += sums[k];
     return sum;
 }
 SKPD_CLONES inline void dense_axpy(double a, const double* x, double* out, std::size_t n) {
@@ -126,6 +126,7 @@ struct Dense {
     std::size_t n_major, n_minor;
     std::ptrdiff_t stride;  // between major vectors, in elements
 
+    std::size_t n_entries() const { return n_major * n_minor; }
     const T* major(std::size_t k) const { return data + static_cast<std::ptrdiff_t>(k) * stride; }
 
     template <class Visit>
@@ -149,6 +150,8 @@ struct Sparse {
     const I* indices;
     const I* indptr;
     std::size_t n_major, n_minor;
+
+    std::size_t n_entries() const { return static_cast<std::size_t>(indptr[n_major]); }
 
     template <class Visit>
     void for_each(std::size_t k, Visit visit) const {

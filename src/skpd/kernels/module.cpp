@@ -3,14 +3,17 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
+#include <memory>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "dual_descent.hpp"
 #include "losses.hpp"
 #include "matrix.hpp"
 #include "projections.hpp"
@@ -86,6 +89,9 @@ class Matrix {
     std::size_t n_rows() const { return n_rows_; }
     std::size_t n_columns() const { return n_columns_; }
     bool by_row() const { return by_row_; }
+    std::size_t n_entries() const {
+        return std::visit([](const auto& layout) { return layout.n_entries(); }, layout_);
+    }
 
     template <class Map>
     auto matvec(In coef) const {
@@ -123,6 +129,23 @@ class Matrix {
             [&](const auto& layout) {
                 std::fill_n(gradient.data(), n_columns_, 0.0);
                 return skpd::row_pass(layout, by_row_, n_rows_, coef.data(), intercept, gradient.data(), update);
+            },
+            layout_);
+    }
+
+    // A dual coordinate descent on the rows
+    template <class Loss>
+    std::unique_ptr<DualDescent> dual_descent(const Loss& loss, In y, In weights, In theta, double alpha,
+                                              double constant, double offset, std::uint64_t seed) const {
+        for (const auto* array : {&y, &weights, &theta})
+            require(array->shape(0) == n_rows_, "the vector does not fit the matrix");
+        require(by_row_ && n_rows_ < (std::size_t{1} << 32), "the matrix must be stored by rows, at most 2^32 of them");
+        nb::gil_scoped_release release;
+        return std::visit(
+            [&](const auto& layout) -> std::unique_ptr<DualDescent> {
+                using Layout = std::remove_cvref_t<decltype(layout)>;
+                return std::make_unique<DualDescentOn<Loss, Layout>>(loss, layout, y.data(), weights.data(),
+                                                                     theta.data(), alpha, constant, offset, seed);
             },
             layout_);
     }
@@ -275,6 +298,7 @@ NB_MODULE(_kernels, m) {
     matrix.def_prop_ro("n_rows", &Matrix::n_rows)
         .def_prop_ro("n_columns", &Matrix::n_columns)
         .def_prop_ro("by_row", &Matrix::by_row)
+        .def_prop_ro("n_entries", &Matrix::n_entries, "Entries that are stored.")
         .def("matvec", &Matrix::matvec<Identity>, "coef"_a, "X coef")
         .def("rmatvec", &Matrix::rmatvec<Identity>, "rows"_a, "X' rows")
         .def("matvec_absolute", &Matrix::matvec<Absolute>, "coef"_a, "|X| coef")
@@ -315,6 +339,28 @@ NB_MODULE(_kernels, m) {
             "Dual half of a reflected Halpern step in one pass over the rows: overwrites theta and prox with the "
             "new dual iterate and its proximal step, gradient with X' (weights * theta); returns weights . theta.");
 
+    nb::class_<DualDescent>(m, "DualDescent", "A dual coordinate descent and its iterates.")
+        .def(
+            "run", &DualDescent::run, "target"_a, "max_epochs"_a, "max_visits"_a,
+            nb::call_guard<nb::gil_scoped_release>(),
+            "Epochs until the gap is at most the target, or so many epochs or visits of rows; their numbers and the "
+            "gap, inf where it is not known to be below.")
+        .def("recentre", &DualDescent::recentre, "Moves the offset to the intercept; returns sum_i c_i theta_i.")
+        .def("theta", [](const DualDescent& self) { return as_numpy(self.theta()); }, "The dual point.")
+        .def("variables", [](const DualDescent& self) { return as_numpy(self.variables()); }, "The primal point v.");
+    matrix.def(
+        "dual_descent",
+        [](const Matrix& self, AnyLoss any_loss, In y, In weights, In theta, double alpha, double constant,
+           double offset, std::uint64_t seed) {
+            return std::visit(
+                [&](const auto* loss) {
+                    return self.dual_descent(*loss, y, weights, theta, alpha, constant, offset, seed);
+                },
+                any_loss);
+        },
+        "loss"_a, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a, "offset"_a, "seed"_a, nb::keep_alive<0, 1>(),
+        "Dual coordinate descent with a constant feature, from theta.");
+
     using Square2 = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
     m.def(
         "coordinate_descent",
@@ -329,6 +375,22 @@ NB_MODULE(_kernels, m) {
         },
         "H"_a, "n_penalised"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
         "Coordinate descent on a quadratic with gradient r at p; updates both, returns the last largest change.");
+    m.def(
+        "step_on_support",
+        [](Square2 H, std::size_t n_penalised, double l1, double l2, double lower, double upper,
+           Array<const std::int64_t> support, In step, Out p, Out r) {
+            const std::size_t n = p.shape(0), k = support.shape(0);
+            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n && step.shape(0) == k,
+                    "H, p, r and step differ in length");
+            for (std::size_t a = 0; a < k; ++a)
+                require(support.data()[a] >= 0 && support.data()[a] < static_cast<std::int64_t>(n),
+                        "an index lies outside the matrix");
+            nb::gil_scoped_release release;
+            step_on_support(H.data(), n, n_penalised, SeparablePenalty{l1, l2, lower, upper}, support.data(), k,
+                            step.data(), p.data(), r.data());
+        },
+        "H"_a, "n_penalised"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "support"_a, "step"_a, "p"_a, "r"_a,
+        "A step of the support's coordinates that lowers a quadratic with gradient r at p; updates both.");
     m.def(
         "block_coordinate_descent",
         [](Square2 H, Array<const std::int64_t> starts, In weights, double l1, Out p, Out r, int sweeps, double tol) {

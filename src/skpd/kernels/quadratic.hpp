@@ -50,6 +50,48 @@ inline double coordinate_descent(const double* H, std::size_t n, std::size_t n_p
     return largest;
 }
 
+// Moves the coordinates of the support along step: all the way, half, a quarter, or to the
+// first kink, whichever first lowers the objective. A coordinate that would cross its kink
+// or leave its bounds stays there.
+inline void step_on_support(const double* H, std::size_t n, std::size_t n_penalised, const SeparablePenalty& penalty,
+                            const std::int64_t* support, std::size_t k, const double* step, double* p, double* r) {
+    std::vector<double> change(k), response(n);
+    double to_kink = 1.0;
+    for (std::size_t a = 0; a < k; ++a) {
+        const auto j = static_cast<std::size_t>(support[a]);
+        if (j >= n_penalised || step[a] == 0.0) continue;
+        double bound = step[a] > 0.0 ? penalty.upper : penalty.lower;
+        if (penalty.l1 > 0.0 && p[j] * step[a] < 0.0) bound = 0.0;
+        to_kink = std::min(to_kink, (bound - p[j]) / step[a]);
+    }
+    for (const double length : {1.0, 0.5, 0.25, to_kink * (1.0 + 1e-15)}) {
+        double gain = 0.0;
+        std::fill(response.begin(), response.end(), 0.0);
+        for (std::size_t a = 0; a < k; ++a) {
+            const auto j = static_cast<std::size_t>(support[a]);
+            double after = p[j] + length * step[a];
+            if (j < n_penalised) {
+                if (penalty.l1 > 0.0 && after * p[j] < 0.0) after = 0.0;
+                after = clip(after, penalty.lower, penalty.upper);
+                gain += penalty.l1 * (std::fabs(after) - std::fabs(p[j])) +
+                        0.5 * penalty.l2 * (after - p[j]) * (after + p[j]);
+            }
+            change[a] = after - p[j];
+            gain += change[a] * r[j];
+            if (change[a] != 0.0) dense_axpy(change[a], H + j * n, response.data(), n);
+        }
+        for (std::size_t a = 0; a < k; ++a) gain += 0.5 * change[a] * response[static_cast<std::size_t>(support[a])];
+        if (!(gain < 0.0)) continue;
+        for (std::size_t a = 0; a < k; ++a) {
+            const auto j = static_cast<std::size_t>(support[a]);
+            const double after = p[j] + change[a];
+            p[j] = std::fabs(after) <= 1e-16 * std::fabs(p[j]) ? 0.0 : after;
+        }
+        for (std::size_t j = 0; j < n; ++j) r[j] += response[j];
+        return;
+    }
+}
+
 // The same by groups, for sum_g weight_g ||p_g||_2 + l1 ||p||_1. A group's step is that
 // of a bound on the curvature of its block (its trace), repeated until the group is at rest.
 inline double block_coordinate_descent(const double* H, std::size_t n, const std::int64_t* starts,

@@ -35,7 +35,9 @@ def check_solver_options(solver: str, options):
     ValueError
         If the solver does not take an option, or not with this value.
     """
-    options = {} if options is None else dict(options)
+    if not options:
+        return {}
+    options = dict(options)
     parameters = inspect.signature(SOLVERS[solver]).parameters.values()
     allowed = {
         p.name for p in parameters
@@ -96,7 +98,7 @@ def solve(
     monitor = Monitor(problem, tol, on_check)
     interrupted = False
     try:
-        monitor.check(0, problem.null_point)
+        monitor.begin()
         if start is not None and not monitor.done:
             monitor.check(0, start)
         if not monitor.done:

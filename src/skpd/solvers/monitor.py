@@ -2,11 +2,19 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..certificates import certify_point, dual_bound, primal_objective, relative_gap
+from ..certificates import (
+    certificate_of,
+    certify_point,
+    dual_bound,
+    primal_objective,
+    relative_gap,
+)
+from ..penalties import SquaredL2
 from ..problem import Point, Problem, Solution
 
 __all__ = ["HISTORY_DTYPE", "Monitor"]
@@ -48,6 +56,8 @@ class Monitor:
         self._coef: Any = None
         self._intercept = 0.0
         self._theta: Any = None
+        self._bound: Any = None
+        self._bound_given = np.nan  # the objective value that the bound presupposes
         self._history: list[tuple] = []
         self._start = time.perf_counter()
 
@@ -59,6 +69,17 @@ class Monitor:
     def best(self) -> Point:
         """The best primal point beside the best dual point."""
         return Point(self._coef, self._intercept, self._theta)
+
+    def begin(self) -> None:
+        """Record the best constant prediction.
+
+        Its dual point, which costs a product, proves it optimal where alpha is large,
+        unless the penalty is a square: then 0 is a bound as good to begin with.
+        """
+        null = self.problem.null_point
+        if isinstance(self.problem.penalty, SquaredL2):
+            null = replace(null, dual_coef=np.zeros(self.problem.n_samples))
+        self.check(0, null)
 
     def check(self, n_iter: int, point: Point) -> float:
         """Record a primal and a dual point.
@@ -74,6 +95,7 @@ class Monitor:
         if self._theta is None or bound.value > self.dual:
             self.dual = bound.value
             self._theta = np.array(point.dual_coef)
+            self._bound, self._bound_given = bound, min(primal, self.primal)
         if self._coef is None or primal < self.primal:
             self.primal = primal
             self._coef, self._intercept = np.array(coef), float(point.intercept)
@@ -89,8 +111,13 @@ class Monitor:
         return primal - bound.value
 
     def solution(self, interrupted: bool = False) -> Solution:
-        """The best points, certified anew."""
-        certificate, theta = certify_point(self.problem, self._coef, self._intercept, self._theta)
+        """The best points, certified together."""
+        if self._bound_given == self.primal:  # as they were
+            certificate, theta = certificate_of(self.problem, self.primal, self._bound)
+        else:
+            certificate, theta = certify_point(
+                self.problem, self._coef, self._intercept, self._theta
+            )
         return Solution(
             coef=self._coef,
             intercept=self._intercept,

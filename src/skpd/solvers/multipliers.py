@@ -16,10 +16,13 @@ Each smooth problem is solved by proximal Newton steps: the penalised quadratic 
 the features that are active or violate optimality, then a step along its minimiser.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .._typing import Array, Indices
 from ..certificates import dual_estimate, relative_gap
+from ..design import Design
 from ..problem import Point, Problem
 from .monitor import Monitor
 from .quadratic import minimise_quadratic
@@ -29,6 +32,7 @@ __all__ = ["method_of_multipliers"]
 PROXIMAL = 1e-3  # delta
 FIRST_SIGMA = 0.1  # in units of the range of the dual variable over that of the predictions
 LARGEST_WORKING_SET = 4000  # its Gram matrix takes 128 MB
+MANY_ROWS = 2000  # for each variable: then a tenth of them says where to start
 PATIENCE = 200  # Newton steps without a tenth off the gap
 
 
@@ -50,20 +54,82 @@ def method_of_multipliers(
         As for `pdprox_dual`; an iteration is a Newton step, ``random_state`` is not used.
     """
     state = _State(problem, monitor, start)
-    while state.n_iter < max_iter and not (monitor.done or state.stalled):
-        n_before = state.n_iter
-        state.minimise(max_iter)
-        steps = state.n_iter - n_before
-        if state.smooth:
-            break
-        state.theta = state.derivative.copy()
-        state.centre = state.w.copy()
-        if steps <= 3:
-            state.sigma *= 2.0
-        elif steps > 8:
-            state.sigma /= 1.5
+    if start is None and problem.n_samples >= MANY_ROWS * problem.n_variables:
+        state.start_from(_solve_on_sample(problem))
+    state.run(max_iter)
     if not monitor.done and state.n_iter > state.checked_at:
+        state.thaw()
+        state.evaluate()
         state.check()
+
+
+def _solve_on_sample(problem: Problem) -> "_State":
+    """The state of a run on every tenth row, to a gap of a hundredth."""
+    n = problem.n_samples
+    chosen = np.sort(np.random.RandomState(0).permutation(n)[: n // 10])
+    weights = problem.weights[chosen]
+    sample = Problem(
+        design=problem.design.rows(chosen),
+        y=problem.y[chosen],
+        weights=weights / float(np.sum(weights)),
+        loss=problem.loss,
+        penalty=problem.penalty,
+        alpha=problem.alpha,
+        fit_intercept=problem.fit_intercept,
+    )
+    state = _State(sample, Monitor(sample, 0.01), None)
+    state.run(100)
+    return state
+
+
+class _Rows:
+    """Some or all rows of a problem: what is known of their losses at the iterate."""
+
+    def __init__(self, design: Design, y: Array, weights: Array, theta: Array, z: Array) -> None:
+        self.design, self.y, self.weights, self.theta, self.z = design, y, weights, theta, z
+        self.derivative = np.empty(len(y))
+        self.gradient = np.empty(len(y))  # the same times the weights
+        self.curvature = np.empty(len(y))  # the second derivative times the weights
+
+    def evaluate(self, kernel, sigma: float) -> tuple[float, float]:
+        """Derivatives at z; the loss and the loss's part of the dual value there."""
+        return kernel.smoothed_derivatives(
+            self.y, self.weights, self.theta, self.z, sigma,
+            self.derivative, self.gradient, self.curvature,
+        )  # fmt: skip
+
+    def matvec(self, variables: Array) -> Array:
+        n_features = self.design.shape[1]
+        z = self.design.matvec(np.ascontiguousarray(variables[:n_features]))
+        return z + variables[-1] if len(variables) > n_features else z
+
+    def rmatvec(self, rows: Array, intercept: bool) -> Array:
+        product = self.design.rmatvec(rows)
+        return np.append(product, rows.sum()) if intercept else product
+
+    def near(self, kernel, sigma: float, radius: float) -> Indices:
+        """The rows whose derivative changes within a distance of z."""
+        first, _, _ = work = np.empty((3, len(self.y)))
+        changes = self.curvature > 0.0
+        for z in (self.z - radius, self.z + radius):
+            kernel.smoothed_derivatives(self.y, self.weights, self.theta, z, sigma, *work)
+            changes |= first != self.derivative
+        return np.flatnonzero(changes)
+
+
+@dataclass
+class _Frozen:
+    """What the rows left out contribute while their losses stay linear."""
+
+    near: Indices  # the others
+    radius: float
+    w: Array
+    gradient: Array
+    loss: float  # at w
+    dual: float
+    gap: float  # when they were left out
+    n_iter: int
+    updated: bool = False  # the multipliers, since then
 
 
 class _State:
@@ -71,6 +137,7 @@ class _State:
 
     def __init__(self, problem: Problem, monitor: Monitor, start: Point | None) -> None:
         self.problem, self.monitor = problem, monitor
+        self.kernel = problem.loss.kernel
         loss, weights = problem.loss, problem.weights
         self.smooth = not loss.linear_tails
         null = problem.null_point
@@ -79,10 +146,10 @@ class _State:
         self.centre = self.w.copy()
         lower, upper = loss.dual_bounds(problem.y)
         if self.smooth:
-            self.theta, self.sigma = np.zeros(problem.n_samples), np.inf
+            theta, self.sigma = np.zeros(problem.n_samples), np.inf
         else:
             middle = 0.5 * (lower + upper)
-            self.theta = middle if start is None else loss.project_dual(problem.y, start.dual_coef)
+            theta = middle if start is None else loss.project_dual(problem.y, start.dual_coef)
             slope = float(weights @ np.abs(null.dual_coef))
             reach = problem.null_objective / slope if slope > 0.0 else 1.0
             self.first_sigma = FIRST_SIGMA * float(np.max(upper - lower)) / reach
@@ -90,15 +157,45 @@ class _State:
         ones = np.ones(1) if problem.fit_intercept else np.ones(0)
         squares = problem.design.column_norms(weights) ** 2
         self.scale = np.append(squares, ones)  # D_j = sum_i c_i x_ij^2
-        self.z = problem.matvec(self.w)
-        self.derivative = np.empty(problem.n_samples)
-        self.row_gradient = np.empty(problem.n_samples)
-        self.curvature = np.empty(problem.n_samples)
-        self.n_iter = self.checked_at = self.improved_at = 0
+        z = problem.matvec(self.w)
+        self.all_rows = self.rows = _Rows(problem.design, problem.y, weights, theta, z)
+        self.frozen: _Frozen | None = None
+        self.radius = self._spread(z) if start is not None else 1.0
+        self.n_iter = self.checked_at = self.improved_at = monitor.n_iter
         self.stalled = False
         self.checked_gap = monitor.primal - monitor.dual  # of the points it has seen
         self.best_gap = np.inf
         self.upper = problem.null_objective
+
+    def _spread(self, z: Array) -> float:
+        """The standard deviation of predictions."""
+        weights = self.problem.weights
+        return float(np.sqrt(weights @ (z - weights @ z) ** 2))
+
+    def start_from(self, other: "_State") -> None:
+        """Go on from a solution on other rows."""
+        rows = self.all_rows
+        self.w, self.centre = other.w.copy(), other.w.copy()
+        rows.z = rows.matvec(self.w)
+        self.radius = self._spread(rows.z)
+        if not self.smooth:
+            self.sigma = other.sigma
+            rows.evaluate(self.kernel, self.sigma)
+            rows.theta = rows.derivative.copy()
+
+    def run(self, max_iter: int) -> None:
+        """Multiplier steps, with a sigma at which they take a few Newton steps each."""
+        while self.n_iter < max_iter and not (self.monitor.done or self.stalled):
+            n_before = self.n_iter
+            self.minimise(max_iter)
+            steps = self.n_iter - n_before
+            if self.smooth:
+                break
+            self.update_multipliers()
+            if steps <= 3:
+                self.sigma *= 2.0
+            elif steps > 8:
+                self.sigma /= 1.5
 
     # The smoothed problem at (w, z)
 
@@ -109,29 +206,85 @@ class _State:
 
     def evaluate(self) -> None:
         """Derivatives of the smoothed losses, their gradient and the gap they prove."""
-        problem = self.problem
-        loss, dual_value = problem.loss.kernel.smoothed_derivatives(
-            problem.y, problem.weights, self.theta, self.z, self.sigma,
-            self.derivative, self.row_gradient, self.curvature,
-        )  # fmt: skip
-        self.gradient = problem.rmatvec(self.row_gradient)
+        problem, rows = self.problem, self.rows
+        loss, dual = rows.evaluate(self.kernel, self.sigma)
+        self.gradient = rows.rmatvec(rows.gradient, problem.fit_intercept)
+        self.loss, self.dual = loss, dual
         coef, _ = problem.split(self.w)
         self.penalty_value = problem.alpha * problem.penalty.value(coef)
-        self.upper = min(self.upper, loss + self.penalty_value)
+        if self.frozen is not None:
+            frozen = self.frozen
+            self.gradient += frozen.gradient
+            loss += frozen.loss + float(frozen.gradient @ (self.w - frozen.w))
+            dual += frozen.dual
+            upper = min(self.upper, loss + self.penalty_value)
+        else:
+            upper = self.upper = min(self.upper, loss + self.penalty_value)
         coef_gradient, slope = problem.split(self.gradient)
-        self.lower = dual_estimate(problem, dual_value, coef_gradient, slope, self.upper)
-        self.gap = self.upper - self.lower
-        if self.gap < 0.9 * self.best_gap:
-            self.best_gap, self.improved_at = self.gap, self.n_iter
-        self.stalled |= self.n_iter > self.improved_at + PATIENCE
+        lower = dual_estimate(problem, dual, coef_gradient, slope, upper)
+        self.gap = upper - lower
+        if self.frozen is None:
+            if self.gap < 0.9 * self.best_gap:
+                self.best_gap, self.improved_at = self.gap, self.n_iter
+            self.stalled |= self.n_iter > self.improved_at + PATIENCE
 
     def check(self) -> None:
-        point = Point(*self.problem.split(self.w), self.derivative)
+        point = Point(*self.problem.split(self.w), self.rows.derivative)
         self.monitor.check(self.n_iter, point)
         self.checked_gap, self.checked_at = self.gap, self.n_iter
 
+    def update_multipliers(self) -> None:
+        self.rows.theta = self.rows.derivative.copy()
+        if self.frozen is not None:
+            self.frozen.updated = True
+        self.centre = self.w.copy()
+
+    # Rows far from a kink are left out for a while: shrinking
+
+    def freeze(self) -> None:
+        """Go on with the rows whose losses may bend, if they are few."""
+        rows = self.all_rows
+        # shares of the weight, so that a weight of 2 still equals a repeated row
+        if float(np.sum(rows.weights[rows.curvature > 0.0])) > 0.25:
+            return
+        near = rows.near(self.kernel, self.sigma, self.radius)
+        if not 0.0 < float(np.sum(rows.weights[near])) < 0.33:
+            self.radius *= 0.5
+            return
+        some = _Rows(
+            rows.design.rows(near), rows.y[near], rows.weights[near], rows.theta[near],
+            rows.z[near],
+        )  # fmt: skip
+        loss, dual = some.evaluate(self.kernel, self.sigma)
+        self.frozen = _Frozen(
+            near=near,
+            radius=self.radius,
+            w=self.w.copy(),
+            gradient=self.gradient - some.rmatvec(some.gradient, self.problem.fit_intercept),
+            loss=self.loss - loss,
+            dual=self.dual - dual,
+            gap=self.gap,
+            n_iter=self.n_iter,
+        )
+        self.rows = some
+
+    def thaw(self) -> None:
+        """Back to all rows."""
+        if self.frozen is None:
+            return
+        frozen, rows = self.frozen, self.all_rows
+        if frozen.updated:
+            rows.theta = rows.derivative.copy()
+        rows.theta[frozen.near] = self.rows.theta
+        before = rows.z
+        rows.z = rows.matvec(self.w)
+        moved = np.abs(rows.z - before)
+        moved[frozen.near] = 0.0
+        self.radius = max(2.0 * float(np.max(moved, initial=0.0)), 0.1 * frozen.radius)
+        self.rows, self.frozen = rows, None
+
     def minimise(self, max_iter: int) -> None:
-        """Newton steps until the penalty's share of the gap is a tenth of it."""
+        """Newton steps until the penalty's share of the gap is a fifth of it."""
         problem, monitor = self.problem, self.monitor
         penalty, alpha = problem.penalty, problem.alpha
         n_features = problem.n_features
@@ -140,7 +293,15 @@ class _State:
         while True:
             self.evaluate()
             found = relative_gap(problem, self.gap) <= monitor.tol
-            if found or self.gap < 0.1 * self.checked_gap or self.n_iter >= self.checked_at + 15:
+            if self.frozen is not None:
+                frozen = self.frozen
+                if found or self.gap < 0.1 * frozen.gap or self.n_iter >= frozen.n_iter + 20:
+                    self.thaw()
+                    self.evaluate()
+                    found = relative_gap(problem, self.gap) <= monitor.tol
+            if self.frozen is None and (
+                found or self.gap < 0.1 * self.checked_gap or self.n_iter >= self.checked_at + 15
+            ):
                 self.check()
             if monitor.done or self.stalled:
                 return
@@ -153,7 +314,7 @@ class _State:
             lower, upper = problem.intercept_interval(self.upper)
             if problem.fit_intercept and np.isfinite(upper - lower):
                 share += abs(float(slope[0])) * (upper - lower)
-            if not self.smooth and self.n_iter > first and share <= 0.1 * self.gap:
+            if not self.smooth and self.n_iter > first and share <= 0.2 * self.gap:
                 return
             if self.n_iter >= most:
                 return
@@ -161,15 +322,17 @@ class _State:
             if len(columns) > LARGEST_WORKING_SET:
                 self.stalled = True
                 return
+            if self.frozen is None:
+                self.freeze()
             self.step(g, columns, violation)
             self.n_iter += 1
 
     def step(self, g: Array, columns: Indices, violation: float) -> None:
         """A proximal Newton step on the working set."""
-        problem = self.problem
-        n_features, weights = problem.n_features, problem.weights
+        problem, rows = self.problem, self.rows
+        n_features = problem.n_features
         inside = np.append(columns, np.arange(n_features, problem.n_variables))
-        H = problem.design.gram(self.curvature, columns, problem.fit_intercept)
+        H = rows.design.gram(rows.curvature, columns, problem.fit_intercept)
         ridge = self.proximal * self.scale[inside] + 1e-12 * np.diag(H)
         H[np.diag_indices_from(H)] += ridge
         w = self.w[inside]
@@ -178,18 +341,20 @@ class _State:
         )
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w
-        along = problem.matvec(direction)
+        along = rows.matvec(direction)
 
         # R(w + t d) <= (1 - t) R(w) + t R(w + d): the slope of a convex bound on the line
         after = problem.penalty.value(self.w[:n_features] + direction[:n_features])
         rise = problem.alpha * after - self.penalty_value
         pull = self.proximal * self.scale * direction
         at_start = float(pull @ (self.w - self.centre))
+        if self.frozen is not None:
+            at_start += float(self.frozen.gradient @ direction)
         curve = float(pull @ direction)
 
         def slope(t: float) -> float:
-            smooth = problem.loss.kernel.smoothed_slope(
-                problem.y, weights, self.theta, self.z, along, t, self.sigma
+            smooth = self.kernel.smoothed_slope(
+                rows.y, rows.weights, rows.theta, rows.z, along, t, self.sigma
             )
             return smooth + rise + at_start + t * curve
 
@@ -212,7 +377,7 @@ class _State:
             self.w[inside] = p
         else:
             self.w[inside] = w + length * (p - w)
-        self.z = self.z + length * along
+        rows.z = rows.z + length * along
 
     def working_set(self, g: Array) -> tuple[Indices, float]:
         """Features that are active or violate optimality, whole groups; the largest violation."""

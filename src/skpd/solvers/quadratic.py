@@ -1,7 +1,7 @@
 """Penalised quadratics on a working set, by coordinate descent on their Gram matrix."""
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 
 from .. import kernels
 from .._typing import Array, Indices
@@ -59,28 +59,16 @@ def _newton_step_on_support(H: Array, p: Array, r: Array, part) -> None:
     """A Newton step on the coordinates off their kinks; those that cross one stay there."""
     support = part.support(p)
     support = support[H[support, support] > 0.0]
-    if len(support) == 0:
+    k = len(support)
+    if k == 0:
         return
-    before = p[support]
-    system = np.empty((len(support), len(support)))
+    system = np.empty((k, k))
     kernels.principal_submatrix(H, support, system)
-    slope = r[support] + part.add_derivatives(before, support, system)
-    system[np.diag_indices_from(system)] *= 1.0 + 1e-14
-    try:
-        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return
-    step = -cho_solve(factor, slope, check_finite=False)
-    value = part.value(before, support)
-    change = np.zeros_like(p)
-    for length in part.lengths(before, step, support):
-        after = part.clip(before, before + length * step, support)
-        change[support] = after - before
-        response = H @ change
-        if change @ (r + 0.5 * response) + part.value(after, support) < value:
-            p[support] = after
-            r += response
-            return
+    slope = r[support] + part.add_derivatives(p[support], support, system)
+    system.ravel()[:: k + 1] *= 1.0 + 1e-14
+    _, step, info = dposv(system.T, slope, lower=True, overwrite_a=True)
+    if info == 0:
+        part.move(H, p, r, support, -step)
 
 
 class _SeparablePart:
@@ -106,29 +94,13 @@ class _SeparablePart:
     def add_derivatives(self, p: Array, support: Indices, system: Array) -> Array:
         """Adds the second derivatives to the system, returns the first."""
         own = support < self.n_penalised
-        system[np.diag_indices_from(system)] += own * self.l2
+        system.ravel()[:: len(p) + 1] += own * self.l2
         return own * (self.l1 * np.sign(p) + self.l2 * p)
 
-    def value(self, p: Array, support: Indices) -> float:
-        own = p[support < self.n_penalised]
-        return float(np.sum(self.l1 * np.abs(own) + 0.5 * self.l2 * own * own))
-
-    def clip(self, before: Array, after: Array, support: Indices) -> Array:
-        crossed = (after * np.sign(before) < 0.0) if self.l1 > 0.0 else np.zeros_like(after, bool)
-        clipped = np.clip(np.where(crossed, 0.0, after), self.lower, self.upper)
-        return np.where(support < self.n_penalised, clipped, after)
-
-    def lengths(self, p: Array, step: Array, support: Indices):
-        """Trial lengths of a step, the last as far as the first kink."""
-        yield from (1.0, 0.5, 0.25)
-        bound = np.where(step > 0.0, self.upper, self.lower)
-        if self.l1 > 0.0:
-            bound = np.where(step * p < 0.0, 0.0, bound)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(
-                (support < self.n_penalised) & (step != 0.0), (bound - p) / step, np.inf
-            )
-        yield min(1.0, float(np.min(room)) * (1.0 + 1e-15))
+    def move(self, H: Array, p: Array, r: Array, support: Indices, step: Array) -> None:
+        kernels.step_on_support(
+            H, self.n_penalised, self.l1, self.l2, self.lower, self.upper, support, step, p, r
+        )
 
 
 class _GroupedPart:
@@ -194,5 +166,14 @@ class _GroupedPart:
         own = support < len(self.groups)
         return np.where(own & (after * before < 0.0), 0.0, after)
 
-    def lengths(self, p: Array, step: Array, support: Indices):
-        yield from 0.5 ** np.arange(7)
+    def move(self, H: Array, p: Array, r: Array, support: Indices, step: Array) -> None:
+        before = p[support]
+        value, change = self.value(before, support), np.zeros_like(p)
+        for length in 0.5 ** np.arange(7):
+            after = self.clip(before, before + length * step, support)
+            change[support] = after - before
+            response = H @ change
+            if change @ (r + 0.5 * response) + self.value(after, support) < value:
+                p[support] = after
+                r += response
+                return

@@ -1,0 +1,84 @@
+"""Dual coordinate descent for the squared l2 penalty, where features are many."""
+
+import numpy as np
+
+from ..problem import Point, Problem
+from .monitor import Monitor
+from .multipliers import LARGEST_WORKING_SET
+
+__all__ = ["dual_descent"]
+
+PROXIMAL = 1e-2  # weight of the proximal term on the intercept, in the units of the problem
+PAUSE = 2e8, 50  # entries of X, passes over it between two looks at Ctrl-C
+PATIENCE = 500  # passes over X, where Newton steps could go on
+
+
+def dual_descent(
+    problem: Problem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """Dual coordinate descent with shrinking (Hsieh et al., 2008), for the squared l2 penalty.
+
+    It ends unfinished where hundreds of passes have not been enough and Newton steps are
+    possible: where alpha is small. A free intercept is drawn to its last value by a
+    proximal term, and all is solved again from there until that has no effect.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `pdprox_dual`; an iteration is an epoch, a pass over the rows not left out.
+        ``random_state`` orders the rows.
+    """
+    alpha = problem.alpha
+    lower, upper = problem.loss.dual_bounds(problem.y)
+    theta = np.clip(np.zeros(problem.n_samples), lower, upper)
+    constant = offset = 0.0
+    if problem.fit_intercept:
+        constant = np.sqrt(alpha / (PROXIMAL * _curvature(problem)))
+        offset = problem.null_point.intercept / constant
+    if start is not None:
+        theta = problem.loss.project_dual(problem.y, start.dual_coef)
+        offset = start.intercept / constant if constant > 0.0 else 0.0
+    design = problem.design.by_rows()
+    descent = design.matrix.dual_descent(
+        problem.loss.kernel, problem.y, problem.weights, theta, alpha, constant, offset,
+        int(random_state.randint(1, np.iinfo(np.int32).max)),
+    )  # fmt: skip
+    entries, passes = PAUSE
+    pause = problem.n_samples * min(passes, entries / max(1, design.matrix.n_entries))
+    most = np.inf
+    if problem.n_features <= LARGEST_WORKING_SET:
+        most = PATIENCE * problem.n_samples
+    goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)
+    free = constant > 0.0
+    target = (0.5 if free else 0.9) * goal
+    inner = 0.1 * problem.objective_unit if free else target
+    n_iter, visits = monitor.n_iter, 0.0
+    while n_iter < max_iter and not monitor.done and visits < most:
+        epochs, visited, gap = descent.run(max(target, inner), max_iter - n_iter, pause)
+        n_iter, visits = n_iter + epochs, visits + visited
+        theta = descent.theta()
+        coef = -design.rmatvec(problem.weights * theta) / alpha
+        point = Point(coef, constant * float(descent.variables()[-1]), theta)
+        if np.isinf(gap):
+            monitor.check(n_iter, point)
+            continue
+        moved = abs(descent.recentre()) * _reach(problem) if free else 0.0
+        if moved + gap <= goal:
+            monitor.check(n_iter, point)
+            target *= 0.5
+        inner = min(0.3 * moved, 0.5 * inner)
+
+
+def _reach(problem: Problem) -> float:
+    """How far predictions go: the loss of the best constant over its mean slope there."""
+    slope = float(problem.weights @ np.abs(problem.null_point.dual_coef))
+    return problem.null_objective / slope if slope > 0.0 else 1.0
+
+
+def _curvature(problem: Problem) -> float:
+    return problem.objective_unit / _reach(problem) ** 2

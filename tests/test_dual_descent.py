@@ -1,0 +1,171 @@
+"""Dual coordinate descent: optimality by weak duality, in the formulas of the tests."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.linear_model import Ridge
+from sklearn.svm import LinearSVC
+
+import benchmarks.certificates as random
+from skpd import PdproxSVC
+from skpd.design import Design
+from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Pinball, Squared
+from skpd.penalties import SquaredL2
+from skpd.problem import Point, Problem
+from skpd.solvers import solve
+from skpd.solvers.dual_descent import dual_descent
+from skpd.solvers.monitor import Monitor
+
+LAYOUTS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "CSR": sp.csr_array,
+    "CSC": sp.csc_matrix,
+    "float32": lambda X: X.astype(np.float32),
+    "CSR float32": lambda X: sp.csr_matrix(X.astype(np.float32)),
+}
+
+
+def data(rng, loss, n=60, d=12):
+    X = np.round(rng.normal(size=(n, d)), 3) * (rng.random((n, d)) < 0.5)
+    z = X @ rng.normal(size=d) + 0.5 * rng.normal(size=n)
+    return X, np.where(z > 0, 1.0, -1.0) if isinstance(loss, MarginLoss) else z + 2.0
+
+
+def descend(problem, tol=1e-10, start=None, max_iter=100_000):
+    """The best point of dual descent alone."""
+    monitor = Monitor(problem, tol)
+    monitor.begin()
+    random_state = np.random.RandomState(3)
+    dual_descent(problem, monitor, start, max_iter=max_iter, random_state=random_state)
+    return monitor
+
+
+def gap(problem, X, point):
+    """P(w, b) - D(theta) by definition, for theta with sum_i c_i theta_i = 0."""
+    X = X.astype(float)
+    c, y, loss, alpha = problem.weights, problem.y, problem.loss, problem.alpha
+    z = X @ point.coef + point.intercept
+    primal = c @ loss.value(y, z) + alpha / 2 * point.coef @ point.coef
+    v = X.T @ (c * point.dual_coef)
+    return primal + c @ loss.conjugate(y, point.dual_coef) + v @ v / (2 * alpha)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1e-2])
+@pytest.mark.parametrize("loss", random.LOSSES, ids=str)
+def test_it_closes_the_gap(loss, alpha, rng):
+    X, y = data(rng, loss)
+    weights = rng.random(len(y))
+    weights[:3] = 0.0
+    problem = Problem(Design(X), y, weights / weights.sum(), loss, SquaredL2(), alpha, False)
+    monitor = descend(problem, tol=1e-8)
+    assert monitor.done
+    assert -1e-12 <= gap(problem, X, monitor.best) <= 1e-8 * problem.null_objective
+
+
+@pytest.mark.parametrize("loss", random.LOSSES, ids=str)
+def test_free_intercept(loss, rng):
+    """The certified interval closes, and shifting regression targets shifts b alone."""
+    X, y = data(rng, loss)
+    weights = np.full(len(y), 1 / len(y))
+    problem = Problem(Design(X), y, weights, loss, SquaredL2(), 0.05, True)
+    monitor = descend(problem, tol=1e-8)
+    assert monitor.done
+    best = monitor.best
+    assert abs(weights @ best.dual_coef) < 1e-6 * max(1.0, np.abs(best.dual_coef).max())
+    if not isinstance(loss, MarginLoss):
+        shifted = Problem(Design(X), y + 7.0, weights, loss, SquaredL2(), 0.05, True)
+        other = descend(shifted, tol=1e-8)
+        assert_allclose(other.primal, monitor.primal, rtol=1e-6)
+        assert_allclose(other.best.coef, best.coef, atol=1e-3)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_agree(layout, rng):
+    X, y = data(rng, Hinge())
+    weights = np.full(len(y), 1 / len(y))
+    found = [
+        descend(Problem(Design(table), y, weights, Hinge(), SquaredL2(), 0.01, False))
+        for table in (X, LAYOUTS[layout](X))
+    ]
+    assert_allclose(found[1].primal, found[0].primal, rtol=1e-6 if "32" in layout else 1e-9)
+    assert_allclose(found[1].best.coef, found[0].best.coef, atol=1e-4)
+
+
+def test_same_as_scikit_learn(rng):
+    X, y = data(rng, Hinge(), n=200)
+    alpha, n = 0.02, 200
+    theirs = LinearSVC(loss="hinge", C=1 / (alpha * n), fit_intercept=False, tol=1e-10,
+                       max_iter=10**6, random_state=0).fit(X, y)  # fmt: skip
+    ours = PdproxSVC(alpha, penalty="squared_l2", fit_intercept=False, tol=1e-10).fit(X, y)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    X, y = data(rng, Squared())
+    weights = np.full(60, 1 / 60)
+    problem = Problem(Design(X), y, weights, Squared(), SquaredL2(), alpha, False)
+    ridge = Ridge(alpha=alpha * 60, fit_intercept=False, tol=1e-12).fit(X, y)
+    assert_allclose(descend(problem, tol=1e-12).best.coef, ridge.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Pinball(0.8), Logistic()], ids=str)
+def test_awkward_rows(loss, rng):
+    """Duplicates, opposites, rows of zeros and of weight zero, one feature in all."""
+    X, y = data(rng, loss, n=40, d=5)
+    X = np.vstack([X, X, -X, np.zeros((5, 5))])
+    X[:, 1] = 0.0
+    y = np.concatenate([y, y, y, y[:5]])
+    weights = rng.random(len(y)) * (rng.random(len(y)) < 0.8)
+    weights /= weights.sum()
+    for intercept in (False, True):
+        problem = Problem(Design(X), y, weights, loss, SquaredL2(), 1e-2, intercept)
+        assert descend(problem, tol=1e-8).done
+    problem = Problem(Design(np.zeros((len(y), 2))), y, weights, loss, SquaredL2(), 1e-2, False)
+    monitor = descend(problem)
+    assert monitor.done and not monitor.best.coef.any()
+
+
+def test_it_pauses_and_goes_on(rng):
+    """However often it is interrupted, rows that were left out come back."""
+    X, y = data(rng, Hinge(), n=400, d=30)
+    weights = np.full(400, 1 / 400)
+    matrix, theta = Design(X).matrix, np.zeros(400)
+    descent = matrix.dual_descent(Hinge().kernel, y, weights, theta, 1e-3, 0.0, 0.0, 1)
+    epochs = 0
+    for _ in range(100_000):
+        ran, visits, found = descent.run(1e-9, 7, 1e12)
+        assert ran <= 7 and visits <= 14 * 400
+        epochs += ran
+        if np.isfinite(found):
+            break
+    theta, w = descent.theta(), descent.variables()[:-1]
+    problem = Problem(Design(X), y, weights, Hinge(), SquaredL2(), 1e-3, False)
+    assert found <= 1e-9 and epochs > 7
+    assert_allclose(w, -X.T @ theta / 400 / 1e-3, atol=1e-9)
+    assert gap(problem, X, Point(w, 0.0, theta)) <= 2e-9
+
+
+def test_a_warm_start_is_used(rng):
+    X, y = data(rng, Absolute(), n=200)
+    weights = np.full(200, 1 / 200)
+    for intercept in (False, True):
+        problem = Problem(Design(X), y, weights, Absolute(), SquaredL2(), 0.01, intercept)
+        first = descend(problem, tol=1e-8)
+        again = descend(problem, tol=1e-8, start=first.best)
+        assert again.done and again.n_iter < 0.5 * first.n_iter
+
+
+def test_small_alpha_is_left_to_newton_steps(rng):
+    X, y = data(rng, Hinge(), n=300, d=20)
+    weights = np.full(300, 1 / 300)
+    problem = Problem(Design(X), y, weights, Hinge(), SquaredL2(), 1e-8, False)
+    alone = descend(problem, tol=1e-6, max_iter=10**6)
+    assert not alone.done
+    found = solve(problem, tol=1e-6, max_iter=10**6, random_state=np.random.RandomState(0))
+    assert found.converged
+
+
+def test_columns_are_refused_by_the_kernel(rng):
+    matrix = Design(np.asfortranarray(rng.normal(size=(4, 3)))).matrix
+    ones = np.ones(4)
+    with pytest.raises(ValueError, match="stored by rows"):
+        matrix.dual_descent(Hinge().kernel, ones, ones, ones, 1.0, 0.0, 0.0, 1)
