@@ -5,8 +5,17 @@ from importlib.metadata import version
 from .certificates import Certificate
 from .plotting import GapDisplay
 from .regression import PdproxRegressor
+from .regularization import RegularizationPath, path
 from .svm import GroupLassoSVC, PdproxSVC
 
-__all__ = ["Certificate", "GapDisplay", "GroupLassoSVC", "PdproxRegressor", "PdproxSVC"]
+__all__ = [
+    "Certificate",
+    "GapDisplay",
+    "GroupLassoSVC",
+    "PdproxRegressor",
+    "PdproxSVC",
+    "RegularizationPath",
+    "path",
+]
 
 __version__ = version("skpd")

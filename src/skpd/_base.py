@@ -74,6 +74,11 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
     _penalty_constraint: ClassVar[list] = [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)]
 
     @abstractmethod
+    def _problems(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Any, Any, list[Problem], Any]: ...
+
+    @abstractmethod
     def _get_loss(self) -> Loss:
         """The Loss object of this model."""
 
@@ -239,7 +244,7 @@ def _linear_predictions(X, coef, intercept):
     return np.column_stack([design.matvec(w) for w in coef]) + intercept
 
 
-def _map_in_threads(function, seeds, n_threads, stop):
+def map_in_threads(function, seeds, n_threads, stop):
     """[function(k, seed)] over the seeds, in threads that share the data and one stop.
 
     Ctrl-C sets ``stop``, upon which each call ends with what it has, and no thread
@@ -298,27 +303,9 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
             After Ctrl-C; the fitted attributes then hold the best model so far and its
             certificate.
         """
-        X, y = validate_data(self, X, y, **_DATA)
-        check_classification_targets(y)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        classes = np.unique(y)
-        labels = np.searchsorted(classes, y)
-        weights = sample_weight * self._class_weights(classes, y, sample_weight)[labels]
-        n_present = len(np.unique(labels[weights > 0]))
-        if n_present < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes whose sample_weight "
-                f"and class_weight are positive, got {n_present} of the {len(classes)} "
-                f"class(es) in y."
-            )
-        check_solver_options(self.solver, self.solver_options)
-
-        design = Design(X)
-        several = len(classes) > 2
-        n_outputs = len(classes) if several else 1
+        X, y, problems, classes = self._problems(X, y, sample_weight)
+        several, n_outputs = len(problems) > 1, len(problems)
         n_threads = min(effective_n_jobs(self.n_jobs), n_outputs)
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         context = self._init_callback_context(
@@ -345,9 +332,8 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
                         task_id=None if n_threads == 1 else k,
                         max_subtasks=self._n_ticks,
                     ).call_on_fit_task_begin(estimator=self)
-            positive = labels == (k if several else 1)
             solution = self._solve(
-                self._problem(design, np.where(positive, 1.0, -1.0), weights),
+                problems[k],
                 start=self._start(k, X.shape, n_outputs),
                 random_state=np.random.RandomState(seed),
                 on_check=self._reporter(own, task, **report),
@@ -362,7 +348,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         seeds = check_random_state(self.random_state).randint(
             np.iinfo(np.int32).max, size=n_outputs
         )
-        solutions, interrupted = _map_in_threads(fit_class, seeds, n_threads, stop)
+        solutions, interrupted = map_in_threads(fit_class, seeds, n_threads, stop)
 
         self.classes_ = classes
         self.coef_ = np.vstack([solution.coef for solution in solutions])
@@ -373,6 +359,31 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         self._set_solutions(solutions if several else solutions[0], classes if several else None)
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
+
+    def _problems(self, X, y, sample_weight):
+        """The validated data, a problem for each output and the classes."""
+        X, y = validate_data(self, X, y, **_DATA)
+        check_classification_targets(y)
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        classes = np.unique(y)
+        labels = np.searchsorted(classes, y)
+        weights = sample_weight * self._class_weights(classes, y, sample_weight)[labels]
+        n_present = len(np.unique(labels[weights > 0]))
+        if n_present < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes whose sample_weight "
+                f"and class_weight are positive, got {n_present} of the {len(classes)} "
+                f"class(es) in y."
+            )
+        check_solver_options(self.solver, self.solver_options)
+        design = Design(X)
+        positives = range(len(classes)) if len(classes) > 2 else [1]
+        problems = [
+            self._problem(design, np.where(labels == k, 1.0, -1.0), weights) for k in positives
+        ]
+        return X, y, problems, classes
 
     def _class_weights(self, classes, y, sample_weight):
         """The weight of each class; 1 for a class without samples of positive weight."""
@@ -453,13 +464,8 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
             After Ctrl-C; the fitted attributes then hold the best model so far and its
             certificate.
         """
-        X, y = validate_data(self, X, y, y_numeric=True, **_DATA)
-        y = np.ascontiguousarray(y, dtype=np.float64)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        check_solver_options(self.solver, self.solver_options)
+        X, y, (problem,), _ = self._problems(X, y, sample_weight)
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         context = self._init_callback_context(max_subtasks=self._n_ticks)
         context.call_on_fit_task_begin(**task)
@@ -468,7 +474,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
             return {"coef_": monitor.best.coef, "intercept_": monitor.best.intercept}
 
         solution = self._solve(
-            self._problem(Design(X), y, sample_weight),
+            problem,
             start=self._start(0, X.shape, 1),
             random_state=check_random_state(self.random_state),
             on_check=self._reporter(context, task, attributes=attributes),
@@ -479,6 +485,16 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         self._set_solutions(solution)
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
+
+    def _problems(self, X, y, sample_weight):
+        """The validated data, the one problem in a list, and no classes."""
+        X, y = validate_data(self, X, y, y_numeric=True, **_DATA)
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        check_solver_options(self.solver, self.solver_options)
+        return X, y, [self._problem(Design(X), y, sample_weight)], None
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.

@@ -1,5 +1,7 @@
 """What a solver may ask of the data matrix, whatever its layout and precision."""
 
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -59,6 +61,7 @@ class Design:
             self.matrix = kernels.Matrix.dense(X)
         self._X = X
 
+    @cached_property
     def by_rows(self) -> "Design":
         """The same data stored row by row, converted where it is not."""
         if self.matrix.by_row:

@@ -1,11 +1,14 @@
 """The optimisation problem that every estimator poses and every solver solves."""
 
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import kernels
 from ._typing import Array
 from .design import Design
 from .losses import EPSILON, Loss
@@ -76,6 +79,41 @@ class Problem:
     @property
     def n_features(self) -> int:
         return self.design.shape[1]
+
+    def with_alpha(self, alpha: float) -> "Problem":
+        """The same problem with another alpha; what is known of the data stays known."""
+        _ = self.objective_unit, self.squares
+        if self.fit_intercept:
+            self.intercept_interval(self.null_objective)
+        other = copy(self)
+        other.alpha = alpha
+        return other
+
+    @cached_property
+    def largest_alpha(self) -> float:
+        """An alpha from which on the best constant prediction is optimal.
+
+        That is the dual norm of a subgradient there, the one nearest to `null_point`'s whose
+        part for the intercept vanishes. It is nan for a penalty that is not a norm.
+        """
+        if not hasattr(self.penalty, "dual_norm"):
+            return np.nan
+        theta = self.null_point.dual_coef
+        if self.fit_intercept:
+            b = self.null_point.intercept
+            near = 1e-9 * (1.0 + abs(b) + np.abs(self.y))
+            ends = [self.loss.gradient(self.y, b + side * near) for side in (-1.0, 1.0)]
+            with suppress(ValueError):  # rounding can leave no such point
+                theta = kernels.project_box_hyperplane(
+                    theta, np.minimum(*ends), np.maximum(*ends), self.weights, self.weights, 0.0
+                )
+        return self.penalty.dual_norm(self.design.rmatvec(self.weights * theta))
+
+    @cached_property
+    def squares(self) -> Array:
+        """sum_i c_i x_ij^2 for every primal variable, the intercept's 1 included."""
+        squares = self.design.column_norms(self.weights) ** 2
+        return np.append(squares, 1.0) if self.fit_intercept else squares
 
     # The intercept as the last of the primal variables, with a column of ones
 

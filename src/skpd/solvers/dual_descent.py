@@ -43,7 +43,7 @@ def dual_descent(
     if start is not None:
         theta = problem.loss.project_dual(problem.y, start.dual_coef)
         offset = start.intercept / constant if constant > 0.0 else 0.0
-    design = problem.design.by_rows()
+    design = problem.design.by_rows
     descent = design.matrix.dual_descent(
         problem.loss.kernel, problem.y, problem.weights, theta, alpha, constant, offset,
         int(random_state.randint(1, np.iinfo(np.int32).max)),

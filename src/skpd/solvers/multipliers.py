@@ -31,6 +31,7 @@ __all__ = ["method_of_multipliers"]
 
 PROXIMAL = 1e-3  # delta
 FIRST_SIGMA = 0.1  # in units of the range of the dual variable over that of the predictions
+WARM_SIGMA = 30.0  # times the first, from a dual point that is near a solution
 LARGEST_WORKING_SET = 4000  # its Gram matrix takes 128 MB
 MANY_ROWS = 2000  # for each variable: then a tenth of them says where to start
 PATIENCE = 200  # Newton steps without a tenth off the gap
@@ -153,10 +154,8 @@ class _State:
             slope = float(weights @ np.abs(null.dual_coef))
             reach = problem.null_objective / slope if slope > 0.0 else 1.0
             self.first_sigma = FIRST_SIGMA * float(np.max(upper - lower)) / reach
-            self.sigma = self.first_sigma
-        ones = np.ones(1) if problem.fit_intercept else np.ones(0)
-        squares = problem.design.column_norms(weights) ** 2
-        self.scale = np.append(squares, ones)  # D_j = sum_i c_i x_ij^2
+            self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
+        self.scale = problem.squares  # D
         z = problem.matvec(self.w)
         self.all_rows = self.rows = _Rows(problem.design, problem.y, weights, theta, z)
         self.frozen: _Frozen | None = None

@@ -1,0 +1,188 @@
+"""Regularisation paths: one model for each alpha, each started from the one before."""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from threading import Event
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from ._base import PrimalDualEstimator, map_in_threads
+from .problem import Point, Solution
+
+__all__ = ["RegularizationPath", "path"]
+
+
+@dataclass(frozen=True)
+class RegularizationPath:
+    """The models of a path, from the largest alpha to the smallest.
+
+    Where more than two classes are handled one-vs-rest, the arrays have an axis of classes
+    behind that of the alphas, and the lists hold lists.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+    coefs : ndarray of shape (n_alphas, n_features)
+    intercepts : ndarray of shape (n_alphas,)
+    certificates : list of Certificate
+        The interval that holds the optimal objective value, for every alpha.
+    converged : ndarray of bool, of shape (n_alphas,)
+        Whether the relative gap reached the estimator's ``tol``.
+    n_iters : ndarray of int, of shape (n_alphas,)
+    """
+
+    alphas: Any
+    coefs: Any
+    intercepts: Any
+    certificates: list
+    converged: Any
+    n_iters: Any
+
+
+def path(
+    estimator: PrimalDualEstimator,
+    X: Any,
+    y: ArrayLike,
+    *,
+    alphas: int | ArrayLike = 50,
+    eps: float = 1e-2,
+    sample_weight: ArrayLike | None = None,
+) -> RegularizationPath:
+    """Fit an estimator for many alphas, each from the solution for the one before.
+
+    The data is validated and prepared once.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier or regressor of this package. It is left as it is; its ``alpha`` and
+        ``warm_start`` have no effect.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Training data.
+    y : array-like of shape (n_samples,)
+        Class labels or targets.
+    alphas : int or array-like of shape (n_alphas,), default=50
+        Values of alpha, greater than 0, in any order; or their number: then they are at
+        equal ratios, from the smallest alpha at which the best constant prediction is seen
+        to be optimal down to ``eps`` times that.
+    eps : float, default=1e-2
+        Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples, as in `fit`.
+
+    Returns
+    -------
+    path : RegularizationPath
+
+    Raises
+    ------
+    TypeError
+        If the estimator is not one of this package.
+    ValueError
+        If a parameter or the data is invalid, or if ``alphas`` is a number and the penalty is
+        not a norm, so that no alpha is the largest of interest.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a relative gap is still above the estimator's ``tol`` after ``max_iter``
+        iterations.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skpd import PdproxSVC, path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = StandardScaler().fit_transform(X)
+    >>> found = path(PdproxSVC(), X, y, alphas=[0.3, 0.1, 0.01])
+    >>> (found.coefs != 0).sum(axis=1)
+    array([ 3,  6, 11])
+    """
+    if not isinstance(estimator, PrimalDualEstimator):
+        raise TypeError(f"estimator must be one of skpd's, got {estimator!r}.")
+    estimator = clone(estimator)
+    estimator._validate_params()
+    _, _, problems, _ = estimator._problems(X, y, sample_weight)
+    if isinstance(alphas, Integral):
+        values = _equal_ratios(problems, int(alphas), eps)
+    else:
+        values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
+        if not (len(values) > 0 and np.isfinite(values).all() and values[-1] > 0.0):
+            raise ValueError(f"alphas must hold finite numbers greater than 0, got {alphas!r}.")
+    stop = Event()
+
+    def follow(k: int, seed: int) -> list[Solution]:
+        solutions: list[Solution] = []
+        start = None
+        for alpha in values:
+            solution = estimator._solve(
+                problems[k].with_alpha(float(alpha)),
+                start=start,
+                random_state=np.random.RandomState(seed),
+                on_check=lambda monitor: stop.is_set(),
+            )
+            solutions.append(solution)
+            if solution.interrupted:
+                stop.set()
+            if stop.is_set():
+                break
+            start = Point(solution.coef, solution.intercept, solution.dual_coef)
+        return solutions
+
+    seeds = check_random_state(estimator.random_state).randint(
+        np.iinfo(np.int32).max, size=len(problems)
+    )
+    n_threads = min(effective_n_jobs(getattr(estimator, "n_jobs", None)), len(problems))
+    found, interrupted = map_in_threads(follow, seeds, n_threads, stop)
+    if interrupted or stop.is_set():
+        raise KeyboardInterrupt
+    several = len(problems) > 1
+
+    def gather(value):
+        table = [
+            [value(solution) for solution in of_alpha] for of_alpha in zip(*found, strict=True)
+        ]
+        return table if several else [row[0] for row in table]
+
+    converged = np.array(gather(lambda solution: solution.converged))
+    if not converged.all():
+        worst = max(s.certificate.relative_gap for solutions in found for s in solutions)
+        warnings.warn(
+            f"{type(estimator).__name__} did not converge for {int((~converged).sum())} of "
+            f"{converged.size} fits of a path: the largest relative gap is {worst:.2e}, above "
+            f"tol={estimator.tol:.2e}. Increase max_iter (now {estimator.max_iter}) or tol, or "
+            "leave out the smallest alphas.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return RegularizationPath(
+        alphas=values,
+        coefs=np.array(gather(lambda solution: solution.coef)),
+        intercepts=np.array(gather(lambda solution: solution.intercept)),
+        certificates=gather(lambda solution: solution.certificate),
+        converged=converged,
+        n_iters=np.array(gather(lambda solution: solution.n_iter)),
+    )
+
+
+def _equal_ratios(problems, n_alphas, eps):
+    if n_alphas < 1:
+        raise ValueError(f"alphas as a number must be at least 1, got {n_alphas!r}.")
+    if not (isinstance(eps, Real) and 0.0 < eps < 1.0):
+        raise ValueError(f"eps must be a number in (0, 1), got {eps!r}.")
+    largest = max(problem.largest_alpha for problem in problems)
+    if not 0.0 < largest < np.inf:
+        name = type(problems[0].penalty).__name__
+        raise ValueError(
+            f"alphas must be given as values: with the penalty {name} and this data no alpha is "
+            "the smallest at which all coefficients are 0."
+        )
+    return largest * np.geomspace(1.0, eps, n_alphas)

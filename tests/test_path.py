@@ -1,0 +1,121 @@
+"""Regularisation paths against scikit-learn's, single fits and formulas."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, lasso_path
+
+from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC, path
+from skpd.losses import Pinball
+
+
+def classes(rng, n=150, d=8, k=2):
+    X = rng.normal(size=(n, d))
+    return X, np.argmax(X[:, :k] + 0.5 * rng.normal(size=(n, k)), axis=1)
+
+
+def test_same_as_lasso_path(rng):
+    X = rng.normal(size=(80, 15))
+    X -= X.mean(axis=0)
+    y = X[:, :4].sum(axis=1) + 0.3 * rng.normal(size=80)
+    y -= y.mean()
+    alphas, theirs, _ = lasso_path(X, y, alphas=20, eps=1e-2, tol=1e-12, max_iter=100_000)
+    for table in (X, sp.csc_array(X)):
+        ours = path(PdproxRegressor(loss="squared", tol=1e-10), table, y, alphas=20)
+        assert_allclose(ours.alphas, alphas, rtol=1e-9)
+        assert_allclose(ours.coefs, theirs.T, atol=1e-5)
+        assert_allclose(ours.intercepts, 0.0, atol=1e-8)
+        assert ours.converged.all() and ours.n_iters[0] == 0
+
+
+@pytest.mark.parametrize("estimator", [
+    PdproxSVC(), PdproxSVC(loss="logistic"), PdproxSVC(fit_intercept=False),
+    GroupLassoSVC(groups=2), PdproxSVC(penalty="linf"),
+], ids=str)  # fmt: skip
+def test_the_first_alpha_is_the_smallest_without_coefficients(estimator, rng):
+    X, y = classes(rng)
+    estimator.set_params(tol=1e-6)
+    largest = path(estimator, X, y, alphas=1).alphas[0]
+    found = path(estimator, X, y, alphas=[0.9 * largest, largest])
+    assert_allclose(found.alphas, [largest, 0.9 * largest])
+    assert not found.coefs[0].any() and found.coefs[1].any()
+    assert estimator.alpha == 1e-3 and not hasattr(estimator, "coef_")
+
+
+def test_every_model_is_that_of_a_fit(rng):
+    X, y = classes(rng)
+    weights = rng.integers(0, 3, size=len(y)).astype(float)
+    alphas = [0.1, 0.03, 0.01]
+    estimator = PdproxSVC(tol=1e-9, class_weight="balanced")
+    found = path(estimator, X, y, alphas=alphas, sample_weight=weights)
+    for k, alpha in enumerate(alphas):
+        fit = PdproxSVC(alpha, tol=1e-9, class_weight="balanced").fit(X, y, weights)
+        assert_allclose(found.certificates[k].primal, fit.certificate_.primal, rtol=1e-8)
+        assert_allclose(found.coefs[k], fit.coef_[0], atol=1e-4)
+        assert found.certificates[k].relative_gap <= 1e-9
+
+
+def test_one_vs_rest(rng):
+    X, y = classes(rng, k=3)
+    for n_jobs in (None, 2):
+        found = path(PdproxSVC(loss="logistic", tol=1e-10, n_jobs=n_jobs), X, y, alphas=4)
+        assert found.coefs.shape == (4, 3, 8) and found.intercepts.shape == (4, 3)
+        assert [len(row) for row in found.certificates] == [3] * 4
+    theirs = LogisticRegression(
+        C=1 / (found.alphas[-1] * len(y)), l1_ratio=1, solver="saga", tol=1e-10, max_iter=10**5
+    ).fit(X, y == 1)
+    assert_allclose(found.coefs[-1, 1], theirs.coef_[0], atol=1e-4)
+
+
+def test_warm_starts_save_iterations(rng):
+    X, y = classes(rng, n=400, d=20)
+    estimator = PdproxSVC(tol=1e-8)
+    found = path(estimator, X, y)
+    cold = [PdproxSVC(alpha, tol=1e-8).fit(X, y).n_iter_ for alpha in found.alphas]
+    assert found.n_iters.sum() < 0.9 * np.sum(cold)
+
+
+def test_errors(rng):
+    X, y = classes(rng)
+    with pytest.raises(TypeError, match="one of skpd's"):
+        path(LogisticRegression(), X, y)
+    with pytest.raises(ValueError, match="alphas must be given as values"):
+        path(PdproxSVC(penalty="squared_l2"), X, y)
+    for alphas in ([], [0.1, 0.0], [np.nan]):
+        with pytest.raises(ValueError, match="alphas must hold finite"):
+            path(PdproxSVC(), X, y, alphas=alphas)
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        path(PdproxSVC(), X, y, alphas=0)
+    with pytest.raises(ValueError, match="eps must be"):
+        path(PdproxSVC(), X, y, eps=1.0)
+    with pytest.raises(ValueError, match="'tol' parameter"):
+        path(PdproxSVC(tol=-1), X, y)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        path(PdproxSVC(), X, np.zeros(len(y)))
+
+
+def test_it_says_where_it_did_not_converge(rng):
+    X, y = classes(rng)
+    with pytest.warns(ConvergenceWarning, match=r"2 of 2 fits.*max_iter \(now 1\)") as caught:
+        found = path(PdproxSVC(max_iter=1, tol=1e-9), X, y, alphas=[0.02, 0.01])
+    assert not found.converged.any() and caught[0].filename == __file__
+
+
+def test_ctrl_c_ends_it(rng, monkeypatch):
+    from skpd.solvers.monitor import Monitor
+
+    X, y = classes(rng, k=3)
+    check, calls = Monitor.check, []
+
+    def interrupt(self, *arguments):
+        calls.append(self)
+        if len(calls) == 8:
+            raise KeyboardInterrupt
+        return check(self, *arguments)
+
+    monkeypatch.setattr(Monitor, "check", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        path(PdproxRegressor(loss=Pinball(0.8)), X, y.astype(float))
+    assert len(calls) == 8
