@@ -15,7 +15,7 @@ MODULES = ["skpd"] + [
     if not module.name.endswith(("__main__", "_kernels"))
 ]
 WITH_EXAMPLES = {"skpd.design", "skpd.losses", "skpd.penalties", "skpd.plotting",
-                 "skpd.regression", "skpd.svm"}  # fmt: skip
+                 "skpd.regression", "skpd.regularization", "skpd.svm"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MODULES)

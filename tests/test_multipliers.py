@@ -14,6 +14,7 @@ from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
 from skpd.penalties import L1, GroupL2, SparseGroup, SquaredL2
 from skpd.problem import Point, Problem
 from skpd.solvers import Monitor, solve
+from skpd.solvers.gram import WeightedGram
 from skpd.solvers.multipliers import method_of_multipliers
 from skpd.solvers.quadratic import minimise_quadratic
 
@@ -48,6 +49,31 @@ def test_gram_refuses_columns_that_do_not_fit(rng):
             design.matrix.gram(np.ones(5), np.array(columns), False, np.empty((2, 2)))
 
 
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("ones", [True, False])
+def test_weighted_gram_follows_its_weights_and_columns(layout, ones, rng):
+    X = rng.normal(size=(200, 12))
+    design, gram = Design(layout(X)), WeightedGram(ones)
+    h, rows = rng.random(200) * (rng.random(200) < 0.5), np.arange(200)
+    columns = np.arange(12)
+    some = design
+    for turn in range(30):
+        if turn == 10:  # as when rows are left out, and come back
+            rows = np.flatnonzero((h > 0.0) | (rng.random(200) < 0.3))
+            gram.take_rows(rows)
+            some = design.rows(rows)
+        if turn == 20:
+            gram.all_rows(rows, 200)
+            rows, some = np.arange(200), design
+        moved = rng.choice(rows, size=80 if turn % 7 == 0 else 5)
+        h[moved] = np.where(h[moved] > 0.0, 0.0, rng.random(len(moved)))
+        columns = np.sort(rng.choice(12, size=rng.integers(6, 13), replace=False))
+        found = gram.of(some, h[rows], columns)
+        table = np.column_stack([X[:, columns], np.ones(200)]) if ones else X[:, columns]
+        assert_allclose(found, table.T @ (h[:, np.newaxis] * table), atol=1e-10)
+        found *= np.nan  # is the caller's
+
+
 @pytest.mark.parametrize("sigma", [0.3, 20.0, np.inf])
 @pytest.mark.parametrize("loss", random.LOSSES, ids=str)
 def test_smoothed_derivatives(loss, sigma, rng):
@@ -68,7 +94,7 @@ def test_smoothed_derivatives(loss, sigma, rng):
         assert_allclose(primal, weights @ loss.value(y, z), rtol=1e-12)
         assert_allclose(dual, loss.dual_value(y, weights, first)[0], rtol=1e-9, atol=1e-12)
         assert_allclose(gradient, weights * first)
-        return first, curvature / weights
+        return first, curvature / weights * (sigma if np.isfinite(sigma) else 1.0)
 
     first, second = derivatives(z)
     if sigma == np.inf:

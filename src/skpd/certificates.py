@@ -282,10 +282,12 @@ def _best_scale(
     problem: Problem, theta: Array, dual_norm: float, value: Callable[[float], float]
 ) -> float:
     """The scale t in [0, alpha / R°(u)] with t theta in the box that maximises the bound."""
-    lower, upper = problem.loss.dual_bounds(problem.y)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
-    largest = min(float(np.min(room)), problem.alpha / dual_norm if dual_norm > 0 else inf)
+    largest = problem.alpha / dual_norm if dual_norm > 0 else inf
+    if largest > 1.0:  # theta itself is in the box, and so is 0
+        lower, upper = problem.loss.dual_bounds(problem.y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
+        largest = min(float(np.min(room)), largest)
     largest *= 1.0 - 4.0 * EPSILON
     if problem.loss.linear_conjugate or largest == 0.0:
         return largest if np.isfinite(largest) else 1.0

@@ -99,7 +99,7 @@ class Design:
         Parameters
         ----------
         h : ndarray of shape (n_samples,)
-            Weights of the rows, at least 0.
+            Weights of the rows.
         columns : ndarray of shape (n_columns,)
             Increasing indices.
         ones : bool
@@ -114,15 +114,15 @@ class Design:
             self.matrix.gram(h, columns, ones, out)
             return out
         out[:] = 0.0
-        rows = np.flatnonzero(h)
         block = max(_BLOCK // max(m, 1), 256)
-        for first in range(0, len(rows), block):
-            some = rows[first : first + block]
-            part = np.empty((len(some), m))
-            part[:, : len(columns)] = self._X[np.ix_(some, columns)]
-            part[:, len(columns) :] = 1.0
-            part *= np.sqrt(h[some])[:, np.newaxis]
-            out += part.T @ part
+        for sign, rows in ((1.0, np.flatnonzero(h > 0.0)), (-1.0, np.flatnonzero(h < 0.0))):
+            for first in range(0, len(rows), block):
+                some = rows[first : first + block]
+                part = np.empty((len(some), m))
+                part[:, : len(columns)] = self._X[np.ix_(some, columns)]
+                part[:, len(columns) :] = 1.0
+                part *= np.sqrt(np.abs(h[some]))[:, np.newaxis]
+                out += sign * (part.T @ part)
         return out
 
     def row_sums(self) -> Array:

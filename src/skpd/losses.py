@@ -203,7 +203,13 @@ class Loss(ABC):
 
     def project_dual(self, y: Array, theta: Array) -> Array:
         """The nearest dual-feasible point; 0 in place of NaN."""
-        return np.clip(np.nan_to_num(theta, nan=0.0, posinf=None), *self.dual_bounds(y))
+        if not np.isfinite(theta).all():
+            theta = np.nan_to_num(theta, nan=0.0, posinf=None)
+        return self._clip(y, theta)
+
+    @abstractmethod
+    def _clip(self, y: Array, theta: Array) -> Array:
+        """theta clipped to its bounds."""
 
 
 class MarginLoss(Loss):
@@ -218,6 +224,9 @@ class MarginLoss(Loss):
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         lower, upper = self.conjugate_domain
         return np.where(y > 0, lower, -upper), np.where(y > 0, upper, -lower)
+
+    def _clip(self, y: Array, theta: Array) -> Array:
+        return y * np.clip(y * theta, *self.conjugate_domain)
 
     def conjugate(self, y: Array, theta: Array) -> Array:
         return self._phi_conjugate(y * theta)
@@ -271,6 +280,9 @@ class ResidualLoss(Loss):
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         lower, upper = self.conjugate_domain
         return np.full(len(y), lower), np.full(len(y), upper)
+
+    def _clip(self, y: Array, theta: Array) -> Array:
+        return np.clip(theta, *self.conjugate_domain)
 
     def conjugate(self, y: Array, theta: Array) -> Array:
         return self._phi_conjugate(theta) + y * theta

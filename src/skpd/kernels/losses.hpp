@@ -197,10 +197,12 @@ struct Smoothed {
             return Loss::margin ? y * loss.derivative(y * z) : loss.derivative(z - y);
         else return std::numeric_limits<double>::quiet_NaN();
     }
+    // the second derivative; in units of sigma where that is finite, which makes it 0 or 1
+    // on linear pieces whatever sigma is
     double curvature(double y, double theta, double z) const {
         if (sigma < std::numeric_limits<double>::infinity()) {
             const double v = Loss::margin ? y * theta + sigma * y * z : theta + sigma * (z - y);
-            return sigma * loss.slope_conjugate(v, sigma);
+            return loss.slope_conjugate(v, sigma);
         }
         if constexpr (requires { loss.derivative(0.0); })
             return Loss::margin ? loss.second_derivative(y * z) : loss.second_derivative(z - y);
@@ -208,7 +210,7 @@ struct Smoothed {
     }
 };
 
-// Writes the first derivatives, the same times the weights and the second times the
+// Writes the first derivatives, the same times the weights and the curvatures times the
 // weights. Adds up the weighted losses at z, and minus their conjugates at the first.
 template <class Loss>
 SKPD_CLONES void smoothed_derivatives(const Smoothed<Loss>& smoothed, std::size_t n, const double* y,

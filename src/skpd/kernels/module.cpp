@@ -240,7 +240,7 @@ void bind_loss(nb::class_<Loss>& bound) {
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "gradient"_a, "curvature"_a,
         "Derivatives in z of the loss (sigma inf) or of its Moreau envelope shifted by theta: writes the first, "
-        "the first times the weights and the second times the weights; returns the weighted sum of the losses "
+        "the first times the weights and the second, over sigma if finite, times the weights; returns the weighted sum of the losses "
         "at z, and of minus their conjugates at the first derivative.");
     bound.def(
         "smoothed_slope",

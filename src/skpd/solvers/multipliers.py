@@ -24,6 +24,7 @@ from .._typing import Array, Indices
 from ..certificates import dual_estimate, relative_gap
 from ..design import Design
 from ..problem import Point, Problem
+from .gram import WeightedGram
 from .monitor import Monitor
 from .quadratic import minimise_quadratic
 
@@ -90,7 +91,7 @@ class _Rows:
         self.design, self.y, self.weights, self.theta, self.z = design, y, weights, theta, z
         self.derivative = np.empty(len(y))
         self.gradient = np.empty(len(y))  # the same times the weights
-        self.curvature = np.empty(len(y))  # the second derivative times the weights
+        self.curvature = np.empty(len(y))  # the second over sigma, times the weights
 
     def evaluate(self, kernel, sigma: float) -> tuple[float, float]:
         """Derivatives at z; the loss and the loss's part of the dual value there."""
@@ -159,6 +160,7 @@ class _State:
         z = problem.matvec(self.w)
         self.all_rows = self.rows = _Rows(problem.design, problem.y, weights, theta, z)
         self.frozen: _Frozen | None = None
+        self.gram = WeightedGram(problem.fit_intercept)
         self.radius = self._spread(z) if start is not None else 1.0
         self.n_iter = self.checked_at = self.improved_at = monitor.n_iter
         self.stalled = False
@@ -266,6 +268,7 @@ class _State:
             n_iter=self.n_iter,
         )
         self.rows = some
+        self.gram.take_rows(near)
 
     def thaw(self) -> None:
         """Back to all rows."""
@@ -280,6 +283,7 @@ class _State:
         moved = np.abs(rows.z - before)
         moved[frozen.near] = 0.0
         self.radius = max(2.0 * float(np.max(moved, initial=0.0)), 0.1 * frozen.radius)
+        self.gram.all_rows(frozen.near, len(rows.y))
         self.rows, self.frozen = rows, None
 
     def minimise(self, max_iter: int) -> None:
@@ -299,7 +303,7 @@ class _State:
                     self.evaluate()
                     found = relative_gap(problem, self.gap) <= monitor.tol
             if self.frozen is None and (
-                found or self.gap < 0.1 * self.checked_gap or self.n_iter >= self.checked_at + 15
+                found or self.gap < 0.05 * self.checked_gap or self.n_iter >= self.checked_at + 30
             ):
                 self.check()
             if monitor.done or self.stalled:
@@ -331,7 +335,9 @@ class _State:
         problem, rows = self.problem, self.rows
         n_features = problem.n_features
         inside = np.append(columns, np.arange(n_features, problem.n_variables))
-        H = rows.design.gram(rows.curvature, columns, problem.fit_intercept)
+        H = self.gram.of(rows.design, rows.curvature, columns)
+        if not self.smooth:
+            H *= self.sigma
         ridge = self.proximal * self.scale[inside] + 1e-12 * np.diag(H)
         H[np.diag_indices_from(H)] += ridge
         w = self.w[inside]
