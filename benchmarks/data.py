@@ -27,7 +27,10 @@ def load(name):
     if not folder:
         raise SystemExit("set SKPD_DATA to the folder that holds the data sets")
     with bz2.open(Path(folder) / f"{name}.bz2") as file:
-        return load_svmlight_file(file, n_features=WIDTHS[name])
+        X, y = load_svmlight_file(file, n_features=WIDTHS[name])
+    # LinearSVC takes no others
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X, y
 
 
 def gaussian(rng, n, d, n_true, noise):

@@ -124,6 +124,25 @@ def test_awkward_rows(loss, rng):
     assert monitor.done and not monitor.best.coef.any()
 
 
+@pytest.mark.parametrize("seed", range(1, 30))
+def test_the_primal_point_is_that_of_theta(seed):
+    """Also where moves of duplicate and opposite rows cancel."""
+    rng = np.random.default_rng(seed)
+    loss = [Hinge(), Pinball(0.8), Absolute()][seed % 3]
+    X, y = data(rng, loss, n=40, d=5)
+    X, y = np.vstack([X, X, -X, X]), np.concatenate([y, y, y, -y])
+    weights = rng.random(len(y)) * (rng.random(len(y)) < 0.8)
+    weights /= weights.sum()
+    matrix, theta = Design(X).matrix, np.zeros(len(y))
+    descent = matrix.dual_descent(loss.kernel, y, weights, theta, 1e-2, 0.0, 0.0, seed)
+    for _ in range(60):
+        descent.run(1e-12, 1, 1e12)
+        expected = -X.T @ (weights * descent.theta()) / 1e-2
+        assert_allclose(descent.variables()[:-1], expected, atol=1e-9 * np.abs(X).sum())
+    descent.refresh()
+    assert_allclose(descent.variables()[:-1], expected, atol=1e-12 * np.abs(X).sum())
+
+
 def test_it_pauses_and_goes_on(rng):
     """However often it is interrupted, rows that were left out come back."""
     X, y = data(rng, Hinge(), n=400, d=30)

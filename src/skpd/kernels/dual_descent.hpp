@@ -35,6 +35,8 @@ struct DualDescent {
     virtual std::tuple<int, double, double> run(double target, int max_epochs, double max_visits) = 0;
     // Moves the offset to where the last entry of v is; returns sum_i c_i theta_i.
     virtual double recentre() = 0;
+    // Computes v from theta, rid of the rounding of its changes.
+    virtual void refresh() = 0;
     virtual std::vector<double> theta() const = 0;
     virtual std::vector<double> variables() const = 0;  // v
 };
@@ -45,20 +47,19 @@ class DualDescentOn final : public DualDescent {
     DualDescentOn(const Loss& loss, const M& matrix, const double* y, const double* weights, const double* theta,
                   double alpha, double constant, double offset, std::uint64_t seed)
         : loss_(loss), matrix_(matrix), n_(matrix.n_major), d_(matrix.n_minor), alpha_(alpha), constant_(constant),
-          rows_(n_), v_(d_ + 1, 0.0), random_(seed) {
-        v_[d_] = offset;
+          rows_(n_), v_(d_ + 1, 0.0), offset_(offset), random_(seed) {
         for (std::size_t i = 0; i < n_; ++i) {
             double square = constant * constant;
             matrix_.for_each(i, [&](std::size_t, double x) { square += x * x; });
             rows_[i] = {theta[i], y[i], weights[i], alpha / (weights[i] * square)};
             if (weights[i] * square > 0.0 && std::isfinite(rows_[i].step)) {
                 order_.push_back(static_cast<std::uint32_t>(i));
-                if (theta[i] != 0.0) add(i, theta[i], v_.data());
             } else {  // its prediction is 0 whatever v is
                 rows_[i].theta = dual_prox(loss_, y[i], theta[i], 0.0, 1e300);
             }
         }
         n_active_ = order_.size();
+        refresh();
     }
 
     std::tuple<int, double, double> run(double target, int max_epochs, double max_visits) override {
@@ -83,10 +84,19 @@ class DualDescentOn final : public DualDescent {
     double recentre() override {
         double sum = 0.0;
         for (const Row& row : rows_) sum += row.weight * row.theta;
+        offset_ = v_[d_];
         v_[d_] -= constant_ / alpha_ * sum;
         forget();
         wake([](std::size_t) { return true; });
         return sum;
+    }
+
+    void refresh() override {
+        std::fill(v_.begin(), v_.end(), 0.0);
+        v_[d_] = offset_;
+        for (const std::uint32_t i : order_)
+            if (rows_[i].theta != 0.0) add(i, rows_[i].theta, v_.data());
+        forget();
     }
 
     std::vector<double> theta() const override {
@@ -210,7 +220,7 @@ class DualDescentOn final : public DualDescent {
 
     void forget() {
         n_moves_ = 0;
-        for (auto& move : moves_) move.assign(n_, 0.0);
+        for (auto& move : moves_) std::fill(move.begin(), move.end(), 0.0);
     }
 
     // Whether the epoch that begins is to be accelerated; if so, where it starts.
@@ -218,8 +228,8 @@ class DualDescentOn final : public DualDescent {
         if constexpr (!Loss::quadratic_pieces) return false;
         accelerating_ |= first_estimate_ >= 0.0 && last_estimate_ <= 0.01 * first_estimate_;
         if (!accelerating_) return false;
-        if (theta_before_.empty()) forget();
         theta_before_.resize(n_);
+        for (auto& move : moves_) move.resize(n_, 0.0);
         for (std::size_t place = 0; place < n_active_; ++place) theta_before_[order_[place]] = rows_[order_[place]].theta;
         v_before_ = v_;
         return true;
@@ -270,17 +280,21 @@ class DualDescentOn final : public DualDescent {
     void climb() {
         const auto K = static_cast<std::size_t>(n_moves_);
         std::array<std::array<double, most_moves>, most_moves> H{};
-        std::array<double, most_moves> g{}, x{};
+        std::array<double, most_moves> g{}, x{}, reach{};
         double size = alpha_ * dense_dot(v_.data(), v_.data(), d_ + 1);
+        const auto& newest = v_moves_[K - 1];
+        // a move that is rounding for the most part says nothing of the next
+        if (alpha_ * dense_dot(newest.data(), newest.data(), d_ + 1) <= 1e-20 * size) return forget();
         for (std::size_t a = 0; a < K; ++a) {
             const double* q = v_moves_[a].data();
             g[a] = -alpha_ * dense_dot(q, v_.data(), d_ + 1);
             for (std::size_t b = 0; b <= a; ++b) H[a][b] = alpha_ * dense_dot(q, v_moves_[b].data(), d_ + 1);
         }
         for (const auto& [i, piece] : face_) {
-            const double c = rows_[i].weight;
+            const double c = rows_[i].weight, row_norm = std::sqrt(c / rows_[i].step);
             for (std::size_t a = 0; a < K; ++a) {
                 const double change = moves_[a][i];
+                reach[a] += std::fabs(change) * row_norm;
                 g[a] -= c * piece.slope * change;
                 if (piece.curvature != 0.0)
                     for (std::size_t b = 0; b <= a; ++b) H[a][b] += c * piece.curvature * change * moves_[b][i];
@@ -296,6 +310,10 @@ class DualDescentOn final : public DualDescent {
                 for (std::size_t a = 0; a < K; ++a) g[a] += residual_.back() * moves_[a][i];
             }
         }
+        // moves that cancel in v leave its rounding alone, which must not be magnified; the same
+        // for their combination, below
+        for (std::size_t a = 0; a < K; ++a)
+            if (H[a][a] <= 1e-12 * reach[a] * reach[a]) H[a][a] = 0.0;
         solve(H, g, x, K);
 
         direction_.assign(d_ + 1, 0.0);
@@ -313,8 +331,11 @@ class DualDescentOn final : public DualDescent {
             curvature += rows_[i].weight * piece.curvature * change_[k] * change_[k];
         }
         if (residual_.empty()) slope -= alpha_ * dense_dot(direction_.data(), v_.data(), d_ + 1);
-        curvature += alpha_ * dense_dot(direction_.data(), direction_.data(), d_ + 1);
-        if (!(slope > 0.0)) return;
+        const double square = alpha_ * dense_dot(direction_.data(), direction_.data(), d_ + 1);
+        curvature += square;
+        double magnified = 0.0;
+        for (std::size_t a = 0; a < K; ++a) magnified += std::fabs(x[a]) * reach[a];
+        if (!(slope > 0.0) || square <= 1e-12 * magnified * magnified) return;
         const double length = curvature > 0.0 ? std::min(1.0, slope / curvature) : 1.0;
         for (std::size_t k = 0; k < face_.size(); ++k) {
             const auto& [i, piece] = face_[k];
@@ -354,12 +375,13 @@ class DualDescentOn final : public DualDescent {
     const double alpha_, constant_;
     std::vector<Row> rows_;
     std::vector<double> v_;
+    double offset_;
     std::uint64_t random_;
 
     std::vector<std::uint32_t> order_, blocks_, resting_;  // order_: the active rows first
     std::size_t n_active_ = 0;
     double largest_violation_ = std::numeric_limits<double>::infinity();
-    double patience_ = 1.0, target_ = std::numeric_limits<double>::infinity();
+    double patience_ = 0.7, target_ = std::numeric_limits<double>::infinity();
     double first_estimate_ = -1.0, last_estimate_ = 0.0;
 
     bool accelerating_ = false;

@@ -41,6 +41,7 @@ struct HingeLoss {
     double conjugate(double u) const { return u + 0.5 * curvature * u * u; }
     Piece piece(double u) const { return {u > lower && u < 0.0, 1.0 + curvature * u, curvature, lower, 0.0}; }
     double prox_conjugate(double v, double step) const {
+        if (curvature == 0.0) return clip(v - step, lower, 0.0);  // a division less
         return clip((v - step) / (1.0 + step * curvature), lower, 0.0);
     }
     double slope_conjugate(double v, double step) const {
@@ -140,6 +141,7 @@ struct ResidualLoss {
     double prox_conjugate(double v, double step) const {
         const double threshold = step * tube;
         const double shrunk = v - clip(v, -threshold, threshold);
+        if (curvature == 0.0) return clip(shrunk, lower, upper);
         return clip(shrunk / (1.0 + step * curvature), lower, upper);
     }
     double slope_conjugate(double v, double step) const {

@@ -346,6 +346,7 @@ NB_MODULE(_kernels, m) {
             "Epochs until the gap is at most the target, or so many epochs or visits of rows; their numbers and the "
             "gap, inf where it is not known to be below.")
         .def("recentre", &DualDescent::recentre, "Moves the offset to the intercept; returns sum_i c_i theta_i.")
+        .def("refresh", &DualDescent::refresh, "Computes the primal point from theta.")
         .def("theta", [](const DualDescent& self) { return as_numpy(self.theta()); }, "The dual point.")
         .def("variables", [](const DualDescent& self) { return as_numpy(self.variables()); }, "The primal point v.");
     matrix.def(

@@ -6,7 +6,7 @@ from ..penalties import SquaredL2
 from ..problem import Point, Problem
 from .dual_descent import dual_descent
 from .monitor import Monitor
-from .multipliers import LARGEST_WORKING_SET, MANY_ROWS, method_of_multipliers
+from .multipliers import LARGEST_WORKING_SET, method_of_multipliers
 from .pdprox import pdprox_restarted
 
 __all__ = ["auto"]
@@ -39,7 +39,7 @@ def auto(
     methods = []
     few_features = problem.n_features <= LARGEST_WORKING_SET
     if isinstance(penalty, SquaredL2):
-        few_rows = problem.n_samples < MANY_ROWS * problem.n_variables
+        few_rows = problem.n_samples < 2000 * problem.n_variables
         if not few_features or (problem.loss.linear_tails and few_rows):
             methods.append(dual_descent)
         if few_features:

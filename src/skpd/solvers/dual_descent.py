@@ -34,8 +34,7 @@ def dual_descent(
         ``random_state`` orders the rows.
     """
     alpha = problem.alpha
-    lower, upper = problem.loss.dual_bounds(problem.y)
-    theta = np.clip(np.zeros(problem.n_samples), lower, upper)
+    theta = np.zeros(problem.n_samples)
     constant = offset = 0.0
     if problem.fit_intercept:
         constant = np.sqrt(alpha / (PROXIMAL * _curvature(problem)))
@@ -70,6 +69,7 @@ def dual_descent(
         moved = abs(descent.recentre()) * _reach(problem) if free else 0.0
         if moved + gap <= goal:
             monitor.check(n_iter, point)
+            descent.refresh()
             target *= 0.5
         inner = min(0.3 * moved, 0.5 * inner)
 

@@ -34,7 +34,8 @@ PROXIMAL = 1e-3  # delta
 FIRST_SIGMA = 0.1  # in units of the range of the dual variable over that of the predictions
 WARM_SIGMA = 30.0  # times the first, from a dual point that is near a solution
 LARGEST_WORKING_SET = 4000  # its Gram matrix takes 128 MB
-MANY_ROWS = 2000  # for each variable: then a tenth of them says where to start
+SAMPLE = 60  # rows for each variable, at least
+LONGEST_SOLVE = 20  # Newton steps with the same multipliers
 PATIENCE = 200  # Newton steps without a tenth off the gap
 
 
@@ -55,9 +56,7 @@ def method_of_multipliers(
     problem, monitor, start, max_iter, random_state
         As for `pdprox_dual`; an iteration is a Newton step, ``random_state`` is not used.
     """
-    state = _State(problem, monitor, start)
-    if start is None and problem.n_samples >= MANY_ROWS * problem.n_variables:
-        state.start_from(_solve_on_sample(problem))
+    state = _State(problem, monitor, start) if start is not None else _begin(problem, monitor)
     state.run(max_iter)
     if not monitor.done and state.n_iter > state.checked_at:
         state.thaw()
@@ -65,10 +64,14 @@ def method_of_multipliers(
         state.check()
 
 
-def _solve_on_sample(problem: Problem) -> "_State":
-    """The state of a run on every tenth row, to a gap of a hundredth."""
+def _begin(problem: Problem, monitor: Monitor) -> "_State":
+    """From a solution on a sample of the rows, where they are many for each feature."""
+    state = _State(problem, monitor, None)
     n = problem.n_samples
-    chosen = np.sort(np.random.RandomState(0).permutation(n)[: n // 10])
+    size = max(n // 10, SAMPLE * problem.n_variables)
+    if 4 * size > n:
+        return state
+    chosen = np.sort(np.random.RandomState(0).permutation(n)[:size])
     weights = problem.weights[chosen]
     sample = Problem(
         design=problem.design.rows(chosen),
@@ -79,8 +82,9 @@ def _solve_on_sample(problem: Problem) -> "_State":
         alpha=problem.alpha,
         fit_intercept=problem.fit_intercept,
     )
-    state = _State(sample, Monitor(sample, 0.01), None)
-    state.run(100)
+    other = _begin(sample, Monitor(sample, 0.01))
+    other.run(100)
+    state.start_from(other)
     return state
 
 
@@ -180,7 +184,7 @@ class _State:
         rows.z = rows.matvec(self.w)
         self.radius = self._spread(rows.z)
         if not self.smooth:
-            self.sigma = other.sigma
+            self.sigma = min(other.sigma, WARM_SIGMA * self.first_sigma)
             rows.evaluate(self.kernel, self.sigma)
             rows.theta = rows.derivative.copy()
 
@@ -192,6 +196,9 @@ class _State:
             steps = self.n_iter - n_before
             if self.smooth:
                 break
+            if steps >= LONGEST_SOLVE:  # stuck where the envelope is too close to the loss
+                self.sigma /= 10.0
+                continue
             self.update_multipliers()
             if steps <= 3:
                 self.sigma *= 2.0
@@ -291,7 +298,7 @@ class _State:
         problem, monitor = self.problem, self.monitor
         penalty, alpha = problem.penalty, problem.alpha
         n_features = problem.n_features
-        most = max_iter if self.smooth else min(max_iter, self.n_iter + 30)
+        most = max_iter if self.smooth else min(max_iter, self.n_iter + LONGEST_SOLVE)
         first = self.n_iter
         while True:
             self.evaluate()
