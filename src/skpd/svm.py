@@ -62,8 +62,8 @@ class PdproxSVC(_MarginClassifier):
         Stop when the certified relative gap is at most this: the objective is then at
         most ``tol`` times that of the best constant prediction above the optimum.
     max_iter : int, default=50_000
-        Iterations at most. One of the published methods costs about one product with X
-        and one with its transpose, one of "auto" often a small linear system beside.
+        Iterations at most: about one product with X and one with its transpose each for
+        the published methods; Newton steps, or passes over the rows, for "auto".
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     class_weight : dict or "balanced", default=None
@@ -73,7 +73,8 @@ class PdproxSVC(_MarginClassifier):
     n_jobs : int, default=None
         Threads over the classes of a one-vs-rest fit.
     random_state : int, RandomState instance or None, default=None
-        Start vector of the spectral norm estimate of the named solvers.
+        The order of rows in dual coordinate descent ("auto"), and the start vector of the
+        spectral norm estimate of the named solvers.
     verbose : int, default=0
         Print a line for every certificate computed on the way.
 
