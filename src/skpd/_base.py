@@ -30,6 +30,7 @@ from .losses import Loss
 from .penalties import L1, L2, LInf, Penalty, SquaredL2
 from .problem import Point, Problem
 from .solvers import SOLVERS, check_solver_options, solve
+from .solvers.threads import one_blas_thread
 
 PENALTIES: dict[str, Callable[[], Penalty]] = {
     "l1": L1,
@@ -253,7 +254,8 @@ def map_in_threads(function, seeds, n_threads, stop):
     if n_threads == 1:
         return [function(k, seed) for k, seed in enumerate(seeds)], False
     interrupted = False
-    with ThreadPoolExecutor(n_threads) as pool:
+    # limited out here, where one thread sets it and restores it
+    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         futures = [pool.submit(function, k, seed) for k, seed in enumerate(seeds)]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)

@@ -27,6 +27,7 @@ from ..problem import Point, Problem
 from .gram import WeightedGram
 from .monitor import Monitor
 from .quadratic import minimise_quadratic
+from .threads import blas_threads_for
 
 __all__ = ["method_of_multipliers"]
 
@@ -334,7 +335,8 @@ class _State:
                 return
             if self.frozen is None:
                 self.freeze()
-            self.step(g, columns, violation)
+            with blas_threads_for(len(columns)):
+                self.step(g, columns, violation)
             self.n_iter += 1
 
     def step(self, g: Array, columns: Indices, violation: float) -> None:
