@@ -28,9 +28,13 @@ def load(name):
         raise SystemExit("set SKPD_DATA to the folder that holds the data sets")
     with bz2.open(Path(folder) / f"{name}.bz2") as file:
         X, y = load_svmlight_file(file, n_features=WIDTHS[name])
-    # LinearSVC takes no others
+    return with_short_indices(X), y
+
+
+def with_short_indices(X):
+    """X with indices of 32 bits: LinearSVC takes no others."""
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return X, y
+    return X
 
 
 def gaussian(rng, n, d, n_true, noise):
@@ -53,7 +57,7 @@ def power_law(rng, n, d, density, n_true, noise):
     coef = np.zeros(d)
     # frequent columns, so that most rows hold some of them
     coef[rng.choice(d // 50, n_true, replace=False)] = rng.standard_normal(n_true)
-    return with_response(rng, X, coef, noise)
+    return with_response(rng, with_short_indices(X), coef, noise)
 
 
 def uniform_sparse(rng, n, d, density, n_true, noise):
