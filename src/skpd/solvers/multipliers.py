@@ -226,6 +226,10 @@ class _State:
             self.gradient += frozen.gradient
             loss += frozen.loss + float(frozen.gradient @ (self.w - frozen.w))
             dual += frozen.dual
+            if loss + self.penalty_value < self.monitor.dual:  # no objective is: a row has bent
+                self.thaw()
+                self.evaluate()
+                return
             upper = min(self.upper, loss + self.penalty_value)
         else:
             upper = self.upper = min(self.upper, loss + self.penalty_value)
@@ -290,7 +294,7 @@ class _State:
         rows.z = rows.matvec(self.w)
         moved = np.abs(rows.z - before)
         moved[frozen.near] = 0.0
-        self.radius = max(2.0 * float(np.max(moved, initial=0.0)), 0.1 * frozen.radius)
+        self.radius = max(2.0 * float(np.max(moved, initial=0.0)), 0.3 * frozen.radius)
         self.gram.all_rows(frozen.near, len(rows.y))
         self.rows, self.frozen = rows, None
 
