@@ -11,6 +11,8 @@ from .pdprox import pdprox_restarted
 
 __all__ = ["auto"]
 
+MANY_ROWS = 2000  # for each variable
+
 
 def auto(
     problem: Problem,
@@ -39,7 +41,7 @@ def auto(
     methods = []
     few_features = problem.n_features <= LARGEST_WORKING_SET
     if isinstance(penalty, SquaredL2):
-        few_rows = problem.n_samples < 2000 * problem.n_variables
+        few_rows = problem.n_samples < MANY_ROWS * problem.n_variables
         if not few_features or (problem.loss.linear_tails and few_rows):
             methods.append(dual_descent)
         if few_features:
