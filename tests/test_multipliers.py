@@ -240,3 +240,18 @@ def test_sparse_group_at_its_ends_is_lasso_and_group_lasso(rng):
         for p in (group, same)
     )
     assert_allclose(first.certificate.primal, second.certificate.primal, rtol=1e-8)
+
+
+def test_a_sample_is_drawn_from_the_rows_that_count(rng):
+    """Many rows of weight zero leave the solution, and the start, alone."""
+    X = rng.normal(size=(30_000, 2))
+    y = np.sign(X[:, 0] + rng.normal(size=30_000))
+    for kept in (3, 20_000):
+        weights = np.zeros(30_000)
+        weights[:kept] = 1 / kept
+        problem = Problem(Design(X), y, weights, Hinge(), L1(), 0.05, False)
+        few = Problem(Design(X[:kept]), y[:kept], weights[:kept], Hinge(), L1(), 0.05, False)
+        arguments = {"tol": 1e-9, "max_iter": 300, "random_state": np.random.RandomState(0)}
+        found, expected = solve(problem, **arguments), solve(few, **arguments)
+        assert found.converged
+        assert_allclose(found.certificate.primal, expected.certificate.primal, rtol=1e-8)

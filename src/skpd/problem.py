@@ -181,6 +181,12 @@ class Problem:
         at_zero = float(np.sum(self.weights * self.loss.value(self.y, np.zeros(self.n_samples))))
         return max(self.null_objective, EPSILON * at_zero)
 
+    @cached_property
+    def reach(self) -> float:
+        """How far predictions go: the loss of the best constant over its mean slope there."""
+        slope = float(self.weights @ np.abs(self.null_point.dual_coef))
+        return self.null_objective / slope if slope > 0.0 and self.null_objective > 0.0 else 1.0
+
     def intercept_interval(self, upper: float) -> tuple[float, float]:
         """An interval that holds b wherever P(w, b) <= upper."""
         if not self.fit_intercept:

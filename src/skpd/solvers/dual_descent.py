@@ -37,7 +37,8 @@ def dual_descent(
     theta = np.zeros(problem.n_samples)
     constant = offset = 0.0
     if problem.fit_intercept:
-        constant = np.sqrt(alpha / (PROXIMAL * _curvature(problem)))
+        curvature = problem.objective_unit / problem.reach**2
+        constant = np.sqrt(alpha / (PROXIMAL * curvature))
         offset = problem.null_point.intercept / constant
     if start is not None:
         theta = problem.loss.project_dual(problem.y, start.dual_coef)
@@ -66,19 +67,9 @@ def dual_descent(
         if np.isinf(gap):
             monitor.check(n_iter, point)
             continue
-        moved = abs(descent.recentre()) * _reach(problem) if free else 0.0
+        moved = abs(descent.recentre()) * problem.reach if free else 0.0
         if moved + gap <= goal:
             monitor.check(n_iter, point)
             descent.refresh()
             target *= 0.5
         inner = min(0.3 * moved, 0.5 * inner)
-
-
-def _reach(problem: Problem) -> float:
-    """How far predictions go: the loss of the best constant over its mean slope there."""
-    slope = float(problem.weights @ np.abs(problem.null_point.dual_coef))
-    return problem.null_objective / slope if slope > 0.0 else 1.0
-
-
-def _curvature(problem: Problem) -> float:
-    return problem.objective_unit / _reach(problem) ** 2

@@ -68,11 +68,12 @@ def method_of_multipliers(
 def _begin(problem: Problem, monitor: Monitor) -> "_State":
     """From a solution on a sample of the rows, where they are many for each feature."""
     state = _State(problem, monitor, None)
-    n = problem.n_samples
+    weighty = np.flatnonzero(problem.weights > 0.0)
+    n = len(weighty)
     size = max(n // 10, SAMPLE * problem.n_variables)
     if 4 * size > n:
         return state
-    chosen = np.sort(np.random.RandomState(0).permutation(n)[:size])
+    chosen = np.sort(np.random.RandomState(0).permutation(weighty)[:size])
     weights = problem.weights[chosen]
     sample = Problem(
         design=problem.design.rows(chosen),
@@ -147,8 +148,7 @@ class _State:
         self.kernel = problem.loss.kernel
         loss, weights = problem.loss, problem.weights
         self.smooth = not loss.linear_tails
-        null = problem.null_point
-        point = null if start is None else start
+        point = problem.null_point if start is None else start
         self.w = problem.join(point.coef, point.intercept)
         self.centre = self.w.copy()
         lower, upper = loss.dual_bounds(problem.y)
@@ -157,9 +157,7 @@ class _State:
         else:
             middle = 0.5 * (lower + upper)
             theta = middle if start is None else loss.project_dual(problem.y, start.dual_coef)
-            slope = float(weights @ np.abs(null.dual_coef))
-            reach = problem.null_objective / slope if slope > 0.0 else 1.0
-            self.first_sigma = FIRST_SIGMA * float(np.max(upper - lower)) / reach
+            self.first_sigma = FIRST_SIGMA * float(np.max(upper - lower)) / problem.reach
             self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
         self.scale = problem.squares  # D
         z = problem.matvec(self.w)

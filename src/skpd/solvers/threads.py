@@ -18,7 +18,7 @@ def one_blas_thread() -> Any:
 def blas_threads_for(size: int) -> Any:
     """A context for linear algebra with matrices of this size.
 
-    With thousands of small factorisations threads mostly wait for each other: fits of
-    sparse data took three times as long with two, ten times where the cores were busy.
+    In thousands of small factorisations threads mostly wait for each other: a group lasso
+    fit of sparse text data took three times as long with two, ten times on busy cores.
     """
     return nullcontext() if size <= LARGEST_ALONE else one_blas_thread()
