@@ -32,7 +32,6 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from . import kernels
 from ._typing import Array
@@ -49,6 +48,8 @@ __all__ = [
     "primal_objective",
     "relative_gap",
 ]
+
+PARABOLAS = 4  # through the last three of the scales tried; one is exact for squared loss
 
 
 @dataclass(frozen=True)
@@ -291,13 +292,25 @@ def _best_scale(
     largest *= 1.0 - 4.0 * EPSILON
     if problem.loss.linear_conjugate or largest == 0.0:
         return largest if np.isfinite(largest) else 1.0
-    # concave in t: widen an unbounded range until the value falls, then search it
+    # concave in t: widen an unbounded range until the value falls, then climb by parabolas
     if not np.isfinite(largest):
         largest = 1.0
         while value(2.0 * largest) > value(largest) and largest < 1e30:
             largest *= 2.0
         largest *= 2.0
-    found = minimize_scalar(
-        lambda t: -value(t), bounds=(0.0, largest), method="bounded", options={"maxiter": 30}
-    )
-    return largest if value(largest) >= -found.fun else float(found.x)
+    scales = [0.0, 0.5 * largest, largest]
+    values = [value(scale) for scale in scales]
+    for _ in range(PARABOLAS):
+        next_scale = min(_vertex(scales[-3:], values[-3:]), largest)
+        if not next_scale > 0.0 or next_scale in scales:
+            break
+        scales.append(next_scale)
+        values.append(value(next_scale))
+    return scales[int(np.argmax(values))]
+
+
+def _vertex(t, f):
+    """Where the parabola through three points is largest, inf where it has no such point."""
+    first, second = (f[1] - f[0]) / (t[1] - t[0]), (f[2] - f[1]) / (t[2] - t[1])
+    curvature = (second - first) / (t[2] - t[0])
+    return 0.5 * (t[0] + t[1] - first / curvature) if curvature < 0.0 else inf
