@@ -9,8 +9,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "compensated.hpp"
@@ -20,10 +22,36 @@ namespace skpd {
 // std::clamp returns a reference and compiles to branches; this to two instructions
 inline double clip(double x, double lower, double upper) { return std::min(std::max(x, lower), upper); }
 
+// exp(x) for x <= 0 and log(1 + x) for 0 <= x <= 1 to a few units in the last place, without
+// branches or calls, so that a loop over rows takes them as vectors
+inline double exp_negative(double x) {
+    constexpr double log2_e = 1.4426950408889634, ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
+    constexpr double to_integer = 0x1.8p52;  // adding it rounds to an integer, in the lowest bits
+    x = std::max(x, -708.0);
+    const double shifted = x * log2_e + to_integer, k = shifted - to_integer;
+    const double r = (x - k * ln2_high) - k * ln2_low;
+    double sum = 1.0 / 6227020800.0;
+    for (const double coefficient : {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0,
+                                     1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0})
+        sum = sum * r + coefficient;
+    return sum * std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023u) << 52);
+}
+inline double log1p_unit(double x) {
+    const double s = x / (2.0 + x), square = s * s;  // log(1 + x) = 2 artanh(s)
+    double sum = 1.0 / 33.0;
+    for (int k = 31; k > 0; k -= 2) sum = sum * square + 1.0 / k;
+    return 2.0 * s * sum;
+}
+
 // A point u inside an interval on which phi* is a parabola: its slope at u and its curvature.
 struct Piece {
     bool inside;
     double slope, curvature, lower, upper;
+};
+
+// phi at a point, and phi* at its derivative there.
+struct Expansion {
+    double value, derivative, second_derivative, conjugate;
 };
 
 // phi*(u) = u + (curvature / 2) u^2 on [lower, 0]:
@@ -80,7 +108,7 @@ struct GeneralizedHingeLoss {
 struct LogisticLoss {
     static constexpr bool margin = true, quadratic_pieces = false;
 
-    static double value(double t) { return std::max(-t, 0.0) + std::log1p(std::exp(-std::fabs(t))); }
+    static double value(double t) { return std::max(-t, 0.0) + log1p_unit(exp_negative(-std::fabs(t))); }
     static double conjugate(double u) {
         const double v = 1.0 + u;
         return (u < 0.0 ? -u * std::log(-u) : 0.0) + (v > 0.0 ? v * std::log1p(u) : 0.0);
@@ -107,16 +135,15 @@ struct LogisticLoss {
         const double second = -u * (1.0 + u);
         return second / (second + step);
     }
-    static double second_derivative(double t) {
-        const double u = derivative(t);
-        return -u * (1.0 + u);
-    }
     static double derivative(double t) {
-        if (t >= 0.0) {
-            const double e = std::exp(-t);
-            return -e / (1.0 + e);
-        }
-        return -1.0 / (1.0 + std::exp(t));
+        const double e = exp_negative(-std::fabs(t));
+        return (t >= 0.0 ? -e : -1.0) / (1.0 + e);
+    }
+    static double second_derivative(double t) { return at(t).second_derivative; }
+    static Expansion at(double t) {
+        const double e = exp_negative(-std::fabs(t)), u = (t >= 0.0 ? -e : -1.0) / (1.0 + e);
+        const double value = std::max(-t, 0.0) + log1p_unit(e);
+        return {value, u, e / ((1.0 + e) * (1.0 + e)), u * t - value};
     }
 };
 
@@ -221,6 +248,23 @@ SKPD_CLONES void smoothed_derivatives(const Smoothed<Loss>& smoothed, std::size_
     const Smoothed<Loss> local = smoothed;  // not to be read again after every write
     const Loss loss = smoothed.loss;
     double primal_sum = 0.0, dual_sum = 0.0;
+    if constexpr (requires { Loss::at(0.0); }) {
+        static_assert(Loss::margin);
+        if (smoothed.sigma == std::numeric_limits<double>::infinity()) {
+#pragma omp simd reduction(+ : primal_sum, dual_sum)
+            for (std::size_t i = 0; i < n; ++i) {
+                const Expansion phi = Loss::at(y[i] * z[i]);
+                derivative[i] = y[i] * phi.derivative;
+                gradient[i] = weights[i] * derivative[i];
+                curvature[i] = weights[i] * phi.second_derivative;
+                primal_sum += weights[i] * phi.value;
+                dual_sum -= weights[i] * phi.conjugate;
+            }
+            *primal = primal_sum;
+            *dual = dual_sum;
+            return;
+        }
+    }
 #pragma omp simd reduction(+ : primal_sum, dual_sum)
     for (std::size_t i = 0; i < n; ++i) {
         const double first = local.derivative(y[i], theta[i], z[i]);
@@ -241,6 +285,14 @@ SKPD_CLONES double smoothed_slope(const Smoothed<Loss>& smoothed, std::size_t n,
                                   const double* direction, double step) {
     const Smoothed<Loss> local = smoothed;
     double sum = 0.0;
+    if constexpr (requires { Loss::at(0.0); }) {
+        if (smoothed.sigma == std::numeric_limits<double>::infinity()) {
+#pragma omp simd reduction(+ : sum)
+            for (std::size_t i = 0; i < n; ++i)
+                sum += weights[i] * direction[i] * y[i] * Loss::derivative(y[i] * (z[i] + step * direction[i]));
+            return sum;
+        }
+    }
 #pragma omp simd reduction(+ : sum)
     for (std::size_t i = 0; i < n; ++i)
         sum += weights[i] * direction[i] * local.derivative(y[i], theta[i], z[i] + step * direction[i]);
