@@ -40,6 +40,9 @@ def test_gram(layout, dtype, ones, rng):
         A = np.column_stack([A, np.ones(60)]) if ones else A
         assert_allclose(out, A.T @ (h[:, None] * A), atol=1e-12)
         assert_allclose(design.gram(h, columns, ones), out, atol=1e-12)
+        others = np.setdiff1d(np.arange(12), columns)
+        cross = X[:, others].astype(np.float64).T @ (h[:, None] * A)
+        assert_allclose(design.cross_gram(h, columns, others, ones), cross, atol=1e-12)
 
 
 def test_gram_refuses_columns_that_do_not_fit(rng):
@@ -47,6 +50,10 @@ def test_gram_refuses_columns_that_do_not_fit(rng):
     for columns in ([2, 1], [0, 0], [0, 3], [-1, 0]):
         with pytest.raises(ValueError, match="columns must increase"):
             design.matrix.gram(np.ones(5), np.array(columns), False, np.empty((2, 2)))
+    first, outside = np.array([0]), np.array([3])
+    for left, right in ((first, outside), (outside, first)):
+        with pytest.raises(ValueError, match="columns must lie"):
+            design.matrix.cross_gram(np.ones(5), left, right, False, np.empty((1, 1)))
 
 
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array, sp.csc_array])

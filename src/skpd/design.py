@@ -13,6 +13,15 @@ __all__ = ["Design", "spectral_norm_bound"]
 _BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB
 
 
+def _row_blocks(h, width):
+    """(sign, |h|, rows) for blocks of rows of one sign, ``width`` numbers of each at a time."""
+    block = max(_BLOCK // max(width, 1), 256)
+    for sign, rows in ((1.0, np.flatnonzero(h > 0.0)), (-1.0, np.flatnonzero(h < 0.0))):
+        for first in range(0, len(rows), block):
+            some = rows[first : first + block]
+            yield sign, np.abs(h[some]), some
+
+
 class Design:
     """A data matrix X of shape (n_samples, n_features), borrowed where its layout allows.
 
@@ -114,15 +123,40 @@ class Design:
             self.matrix.gram(h, columns, ones, out)
             return out
         out[:] = 0.0
-        block = max(_BLOCK // max(m, 1), 256)
-        for sign, rows in ((1.0, np.flatnonzero(h > 0.0)), (-1.0, np.flatnonzero(h < 0.0))):
-            for first in range(0, len(rows), block):
-                some = rows[first : first + block]
-                part = np.empty((len(some), m))
-                part[:, : len(columns)] = self._X[np.ix_(some, columns)]
-                part[:, len(columns) :] = 1.0
-                part *= np.sqrt(np.abs(h[some]))[:, np.newaxis]
-                out += sign * (part.T @ part)
+        for sign, h_some, some in _row_blocks(h, m):
+            part = np.empty((len(some), m))
+            part[:, : len(columns)] = self._X[np.ix_(some, columns)]
+            part[:, len(columns) :] = 1.0
+            part *= np.sqrt(h_some)[:, np.newaxis]
+            out += sign * (part.T @ part)
+        return out
+
+    def cross_gram(self, h: Array, left: Indices, right: Indices, ones: bool) -> Array:
+        """X_R' diag(h) X_L over disjoint columns L and R, with a last column X_R' h if asked for.
+
+        Parameters
+        ----------
+        h : ndarray of shape (n_samples,)
+            Weights of the rows.
+        left, right : ndarray of shape (n_left,) and (n_right,)
+        ones : bool
+
+        Returns
+        -------
+        gram : ndarray of shape (n_right, n_left + ones)
+        """
+        m = len(left) + ones
+        out = np.empty((len(right), m))
+        if sp.issparse(self._X):
+            self.matrix.cross_gram(h, left, right, ones, out)
+            return out
+        out[:] = 0.0
+        for sign, h_some, some in _row_blocks(h, m + len(right)):
+            part = np.empty((len(some), m))
+            part[:, : len(left)] = self._X[np.ix_(some, left)]
+            part[:, len(left) :] = 1.0
+            weighted = self._X[np.ix_(some, right)] * (sign * h_some)[:, np.newaxis]
+            out += weighted.T @ part
         return out
 
     def row_sums(self) -> Array:

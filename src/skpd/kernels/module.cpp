@@ -165,6 +165,23 @@ class Matrix {
             layout_);
     }
 
+    void cross_gram(In h, Array<const std::int64_t> left, Array<const std::int64_t> right, bool ones, double* out,
+                    std::size_t rows, std::size_t cols) const {
+        require(h.shape(0) == n_rows_ && rows == right.shape(0) && cols == left.shape(0) + ones,
+                "the vector does not fit the matrix");
+        for (const auto* columns : {&left, &right})
+            for (std::size_t a = 0; a < columns->shape(0); ++a)
+                require(columns->data()[a] >= 0 && columns->data()[a] < static_cast<std::int64_t>(n_columns_),
+                        "columns must lie in the matrix");
+        nb::gil_scoped_release release;
+        std::visit(
+            [&](const auto& layout) {
+                skpd::cross_gram(layout, by_row_, n_rows_, n_columns_, h.data(), left.data(), left.shape(0),
+                                 right.data(), right.shape(0), ones, out);
+            },
+            layout_);
+    }
+
    private:
     template <class Map>
     nb::ndarray<nb::numpy, double, nb::ndim<1>> product(In v, std::size_t n_in, std::size_t n_out,
@@ -316,6 +333,14 @@ NB_MODULE(_kernels, m) {
             },
             "h"_a, "columns"_a, "ones"_a, "out"_a,
             "X_W' diag(h) X_W over the columns W, in increasing order, with a last column of ones if asked for.")
+        .def(
+            "cross_gram",
+            [](const Matrix& self, In h, Array<const std::int64_t> left, Array<const std::int64_t> right, bool ones,
+               nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+                self.cross_gram(h, left, right, ones, out.data(), out.shape(0), out.shape(1));
+            },
+            "h"_a, "left"_a, "right"_a, "ones"_a, "out"_a,
+            "X_R' diag(h) X_L over disjoint columns L and R, with a last column X_R' h if asked for.")
         .def(
             "reflected_halpern_step",
             [](const Matrix& self, AnyLoss any_loss, In y, In weights, In step, In anchor, double scale,

@@ -199,4 +199,58 @@ void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_column
     }
 }
 
+// out (n_right x n_left + ones) = sum_i h_i x_iR x_iL' over the columns R and L, with a last
+// column sum_i h_i x_iR if asked for.
+template <class M>
+void cross_gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
+                const std::int64_t* left, std::size_t n_left, const std::int64_t* right, std::size_t n_right, bool ones,
+                double* out) {
+    const std::size_t m = n_left + ones;
+    std::fill_n(out, n_right * m, 0.0);
+    if (by_row) {
+        std::vector<std::int64_t> position(n_columns, -1);  // R behind L
+        for (std::size_t a = 0; a < n_left; ++a) position[static_cast<std::size_t>(left[a])] = static_cast<std::int64_t>(a);
+        for (std::size_t b = 0; b < n_right; ++b)
+            position[static_cast<std::size_t>(right[b])] = static_cast<std::int64_t>(m + b);
+        std::vector<std::size_t> where(m), where_right(n_right);
+        std::vector<double> entry(m), entry_right(n_right);
+        for (std::size_t i = 0; i < n_rows; ++i) {
+            if (h[i] == 0.0) continue;
+            std::size_t k = 0, k_right = 0;
+            matrix.for_each(i, [&](std::size_t j, double x) {
+                if (position[j] < 0 || x == 0.0) return;
+                const auto place = static_cast<std::size_t>(position[j]);
+                if (place < m) {
+                    where[k] = place;
+                    entry[k++] = x;
+                } else {
+                    where_right[k_right] = place - m;
+                    entry_right[k_right++] = x;
+                }
+            });
+            if (ones) {
+                where[k] = n_left;
+                entry[k++] = 1.0;
+            }
+            for (std::size_t b = 0; b < k_right; ++b) {
+                const double scaled = h[i] * entry_right[b];
+                double* row = out + where_right[b] * m;
+                for (std::size_t a = 0; a < k; ++a) row[where[a]] += scaled * entry[a];
+            }
+        }
+        return;
+    }
+    std::vector<double> scaled(n_rows);
+    for (std::size_t b = 0; b < n_right; ++b) {
+        std::fill(scaled.begin(), scaled.end(), 0.0);
+        double sum = 0.0;
+        matrix.for_each(static_cast<std::size_t>(right[b]), [&](std::size_t i, double x) {
+            scaled[i] += h[i] * x;
+            sum += h[i] * x;
+        });
+        for (std::size_t a = 0; a < n_left; ++a) out[b * m + a] = matrix.dot(static_cast<std::size_t>(left[a]), scaled.data());
+        if (ones) out[b * m + n_left] = sum;
+    }
+}
+
 }  // namespace skpd

@@ -29,30 +29,50 @@ class WeightedGram:
 
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """X_W' diag(h) X_W over the columns W, increasing, as a new array."""
-        places = self._places(columns)
         changed = np.flatnonzero(h != self._h) if len(h) == len(self._h) else None
-        if places is None or changed is None or 2 * len(changed) > np.count_nonzero(h):
-            self._matrix = design.gram(h, columns, self.ones)
-            self._columns, self._h = columns, h.copy()
-            return self._matrix.copy()
+        if changed is None or 2 * len(changed) > np.count_nonzero(h):
+            return self._anew(design, h, columns)
+        known = np.isin(columns, self._columns, assume_unique=True)
+        if 2 * int(known.sum()) < max(len(columns), len(self._columns)):
+            return self._anew(design, h, columns)
         if len(changed) > 0:
             delta = np.zeros_like(h)
             delta[changed] = h[changed] - self._h[changed]
             self._matrix += design.gram(delta, self._columns, self.ones)
             self._h = h.copy()
+        if not known.all():
+            self._extend(design, columns[~known])
+        places = np.searchsorted(self._columns, columns)
         if self.ones:
             places = np.append(places, len(self._columns))
         out = np.empty((len(places), len(places)))
         kernels.principal_submatrix(self._matrix, places, out)
         return out
 
-    def _places(self, columns: Indices) -> Indices | None:
-        """Where the columns are among those at hand, if all are and not too many others."""
-        known = self._columns
-        if len(known) == 0 or len(known) > 2 * len(columns) + 20:
-            return None
-        places = np.minimum(np.searchsorted(known, columns), len(known) - 1)
-        return places if np.array_equal(known[places], columns) else None
+    def _anew(self, design: Design, h: Array, columns: Indices) -> Array:
+        self._matrix = design.gram(h, columns, self.ones)
+        self._columns, self._h = columns, h.copy()
+        return self._matrix.copy()
+
+    def _extend(self, design: Design, new: Indices) -> None:
+        """Take in columns, all in increasing order."""
+        old = self._columns
+        beside = design.cross_gram(self._h, old, new, self.ones)
+        own = design.gram(self._h, new, False)
+        columns = np.concatenate([old, new])
+        order = np.argsort(columns)
+        n_old, n_new = len(self._matrix), len(new)
+        whole = np.empty((n_old + n_new, n_old + n_new))
+        # the old columns, the ones, the new columns
+        whole[:n_old, :n_old] = self._matrix
+        whole[n_old:, :n_old], whole[:n_old, n_old:] = beside, beside.T
+        whole[n_old:, n_old:] = own
+        places = np.where(order < len(old), order, order + int(self.ones))
+        if self.ones:
+            places = np.append(places, len(old))
+        self._matrix = np.empty_like(whole)
+        kernels.principal_submatrix(whole, places, self._matrix)
+        self._columns = columns[order]
 
     def take_rows(self, rows: Indices) -> None:
         """Go on with some rows; the others must have h = 0 from now on."""
