@@ -96,10 +96,13 @@ class Loss(ABC):
     linear_tails : bool
         Whether l(y, .) is linear with a slope other than 0 on an interval, where it has
         a gradient but no curvature.
+    constant_curvature : bool
+        Whether l(y, .) is a parabola.
     """
 
     linear_conjugate: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = True
+    constant_curvature: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -562,6 +565,7 @@ class Squared(ResidualLoss):
 
     conjugate_domain: ClassVar[tuple] = (-inf, inf)
     linear_tails: ClassVar[bool] = False
+    constant_curvature: ClassVar[bool] = True
     smoothness: ClassVar[float] = 1.0
 
     def _phi(self, t: Array) -> Array:

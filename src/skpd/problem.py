@@ -82,7 +82,7 @@ class Problem:
 
     def with_alpha(self, alpha: float) -> "Problem":
         """The same problem with another alpha; what is known of the data stays known."""
-        _ = self.objective_unit, self.squares
+        _ = self.objective_unit, self.squares, self.null_gradient
         if self.fit_intercept:
             self.intercept_interval(self.null_objective)
         other = copy(self)
@@ -93,21 +93,11 @@ class Problem:
     def largest_alpha(self) -> float:
         """An alpha from which on the best constant prediction is optimal.
 
-        That is the dual norm of a subgradient there, the one nearest to `null_point`'s whose
-        part for the intercept vanishes. It is nan for a penalty that is not a norm.
+        That is the dual norm of `null_gradient`. It is nan for a penalty that is not a norm.
         """
         if not hasattr(self.penalty, "dual_norm"):
             return np.nan
-        theta = self.null_point.dual_coef
-        if self.fit_intercept:
-            b = self.null_point.intercept
-            near = 1e-9 * (1.0 + abs(b) + np.abs(self.y))
-            ends = [self.loss.gradient(self.y, b + side * near) for side in (-1.0, 1.0)]
-            with suppress(ValueError):  # rounding can leave no such point
-                theta = kernels.project_box_hyperplane(
-                    theta, np.minimum(*ends), np.maximum(*ends), self.weights, self.weights, 0.0
-                )
-        return self.penalty.dual_norm(self.design.rmatvec(self.weights * theta))
+        return self.penalty.dual_norm(self.null_gradient)
 
     @cached_property
     def squares(self) -> Array:
@@ -161,13 +151,28 @@ class Problem:
 
     @cached_property
     def null_point(self) -> Point:
-        """The best constant prediction, with the loss's gradient there as dual point."""
-        intercept = 0.0
+        """The best constant prediction, with a subgradient of the losses there as dual point.
+
+        Where the loss has a kink there, it is one whose part for the intercept vanishes.
+        """
+        b = 0.0
         if self.fit_intercept:
-            intercept = self.loss.best_constant(self.y, self.weights)
-            intercept = intercept if np.isfinite(intercept) else 0.0
-        theta = self.loss.gradient(self.y, np.full(self.n_samples, intercept))
-        return Point(np.zeros(self.n_features), intercept, theta)
+            b = self.loss.best_constant(self.y, self.weights)
+            b = b if np.isfinite(b) else 0.0
+        theta = self.loss.gradient(self.y, np.full(self.n_samples, b))
+        if self.fit_intercept and not np.isfinite(self.loss.smoothness):
+            near = 1e-9 * (1.0 + abs(b) + np.abs(self.y))
+            ends = [self.loss.gradient(self.y, b + side * near) for side in (-1.0, 1.0)]
+            with suppress(ValueError):  # rounding can leave no such point
+                theta = kernels.project_box_hyperplane(
+                    theta, np.minimum(*ends), np.maximum(*ends), self.weights, self.weights, 0.0
+                )
+        return Point(np.zeros(self.n_features), b, theta)
+
+    @cached_property
+    def null_gradient(self) -> Array:
+        """The gradient of the mean loss in w at the null model, of shape (n_features,)."""
+        return self.design.rmatvec(self.weights * self.null_point.dual_coef)
 
     @cached_property
     def null_objective(self) -> float:
@@ -184,7 +189,8 @@ class Problem:
     @cached_property
     def reach(self) -> float:
         """How far predictions go: the loss of the best constant over its mean slope there."""
-        slope = float(self.weights @ np.abs(self.null_point.dual_coef))
+        at_null = np.full(self.n_samples, self.null_point.intercept)
+        slope = float(self.weights @ np.abs(self.loss.gradient(self.y, at_null)))
         return self.null_objective / slope if slope > 0.0 and self.null_objective > 0.0 else 1.0
 
     def intercept_interval(self, upper: float) -> tuple[float, float]:

@@ -100,7 +100,7 @@ def solve(
     try:
         monitor.begin()
         if start is not None and not monitor.done:
-            monitor.check(0, start)
+            monitor.begin_at(start)
         if not monitor.done:
             SOLVERS[solver](
                 problem, monitor, start, max_iter=max_iter, random_state=random_state, **options
@@ -109,4 +109,6 @@ def solve(
         if monitor.best.coef is None or monitor.best.dual_coef is None:
             raise
         interrupted = True
+    if start is not None and not monitor.relative_gap <= tol:
+        monitor.consider(start)
     return monitor.solution(interrupted)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Array
 from ..certificates import (
     certificate_of,
     certify_point,
     dual_bound,
+    dual_estimate,
     primal_objective,
     relative_gap,
 )
@@ -73,13 +75,33 @@ class Monitor:
     def begin(self) -> None:
         """Record the best constant prediction.
 
-        Its dual point, which costs a product, proves it optimal where alpha is large,
-        unless the penalty is a square: then 0 is a bound as good to begin with.
+        Its own dual point is certified where it may prove the model optimal, which it does
+        where alpha is large; the bound to begin with is 0 otherwise.
         """
-        null = self.problem.null_point
-        if isinstance(self.problem.penalty, SquaredL2):
-            null = replace(null, dual_coef=np.zeros(self.problem.n_samples))
+        problem, null = self.problem, self.problem.null_point
+        z = np.full(problem.n_samples, null.intercept)
+        if isinstance(problem.penalty, SquaredL2) or not self._may_do(
+            null, z, problem.null_gradient
+        ):
+            null = replace(null, dual_coef=np.zeros(problem.n_samples))
         self.check(0, null)
+
+    def begin_at(self, start: Point) -> None:
+        """Record a start where it may be optimal."""
+        problem = self.problem
+        z = problem.matvec(problem.join(start.coef, start.intercept))
+        gradient = problem.design.rmatvec(problem.weights * start.dual_coef)
+        if self._may_do(start, z, gradient):
+            self.check(0, start)
+
+    def _may_do(self, point: Point, z: Array, gradient: Array) -> bool:
+        """Whether plain sums say that a point, with its products, may be good enough."""
+        problem, weights, theta = self.problem, self.problem.weights, point.dual_coef
+        upper = float(np.sum(weights * problem.loss.value(problem.y, z)))
+        upper += problem.alpha * problem.penalty.value(point.coef)
+        value = -float(np.sum(weights * problem.loss.conjugate(problem.y, theta)))
+        bound = dual_estimate(problem, value, gradient, float(weights @ theta), upper)
+        return relative_gap(problem, upper - bound) <= 10.0 * self.tol
 
     def check(self, n_iter: int, point: Point) -> float:
         """Record a primal and a dual point.
@@ -89,6 +111,19 @@ class Monitor:
         gap : float
             The gap between the two points themselves. `done` says whether to stop.
         """
+        gap = self.consider(point)
+        self.n_iter = n_iter
+        seconds = time.perf_counter() - self._start
+        interval = self.primal, self.dual, self.primal - self.dual
+        self._history.append((n_iter, seconds, *interval))
+        self.done = self.relative_gap <= self.tol
+        if self.on_check is not None and self.on_check(self):
+            self.stopped = not self.done
+            self.done = True
+        return gap
+
+    def consider(self, point: Point) -> float:
+        """Keep a primal and a dual point where they are better, unrecorded; their gap."""
         coef = self.problem.penalty.feasible(point.coef)
         primal = primal_objective(self.problem, coef, point.intercept)
         bound = dual_bound(self.problem, point.dual_coef, min(primal, self.primal))
@@ -100,14 +135,6 @@ class Monitor:
             self.primal = primal
             self._coef, self._intercept = np.array(coef), float(point.intercept)
         self.dual = min(self.dual, self.primal)
-        self.n_iter = n_iter
-        seconds = time.perf_counter() - self._start
-        gap = self.primal - self.dual
-        self._history.append((n_iter, seconds, self.primal, self.dual, gap))
-        self.done = self.relative_gap <= self.tol
-        if self.on_check is not None and self.on_check(self):
-            self.stopped = not self.done
-            self.done = True
         return primal - bound.value
 
     def solution(self, interrupted: bool = False) -> Solution:

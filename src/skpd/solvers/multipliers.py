@@ -37,6 +37,7 @@ WARM_SIGMA = 30.0  # times the first, from a dual point that is near a solution
 LARGEST_WORKING_SET = 4000  # its Gram matrix takes 128 MB
 SAMPLE = 60  # rows for each variable, at least
 LONGEST_SOLVE = 20  # Newton steps with the same multipliers
+CHECK_EVERY = 8  # Newton steps, at least: a certificate costs several products
 PATIENCE = 200  # Newton steps without a tenth off the gap
 
 
@@ -68,6 +69,8 @@ def method_of_multipliers(
 def _begin(problem: Problem, monitor: Monitor) -> "_State":
     """From a solution on a sample of the rows, where they are many for each feature."""
     state = _State(problem, monitor, None)
+    if problem.loss.constant_curvature:  # one Newton step takes all rows at once
+        return state
     weighty = np.flatnonzero(problem.weights > 0.0)
     n = len(weighty)
     size = max(n // 10, SAMPLE * problem.n_variables)
@@ -160,7 +163,9 @@ class _State:
             self.first_sigma = FIRST_SIGMA * float(np.max(upper - lower)) / problem.reach
             self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
         self.scale = problem.squares  # D
-        z = problem.matvec(self.w)
+        at_null = start is None
+        z = np.full(problem.n_samples, point.intercept) if at_null else problem.matvec(self.w)
+        self.at_null = at_null and self.smooth  # where the gradient is known
         self.all_rows = self.rows = _Rows(problem.design, problem.y, weights, theta, z)
         self.frozen: _Frozen | None = None
         self.gram = WeightedGram(problem.fit_intercept)
@@ -178,7 +183,7 @@ class _State:
 
     def start_from(self, other: "_State") -> None:
         """Go on from a solution on other rows."""
-        rows = self.all_rows
+        rows, self.at_null = self.all_rows, False
         self.w, self.centre = other.w.copy(), other.w.copy()
         rows.z = rows.matvec(self.w)
         self.radius = self._spread(rows.z)
@@ -215,7 +220,11 @@ class _State:
         """Derivatives of the smoothed losses, their gradient and the gap they prove."""
         problem, rows = self.problem, self.rows
         loss, dual = rows.evaluate(self.kernel, self.sigma)
-        self.gradient = rows.rmatvec(rows.gradient, problem.fit_intercept)
+        if self.at_null:
+            slope = float(np.sum(rows.gradient))
+            self.gradient, self.at_null = problem.join(problem.null_gradient, slope), False
+        else:
+            self.gradient = rows.rmatvec(rows.gradient, problem.fit_intercept)
         self.loss, self.dual = loss, dual
         coef, _ = problem.split(self.w)
         self.penalty_value = problem.alpha * problem.penalty.value(coef)
@@ -312,9 +321,9 @@ class _State:
                     self.thaw()
                     self.evaluate()
                     found = relative_gap(problem, self.gap) <= monitor.tol
-            if self.frozen is None and (
-                found or self.gap < 0.05 * self.checked_gap or self.n_iter >= self.checked_at + 30
-            ):
+            since = self.n_iter - self.checked_at
+            progress = since >= CHECK_EVERY and self.gap < 0.05 * self.checked_gap
+            if self.frozen is None and (found or progress or since >= 30):
                 self.check()
             if monitor.done or self.stalled:
                 return
@@ -337,8 +346,7 @@ class _State:
                 return
             if self.frozen is None:
                 self.freeze()
-            with blas_threads_for(len(columns)):
-                self.step(g, columns, violation)
+            self.step(g, columns, violation)
             self.n_iter += 1
 
     def step(self, g: Array, columns: Indices, violation: float) -> None:
@@ -352,9 +360,10 @@ class _State:
         ridge = self.proximal * self.scale[inside] + 1e-12 * np.diag(H)
         H[np.diag_indices_from(H)] += ridge
         w = self.w[inside]
-        p = minimise_quadratic(
-            H, g[inside], w, problem.penalty, problem.alpha, columns, 1e-2 * violation
-        )
+        with blas_threads_for(len(columns)):
+            p = minimise_quadratic(
+                H, g[inside], w, problem.penalty, problem.alpha, columns, 1e-2 * violation
+            )
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w
         along = rows.matvec(direction)
