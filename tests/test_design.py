@@ -96,6 +96,30 @@ def test_compensated_products_are_rounded_once():
     assert error[0] < 1e-30
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_bounds_on_rounding_errors_hold(layout, dtype, rng):
+    """The errors of plain products, in rational arithmetic."""
+    for scale in (0.0, 8.0, 150.0):  # cancelling sums; products near underflow
+        X = rng.normal(size=(40, 30)) * 10.0 ** rng.uniform(-scale, 0.1 * scale, (40, 30))
+        X *= rng.random((40, 30)) < 0.7
+        X = np.clip(X, -1e30, 1e30).astype(dtype)
+        w, rows, weights = rng.normal(size=30), rng.normal(size=40), rng.random(40)
+        rows *= 10.0 ** rng.uniform(-scale, 0.0, 40)
+        design = Design(LAYOUTS[layout](X))
+        exact = [[Fraction(float(x)) for x in row] for row in X]
+        z, error = design.matvec_bounded(w, 0.3)
+        for i, row in enumerate(exact):
+            sum_ = Fraction(0.3) + sum(x * Fraction(v) for x, v in zip(row, w, strict=True))
+            assert abs(Fraction(z[i]) - sum_) <= Fraction(error[i])
+        assert (error <= 1e-13 * (np.abs(X.astype(np.float64)) @ np.abs(w) + 0.3) + 1e-300).all()
+        u, error = design.rmatvec_bounded(weights, rows)
+        for j in range(30):
+            terms = zip(exact, weights, rows, strict=True)
+            sum_ = sum(row[j] * Fraction(c) * Fraction(r) for row, c, r in terms)
+            assert abs(Fraction(u[j]) - sum_) <= Fraction(error[j])
+
+
 def test_vectors_that_do_not_fit_are_refused(rng):
     design = Design(rng.normal(size=(3, 2)))
     with pytest.raises(ValueError, match="does not fit"):

@@ -10,11 +10,11 @@ from sklearn.linear_model import Lasso
 from benchmarks import certificates as random
 from benchmarks.reference import linear_programme
 from skpd.design import Design
+from skpd.gram import WeightedGram
 from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
 from skpd.penalties import L1, GroupL2, SparseGroup, SquaredL2
 from skpd.problem import Point, Problem
 from skpd.solvers import Monitor, solve
-from skpd.solvers.gram import WeightedGram
 from skpd.solvers.multipliers import method_of_multipliers
 from skpd.solvers.quadratic import minimise_quadratic
 

@@ -90,6 +90,16 @@ class Design:
         """X' rows, of shape (n_features,)."""
         return self.matrix.rmatvec(rows)
 
+    def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
+        """X coef + intercept and a bound on its rounding error."""
+        if not coef.any():
+            return np.full(self.shape[0], intercept), np.zeros(self.shape[0])
+        return self.matrix.matvec_bounded(coef, intercept)
+
+    def rmatvec_bounded(self, weights: Array, rows: Array) -> tuple[Array, Array]:
+        """X' (weights * rows) and a bound on its rounding error."""
+        return self.matrix.rmatvec_bounded(weights, rows)
+
     def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
         """X coef + intercept as an unevaluated sum (high, low), and a bound on its error."""
         if not coef.any():

@@ -11,6 +11,7 @@ import numpy as np
 from . import kernels
 from ._typing import Array
 from .design import Design
+from .gram import WeightedGram
 from .losses import EPSILON, Loss
 from .penalties import Penalty
 
@@ -82,7 +83,9 @@ class Problem:
 
     def with_alpha(self, alpha: float) -> "Problem":
         """The same problem with another alpha; what is known of the data stays known."""
-        _ = self.objective_unit, self.squares, self.null_gradient
+        _ = self.objective_unit, self.null_gradient, self.gram
+        if self.loss.linear_tails:
+            _ = self.squares
         if self.fit_intercept:
             self.intercept_interval(self.null_objective)
         other = copy(self)
@@ -98,6 +101,11 @@ class Problem:
         if not hasattr(self.penalty, "dual_norm"):
             return np.nan
         return self.penalty.dual_norm(self.null_gradient)
+
+    @cached_property
+    def gram(self) -> WeightedGram:
+        """The last Gram matrix of weighted rows and some columns, the intercept's included."""
+        return WeightedGram(self.fit_intercept)
 
     @cached_property
     def squares(self) -> Array:

@@ -6,9 +6,12 @@
 // so that one loop each serves all layouts, both products and both precisions.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <variant>
 #include <vector>
 
 #include "compensated.hpp"
@@ -45,6 +48,31 @@ SKPD_CLONES inline void dense_axpy(double a, const double* x, double* out, std::
 SKPD_CLONES inline void dense_axpy(double a, const float* x, double* out, std::size_t n) {
 #pragma omp simd
     for (std::size_t j = 0; j < n; ++j) out[j] += a * static_cast<double>(x[j]);
+}
+
+// A sum of terms beside that of their magnitudes
+struct Sized {
+    double sum = 0.0, size = 0.0;
+};
+template <class T>
+SKPD_CLONES Sized dense_dot_sized(const T* x, const double* v, std::size_t n) {
+    double sum = 0.0, size = 0.0;
+#pragma omp simd reduction(+ : sum, size)
+    for (std::size_t j = 0; j < n; ++j) {
+        const double product = static_cast<double>(x[j]) * v[j];
+        sum += product;
+        size += std::fabs(product);
+    }
+    return {sum, size};
+}
+template <class T>
+SKPD_CLONES void dense_axpy_sized(double a, const T* x, double* sum, double* size, std::size_t n) {
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j) {
+        const double product = a * static_cast<double>(x[j]);
+        sum[j] += product;
+        size[j] += std::fabs(product);
+    }
 }
 
 // sum_j x_j (high_j + low_j) in twice the working precision, in lanes that a processor
@@ -127,6 +155,7 @@ struct Dense {
     std::ptrdiff_t stride;  // between major vectors, in elements
 
     std::size_t n_entries() const { return n_major * n_minor; }
+    std::size_t length(std::size_t) const { return n_minor; }
     const T* major(std::size_t k) const { return data + static_cast<std::ptrdiff_t>(k) * stride; }
 
     template <class Visit>
@@ -136,6 +165,10 @@ struct Dense {
     }
     double dot(std::size_t k, const double* v) const { return dense_dot(major(k), v, n_minor); }
     void axpy(std::size_t k, double a, double* out) const { dense_axpy(a, major(k), out, n_minor); }
+    Sized dot_sized(std::size_t k, const double* v) const { return dense_dot_sized(major(k), v, n_minor); }
+    void axpy_sized(std::size_t k, double a, double* sum, double* size) const {
+        dense_axpy_sized(a, major(k), sum, size, n_minor);
+    }
     Compensated dot_compensated(std::size_t k, const double* high, const double* low) const {
         return dense_dot_compensated(major(k), high, low, n_minor);
     }
@@ -152,6 +185,7 @@ struct Sparse {
     std::size_t n_major, n_minor;
 
     std::size_t n_entries() const { return static_cast<std::size_t>(indptr[n_major]); }
+    std::size_t length(std::size_t k) const { return static_cast<std::size_t>(indptr[k + 1] - indptr[k]); }
 
     template <class Visit>
     void for_each(std::size_t k, Visit visit) const {
@@ -172,6 +206,29 @@ struct Sparse {
     void axpy(std::size_t k, double a, double* out) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) out[indices[p]] += a * static_cast<double>(data[p]);
     }
+    Sized dot_sized(std::size_t k, const double* v) const {
+        Sized even, odd;
+        const auto take = [&](Sized& total, I p) {
+            const double product = static_cast<double>(data[p]) * v[indices[p]];
+            total.sum += product;
+            total.size += std::fabs(product);
+        };
+        I p = indptr[k];
+        const I end = indptr[k + 1];
+        for (; p + 1 < end; p += 2) {
+            take(even, p);
+            take(odd, p + 1);
+        }
+        if (p < end) take(even, p);
+        return {even.sum + odd.sum, even.size + odd.size};
+    }
+    void axpy_sized(std::size_t k, double a, double* sum, double* size) const {
+        for (I p = indptr[k]; p < indptr[k + 1]; ++p) {
+            const double product = a * static_cast<double>(data[p]);
+            sum[indices[p]] += product;
+            size[indices[p]] += std::fabs(product);
+        }
+    }
     Compensated dot_compensated(std::size_t k, const double* high, const double* low) const {
         const auto first = static_cast<std::size_t>(indptr[k]), last = static_cast<std::size_t>(indptr[k + 1]);
         return sparse_dot_compensated(data + first, indices + first, high, low, last - first);
@@ -181,6 +238,9 @@ struct Sparse {
         sparse_axpy_compensated(high, low, data + first, indices + first, sum, rest, size, last - first);
     }
 };
+
+using AnyLayout = std::variant<Dense<double>, Dense<float>, Sparse<double, std::int32_t>, Sparse<float, std::int32_t>,
+                               Sparse<double, std::int64_t>, Sparse<float, std::int64_t>>;
 
 // out[k] = sum_j map(x_kj) v_j
 template <class Map, class M>
@@ -207,6 +267,42 @@ void scatter(const M& matrix, const double* v, double* out) {
             matrix.for_each(k, [&](std::size_t j, double x) { out[j] += v[k] * Map::of(x); });
         }
     }
+}
+
+// The same two products with bounds on their rounding errors.
+struct BoundedVector {
+    std::vector<double> sum, size;  // size: the sums of the magnitudes of the terms, in the end the bounds
+
+    explicit BoundedVector(std::size_t n, double value = 0.0) : sum(n, value), size(n, std::fabs(value)) {}
+
+    // for so many products of three factors, added up in any order
+    void bound(std::size_t k, std::size_t n_terms) {
+        constexpr double unit = 1.1102230246251565e-16;  // 2^-53
+        const double underflow = 64.0 * static_cast<double>(n_terms + 4) * std::numeric_limits<double>::denorm_min();
+        size[k] = 1.1 * unit * static_cast<double>(n_terms + 6) * size[k] + underflow;
+    }
+};
+
+template <class M>
+void gather_bounded(const M& matrix, const double* v, BoundedVector& out) {
+    const auto n = static_cast<std::size_t>(std::count_if(v, v + matrix.n_minor, [](double x) { return x != 0.0; }));
+    for (std::size_t k = 0; k < matrix.n_major; ++k) {
+        const Sized row = matrix.dot_sized(k, v);
+        out.sum[k] += row.sum;
+        out.size[k] += row.size;
+        out.bound(k, std::min(n, matrix.length(k)));
+    }
+}
+
+template <class M>
+void scatter_bounded(const M& matrix, const double* v, BoundedVector& out) {
+    std::size_t n = 0;
+    for (std::size_t k = 0; k < matrix.n_major; ++k) {
+        if (v[k] == 0.0) continue;
+        matrix.axpy_sized(k, v[k], out.sum.data(), out.size.data());
+        ++n;
+    }
+    for (std::size_t j = 0; j < out.sum.size(); ++j) out.bound(j, n);
 }
 
 // The same two products in twice the working precision: out += X (high + low). The vector

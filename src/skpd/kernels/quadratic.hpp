@@ -142,61 +142,70 @@ inline double block_coordinate_descent(const double* H, std::size_t n, const std
     return largest;
 }
 
+// visit(i, k, places, entries) for the rows with h_i != 0: their k entries in some columns,
+// and the places of these among the columns.
+template <class M, class Visit>
+void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
+                     const std::vector<std::int64_t>& columns, Visit visit) {
+    using Place = std::uint32_t;
+    const std::size_t m = columns.size();
+    if (by_row) {
+        constexpr auto none = static_cast<Place>(-1);
+        std::vector<Place> place_of(n_columns, none), places(m);
+        std::vector<double> entries(m);
+        for (std::size_t a = 0; a < m; ++a) place_of[static_cast<std::size_t>(columns[a])] = static_cast<Place>(a);
+        for (std::size_t i = 0; i < n_rows; ++i) {
+            if (h[i] == 0.0) continue;
+            std::size_t k = 0;
+            matrix.for_each(i, [&](std::size_t j, double x) {
+                if (place_of[j] == none || x == 0.0) return;
+                places[k] = place_of[j];
+                entries[k++] = x;
+            });
+            visit(i, k, places.data(), entries.data());
+        }
+        return;
+    }
+    std::vector<std::size_t> start(n_rows + 1, 0);
+    const auto counts = [&](std::size_t i, double x) { return h[i] != 0.0 && x != 0.0; };
+    for (const std::int64_t column : columns)
+        matrix.for_each(static_cast<std::size_t>(column), [&](std::size_t i, double x) { start[i + 1] += counts(i, x); });
+    for (std::size_t i = 0; i < n_rows; ++i) start[i + 1] += start[i];
+    std::vector<Place> places(start[n_rows]);
+    std::vector<double> entries(start[n_rows]);
+    std::vector<std::size_t> next(start.begin(), start.end() - 1);
+    for (std::size_t a = 0; a < m; ++a)
+        matrix.for_each(static_cast<std::size_t>(columns[a]), [&](std::size_t i, double x) {
+            if (!counts(i, x)) return;
+            places[next[i]] = static_cast<Place>(a);
+            entries[next[i]++] = x;
+        });
+    for (std::size_t i = 0; i < n_rows; ++i)
+        if (h[i] != 0.0) visit(i, start[i + 1] - start[i], places.data() + start[i], entries.data() + start[i]);
+}
+
 // out (m x m) = sum_i h_i x_iW x_iW' over the columns W, in increasing order, with a last
-// column of ones if asked for. Of row-major data only rows with h_i > 0 are read.
+// column of ones if asked for. Only rows with h_i != 0 are read.
 template <class M>
 void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
           const std::int64_t* columns, std::size_t n_selected, bool ones, double* out) {
     const std::size_t m = n_selected + ones;
     std::fill_n(out, m * m, 0.0);
-    if (by_row) {
-        std::vector<std::int64_t> position(n_columns, -1);
-        for (std::size_t a = 0; a < n_selected; ++a) position[static_cast<std::size_t>(columns[a])] = static_cast<std::int64_t>(a);
-        std::vector<std::size_t> where(m);
-        std::vector<double> entry(m);
-        for (std::size_t i = 0; i < n_rows; ++i) {
-            if (h[i] == 0.0) continue;
-            std::size_t k = 0;
-            matrix.for_each(i, [&](std::size_t j, double x) {
-                if (position[j] >= 0 && x != 0.0) {
-                    where[k] = static_cast<std::size_t>(position[j]);
-                    entry[k++] = x;
-                }
-            });
-            if (ones) {
-                where[k] = m - 1;
-                entry[k++] = 1.0;
-            }
-            const bool contiguous = k > 0 && where[k - 1] - where[0] + 1 == k;
-            for (std::size_t a = 0; a < k; ++a) {
-                const double scaled = h[i] * entry[a];
-                double* row = out + where[a] * m;
-                if (contiguous) dense_axpy(scaled, entry.data() + a, row + where[a], k - a);
-                else
-                    for (std::size_t b = a; b < k; ++b) row[where[b]] += scaled * entry[b];
-            }
-        }
-        for (std::size_t a = 0; a < m; ++a)
-            for (std::size_t b = 0; b < a; ++b) out[a * m + b] = out[b * m + a];
-        return;
-    }
-    std::vector<double> scaled(n_rows);
-    for (std::size_t a = 0; a < m; ++a) {
-        if (a < n_selected) {
-            std::fill(scaled.begin(), scaled.end(), 0.0);
-            matrix.for_each(static_cast<std::size_t>(columns[a]),
-                            [&](std::size_t i, double x) { scaled[i] += h[i] * x; });
-        } else {
-            std::copy_n(h, n_rows, scaled.begin());
-        }
-        for (std::size_t b = a; b < m; ++b) {
-            double sum = 0.0;
-            if (b < n_selected) sum = matrix.dot(static_cast<std::size_t>(columns[b]), scaled.data());
-            else
-                for (std::size_t i = 0; i < n_rows; ++i) sum += scaled[i];
-            out[a * m + b] = out[b * m + a] = sum;
-        }
-    }
+    for_each_row_of(matrix, by_row, n_rows, n_columns, h, {columns, columns + n_selected},
+                    [&](std::size_t i, std::size_t k, const std::uint32_t* places, const double* entries) {
+                        const bool contiguous = k > 0 && places[k - 1] - places[0] + 1 == k;
+                        for (std::size_t a = 0; a < k; ++a) {
+                            const double scaled = h[i] * entries[a];
+                            double* row = out + places[a] * m;
+                            if (contiguous) dense_axpy(scaled, entries + a, row + places[a], k - a);
+                            else
+                                for (std::size_t b = a; b < k; ++b) row[places[b]] += scaled * entries[b];
+                            if (ones) row[n_selected] += scaled;
+                        }
+                        if (ones) out[m * m - 1] += h[i];
+                    });
+    for (std::size_t a = 0; a < m; ++a)
+        for (std::size_t b = 0; b < a; ++b) out[a * m + b] = out[b * m + a];
 }
 
 // out (n_right x n_left + ones) = sum_i h_i x_iR x_iL' over the columns R and L, with a last
@@ -207,50 +216,24 @@ void cross_gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_
                 double* out) {
     const std::size_t m = n_left + ones;
     std::fill_n(out, n_right * m, 0.0);
-    if (by_row) {
-        std::vector<std::int64_t> position(n_columns, -1);  // R behind L
-        for (std::size_t a = 0; a < n_left; ++a) position[static_cast<std::size_t>(left[a])] = static_cast<std::int64_t>(a);
-        for (std::size_t b = 0; b < n_right; ++b)
-            position[static_cast<std::size_t>(right[b])] = static_cast<std::int64_t>(m + b);
-        std::vector<std::size_t> where(m), where_right(n_right);
-        std::vector<double> entry(m), entry_right(n_right);
-        for (std::size_t i = 0; i < n_rows; ++i) {
-            if (h[i] == 0.0) continue;
-            std::size_t k = 0, k_right = 0;
-            matrix.for_each(i, [&](std::size_t j, double x) {
-                if (position[j] < 0 || x == 0.0) return;
-                const auto place = static_cast<std::size_t>(position[j]);
-                if (place < m) {
-                    where[k] = place;
-                    entry[k++] = x;
-                } else {
-                    where_right[k_right] = place - m;
-                    entry_right[k_right++] = x;
-                }
-            });
-            if (ones) {
-                where[k] = n_left;
-                entry[k++] = 1.0;
-            }
-            for (std::size_t b = 0; b < k_right; ++b) {
-                const double scaled = h[i] * entry_right[b];
-                double* row = out + where_right[b] * m;
-                for (std::size_t a = 0; a < k; ++a) row[where[a]] += scaled * entry[a];
-            }
-        }
-        return;
-    }
-    std::vector<double> scaled(n_rows);
-    for (std::size_t b = 0; b < n_right; ++b) {
-        std::fill(scaled.begin(), scaled.end(), 0.0);
-        double sum = 0.0;
-        matrix.for_each(static_cast<std::size_t>(right[b]), [&](std::size_t i, double x) {
-            scaled[i] += h[i] * x;
-            sum += h[i] * x;
-        });
-        for (std::size_t a = 0; a < n_left; ++a) out[b * m + a] = matrix.dot(static_cast<std::size_t>(left[a]), scaled.data());
-        if (ones) out[b * m + n_left] = sum;
-    }
+    std::vector<std::int64_t> columns(left, left + n_left);
+    columns.insert(columns.end(), right, right + n_right);
+    std::vector<std::size_t> in_left(n_left);
+    for_each_row_of(matrix, by_row, n_rows, n_columns, h, columns,
+                    [&](std::size_t i, std::size_t k, const std::uint32_t* places, const double* entries) {
+                        std::size_t k_left = 0;
+                        for (std::size_t a = 0; a < k; ++a)
+                            if (places[a] < n_left) in_left[k_left++] = a;
+                        if (k_left == k) return;
+                        for (std::size_t b = 0; b < k; ++b) {
+                            if (places[b] < n_left) continue;
+                            const double scaled = h[i] * entries[b];
+                            double* row = out + (places[b] - n_left) * m;
+                            for (std::size_t p = 0; p < k_left; ++p)
+                                row[places[in_left[p]]] += scaled * entries[in_left[p]];
+                            if (ones) row[n_left] += scaled;
+                        }
+                    });
 }
 
 }  // namespace skpd

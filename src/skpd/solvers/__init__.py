@@ -99,7 +99,8 @@ def solve(
     interrupted = False
     try:
         monitor.begin()
-        if start is not None and not monitor.done:
+        # with a smooth loss, gradients at the start tell the solver as much
+        if start is not None and problem.loss.linear_tails and not monitor.done:
             monitor.begin_at(start)
         if not monitor.done:
             SOLVERS[solver](

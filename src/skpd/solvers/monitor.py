@@ -125,8 +125,9 @@ class Monitor:
     def consider(self, point: Point) -> float:
         """Keep a primal and a dual point where they are better, unrecorded; their gap."""
         coef = self.problem.penalty.feasible(point.coef)
-        primal = primal_objective(self.problem, coef, point.intercept)
-        bound = dual_bound(self.problem, point.dual_coef, min(primal, self.primal))
+        accuracy = 0.05 * self.tol * self.problem.objective_unit
+        primal = primal_objective(self.problem, coef, point.intercept, accuracy)
+        bound = dual_bound(self.problem, point.dual_coef, min(primal, self.primal), accuracy)
         if self._theta is None or bound.value > self.dual:
             self.dual = bound.value
             self._theta = np.array(point.dual_coef)

@@ -24,7 +24,6 @@ from .._typing import Array, Indices
 from ..certificates import dual_estimate, relative_gap
 from ..design import Design
 from ..problem import Point, Problem
-from .gram import WeightedGram
 from .monitor import Monitor
 from .quadratic import minimise_quadratic
 from .threads import blas_threads_for
@@ -162,13 +161,14 @@ class _State:
             theta = middle if start is None else loss.project_dual(problem.y, start.dual_coef)
             self.first_sigma = FIRST_SIGMA * float(np.max(upper - lower)) / problem.reach
             self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
-        self.scale = problem.squares  # D
+        self.accuracy = 1e-4 if loss.constant_curvature else 1e-2  # of a quadratic problem
+        self.scale = np.zeros(problem.n_variables) if self.smooth else problem.squares  # D
         at_null = start is None
         z = np.full(problem.n_samples, point.intercept) if at_null else problem.matvec(self.w)
         self.at_null = at_null and self.smooth  # where the gradient is known
         self.all_rows = self.rows = _Rows(problem.design, problem.y, weights, theta, z)
         self.frozen: _Frozen | None = None
-        self.gram = WeightedGram(problem.fit_intercept)
+        self.gram = problem.gram
         self.radius = self._spread(z) if start is not None else 1.0
         self.n_iter = self.checked_at = self.improved_at = monitor.n_iter
         self.stalled = False
@@ -362,7 +362,7 @@ class _State:
         w = self.w[inside]
         with blas_threads_for(len(columns)):
             p = minimise_quadratic(
-                H, g[inside], w, problem.penalty, problem.alpha, columns, 1e-2 * violation
+                H, g[inside], w, problem.penalty, problem.alpha, columns, self.accuracy * violation
             )
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w
@@ -408,14 +408,19 @@ class _State:
         """Features that are active or violate optimality, whole groups; the largest violation."""
         problem, penalty = self.problem, self.problem.penalty
         n_features = problem.n_features
-        largest = self.sigma if np.isfinite(self.sigma) else problem.loss.smoothness
-        scale = largest * self.scale[:n_features]
-        step = penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
         w, coef = self.w[:n_features], g[:n_features]
+        if self.smooth:  # small beside w, so that nearly all of it stays on its side of its kinks
+            slope = max(float(np.max(np.abs(coef), initial=0.0)), problem.alpha)
+            size = float(np.max(np.abs(w), initial=0.0))
+            step = np.full(n_features, 1e-2 * size / slope if size > 0.0 else 1.0)
+        else:
+            scale = self.sigma * self.scale[:n_features]
+            step = penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
         violation = np.abs(w - penalty.prox(w - step * coef, step * problem.alpha)) / step
         active = w != 0.0
         chosen = active | (violation > 0.0)
-        most = max(2 * int(active.sum()), 50)
+        n_active = int(active.sum())
+        most = n_active + max(n_active // 2, 50)
         if chosen.sum() > most:
             room = np.where(active, -1.0, violation)
             chosen = active.copy()

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .. import kernels
-from .._typing import Array, Indices
-from ..design import Design
+from . import kernels
+from ._typing import Array, Indices
+from .design import Design
 
 __all__ = ["WeightedGram"]
 
@@ -29,11 +29,13 @@ class WeightedGram:
 
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """X_W' diag(h) X_W over the columns W, increasing, as a new array."""
-        changed = np.flatnonzero(h != self._h) if len(h) == len(self._h) else None
-        if changed is None or 2 * len(changed) > np.count_nonzero(h):
+        if len(h) != len(self._h):
+            return self._anew(design, h, columns)
+        changed = np.flatnonzero(h != self._h)
+        if 2 * len(changed) > np.count_nonzero(h):
             return self._anew(design, h, columns)
         known = np.isin(columns, self._columns, assume_unique=True)
-        if 2 * int(known.sum()) < max(len(columns), len(self._columns)):
+        if 4 * int(known.sum()) < len(self._columns):  # most of it is of no more use
             return self._anew(design, h, columns)
         if len(changed) > 0:
             delta = np.zeros_like(h)
