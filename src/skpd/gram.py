@@ -35,8 +35,14 @@ class WeightedGram:
         if 2 * len(changed) > np.count_nonzero(h):
             return self._anew(design, h, columns)
         known = np.isin(columns, self._columns, assume_unique=True)
-        if 4 * int(known.sum()) < len(self._columns):  # most of it is of no more use
+        n_known, n_stored = int(known.sum()), len(self._columns)
+        if 4 * n_known < n_stored:  # most of it is of no more use
             return self._anew(design, h, columns)
+        if n_known < len(columns) or 2 * n_known < n_stored:
+            # pairs of entries to add up, at most, against passes over the matrix
+            length = min(design.matrix.n_entries / design.shape[0], len(columns))
+            if np.count_nonzero(h) * length * length < 64 * n_stored * n_stored:
+                return self._anew(design, h, columns)
         if len(changed) > 0:
             delta = np.zeros_like(h)
             delta[changed] = h[changed] - self._h[changed]
