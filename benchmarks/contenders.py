@@ -18,7 +18,8 @@ class Contender:
     """A solver with its settings, the loosest first.
 
     ``variant`` tells apart several ways of one contender to fit the same model. The data
-    comes in ``layout``, the one that the solver works on, made before the clock starts.
+    comes in ``layout``, the one that the solver works on or is fastest with, made before the
+    clock starts; by columns for the models in ``by_columns``.
     """
 
     name: str
@@ -29,17 +30,19 @@ class Contender:
     variant: str = ""
     layout: str = "columns"
     compiles: bool = False
+    by_columns: tuple[str, ...] = ()
 
     @property
     def installed(self):
         return find_spec(self.package) is not None
 
-    def arrange(self, X):
-        """X in the layout of this contender."""
+    def arrange(self, X, model):
+        """X in the layout of this contender for a model of this name."""
+        columns = self.layout == "columns" or model in self.by_columns
         if sp.issparse(X):
             # older libraries know the matrix classes alone
-            return sp.csc_matrix(X) if self.layout == "columns" else sp.csr_matrix(X)
-        return np.asfortranarray(X) if self.layout == "columns" else X
+            return sp.csc_matrix(X) if columns else sp.csr_matrix(X)
+        return np.asfortranarray(X) if columns else X
 
 
 def skpd(X, y, model, alpha, tol):
@@ -205,7 +208,13 @@ CONIC = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10)
 ALL_MODELS = ("l1-hinge", "group-hinge", "l2-hinge", "l1-pinball", *SPARSE_MODELS)
 
 OURS = Contender(
-    "skpd", "skpd", ALL_MODELS, (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9), skpd, layout="as it comes"
+    "skpd",
+    "skpd",
+    ALL_MODELS,
+    (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9),
+    skpd,
+    layout="as it comes",
+    by_columns=SPARSE_MODELS,
 )
 PEERS = [
     *(

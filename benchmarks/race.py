@@ -72,13 +72,13 @@ def ask(connection, seconds):
 
 def run(connection, place, model, alpha, folder):
     """The other end of `race`: a fit for every setting that comes."""
-    entrant, model = [OURS, *PEERS][place], MODELS[model]
+    entrant, name, model = [OURS, *PEERS][place], model, MODELS[model]
     try:
         data = saved(folder)
-        X, y = entrant.arrange(data.X), model.target(data)
+        X, y = entrant.arrange(data.X, name), model.target(data)
         connection.send(
             {
-                "first_fit": warm_up(entrant, model, sparse=sp.issparse(X)),
+                "first_fit": warm_up(entrant, name, sparse=sp.issparse(X)),
                 "pair": product_pair(data.X),
             }
         )
@@ -91,16 +91,16 @@ def run(connection, place, model, alpha, folder):
         connection.send({"failed": f"{type(error).__name__}: {first[:200]}"})
 
 
-def warm_up(entrant, model, *, sparse):
+def warm_up(entrant, name, *, sparse):
     """Seconds of the first fit in the process, of a tiny problem in the same layout."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 15))
     y = np.where(X[:, 0] + 0.3 * rng.standard_normal(60) > 0, 1.0, -1.0)
-    X = entrant.arrange(sp.csr_array(X) if sparse else X)
+    X = entrant.arrange(sp.csr_array(X) if sparse else X, name)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        entrant.fit(X, y, model, 0.05, entrant.settings[0])
+        entrant.fit(X, y, MODELS[name], 0.05, entrant.settings[0])
     return time.perf_counter() - start
 
 
