@@ -29,7 +29,7 @@ from .design import Design
 from .losses import Loss
 from .penalties import L1, L2, LInf, Penalty, SquaredL2
 from .problem import Point, Problem
-from .solvers import SOLVERS, check_solver_options, solve
+from .solvers import check_solver_options, solve
 from .solvers.threads import one_blas_thread
 
 PENALTIES: dict[str, Callable[[], Penalty]] = {
@@ -63,7 +63,7 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, np.inf, closed="neither")],
-        "solver": [StrOptions(set(SOLVERS))],
+        "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal"})],
         "solver_options": [dict, None],
         "tol": [Interval(Real, 0, np.inf, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],

@@ -77,6 +77,13 @@ class Design:
             return self
         return Design(self._X.tocsr() if sp.issparse(self._X) else np.ascontiguousarray(self._X))
 
+    @cached_property
+    def transpose(self) -> "Design":
+        """The transpose stored row by row, the columns of X: a copy where X is not stored so."""
+        if sp.issparse(self._X):
+            return Design(self._X.tocsc().T)
+        return Design(np.ascontiguousarray(self._X.T))
+
     def rows(self, indices: Indices) -> "Design":
         """Some of the rows, copied."""
         some = self._X[indices]

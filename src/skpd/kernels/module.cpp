@@ -80,6 +80,10 @@ using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, cons
 
 }  // namespace
 
+namespace skpd {
+void bind_coordinates(nb::module_& m);
+}
+
 NB_MODULE(_kernels, m) {
     m.doc() = "Compiled kernels of skpd: products, row passes, projections.";
 
@@ -319,4 +323,5 @@ NB_MODULE(_kernels, m) {
         },
         "x"_a, "starts"_a, "weights"_a, "l1_ratio"_a,
         "For each group, the dual norm of l1_ratio ||.||_1 + (1 - l1_ratio) weight ||.||_2.");
+    bind_coordinates(m);
 }

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..problem import Point, Problem, Solution
 from .auto import auto
+from .coordinates import approx, coordinate_descent
 from .monitor import Monitor
 from .pdprox import pdprox_dual, pdprox_primal
 
@@ -18,6 +19,8 @@ SOLVERS: dict[str, Callable[..., None]] = {
     "auto": auto,
     "pdprox-dual": pdprox_dual,
     "pdprox-primal": pdprox_primal,
+    "cd": coordinate_descent,
+    "approx": approx,
 }
 
 _OPTION_VALUES: dict[str, tuple] = {
@@ -49,7 +52,9 @@ def check_solver_options(solver: str, options):
             raise ValueError(
                 f"solver_options of solver {solver!r} must be among {names}, got {name!r}."
             )
-        if name in _OPTION_VALUES:
+        if name == "burn_in":
+            valid, expected = isinstance(value, Real) and 0 <= float(value) < 1, "a number in [0, 1)"
+        elif name in _OPTION_VALUES:
             valid = any(value == v and type(value) is type(v) for v in _OPTION_VALUES[name])
             expected = "one of " + ", ".join(repr(v) for v in _OPTION_VALUES[name])
         else:

@@ -1,0 +1,262 @@
+// Random coordinate methods for a smooth loss and a separable penalty:
+//
+//     minimise over w    sum_i c_i l(y_i, z_i) + alpha sum_j R_j(w_j),    z_i = x_i . w
+//
+// on the columns of X, the rows of a stored transpose; behind them, if asked for, one of ones that is not penalised. With
+// L_j = (smoothness of l) sum_i c_i x_ij^2, a step along column j from w minimises the bound
+//
+//     g_j t + L_j t^2 / 2 + alpha R_j(w_j + t),    g_j = sum_i c_i l'(y_i, z_i) x_ij,
+//
+// on the objective: for the squared loss the objective itself. For that loss the coefficient of the
+// column of ones follows the others, b = y' - x' . w with the weighted means y' and x' of targets
+// and rows, and the steps are those along centred columns, which are never formed:
+//
+//     g_j = sum_i c_i (x_i . w - y_i) x_ij - (x' . w - y') x'_j,    L_j = sum_i c_i (x_ij - x'_j)^2.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "losses.hpp"
+#include "matrix.hpp"
+#include "quadratic.hpp"
+
+namespace skpd {
+
+// What a random coordinate method offers, whatever its loss and layout.
+struct RandomCoordinates {
+    virtual ~RandomCoordinates() = default;
+    virtual void run(std::size_t steps) = 0;
+    // Computes what is kept of X w anew, rid of the rounding of its changes.
+    virtual void refresh() = 0;
+    virtual std::vector<double> variables() const = 0;
+    // The sum of the variables over all steps, after each.
+    virtual std::vector<double> sums() const = 0;
+    virtual std::size_t n_coordinates() const = 0;
+};
+
+struct CoordinateProblem {
+    std::vector<double> y, weights;
+    SeparablePenalty penalty;
+    double alpha, smoothness;
+    bool ones;
+};
+
+template <class Loss>
+bool is_squared(const Loss& loss) {
+    if constexpr (std::is_same_v<Loss, ResidualLoss>)
+        return std::isinf(loss.lower) && std::isinf(loss.upper) && loss.tube == 0.0 && loss.curvature == 1.0;
+    return false;
+}
+
+template <class Loss, class M>
+class CoordinatesOn : public RandomCoordinates {
+   public:
+    std::size_t n_coordinates() const override { return w_.size(); }
+
+   protected:
+    CoordinatesOn(const Loss& loss, const M& columns, const CoordinateProblem& problem, const double* w,
+                  std::uint64_t seed)
+        : loss_(loss), columns_(columns), problem_(problem), n_(columns.n_minor), d_(columns.n_major),
+          centred_(problem.ones && is_squared(loss)), w_(w, w + d_ + (problem.ones && !centred_)),
+          curvature_(w_.size(), 0.0), means_(w_.size(), 0.0), random_(seed) {
+        for (std::size_t i = 0; i < n_ && centred_; ++i) mean_y_ += problem_.weights[i] * problem_.y[i];
+        for (std::size_t j = 0; j < w_.size(); ++j) {
+            double mean = 0.0, weight = 0.0, square = 0.0, length = 0.0;
+            if (centred_) visit(j, [&](std::size_t i, double x) { mean += problem_.weights[i] * x; });
+            visit(j, [&](std::size_t i, double x) {
+                weight += problem_.weights[i];
+                square += problem_.weights[i] * (x - mean) * (x - mean);
+                length += problem_.weights[i] * x * x;
+            });
+            square += std::max(1.0 - weight, 0.0) * mean * mean;  // the zeros that are not stored
+            means_[j] = mean;
+            curvature_[j] = problem_.smoothness * square;
+            // a column of zeros, or, up to rounding, a constant one beside the intercept
+            if (std::isfinite(1.0 / curvature_[j]) && square > 1e-28 * length) moving_.push_back(j);
+            else w_[j] = 0.0;
+        }
+    }
+
+    // sum_i c_i (x_i . w - y_i) if centred, scaled by the sum of steps
+    double mean_residual(const std::vector<double>& w, double steps = 1.0) const {
+        double sum = -steps * mean_y_;
+        for (const std::size_t j : moving_) sum += means_[j] * w[j];
+        return sum;
+    }
+    // with the coefficient of the column of ones behind them
+    std::vector<double> completed(std::vector<double> w, double steps = 1.0) const {
+        if (centred_) w.push_back(-mean_residual(w, steps));
+        return w;
+    }
+
+    template <class Visit>
+    void visit(std::size_t j, Visit entry) const {
+        if (j < d_) columns_.for_each(j, entry);
+        else
+            for (std::size_t i = 0; i < n_; ++i) entry(i, 1.0);
+    }
+    double derivative(double y, double z) const {
+        return Loss::margin ? y * loss_.derivative(y * z) : loss_.derivative(z - y);
+    }
+    // argmin_t g t + L t^2 / 2 + alpha R_j(w + t), as w + t
+    double minimise(std::size_t j, double w, double g, double L) const {
+        const double v = w - g / L;
+        return j < d_ ? problem_.penalty.prox(v, problem_.alpha / L) : v;
+    }
+    // out_i += scale x_i . w
+    void predict(const std::vector<double>& w, double scale, std::vector<double>& out) const {
+        for (const std::size_t j : moving_)
+            if (w[j] != 0.0) visit(j, [&](std::size_t i, double x) { out[i] += scale * w[j] * x; });
+    }
+    std::size_t draw() {  // xorshift
+        random_ ^= random_ << 13;
+        random_ ^= random_ >> 7;
+        random_ ^= random_ << 17;
+        return moving_[((random_ >> 32) * static_cast<std::uint64_t>(moving_.size())) >> 32];
+    }
+
+    const Loss loss_;
+    const M columns_;
+    const CoordinateProblem problem_;
+    const std::size_t n_, d_;
+    const bool centred_;
+    std::vector<double> w_, curvature_, means_;  // means_: of the columns if centred, or 0
+    double mean_y_ = 0.0;
+    std::vector<std::size_t> moving_;
+    std::uint64_t random_;
+};
+
+// Coordinate descent, Algorithm 1 of Duenner et al. (2016).
+template <class Loss, class M>
+class CoordinateDescentOn final : public CoordinatesOn<Loss, M> {
+    using Base = CoordinatesOn<Loss, M>;
+    using Base::curvature_, Base::d_, Base::means_, Base::moving_, Base::n_, Base::problem_, Base::w_;
+
+   public:
+    CoordinateDescentOn(const Loss& loss, const M& columns, const CoordinateProblem& problem, const double* w,
+                        std::uint64_t seed)
+        : Base(loss, columns, problem, w, seed), slope_(n_), sums_(w_.size(), 0.0), since_(w_.size(), 0) {
+        refresh();
+    }
+
+    void run(std::size_t steps) override {
+        if (moving_.empty()) return;
+        for (const std::size_t end = step_ + steps; step_ < end; ++step_) {
+            const std::size_t j = this->draw();
+            const double next = this->minimise(j, w_[j], gradient(j), curvature_[j]), change = next - w_[j];
+            if (change == 0.0) continue;
+            sums_[j] += static_cast<double>(step_ - since_[j]) * w_[j];
+            since_[j] = step_;
+            w_[j] = next;
+            residual_ += change * means_[j];
+            this->visit(j, [&](std::size_t i, double x) {
+                z_[i] += change * x;
+                slope_[i] = problem_.weights[i] * this->derivative(problem_.y[i], z_[i]);
+            });
+        }
+    }
+    void refresh() override {
+        z_.assign(n_, 0.0);
+        this->predict(w_, 1.0, z_);
+        for (std::size_t i = 0; i < n_; ++i)
+            slope_[i] = problem_.weights[i] * this->derivative(problem_.y[i], z_[i]);
+        residual_ = this->mean_residual(w_);
+    }
+    std::vector<double> variables() const override { return this->completed(w_); }
+    std::vector<double> sums() const override {
+        std::vector<double> out = sums_;
+        for (std::size_t j = 0; j < out.size(); ++j) out[j] += static_cast<double>(step_ - since_[j]) * w_[j];
+        return this->completed(std::move(out), static_cast<double>(step_));
+    }
+
+   private:
+    double gradient(std::size_t j) const {
+        if (j < d_) return this->columns_.dot(j, slope_.data()) - means_[j] * residual_;
+        double sum = 0.0;
+        for (const double slope : slope_) sum += slope;
+        return sum;
+    }
+
+    std::vector<double> z_, slope_, sums_;  // slope_i = c_i l'(y_i, z_i)
+    std::vector<std::size_t> since_;        // the step from which on sums_ lacks w_j
+    double residual_ = 0.0;                 // mean_residual(w_) if centred
+    std::size_t step_ = 0;
+};
+
+// APPROX, Algorithm 2 of Fercoq and Richtarik (2015), one coordinate at a time. The iterates
+// w = theta^2 u + v and the points theta^2 u + v with the next theta, at which gradients
+// are taken, are never formed: a step changes one entry of u and of v.
+template <class Loss, class M>
+class ApproxOn final : public CoordinatesOn<Loss, M> {
+    using Base = CoordinatesOn<Loss, M>;
+    using Base::curvature_, Base::means_, Base::moving_, Base::n_, Base::problem_, Base::w_;
+
+   public:
+    ApproxOn(const Loss& loss, const M& columns, const CoordinateProblem& problem, const double* w,
+             std::uint64_t seed)
+        : Base(loss, columns, problem, w, seed), u_(w_.size(), 0.0), rows_(n_),
+          theta_(1.0 / std::max<double>(1.0, static_cast<double>(moving_.size()))), last_(theta_) {
+        refresh();
+    }
+
+    void run(std::size_t steps) override {
+        const auto n = static_cast<double>(moving_.size());
+        if (moving_.empty()) return;
+        for (std::size_t step = 0; step < steps; ++step) {
+            const std::size_t j = this->draw();
+            const double square = theta_ * theta_;
+            double g = 0.0;
+            this->visit(j, [&](std::size_t i, double x) {
+                const Row& row = rows_[i];
+                g += row.weight * this->derivative(row.y, square * row.u + row.v) * x;
+            });
+            g -= means_[j] * (square * mean_u_ + residual_v_);
+            const double next = this->minimise(j, w_[j], g, n * theta_ * curvature_[j]), change = next - w_[j];
+            if (change != 0.0) {
+                const double back = (1.0 - n * theta_) / square * change;
+                w_[j] = next;
+                u_[j] -= back;
+                residual_v_ += change * means_[j];
+                mean_u_ -= back * means_[j];
+                this->visit(j, [&](std::size_t i, double x) {
+                    rows_[i].v += change * x;
+                    rows_[i].u -= back * x;
+                });
+            }
+            last_ = theta_;
+            theta_ = 2.0 * theta_ / (theta_ + std::sqrt(square + 4.0));
+        }
+    }
+    void refresh() override {
+        std::vector<double> u(n_, 0.0), v(n_, 0.0);
+        this->predict(u_, 1.0, u);
+        this->predict(w_, 1.0, v);
+        for (std::size_t i = 0; i < n_; ++i) rows_[i] = {u[i], v[i], problem_.y[i], problem_.weights[i]};
+        residual_v_ = this->mean_residual(w_);
+        mean_u_ = this->mean_residual(u_, 0.0);
+    }
+    std::vector<double> variables() const override {
+        std::vector<double> out = w_;
+        for (std::size_t j = 0; j < out.size(); ++j) out[j] += last_ * last_ * u_[j];
+        return this->completed(std::move(out));
+    }
+    std::vector<double> sums() const override { return {}; }
+
+   private:
+    struct Row {
+        double u, v, y, weight;  // x_i . u, x_i . v
+    };
+
+    std::vector<double> u_;  // v is w_ of the base
+    std::vector<Row> rows_;
+    double theta_, last_;
+    double mean_u_ = 0.0, residual_v_ = 0.0;  // the sums of c_i x_i . u and of c_i (x_i . v - y_i) if centred
+};
+
+}  // namespace skpd

@@ -1,0 +1,161 @@
+"""Random coordinate methods on the primal, for a smooth loss and a separable penalty.
+
+They minimise
+
+    sum_i c_i l(y_i, z_i) + alpha sum_j R_j(w_j),    z = X w,
+
+problem (A) of Dünner, Forte, Takáč and Jaggi (2016), where l is f and alpha R is g. A free
+intercept is minimised over after every step if the loss is the squared one, as if columns
+and targets were centred, and is one more coordinate without a penalty otherwise. An iteration
+is an epoch of as many steps as there are coordinates, each along one drawn uniformly at
+random. Of the iterates that they report, theta_i = l'(y_i, z_i) is the dual
+point, the paper's w(alpha) = grad f(A alpha).
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array
+from ..problem import Point, Problem
+from .monitor import Monitor
+
+__all__ = ["approx", "coordinate_descent"]
+
+PAUSE = 1e8  # entries of X between two looks at Ctrl-C
+
+
+def coordinate_descent(
+    problem: Problem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    average: bool = False,
+    burn_in: float = 0.5,
+) -> None:
+    """Random coordinate descent, Algorithm 1 of Dünner et al. (2016).
+
+    A step minimises the objective along its coordinate; for a loss other than the squared
+    one, a quadratic upper bound of it.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its loss smooth, its penalty separable.
+    monitor : Monitor
+        What the iterates are reported to.
+    start : Point or None
+        Where to start; at the best constant prediction by default.
+    max_iter : int
+        Epochs at most.
+    random_state : RandomState
+        Which coordinates are drawn.
+    average : bool, default=False
+        Report the average of the last T - T_0 iterates, as the paper's Theorem for
+        non-smooth penalties has it, or the last one.
+    burn_in : float, default=0.5
+        T_0 / T, in [0, 1): the share of the iterates before the average begins. (It
+        begins with the first report after that.)
+
+    Raises
+    ------
+    ValueError
+        If the loss is not smooth or the penalty not separable.
+    """
+    descent = _method(problem, kernels.random_coordinate_descent, start, random_state)
+    totals = deque([(0, np.zeros(problem.n_variables))])  # sums of the first t iterates
+
+    def averaged(t: int) -> Array:
+        now = descent.sums()
+        while len(totals) > 1 and totals[0][0] < burn_in * t:
+            totals.popleft()
+        before, sums = totals[0]
+        totals.append((t, now))
+        return (now - sums) / ((t - before) * steps)
+
+    steps = descent.n_coordinates
+    _run(problem, monitor, descent, max_iter, averaged if average else None)
+
+
+def approx(
+    problem: Problem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """APPROX, accelerated coordinate descent (Fercoq and Richtárik, 2015), serial.
+
+    Its Algorithm 2 with one coordinate a step, which never touches a full vector. The
+    objective falls as 1 / t^2 at the last iterate, whose coefficients are combinations of
+    all earlier ones, and so not exactly 0.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `coordinate_descent`.
+
+    Raises
+    ------
+    ValueError
+        As for `coordinate_descent`.
+
+    References
+    ----------
+    Fercoq, Richtárik: Accelerated, parallel, and proximal coordinate descent. SIAM
+    Journal on Optimization 25, 2015.
+    """
+    _run(problem, monitor, _method(problem, kernels.approx, start, random_state), max_iter)
+
+
+def _method(problem: Problem, make, start: Point | None, random_state: np.random.RandomState):
+    loss, penalty = problem.loss, problem.penalty
+    if not np.isfinite(loss.smoothness):
+        raise ValueError(
+            "The solvers 'cd' and 'approx' need a smooth loss (squared, Huber, logistic, "
+            f"squared or smoothed hinge), got {loss!r}."
+        )
+    if not hasattr(penalty, "terms"):
+        raise ValueError(
+            "The solvers 'cd' and 'approx' need a separable penalty (L1, NonNegativeL1, "
+            f"ElasticNet, SquaredL2, Box), got {penalty!r}."
+        )
+    point = problem.null_point if start is None else start
+    return make(
+        problem.design.transpose.matrix, loss.kernel, loss.smoothness, problem.y,
+        problem.weights, penalty.terms, problem.alpha, problem.fit_intercept,
+        problem.join(point.coef, point.intercept),
+        int(random_state.randint(1, np.iinfo(np.int32).max)),
+    )  # fmt: skip
+
+
+def _run(
+    problem: Problem,
+    monitor: Monitor,
+    descent,
+    max_iter: int,
+    averaged: Callable[[int], Array] | None = None,
+) -> None:
+    """Epochs, with reports at every one of the first ten and then 10 % apart."""
+    steps = descent.n_coordinates
+    entries = problem.design.matrix.n_entries + problem.n_samples
+    pause = max(1, int(PAUSE / max(entries, 1) * steps))
+    first = monitor.n_iter
+    t, most = 0, max_iter - first
+    while t < most and not monitor.done:
+        report = min(max(t + 1, int(1.1 * t)), most)
+        left = (report - t) * steps
+        while left > 0:
+            descent.run(min(left, pause))
+            left -= pause
+        t = report
+        variables = averaged(t) if averaged is not None else descent.variables()
+        z = problem.matvec(variables)
+        theta = problem.loss.gradient(problem.y, z)
+        monitor.check(first + t, Point(*problem.split(variables), theta))
+        descent.refresh()
