@@ -37,6 +37,7 @@ from skpd.penalties import (
     GroupL2,
     L1Ball,
     LInf,
+    NonNegativeL1,
     SparseGroup,
     SquaredL2,
 )
@@ -47,7 +48,9 @@ POLYHEDRAL_LOSSES = [
     Hinge(), GeneralizedHinge(slope=3.0), Absolute(), EpsilonInsensitive(epsilon=0.2),
     Pinball(quantile=0.3),
 ]  # fmt: skip
-POLYHEDRAL_PENALTIES = [L1(), LInf(), L1Ball(radius=0.7), Box(lower=-0.5, upper=0.3)]
+POLYHEDRAL_PENALTIES = [
+    L1(), NonNegativeL1(), LInf(), L1Ball(radius=0.7), Box(lower=-0.5, upper=0.3),
+]  # fmt: skip
 LOSSES = [
     *POLYHEDRAL_LOSSES, SmoothedHinge(mu=0.5), SquaredHinge(), Logistic(), Squared(),
     Huber(delta=0.5),

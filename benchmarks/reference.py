@@ -32,7 +32,7 @@ def linear_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
     n, d = X.shape
     kind = type(penalty).__name__
     cost = np.concatenate([np.zeros(2 * d + 1), weights, [alpha if kind == "LInf" else 0.0]])
-    if kind == "L1":
+    if kind in ("L1", "NonNegativeL1"):
         cost[: 2 * d] = alpha
     rows, limits = [], []
     for slope, offset in linear_pieces(loss, y):
@@ -50,6 +50,8 @@ def linear_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
     bounds = [(0, None)] * (2 * d)
     if kind == "Box":
         bounds = [(0, penalty.upper)] * d + [(0, -penalty.lower)] * d
+    elif kind == "NonNegativeL1":
+        bounds = [(0, None)] * d + [(0, 0)] * d
     bounds += [(None, None) if fit_intercept else (0, 0)] + [(None, None)] * n + [(0, None)]
     found = linprog(
         cost,
@@ -93,6 +95,7 @@ def conic_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
 
     penalties = {
         "L1": lambda: cp.norm1(w),
+        "NonNegativeL1": lambda: cp.norm1(w),
         "L2": lambda: cp.norm2(w),
         "LInf": lambda: cp.norm_inf(w),
         "SquaredL2": lambda: cp.sum_squares(w) / 2,
@@ -106,6 +109,7 @@ def conic_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
     constraints = {
         "L1Ball": lambda: [cp.norm1(w) <= penalty.radius],
         "Box": lambda: [w >= penalty.lower, w <= penalty.upper],
+        "NonNegativeL1": lambda: [w >= 0],
     }.get(kind, list)()
     objective = weights @ losses[name]()
     if kind in penalties:

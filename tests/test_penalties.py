@@ -20,6 +20,7 @@ NORMS = [
     R.SparseGroup(groups=2, l1_ratio=1.0),
 ]
 OTHERS = [
+    R.NonNegativeL1(),
     R.SquaredL2(),
     R.ElasticNet(l1_ratio=0.4),
     R.ElasticNet(l1_ratio=0.999),

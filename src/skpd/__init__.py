@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from .certificates import Certificate
+from .lasso import LassoPDCertified, LassoPDCertifiedCV
 from .plotting import GapDisplay
 from .regression import PdproxRegressor
 from .regularization import RegularizationPath, path
@@ -12,6 +13,8 @@ __all__ = [
     "Certificate",
     "GapDisplay",
     "GroupLassoSVC",
+    "LassoPDCertified",
+    "LassoPDCertifiedCV",
     "PdproxRegressor",
     "PdproxSVC",
     "RegularizationPath",

@@ -193,7 +193,7 @@ def dual_estimate(
     value += _least_linear((slope, 0.0), problem.intercept_interval(upper))
     best = value - penalty.bounded_conjugate(-gradient, alpha, upper / alpha)
     if hasattr(penalty, "dual_norm"):
-        norm = penalty.dual_norm(gradient)
+        norm = penalty.dual_norm(-gradient)
         # l* is convex with l*(0) = 0, so that s theta has at least s times the value
         best = max(best, min(1.0, alpha / norm) * value if norm > 0.0 else value)
     return best if best > 0.0 else 0.0
@@ -328,12 +328,11 @@ def _best_scale(
     largest *= 1.0 - 4.0 * EPSILON
     if problem.loss.linear_conjugate or largest == 0.0:
         return largest if np.isfinite(largest) else 1.0
-    # concave in t: widen an unbounded range until the value falls, then climb by parabolas
-    if not np.isfinite(largest):
-        largest = 1.0
-        while value(2.0 * largest) > value(largest) and largest < 1e30:
-            largest *= 2.0
-        largest *= 2.0
+    # concave in t: widen the range while the value rises, then climb by parabolas
+    reach = 1.0
+    while 2.0 * reach < largest and reach < 1e30 and value(2.0 * reach) > value(reach):
+        reach *= 2.0
+    largest = min(2.0 * reach, largest)
     scales = [0.0, 0.5 * largest, largest]
     values = [value(scale) for scale in scales]
     for _ in range(PARABOLAS):

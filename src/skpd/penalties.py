@@ -29,6 +29,7 @@ __all__ = [
     "GroupL2",
     "L1Ball",
     "LInf",
+    "NonNegativeL1",
     "Norm",
     "Penalty",
     "SparseGroup",
@@ -171,6 +172,39 @@ class L1(_Separable, Norm):
 
     def dual_norm(self, v: Array) -> float:
         return _max_abs(v)
+
+
+@dataclass(frozen=True)
+class NonNegativeL1(_Separable, Norm):
+    """Lasso penalty under the constraint w >= 0: ``sum_j w_j``, or inf.
+
+    A norm but for its sign: what `Norm` derives from the dual norm holds, here of
+    ``R°(v) = max(v_1, ..., v_d, 0)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import NonNegativeL1
+    >>> NonNegativeL1().prox(np.array([3.0, -5.0]), 1.0)
+    array([2., 0.])
+    """
+
+    terms = (1.0, 0.0, 0.0, inf)
+
+    def value(self, w: Array) -> float:
+        return float(np.sum(w)) if np.all(w >= 0.0) else inf
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return np.maximum(w - step, 0.0)
+
+    def dual_norm(self, v: Array) -> float:
+        return float(np.max(v, initial=0.0))
+
+    def feasible(self, w: Array) -> Array:
+        return np.maximum(w, 0.0)
+
+    def widest(self, v: Array, error: Array) -> Array:
+        return v + error
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ class Problem:
         """
         if not hasattr(self.penalty, "dual_norm"):
             return np.nan
-        return self.penalty.dual_norm(self.null_gradient)
+        return self.penalty.dual_norm(-self.null_gradient)
 
     @cached_property
     def gram(self) -> WeightedGram:

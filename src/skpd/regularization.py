@@ -1,6 +1,7 @@
 """Regularisation paths: one model for each alpha, each started from the one before."""
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from threading import Event
@@ -14,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ._base import PrimalDualEstimator, map_in_threads
-from .problem import Point, Solution
+from ._typing import Array
+from .problem import Point, Problem, Solution
 
 __all__ = ["RegularizationPath", "path"]
 
@@ -111,37 +113,17 @@ def path(
     estimator = clone(estimator)
     estimator._validate_params()
     _, _, problems, _ = estimator._problems(X, y, sample_weight)
-    if isinstance(alphas, Integral):
-        values = _equal_ratios(problems, int(alphas), eps)
-    else:
-        values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
-        if not (len(values) > 0 and np.isfinite(values).all() and values[-1] > 0.0):
-            raise ValueError(f"alphas must hold finite numbers greater than 0, got {alphas!r}.")
+    values = alpha_values(problems, alphas, eps)
     stop = Event()
 
-    def follow(k: int, seed: int) -> list[Solution]:
-        solutions: list[Solution] = []
-        start = None
-        for alpha in values:
-            solution = estimator._solve(
-                problems[k].with_alpha(float(alpha)),
-                start=start,
-                random_state=np.random.RandomState(seed),
-                on_check=lambda monitor: stop.is_set(),
-            )
-            solutions.append(solution)
-            if solution.interrupted:
-                stop.set()
-            if stop.is_set():
-                break
-            start = Point(solution.coef, solution.intercept, solution.dual_coef)
-        return solutions
+    def solutions_of(k: int, seed: int) -> list[Solution]:
+        return list(follow(estimator, problems[k], values, seed, stop))
 
     seeds = check_random_state(estimator.random_state).randint(
         np.iinfo(np.int32).max, size=len(problems)
     )
     n_threads = min(effective_n_jobs(getattr(estimator, "n_jobs", None)), len(problems))
-    found, interrupted = map_in_threads(follow, seeds, n_threads, stop)
+    found, interrupted = map_in_threads(solutions_of, seeds, n_threads, stop)
     if interrupted or stop.is_set():
         raise KeyboardInterrupt
     several = len(problems) > 1
@@ -171,6 +153,36 @@ def path(
         converged=converged,
         n_iters=np.array(gather(lambda solution: solution.n_iter)),
     )
+
+
+def follow(
+    estimator: PrimalDualEstimator, problem: Problem, alphas: Array, seed: int, stop: Event
+) -> Iterator[Solution]:
+    """The solutions for decreasing alphas, each from the one before, until ``stop`` is set."""
+    start = None
+    for alpha in alphas:
+        solution = estimator._solve(
+            problem.with_alpha(float(alpha)),
+            start=start,
+            random_state=np.random.RandomState(seed),
+            on_check=lambda monitor: stop.is_set(),
+        )
+        yield solution
+        if solution.interrupted:
+            stop.set()
+        if stop.is_set():
+            return
+        start = Point(solution.coef, solution.intercept, solution.dual_coef)
+
+
+def alpha_values(problems: list[Problem], alphas: int | ArrayLike, eps: float) -> Array:
+    """The alphas of a path, decreasing: as given, or so many at equal ratios."""
+    if isinstance(alphas, Integral):
+        return _equal_ratios(problems, int(alphas), eps)
+    values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
+    if not (len(values) > 0 and np.isfinite(values).all() and values[-1] > 0.0):
+        raise ValueError(f"alphas must hold finite numbers greater than 0, got {alphas!r}.")
+    return values
 
 
 def _equal_ratios(problems, n_alphas, eps):

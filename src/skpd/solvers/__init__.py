@@ -53,7 +53,10 @@ def check_solver_options(solver: str, options):
                 f"solver_options of solver {solver!r} must be among {names}, got {name!r}."
             )
         if name == "burn_in":
-            valid, expected = isinstance(value, Real) and 0 <= float(value) < 1, "a number in [0, 1)"
+            valid, expected = (
+                isinstance(value, Real) and 0 <= float(value) < 1,
+                "a number in [0, 1)",
+            )
         elif name in _OPTION_VALUES:
             valid = any(value == v and type(value) is type(v) for v in _OPTION_VALUES[name])
             expected = "one of " + ", ".join(repr(v) for v in _OPTION_VALUES[name])

@@ -1,0 +1,434 @@
+"""The lasso estimators and their solvers against scikit-learn's and the papers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import ElasticNet as TheirElasticNet
+from sklearn.linear_model import Lasso, LassoCV, LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skpd import LassoPDCertified, LassoPDCertifiedCV, PdproxRegressor, path
+from skpd.design import Design
+from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
+from skpd.penalties import L1, L2, Box, ElasticNet, NonNegativeL1
+from skpd.problem import Point, Problem
+from skpd.solvers import SOLVERS, check_solver_options, solve
+
+
+def with_long_indices(X):
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+LAYOUTS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "CSR": sp.csr_array,
+    "CSC": sp.csc_matrix,
+    "float32": lambda X: X.astype(np.float32),
+    "CSC float32": lambda X: sp.csc_array(X.astype(np.float32)),
+    "CSR int64": lambda X: with_long_indices(sp.csr_array(X)),
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([
+    LassoPDCertified(),
+    LassoPDCertified(solver="cd", max_iter=300),
+    LassoPDCertified(solver="approx", max_iter=300),
+    LassoPDCertifiedCV(alphas=5, cv=3),
+])  # fmt: skip
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def data(rng, n=80, d=15):
+    X = np.round(rng.normal(size=(n, d)) + 0.3, 2) * (rng.random((n, d)) < 0.6)
+    return X, X[:, :4].sum(axis=1) - 2 * X[:, 3] + 0.3 * rng.normal(size=n) + 3
+
+
+@pytest.mark.parametrize("solver", ["auto", "cd"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_same_as_scikit_learn(layout, solver, rng):
+    for k in range(3):
+        X, y = data(rng)
+        X = LAYOUTS[layout](X)
+        weights = [None, rng.random(len(y)), rng.integers(0, 3, len(y)).astype(float)][k]
+        for positive in (False, True):
+            arguments = {"alpha": 0.05, "positive": positive, "fit_intercept": k != 1}
+            exact = (X.toarray() if sp.issparse(X) else X).astype(np.float64)
+            theirs = Lasso(**arguments, tol=2e-15 * len(y), max_iter=10**5).fit(exact, y, weights)
+            ours = LassoPDCertified(**arguments, tol=2e-13, solver=solver, random_state=k)
+            ours.fit(X, y, weights)
+            # the least of objective values equal up to rounding fixes coefficients to its root
+            atol = 1e-8 if solver == "auto" else 3e-8
+            assert_allclose(ours.coef_, theirs.coef_, rtol=0, atol=atol)
+            assert_allclose(ours.intercept_, theirs.intercept_, rtol=0, atol=3 * atol)
+
+
+@pytest.mark.parametrize("layout", ["C", "CSC", "float32"])
+def test_approx_agrees_to_its_rate(layout, rng):
+    X, y = data(rng)
+    weights = rng.random(len(y))
+    theirs = Lasso(0.05, tol=1e-14, max_iter=10**5).fit(X, y, weights)
+    with pytest.warns(ConvergenceWarning):
+        ours = LassoPDCertified(0.05, solver="approx", tol=0.0, max_iter=4000, random_state=0)
+        ours.fit(LAYOUTS[layout](X), y, weights)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert ours.certificate_.relative_gap < 1e-6
+
+
+def problem_of(X, y, loss, penalty, alpha, fit_intercept=True):
+    n = X.shape[0]
+    return Problem(Design(X), y, np.full(n, 1 / n), loss, penalty, alpha, fit_intercept)
+
+
+@pytest.mark.parametrize("solver", ["cd", "approx"])
+@pytest.mark.parametrize("loss, penalty", [
+    (Logistic(), L1()), (Squared(), ElasticNet(0.4)), (SquaredHinge(), L1()),
+    (Huber(), NonNegativeL1()), (Squared(), Box(lower=-0.1, upper=0.2)),
+], ids=str)  # fmt: skip
+def test_other_smooth_losses_and_separable_penalties(loss, penalty, solver, rng):
+    """The certified gap closes; where scikit-learn has the model, its solution is found."""
+    X, z = data(rng)
+    y = z if isinstance(loss, Squared | Huber) else np.where(z > np.median(z), 1.0, -1.0)
+    problem = problem_of(X, y, loss, penalty, 0.02)
+    options = {"max_iter": 4000, "random_state": np.random.RandomState(1)}
+    found = solve(problem, solver, tol=1e-6, **options)
+    assert found.converged
+    found = solve(problem, solver, tol=1e-10 if solver == "cd" else 1e-7, **options)
+    if isinstance(loss, Logistic):
+        theirs = LogisticRegression(
+            C=1 / (0.02 * len(y)), l1_ratio=1, solver="saga", tol=1e-9, max_iter=10**5
+        ).fit(X, y)
+    elif isinstance(penalty, ElasticNet):
+        theirs = TheirElasticNet(alpha=0.02, l1_ratio=0.4, tol=1e-12, max_iter=10**5).fit(X, y)
+    else:
+        return
+    assert_allclose(found.coef, np.ravel(theirs.coef_), atol=1e-3)
+
+
+class Trace:
+    """A monitor that keeps the iterates instead of judging them."""
+
+    done, n_iter = False, 0
+
+    def __init__(self):
+        self.points = {}
+
+    def check(self, n_iter, point):
+        self.points[n_iter] = point
+
+
+def iterates(problem, solver, epochs, seed=0, start=None, **options):
+    trace = Trace()
+    random_state = np.random.RandomState(seed)
+    SOLVERS[solver](problem, trace, start, max_iter=epochs, random_state=random_state, **options)
+    return trace.points
+
+
+class Draws:
+    """The coordinates that the compiled methods draw: Marsaglia's xorshift, 13, 7, 17."""
+
+    def __init__(self, seed, n):
+        state = np.random.RandomState(seed).randint(1, np.iinfo(np.int32).max)
+        self.state, self.n = int(state), n
+
+    def __call__(self):
+        mask = 2**64 - 1
+        self.state ^= (self.state << 13) & mask
+        self.state ^= self.state >> 7
+        self.state ^= (self.state << 17) & mask
+        return ((self.state >> 32) * self.n) >> 32
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_algorithm_1_as_printed(fit_intercept, rng):
+    """Exact minimisation along random coordinates; the average of the last T - T_0 iterates."""
+    X, y = data(rng, n=12, d=4)
+    n, alpha, epochs = 12, 0.1, 9
+    problem = problem_of(X, y, Squared(), L1(), alpha, fit_intercept)
+    centred = X - X.mean(axis=0) if fit_intercept else X
+    targets = y - y.mean() if fit_intercept else y
+    w, draw, kept = np.zeros(4), Draws(3, 4), []
+    for _ in range(epochs * 4):
+        j = draw()
+        rest = targets - centred @ w + centred[:, j] * w[j]
+        best = centred[:, j] @ rest / n
+        w[j] = np.sign(best) * max(abs(best) - alpha, 0.0) / (centred[:, j] @ centred[:, j] / n)
+        kept.append(w.copy())
+    last = iterates(problem, "cd", epochs, seed=3)[epochs]
+    assert_allclose(last.coef, w, atol=1e-12)
+    assert_allclose(last.dual_coef, centred @ w - targets, atol=1e-12)
+    for burn_in, first in ((0.0, 0), (0.5, 5 * 4)):
+        mean = iterates(problem, "cd", epochs, seed=3, average=True, burn_in=burn_in)[epochs]
+        expected = np.mean(kept[first:], axis=0)
+        assert_allclose(mean.coef, expected, atol=1e-12)
+        assert_allclose(mean.dual_coef, centred @ expected - targets, atol=1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_approx_is_algorithm_1_of_fercoq_and_richtarik(fit_intercept, rng):
+    """The form with full vectors x, y, z, of which Algorithm 2 is a change of variables."""
+    X, y = data(rng, n=12, d=4)
+    n, alpha, epochs = 12, 0.1, 6
+    problem = problem_of(X, y, Squared(), L1(), alpha, fit_intercept)
+    if fit_intercept:
+        X, y = X - X.mean(axis=0), y - y.mean()
+    L = (X**2).sum(axis=0) / n
+    draw, x, theta = Draws(5, 4), np.zeros(4), 1 / 4
+    z = x.copy()
+    for _ in range(epochs * 4):
+        between = (1 - theta) * x + theta * z
+        j = draw()
+        step = 1 / (4 * theta * L[j])
+        v = z[j] - step * (X[:, j] @ (X @ between - y) / n)
+        after = z.copy()
+        after[j] = np.sign(v) * max(abs(v) - step * alpha, 0.0)
+        x, z = between + 4 * theta * (after - z), after
+        theta = (np.sqrt(theta**4 + 4 * theta**2) - theta**2) / 2
+    found = iterates(problem, "approx", epochs, seed=5)[epochs]
+    assert_allclose(found.coef, x, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """A lasso on which coordinate descent is slow, and its optimal value by scikit-learn."""
+    rng = np.random.default_rng(4)
+    common = rng.normal(size=(300, 1))
+    X = np.hstack([common + 0.15 * rng.normal(size=(300, 60)), rng.normal(size=(300, 20))])
+    y = X @ np.where(rng.random(80) < 0.3, rng.normal(size=80), 0.0) + rng.normal(size=300)
+    problem = problem_of(X, y, Squared(), L1(), 1.0, False)
+    problem = problem.with_alpha(problem.largest_alpha / 300)
+    theirs = Lasso(problem.alpha, fit_intercept=False, tol=1e-14, max_iter=10**6).fit(X, y)
+    value = np.mean((y - X @ theirs.coef_) ** 2) / 2 + problem.alpha * np.abs(theirs.coef_).sum()
+    return problem, X, value
+
+
+def gaps(problem, X, points):
+    """Dünner et al.'s duality gap of the lasso at the points, with B = P / alpha."""
+    n, y, alpha = len(problem.y), problem.y, problem.alpha
+    found = {}
+    for t, point in points.items():
+        theta = X @ point.coef - y
+        primal = theta @ theta / (2 * n) + alpha * np.abs(point.coef).sum()
+        u = X.T @ theta / n
+        excess = max(np.abs(u).max() - alpha, 0.0)
+        radius = min(primal, y @ y / (2 * n)) / alpha
+        found[t] = alpha * np.abs(point.coef).sum() + point.coef @ u + radius * excess
+    return found
+
+
+def test_rates(hard):
+    """The gap of the average of all iterates falls as 1 / t, far behind the last iterate's;
+    the objective of APPROX obeys the bound of its Theorem 3, which falls as 1 / t^2."""
+    problem, X, value = hard
+    n, y, alpha = len(problem.y), problem.y, problem.alpha
+    average = gaps(problem, X, iterates(problem, "cd", 3000, average=True, burn_in=0.0))
+    times = np.array([t for t in average if t >= 300])
+    slope = np.polyfit(np.log(times), np.log([average[t] for t in times]), 1)[0]
+    assert -1.4 < slope < -0.7
+    last = gaps(problem, X, iterates(problem, "cd", 3000))
+    assert last[3000] < 1e-2 * average[3000]
+
+    def objective(point):
+        residual = X @ point.coef - y
+        return residual @ residual / (2 * n) + alpha * np.abs(point.coef).sum()
+
+    # Theorem 3 of Fercoq and Richtarik, tau = 1, k = d t, in expectation:
+    # F(x_k) - F* <= 4 d^2 C / (k - 1 + 2 d)^2, C = (1 - 1 / d) (F(0) - F*) + ||x*||_L^2 / 2
+    d = X.shape[1]
+    theirs = Lasso(alpha, fit_intercept=False, tol=1e-14, max_iter=10**6).fit(X, y)
+    distance = theirs.coef_**2 @ (X**2).sum(axis=0) / n
+    C = (1 - 1 / d) * (y @ y / (2 * n) - value) + distance / 2
+    runs = [iterates(problem, "approx", 1000, seed=seed) for seed in range(3)]
+    for t in (10, 100, 1000):
+        mean = np.mean([objective(run[max(s for s in run if s <= t)]) - value for run in runs])
+        assert mean <= 4 * d**2 * C / (0.9 * d * t - 1 + 2 * d) ** 2
+    gap = gaps(problem, X, runs[0])
+    assert gap[1000] < gap[10] / 100**1.5
+
+
+def test_it_stops_where_it_has_to(hard):
+    problem, _, value = hard
+    for solver in ("cd", "approx"):
+        random_state = np.random.RandomState(0)
+        found = solve(problem, solver, tol=1e-2, max_iter=5000, random_state=random_state)
+        assert found.converged and found.n_iter < 5000
+        assert (
+            found.certificate.dual <= value * (1 + 1e-12) <= found.certificate.primal * (1 + 2e-12)
+        )
+        assert found.history["n_iter"][1:11].tolist() == list(range(1, 11))
+        start = Point(found.coef, found.intercept, found.dual_coef)
+        again = solve(
+            problem, solver, tol=5e-3, max_iter=5000, random_state=random_state, start=start
+        )
+        assert again.converged
+
+
+def test_columns_that_do_not_move(rng):
+    X, y = data(rng)
+    X[:, 3] = 0.0
+    X[:, 5] = X[:, 6]
+    for solver in ("cd", "approx"):
+        for table in (X, X * 1e-170, np.zeros_like(X), X[:, :1], X[:1]):
+            model = LassoPDCertified(0.05, solver=solver, tol=1e-3, max_iter=2000, random_state=0)
+            model.fit(table, y[: len(table)])
+            assert model.converged_ and np.isfinite(model.coef_).all()
+            if table is X:
+                assert model.coef_[3] == 0.0
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_columns_far_from_0(container, rng):
+    """An intercept that is minimised over makes the means of the columns matter no more."""
+    X, y = data(rng)
+    X = np.where(X != 0.0, X + 1000.0, 0.0) if container is sp.csr_array else X + 1000.0
+    theirs = Lasso(0.05, tol=1e-12, max_iter=10**6).fit(X, y)
+    for solver in ("cd", "approx"):
+        ours = LassoPDCertified(0.05, solver=solver, tol=1e-7, max_iter=3000, random_state=0)
+        ours.fit(container(X), y)
+        assert ours.converged_
+        value = np.mean((y - theirs.predict(X)) ** 2) / 2 + 0.05 * np.abs(theirs.coef_).sum()
+        assert ours.certificate_.dual <= value * (1 + 1e-9)
+        assert value <= ours.certificate_.primal * (1 + 1e-6)
+    X[:, 2] = 7.0  # constant beside the intercept
+    ours = LassoPDCertified(0.05, solver="cd", tol=1e-6, random_state=0).fit(container(X), y)
+    assert ours.converged_ and ours.coef_[2] == 0.0
+
+
+def test_unfit_problems_are_refused(rng):
+    X, y = data(rng)
+    arguments = {"tol": 1e-3, "max_iter": 10, "random_state": np.random.RandomState(0)}
+    for solver in ("cd", "approx"):
+        with pytest.raises(ValueError, match=r"smooth loss.*got Absolute\(\)"):
+            solve(problem_of(X, y, Absolute(), L1(), 0.1), solver, **arguments)
+        with pytest.raises(ValueError, match=r"separable penalty.*got L2\(\)"):
+            solve(problem_of(X, y, Squared(), L2(), 0.1), solver, **arguments)
+        with pytest.raises(ValueError, match="'solver' parameter of PdproxRegressor"):
+            PdproxRegressor(solver=solver).fit(X, y)
+    with pytest.raises(ValueError, match="'solver' parameter of LassoPDCertified"):
+        LassoPDCertified(solver="pdprox-dual").fit(X, y)
+    for options in ({"average": 1}, {"burn_in": 1.0}, {"burn_in": -0.1}, {"burn_in": "x"}):
+        with pytest.raises(ValueError, match="must be"):
+            check_solver_options("cd", options)
+    with pytest.raises(ValueError, match="no options, got 'average'"):
+        LassoPDCertified(solver="approx", solver_options={"average": True}).fit(X, y)
+    with pytest.raises(ValueError, match="1d array"):
+        LassoPDCertified().fit(X, np.column_stack([y, y]))
+
+
+def test_warm_start_and_path(rng):
+    X, y = data(rng)
+    for solver in ("auto", "cd", "approx"):
+        model = LassoPDCertified(0.05, solver=solver, tol=1e-5, warm_start=True, random_state=0)
+        model.fit(X, y)
+        assert model.fit(X, y).n_iter_ == 0
+    found = path(LassoPDCertified(tol=1e-12), X, y, alphas=10, eps=1e-2)
+    centred = X - X.mean(axis=0)
+    assert_allclose(found.alphas[0], np.abs(centred.T @ (y - y.mean())).max() / len(y))
+    for alpha, coef in zip(found.alphas, found.coefs, strict=True):
+        theirs = Lasso(alpha, tol=1e-14, max_iter=10**5).fit(X, y)
+        assert_allclose(coef, theirs.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_cross_validation_is_scikit_learns(container, weighted, positive, rng):
+    X, y = data(rng, n=60, d=8)
+    weights = rng.random(60) if weighted else None
+    arguments = {"alphas": 12, "cv": 4, "positive": positive}
+    ours = LassoPDCertifiedCV(**arguments, tol=1e-12, n_jobs=2).fit(container(X), y, weights)
+    theirs = LassoCV(**arguments, tol=1e-14, max_iter=10**5).fit(X, y, weights)
+    assert_allclose(ours.alphas_, theirs.alphas_)
+    assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-6)
+    assert_allclose(ours.alpha_, theirs.alpha_)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-7)
+    assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-7)
+    assert ours.converged_ and ours.certificate_.relative_gap <= 1e-12
+    assert ours.duality_gap_ == ours.certificate_.gap == ours.gap_history_["gap"][-1]
+
+
+@pytest.mark.filterwarnings("ignore:LassoPDCertifiedCV did not converge. after")
+def test_cross_validation_options(rng):
+    X, y = data(rng, n=60, d=8)
+    alphas = [0.01, 1.0, 0.1]
+    ours = LassoPDCertifiedCV(alphas=alphas, cv=[(np.arange(40), np.arange(40, 60))], solver="cd",
+                              random_state=0)  # fmt: skip
+    ours.fit(X, y)
+    theirs = LassoCV(alphas=alphas, cv=[(np.arange(40), np.arange(40, 60))], tol=1e-12).fit(X, y)
+    assert_allclose(ours.alphas_, theirs.alphas_)
+    assert_allclose(ours.mse_path_[:, 0], theirs.mse_path_, rtol=0.01)
+    constant = LassoPDCertifiedCV(alphas=3, cv=3).fit(X, np.full(60, 2.0))
+    assert not constant.coef_.any() and constant.intercept_ == 2.0
+    with pytest.raises(ValueError, match="all train samples of fold 0"):
+        LassoPDCertifiedCV(cv=[(np.arange(3), np.arange(3, 60))]).fit(
+            X, y, sample_weight=np.arange(60) > 5
+        )
+    with pytest.raises(ValueError, match="greater than 0"):
+        LassoPDCertifiedCV(alphas=[0.1, 0.0]).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"LassoPDCertifiedCV did not.*10 of 15") as caught:
+        LassoPDCertifiedCV(alphas=alphas, solver="cd", tol=1e-9, max_iter=2, random_state=0).fit(
+            X, y
+        )
+    assert {warning.filename for warning in caught} == {__file__} and len(caught) == 2
+
+
+def test_cross_validation_routes_metadata(rng):
+    from sklearn import config_context
+
+    X, y = data(rng, n=60, d=8)
+    groups = np.repeat(np.arange(6), 10)
+    with config_context(enable_metadata_routing=True):
+        ours = LassoPDCertifiedCV(alphas=4, cv=GroupKFold(3), tol=1e-10).fit(X, y, groups=groups)
+        theirs = LassoCV(alphas=4, cv=GroupKFold(3), tol=1e-12).fit(X, y, groups=groups)
+    assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-5)
+    with pytest.raises(ValueError, match="enable_metadata_routing"):
+        LassoPDCertifiedCV().fit(X, y, groups=groups)
+
+
+class Tasks:
+    """The names of the tasks of a fit."""
+
+    def __init__(self):
+        self.names = []
+
+    def setup(self, estimator, context): ...
+    def teardown(self, estimator, context): ...
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        self.names.append(context.task_name)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_cross_validation_calls_back(n_jobs, rng):
+    X, y = data(rng, n=60, d=8)
+    tasks = Tasks()
+    model = LassoPDCertifiedCV(alphas=4, cv=3, n_jobs=n_jobs).set_callbacks(tasks)
+    model.fit(X, y)
+    assert sorted(tasks.names[:3]) == ["fold 0", "fold 1", "fold 2"]
+    assert tasks.names[3:] == ["fit on all data", "fit"]
+
+
+def test_ctrl_c_ends_a_cross_validation(rng, monkeypatch):
+    from skpd.solvers.monitor import Monitor
+
+    X, y = data(rng, n=60, d=8)
+    check, calls = Monitor.check, []
+
+    def interrupt(self, *arguments):
+        calls.append(self)
+        if len(calls) == 8:
+            raise KeyboardInterrupt
+        return check(self, *arguments)
+
+    monkeypatch.setattr(Monitor, "check", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        LassoPDCertifiedCV(alphas=10).fit(X, y)
+    assert len(calls) == 8 + 4  # each of the other four folds looks once
