@@ -14,7 +14,8 @@ exact
     All w: subtract the conjugate ``(alpha R)*(-u)``, where it is finite.
 lipschitz
     The ball ``R(w) <= P / alpha``: for a norm subtract ``(P / alpha) max(R°(u) - alpha, 0)``.
-    For the lasso this is the gap of Dünner et al. (2016).
+    For the lasso this is the gap of Dünner et al. (2016), finite also where ``R°(u) > alpha``
+    and the ordinary one is infinite: at nearly every point but the optimum.
 scaling
     ``t theta`` in place of theta, with ``t <= alpha / R°(u)``.
 
@@ -74,6 +75,10 @@ class Certificate:
         Which bound was the best, see `skpd.certificates`.
     radius : float
         The radius B such that R(w) <= B at every optimum, as used by "lipschitz".
+    radius_kind : {"monotone", "initial", "coordinate"}
+        Where B comes from: the best objective value seen, over alpha; that of the best
+        constant prediction, which is what the former is until a model is better; or, asked
+        for by name (see `dual_bound`), the former for every coefficient alone.
     intercept_radius : float
         Half the length of the interval that holds every optimal intercept; 0 without one.
     """
@@ -85,6 +90,7 @@ class Certificate:
     kind: str
     radius: float
     intercept_radius: float
+    radius_kind: str = "monotone"
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,7 @@ class DualBound:
     theta: Any
     radius: float = inf
     intercept_radius: float = inf
+    radius_kind: str = "monotone"
 
 
 def primal_objective(
@@ -130,7 +137,10 @@ def _weighted_losses(problem, z, low, error):
     return [float(np.sum(problem.weights * choice(*ends))) for choice in (np.minimum, np.maximum)]
 
 
-def dual_bound(problem: Problem, theta: Array, upper: float, accuracy: float = 0.0) -> DualBound:
+def dual_bound(
+    problem: Problem, theta: Array, upper: float, accuracy: float = 0.0, *,
+    lipschitz: str = "monotone", scaling: bool = True,
+) -> DualBound:  # fmt: skip
     """The best of the repaired lower bounds that a dual point gives.
 
     Parameters
@@ -143,32 +153,56 @@ def dual_bound(problem: Problem, theta: Array, upper: float, accuracy: float = 0
     accuracy : float, default=0.0
         Rounding errors below it, or below a hundredth of the gap, are not worth products
         in twice the working precision.
+    lipschitz : {"monotone", "initial", "coordinate"}, default="monotone"
+        The ball of Dünner et al. (2016): of radius B = P / alpha, with P the objective value
+        of the best model; the same with the value at the start, that of the best constant
+        prediction; or ``|w_j| <= B`` for every j, for a separable penalty. The first is the
+        smallest of the three and gives the best bound; the others are for comparison.
+    scaling : bool, default=True
+        Whether to try "scaling" as well.
 
     Returns
     -------
     bound : DualBound
+
+    Raises
+    ------
+    ValueError
+        If ``lipschitz`` is not one of the three, or "coordinate" and the penalty has no l1
+        norm for every coefficient.
     """
-    upper = min(upper, problem.null_objective)
+    if lipschitz not in ("monotone", "initial", "coordinate"):
+        raise ValueError(
+            f"lipschitz must be one of 'monotone', 'initial', 'coordinate', got {lipschitz!r}."
+        )
+    if lipschitz == "coordinate" and not getattr(problem.penalty, "terms", (0.0,))[0] > 0.0:
+        raise ValueError(
+            "lipschitz='coordinate' needs a penalty like L1 or ElasticNet, got "
+            f"{problem.penalty!r}."
+        )
+    first = problem.null_objective
+    radius_kind = "initial" if lipschitz == "monotone" and upper >= first else lipschitz
+    upper = first if lipschitz == "initial" else min(upper, first)
     upper *= 1.0 + 64.0 * EPSILON
     radius = upper / problem.alpha
     interval = problem.intercept_interval(upper)
     theta = problem.loss.project_dual(problem.y, theta)
     if not theta.any():  # it proves that P >= 0, as the losses are
         length = 0.5 * float(interval[1] - interval[0])
-        return DualBound(0.0, "scaling", theta, float(radius), length)
+        return DualBound(0.0, "scaling", theta, float(radius), length, radius_kind)
     # too small to count, and a danger to the precision of products
     theta = np.where(np.abs(theta) > 1e-60 * np.max(np.abs(theta), initial=0.0), theta, 0.0)
-    best = _best_repair(problem, theta, upper, radius, interval, accuracy)
+    penalty: Any = problem.penalty
+    ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
+    how = (upper, radius, interval, ball, scaling, accuracy)
+    best = _best_repair(problem, theta, *how)
     if problem.fit_intercept:
-        best = max(
-            best,
-            _best_repair(problem, _balanced(problem, theta), upper, radius, interval, accuracy),
-            key=lambda bound: bound.value,
-        )
+        balanced = _best_repair(problem, _balanced(problem, theta), *how)
+        best = max(best, balanced, key=lambda bound: bound.value)
     if not best.value > 0.0:  # theta = 0 proves that P >= 0
         best = DualBound(0.0, "scaling", np.zeros_like(theta))
-    length = interval[1] - interval[0]
-    return DualBound(float(best.value), best.kind, best.theta, float(radius), 0.5 * float(length))
+    length = 0.5 * float(interval[1] - interval[0])
+    return DualBound(float(best.value), best.kind, best.theta, float(radius), length, radius_kind)
 
 
 def dual_estimate(
@@ -200,7 +234,7 @@ def dual_estimate(
 
 
 def certify_point(
-    problem: Problem, coef: Array, intercept: float, theta: Array
+    problem: Problem, coef: Array, intercept: float, theta: Array, **options: Any
 ) -> tuple[Certificate, Array]:
     """The certificate of a primal and a dual point, and the dual point as repaired.
 
@@ -210,6 +244,8 @@ def certify_point(
     coef : ndarray of shape (n_features,)
     intercept : float
     theta : ndarray of shape (n_samples,)
+    **options
+        ``lipschitz`` and ``scaling`` of `dual_bound`.
 
     Returns
     -------
@@ -218,7 +254,7 @@ def certify_point(
         The dual-feasible point from which the bound follows.
     """
     primal = primal_objective(problem, coef, intercept)
-    return certificate_of(problem, primal, dual_bound(problem, theta, primal))
+    return certificate_of(problem, primal, dual_bound(problem, theta, primal, **options))
 
 
 def certificate_of(problem: Problem, primal: float, bound: DualBound) -> tuple[Certificate, Array]:
@@ -233,6 +269,7 @@ def certificate_of(problem: Problem, primal: float, bound: DualBound) -> tuple[C
         kind=bound.kind,
         radius=bound.radius,
         intercept_radius=bound.intercept_radius,
+        radius_kind=bound.radius_kind,
     )
     return certificate, bound.theta
 
@@ -251,36 +288,34 @@ def _balanced(problem: Problem, theta: Array):
     return kernels.project_box_hyperplane(theta, lower, upper, weights, weights, 0.0)
 
 
-def _best_repair(problem, theta, upper, radius, interval, accuracy):
+def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accuracy):
     slope = kernels.compensated_dot(problem.weights, theta, np.ones_like(theta))
 
     def repaired(u, error):
         if not (np.isfinite(u).all() and np.isfinite(error).all()):
             return DualBound(-inf, "exact", theta)
         v = problem.penalty.widest(-u, error)
-        return _repair(problem, theta, (v, slope), upper, radius, interval)
+        return _repair(problem, theta, (v, slope), upper, radius, interval, ball, scaling)
 
     u, error = problem.design.rmatvec_bounded(problem.weights, theta)
     plain = repaired(u, error)
     worth = max(0.01 * (upper - plain.value), PLAIN * upper, accuracy)
-    if _loss_by_rounding(problem, u, error, radius) <= worth:
+    if _loss_by_rounding(problem, u, error, radius, ball) <= worth:
         return plain
     return repaired(*problem.design.rmatvec_compensated(problem.weights, theta))
 
 
-def _loss_by_rounding(problem, u, error, radius):
+def _loss_by_rounding(problem, u, error, radius, ball):
     """How much the errors of u take off a bound."""
     penalty, alpha = problem.penalty, problem.alpha
     v = penalty.widest(-u, error)
-    losses = [
-        penalty.bounded_conjugate(v, alpha, radius) - penalty.bounded_conjugate(-u, alpha, radius)
-    ]
+    losses = [float(ball(v, alpha, radius)) - float(ball(-u, alpha, radius))]
     if hasattr(penalty, "dual_norm"):
-        losses.append(radius * (penalty.dual_norm(v) - penalty.dual_norm(-u)))
+        losses.append(radius * float(penalty.dual_norm(v) - penalty.dual_norm(-u)))
     return max(losses)
 
 
-def _repair(problem, theta, products, upper, radius, interval):
+def _repair(problem, theta, products, upper, radius, interval, ball, scaling):
     penalty, alpha = problem.penalty, problem.alpha
     v, slope = products
     from_intercept = _least_linear(slope, interval)
@@ -293,12 +328,12 @@ def _repair(problem, theta, products, upper, radius, interval):
         return value - conjugate + scale * from_intercept - rounding - 64.0 * EPSILON * terms
 
     exact = penalty.conjugate(v, alpha)
-    bounded = penalty.bounded_conjugate(v, alpha, radius)
+    bounded = ball(v, alpha, radius)
     if exact <= bounded:
         best = DualBound(bound(1.0, exact), "exact", theta)
     else:
         best = DualBound(bound(1.0, bounded), "lipschitz", theta)
-    if hasattr(penalty, "dual_norm"):
+    if scaling and hasattr(penalty, "dual_norm"):
         scale = _best_scale(problem, theta, penalty.dual_norm(v), lambda t: bound(t, 0.0))
         scaled = DualBound(bound(scale, 0.0), "scaling", scale * theta)
         if scaled.value > best.value:

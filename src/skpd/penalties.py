@@ -37,6 +37,9 @@ __all__ = [
 ]
 
 
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
 def _soft_threshold(w: Array, threshold):
     return w - np.clip(w, -threshold, threshold)
 
@@ -148,6 +151,18 @@ class _Separable:
 
     def step_sizes(self, step: Array) -> Array:
         return step
+
+    def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        """An upper bound on sup of v.w - alpha R(w) over l1 |w_j| <= radius for every j."""
+        l1, l2, lower, upper = self.terms
+        allowed = np.where(v > 0.0, min(upper, radius / l1), -max(lower, -radius / l1))
+        # 4: the product alpha l1, rounded, may cancel
+        excess = np.where(allowed > 0.0, np.abs(v) - alpha * l1 * (1.0 - 4.0 * _EPSILON), 0.0)
+        excess = np.maximum(excess, 0.0)
+        if l2 == 0.0:
+            return float(np.sum(np.where(excess > 0.0, excess * allowed, 0.0)))
+        w = np.minimum(excess / (alpha * l2), allowed)
+        return float(np.sum(w * (excess - 0.5 * alpha * l2 * w)))
 
 
 @dataclass(frozen=True)
@@ -318,9 +333,20 @@ class ElasticNet(_Separable, Penalty):
         return _half_square(_euclidean_norm(excess), alpha * (1.0 - self.l1_ratio))
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        # R(w) <= radius implies ||w||_1 <= radius / l1_ratio; the square only helps
-        excess = max(_max_abs(v) - alpha * self.l1_ratio, 0.0)
-        return min(self.conjugate(v, alpha), _product(radius / self.l1_ratio, excess))
+        # R(w) <= radius implies ||w||_1 <= r = radius / l1_ratio. With a multiplier tau >= 0 of
+        # that, the sup is at most tau r + sum_j max(e_j - tau, 0)^2 / (2 c): for every tau, and
+        # least where max(e - tau, 0) / c is the projection of e / c onto the l1 ball
+        excess = np.maximum(np.abs(v) - alpha * self.l1_ratio, 0.0)
+        largest, c, r = _max_abs(excess), alpha * (1.0 - self.l1_ratio), radius / self.l1_ratio
+        bounds = [self.conjugate(v, alpha), _product(r, largest)]
+        with np.errstate(over="ignore"):
+            unbounded = excess / c
+        if np.isfinite(unbounded).all() and np.sum(unbounded) > r > 0.0:
+            projection = kernels.project_l1_ball(np.ascontiguousarray(unbounded), r)
+            tau = max(largest - c * _max_abs(projection), 0.0)
+            rest = _half_square(_euclidean_norm(np.maximum(excess - tau, 0.0)), c)
+            bounds.append(tau * r + rest)
+        return min(bounds)
 
     def support(self, v: Array, radius: float) -> float:
         return min(
