@@ -34,12 +34,14 @@ from skpd.penalties import (
     L2,
     Box,
     ElasticNet,
+    FusedLasso,
     GroupL2,
     L1Ball,
     LInf,
     NonNegativeL1,
     SparseGroup,
     SquaredL2,
+    TotalVariation,
 )
 from skpd.problem import Problem
 from skpd.solvers import solve
@@ -50,6 +52,7 @@ POLYHEDRAL_LOSSES = [
 ]  # fmt: skip
 POLYHEDRAL_PENALTIES = [
     L1(), NonNegativeL1(), LInf(), L1Ball(radius=0.7), Box(lower=-0.5, upper=0.3),
+    FusedLasso(l1_ratio=0.4),
 ]  # fmt: skip
 LOSSES = [
     *POLYHEDRAL_LOSSES, SmoothedHinge(mu=0.5), SquaredHinge(), Logistic(), Squared(),
@@ -123,7 +126,7 @@ def optimum(problem, X):
         X, problem.y, problem.weights, problem.loss, problem.penalty, problem.alpha,
         problem.fit_intercept,
     )  # fmt: skip
-    names = {type(p).__name__ for p in POLYHEDRAL_PENALTIES}
+    names = {type(p).__name__ for p in [*POLYHEDRAL_PENALTIES, TotalVariation()]}
     losses = {type(loss).__name__ for loss in POLYHEDRAL_LOSSES}
     if type(problem.penalty).__name__ in names and type(problem.loss).__name__ in losses:
         return linear_programme(*arguments)
@@ -157,7 +160,8 @@ def main(arguments=()):
     rng, start = np.random.default_rng(options.seed), time.perf_counter()
     worst, wrong, solved, gaps = -np.inf, 0, 0, []
     while solved < options.problems:
-        loss, penalty = LOSSES[rng.integers(len(LOSSES))], PENALTIES[rng.integers(len(PENALTIES))]
+        penalties = [*PENALTIES, TotalVariation()]
+        loss, penalty = LOSSES[rng.integers(len(LOSSES))], penalties[rng.integers(len(penalties))]
         problem, X = random_problem(rng, loss, penalty, mild=True)
         found = excess(rng, problem, X)
         if found is None:

@@ -53,6 +53,16 @@ def linear_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
     elif kind == "NonNegativeL1":
         bounds = [(0, None)] * d + [(0, 0)] * d
     bounds += [(None, None) if fit_intercept else (0, 0)] + [(None, None)] * n + [(0, None)]
+    if kind in ("TotalVariation", "FusedLasso"):  # behind them |w_{j+1} - w_j|
+        l1_ratio = getattr(penalty, "l1_ratio", 0.0)
+        cost[: 2 * d] = alpha * l1_ratio
+        cost = np.concatenate([cost, np.full(d - 1, alpha * (1 - l1_ratio))])
+        rows = [np.hstack([block, np.zeros((len(block), d - 1))]) for block in rows]
+        D = np.diff(np.eye(d), axis=0)
+        for sign in (1, -1):
+            rows.append(np.hstack([sign * D, -sign * D, np.zeros((d - 1, n + 2)), -np.eye(d - 1)]))
+            limits.append(np.zeros(d - 1))
+        bounds += [(0, None)] * (d - 1)
     found = linprog(
         cost,
         A_ub=np.vstack(rows),
@@ -103,6 +113,8 @@ def conic_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
             penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.sum_squares(w) / 2
         ),
         "GroupL2": groups,
+        "TotalVariation": lambda: cp.tv(w),
+        "FusedLasso": lambda: penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.tv(w),
         "SparseGroup": lambda: penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * groups(),
     }
     kind = type(penalty).__name__

@@ -19,6 +19,10 @@ lipschitz
 scaling
     ``t theta`` in place of theta, with ``t <= alpha / R°(u)``.
 
+A penalty that is blind to a constant added to all coefficients (total variation) has its ball
+among those of mean 0; their mean lies in an interval that follows from the loss
+(`Problem.level_interval`) and enters as the intercept does.
+
 A free intercept needs ``s = 0`` or the interval; theta is also tried after projection onto
 the box and the hyperplane ``s = 0``, and the best of all bounds is kept.
 
@@ -31,7 +35,7 @@ solvers steer by, and proves nothing.)
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
+from math import fsum, inf
 from typing import Any
 
 import numpy as np
@@ -225,6 +229,8 @@ def dual_estimate(
     penalty, alpha = problem.penalty, problem.alpha
     upper = min(upper, problem.null_objective)
     value += _least_linear((slope, 0.0), problem.intercept_interval(upper))
+    if problem.has_free_level:
+        value += _least_linear((float(np.sum(gradient)), 0.0), problem.level_interval(upper))
     best = value - penalty.bounded_conjugate(-gradient, alpha, upper / alpha)
     if hasattr(penalty, "dual_norm"):
         norm = penalty.dual_norm(-gradient)
@@ -295,12 +301,15 @@ def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accurac
         if not (np.isfinite(u).all() and np.isfinite(error).all()):
             return DualBound(-inf, "exact", theta)
         v = problem.penalty.widest(-u, error)
-        return _repair(problem, theta, (v, slope), upper, radius, interval, ball, scaling)
+        level = (0.0, 0.0)
+        if problem.has_free_level:
+            level = (fsum(u), fsum(error) + EPSILON * abs(fsum(u)))
+        return _repair(problem, theta, (v, slope, level), upper, radius, interval, ball, scaling)
 
     u, error = problem.design.rmatvec_bounded(problem.weights, theta)
     plain = repaired(u, error)
     worth = max(0.01 * (upper - plain.value), PLAIN * upper, accuracy)
-    if _loss_by_rounding(problem, u, error, radius, ball) <= worth:
+    if not problem.has_free_level and _loss_by_rounding(problem, u, error, radius, ball) <= worth:
         return plain
     return repaired(*problem.design.rmatvec_compensated(problem.weights, theta))
 
@@ -317,15 +326,17 @@ def _loss_by_rounding(problem, u, error, radius, ball):
 
 def _repair(problem, theta, products, upper, radius, interval, ball, scaling):
     penalty, alpha = problem.penalty, problem.alpha
-    v, slope = products
-    from_intercept = _least_linear(slope, interval)
+    v, slope, level = products
+    free = _least_linear(slope, interval) + _least_linear(level, problem.level_interval(upper))
+    if free == -inf:
+        return DualBound(-inf, "exact", theta)
 
     def bound(scale, conjugate):
         value, rounding = problem.loss.dual_value(problem.y, problem.weights, theta, scale)
         # 64: the rounding of a dual norm, of its product with the radius, and of the
         # few operations here
-        terms = abs(value) + abs(conjugate) + abs(scale * from_intercept) + upper
-        return value - conjugate + scale * from_intercept - rounding - 64.0 * EPSILON * terms
+        terms = abs(value) + abs(conjugate) + abs(scale * free) + upper
+        return value - conjugate + scale * free - rounding - 64.0 * EPSILON * terms
 
     exact = penalty.conjugate(v, alpha)
     bounded = ball(v, alpha, radius)

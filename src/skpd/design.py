@@ -1,6 +1,7 @@
 """What a solver may ask of the data matrix, whatever its layout and precision."""
 
 from functools import cached_property
+from math import fsum
 
 import numpy as np
 import scipy.sparse as sp
@@ -175,6 +176,18 @@ class Design:
             weighted = self._X[np.ix_(some, right)] * (sign * h_some)[:, np.newaxis]
             out += weighted.T @ part
         return out
+
+    def has_equal_row_sums(self) -> bool:
+        """Whether all rows have the same sum in exact arithmetic, as one-hot rows have."""
+        sums, _, _ = self.matvec_compensated(np.ones(self.shape[1]), 0.0)
+        if np.ptp(sums) > 0.0:
+            return False
+        if sp.issparse(self._X):
+            X = self._X.tocsr()
+            rows = (X.data[X.indptr[i] : X.indptr[i + 1]] for i in range(self.shape[0]))
+        else:
+            rows = iter(self._X)
+        return all(fsum([*row, -sums[0]]) == 0.0 for row in rows)
 
     def row_sums(self) -> Array:
         """``sum_j |x_ij|``, of shape (n_samples,)."""

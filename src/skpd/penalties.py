@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field
-from math import inf
+from math import fsum, inf
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ __all__ = [
     "L2",
     "Box",
     "ElasticNet",
+    "FusedLasso",
     "GroupL2",
     "L1Ball",
     "LInf",
@@ -34,6 +35,7 @@ __all__ = [
     "Penalty",
     "SparseGroup",
     "SquaredL2",
+    "TotalVariation",
 ]
 
 
@@ -62,7 +64,17 @@ def _half_square(norm, alpha):
 
 
 class Penalty(ABC):
-    """A convex penalty R >= 0 on the coefficients with R(0) = 0."""
+    """A convex penalty R >= 0 on the coefficients with R(0) = 0.
+
+    Attributes
+    ----------
+    free_level : bool
+        Whether R is the same for w + m, whatever the constant m. The level, the mean of w,
+        is then left to the loss (`Problem.level_interval`): `support`, `bounded_conjugate`
+        and `dual_norm` are suprema over the w of level 0.
+    """
+
+    free_level: ClassVar[bool] = False
 
     def bind(self, n_features: int):
         """The penalty for coefficients of this length.
@@ -590,6 +602,93 @@ class SparseGroup(_Grouped):
             self.l1_ratio,
         )
         return float(np.max(norms, initial=0.0))
+
+
+class _Chain(Norm):
+    """A penalty with differences of neighbours.
+
+    No point of a box stands for all of it, so `widest` gives the box itself, and the other
+    methods take (v, error) as well as v.
+    """
+
+    def widest(self, v: Array, error: Array) -> Array:
+        return np.stack([v, error])
+
+    @staticmethod
+    def _with_error(v: Array) -> tuple[Array, float]:
+        if v.ndim == 1:
+            return np.ascontiguousarray(v), 0.0
+        return v[0], float(np.sum(v[1]))
+
+
+@dataclass(frozen=True)
+class TotalVariation(_Chain):
+    """Total variation of the coefficients in their order, ``sum_j |w_{j+1} - w_j|``.
+
+    It favours coefficients that are constant on intervals, and does not penalise their level.
+    With X the identity and the squared loss it is total variation denoising.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import TotalVariation
+    >>> TotalVariation().prox(np.array([0.0, 0.0, 5.0, 5.0]), 1.0)
+    array([0.5, 0.5, 4.5, 4.5])
+    """
+
+    free_level: ClassVar[bool] = True
+
+    def value(self, w: Array) -> float:
+        return float(np.sum(np.abs(np.diff(w))))
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return kernels.prox_total_variation(np.ascontiguousarray(w), float(np.max(step)))
+
+    def dual_norm(self, v: Array) -> float:
+        return kernels.total_variation_dual_norm(*self._with_error(v))
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        values, error = self._with_error(v)
+        return super().conjugate(v, alpha) if fsum(values) == error == 0.0 else inf
+
+
+@dataclass(frozen=True)
+class FusedLasso(_Chain):
+    """Fused lasso: ``l1_ratio`` times the l1 norm, the rest times the total variation.
+
+    The penalty is ``l1_ratio ||w||_1 + (1 - l1_ratio) sum_j |w_{j+1} - w_j|``; its proximal
+    operator is that of the second part, then that of the first (Friedman, Hastie, Höfling
+    and Tibshirani, 2007).
+
+    Parameters
+    ----------
+    l1_ratio : float, default=0.5
+        Share of the l1 norm, in (0, 1]; use `TotalVariation` for 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import FusedLasso
+    >>> FusedLasso(l1_ratio=0.5).prox(np.array([0.0, 0.0, 5.0, 5.0]), 2.0)
+    array([0. , 0. , 3.5, 3.5])
+    """
+
+    l1_ratio: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_number(self, "l1_ratio", above=0.0, most=1.0)
+
+    def value(self, w: Array) -> float:
+        variation = float(np.sum(np.abs(np.diff(w))))
+        return self.l1_ratio * float(np.sum(np.abs(w))) + (1.0 - self.l1_ratio) * variation
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        step = float(np.max(step))
+        fused = kernels.prox_total_variation(np.ascontiguousarray(w), step * (1.0 - self.l1_ratio))
+        return _soft_threshold(fused, step * self.l1_ratio)
+
+    def dual_norm(self, v: Array) -> float:
+        return kernels.fused_dual_norm(*self._with_error(v), self.l1_ratio, 1.0 - self.l1_ratio)
 
 
 class _ConstraintSet(Penalty):

@@ -4,6 +4,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from .certificates import Certificate
 
 __all__ = ["Point", "Problem", "Solution"]
+
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class Problem:
     fit_intercept: bool = True
     total_weight: float | None = None
     _strata: Any = field(default=None, init=False, repr=False)
+    _level_sets: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.penalty = self.penalty.bind(self.design.shape[1])
@@ -98,7 +102,7 @@ class Problem:
 
         That is the dual norm of `null_gradient`. It is nan for a penalty that is not a norm.
         """
-        if not hasattr(self.penalty, "dual_norm"):
+        if not hasattr(self.penalty, "dual_norm") or self.has_free_level:
             return np.nan
         return self.penalty.dual_norm(-self.null_gradient)
 
@@ -205,6 +209,8 @@ class Problem:
         """An interval that holds b wherever P(w, b) <= upper."""
         if not self.fit_intercept:
             return 0.0, 0.0
+        if self.has_free_level:
+            return self._intercept_and_level(upper)[0]
         if self._strata is None:
             strata = self.loss.strata(self.y, self.weights)
             means = []
@@ -224,6 +230,100 @@ class Problem:
         if np.isnan(lower) or np.isnan(upper) or lower > upper:
             return -np.inf, np.inf
         return lower, upper
+
+    # A level of the coefficients that the penalty leaves free, beside the intercept
+
+    @property
+    def has_free_level(self) -> bool:
+        """Whether the penalty is the same for w + m, whatever the constant m."""
+        return getattr(self.penalty, "free_level", False)
+
+    def level_interval(self, upper: float) -> tuple[float, float]:
+        """An interval that holds the level of an optimal w, if P <= upper somewhere."""
+        return self._intercept_and_level(upper)[1] if self.has_free_level else (0.0, 0.0)
+
+    def _intercept_and_level(self, upper: float) -> tuple[Interval, Interval]:
+        """Intervals of b and of the level m that hold an optimal pair.
+
+        z_i = b + g_i m + x_i.v with g_i the sum of row i and v = w - m of level 0. Jensen's
+        inequality bounds b + g m + x.v for the mean row x of any set of rows, g its sum, and
+        the penalty bounds x.v. Sets of rows with small and with large g_i bound m.
+        """
+        if self._level_sets is None:
+            self._level_sets = self._sets_of_rows()
+        same_sum, sets = self._level_sets
+        radius = upper / self.alpha
+        bounds = []  # lower <= b + g m <= upper, with an error of g
+        for strata, mean, box, error in sets:
+            reaches = [max(self.penalty.support(side, radius) for side in box)] * len(strata)
+            lower, above = self.loss.constant_interval(strata, upper, reaches)
+            bounds.append((mean, error, lower, above))
+        if same_sum:  # b does all that m could do, so that m = 0 is optimal
+            lower = max(bound[2] for bound in bounds)
+            above = min(bound[3] for bound in bounds)
+            return (lower, above) if lower <= above else (-np.inf, np.inf), (0.0, 0.0)
+        if not self.fit_intercept:
+            bounds.append((0.0, 0.0, 0.0, 0.0))
+        level = [-np.inf, np.inf]
+        for g, g_error, _, above in bounds:
+            for h, h_error, lower, _ in bounds:
+                # (g - h) m <= above - lower
+                difference, error = g - h, (g_error + h_error) * (1.0 + 4.0 * EPSILON)
+                error += 4.0 * EPSILON * (abs(g) + abs(h))
+                room = above - lower
+                room += 4.0 * EPSILON * (abs(above) + abs(lower))
+                if abs(difference) <= error or not room < np.inf:
+                    continue
+                ends = [room / (difference - error), room / (difference + error)]
+                if difference > 0.0:
+                    level[1] = min(level[1], max(ends) + 4.0 * EPSILON * abs(max(ends)))
+                else:
+                    level[0] = max(level[0], min(ends) - 4.0 * EPSILON * abs(min(ends)))
+        lowest, highest = float(level[0]), float(level[1])
+        if not lowest <= highest:
+            lowest, highest = -np.inf, np.inf
+        if not self.fit_intercept:
+            return (0.0, 0.0), (lowest, highest)
+        if not np.isfinite(highest - lowest):
+            return (-np.inf, np.inf), (lowest, highest)
+        first, last = -np.inf, np.inf
+        for g, error, lower, above in bounds:
+            products = np.outer([g - error, g + error], [lowest, highest])
+            slack = 8.0 * EPSILON * float(np.max(np.abs(products)))
+            first = max(first, lower - float(products.max()) - slack)
+            last = min(last, above - float(products.min()) + slack)
+        if not first <= last:
+            first, last = -np.inf, np.inf
+        return (float(first), float(last)), (lowest, highest)
+
+    def _sets_of_rows(self) -> tuple[bool, list[tuple]]:
+        """Whether all rows have the same sum, and sets of rows that bound the level.
+
+        Of each set the strata, the sum of its mean row with an error, and the mean row.
+        """
+        same_sum = self.fit_intercept and self.design.has_equal_row_sums()
+        sums = self.design.matvec(np.ones(self.n_features))
+        middle = float(np.mean(sums[self.weights > 0.0])) if self.fit_intercept else 0.0
+        low = sums <= middle if self.fit_intercept else sums < middle
+        sets = []
+        for stratum in self.loss.strata(self.y, self.weights):
+            for side in [np.ones_like(low)] if same_sum else [low, sums > middle]:
+                weights = np.where(side, stratum.weights, 0.0)
+                total = float(np.sum(weights))
+                if not total > 0.0:
+                    continue
+                scale = np.full(self.n_samples, 1.0 / total)
+                row, error = self.design.rmatvec_compensated(weights, scale)
+                # the total and its inverse are rounded
+                error = error + (16.0 + np.log2(self.n_samples)) * EPSILON * np.abs(row)
+                mean = fsum(row)
+                sets.append((
+                    self.loss.strata(self.y, weights),
+                    mean,
+                    [self.penalty.widest(row, error), self.penalty.widest(-row, error)],
+                    fsum(error) + 4.0 * EPSILON * abs(mean),
+                ))  # fmt: skip
+        return same_sum, sets
 
 
 @dataclass(frozen=True)

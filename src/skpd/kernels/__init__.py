@@ -11,13 +11,16 @@ from ._kernels import (
     block_coordinate_descent,
     compensated_dot,
     coordinate_descent,
+    fused_dual_norm,
     principal_submatrix,
     project_box_hyperplane,
     project_l1_ball,
     project_simplex,
+    prox_total_variation,
     random_coordinate_descent,
     sparse_group_dual_norms,
     step_on_support,
+    total_variation_dual_norm,
 )
 
 __all__ = [
@@ -31,11 +34,14 @@ __all__ = [
     "block_coordinate_descent",
     "compensated_dot",
     "coordinate_descent",
+    "fused_dual_norm",
     "principal_submatrix",
     "project_box_hyperplane",
     "project_l1_ball",
     "project_simplex",
+    "prox_total_variation",
     "random_coordinate_descent",
     "sparse_group_dual_norms",
     "step_on_support",
+    "total_variation_dual_norm",
 ]

@@ -1,0 +1,128 @@
+// Penalties of the differences of neighbours, sum_k |w_{k+1} - w_k|: the proximal operator and
+// the dual norms. With c_k = v_1 + ... + v_k and c_0 = 0, v = D'q for differences D exactly
+// if c_d = 0 and q_k = -c_k.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "compensated.hpp"
+#include "losses.hpp"
+
+namespace skpd {
+
+// argmin_x sum_k (x_k - y_k)^2 / 2 + weight sum_k |x_{k+1} - x_k| by dynamic programming
+// (Johnson, 2013), in linear time. The derivative of the least cost of x_1, ..., x_k as a
+// function of x_k is piecewise linear and increasing. Seen from x_{k+1}, it is that clipped to
+// [-weight, weight]: to the left of where it meets -weight and to the right of where it meets
+// weight, x_k stays there.
+inline std::vector<double> prox_total_variation(const double* y, double weight, std::size_t n) {
+    struct Line {
+        double slope = 0.0, offset = 0.0;
+        double at(double x) const { return slope * x + offset; }
+        double meets(double value) const { return (value - offset) / slope; }
+    };
+    struct Kink {
+        double x;
+        Line change;  // of the line, from left to right
+    };
+    std::vector<double> x(n), left(n), right(n);
+    if (n == 0) return x;
+    std::vector<Kink> kinks(2 * n + 2);  // in use: first <= k < last
+    std::size_t first = n, last = n;
+    Line leftmost{1.0, -y[0]}, rightmost = leftmost;
+    for (std::size_t k = 0; k + 1 < n; ++k) {
+        Line line = leftmost;
+        for (; first < last && line.at(kinks[first].x) <= -weight; ++first) {
+            line.slope += kinks[first].change.slope;
+            line.offset += kinks[first].change.offset;
+        }
+        left[k] = line.meets(-weight);
+        const Kink from_left{left[k], {line.slope, line.offset + weight}};
+        line = rightmost;
+        for (; first < last && line.at(kinks[last - 1].x) >= weight; --last) {
+            line.slope -= kinks[last - 1].change.slope;
+            line.offset -= kinks[last - 1].change.offset;
+        }
+        right[k] = std::max(line.meets(weight), left[k]);
+        kinks[--first] = from_left;
+        kinks[last++] = {right[k], {-line.slope, weight - line.offset}};
+        leftmost = {1.0, -weight - y[k + 1]};
+        rightmost = {1.0, weight - y[k + 1]};
+    }
+    Line line = leftmost;
+    for (; first < last && line.at(kinks[first].x) <= 0.0; ++first) {
+        line.slope += kinks[first].change.slope;
+        line.offset += kinks[first].change.offset;
+    }
+    x[n - 1] = line.meets(0.0);
+    for (std::size_t k = n - 1; k-- > 0;) x[k] = clip(x[k + 1], left[k], right[k]);
+    return x;
+}
+
+// c_0, ..., c_d, and the largest of their magnitudes
+inline std::vector<double> partial_sums(const double* v, std::size_t d, double& largest) {
+    std::vector<double> sums(d + 1, 0.0);
+    Compensated sum;
+    largest = 0.0;
+    for (std::size_t k = 0; k < d; ++k) {
+        sum.add(v[k]);
+        sums[k + 1] = sum.high + sum.low;
+        largest = std::max(largest, std::fabs(sums[k + 1]));
+    }
+    return sums;
+}
+
+constexpr double unit_roundoff = std::numeric_limits<double>::epsilon();
+
+// sup of v.w over sum_k |w_{k+1} - w_k| <= 1 and sum_k w_k = 0: max_k |c_k - (k / d) c_d|,
+// rounded up. ``error`` bounds the sum of the errors of v.
+inline double total_variation_dual_norm(const double* v, double error, std::size_t d) {
+    double largest = 0.0, norm = 0.0;
+    const std::vector<double> c = partial_sums(v, d, largest);
+    for (std::size_t k = 1; k < d; ++k)
+        norm = std::max(norm, std::fabs(c[k] - c[d] * (static_cast<double>(k) / static_cast<double>(d))));
+    return d < 2 ? 0.0 : norm + 2.0 * error + 8.0 * unit_roundoff * largest;
+}
+
+// sup of v.w over l1 ||w||_1 + l2 sum_k |w_{k+1} - w_k| <= 1, l1 > 0, rounded up. The
+// supremum is attained at the w that are constant on one interval and 0 outside:
+//     max over j < k of |c_k - c_j| / ((k - j) l1 + ([j > 0] + [k < d]) l2),
+// found by Dinkelbach's method (1967), which looks for a pair with a ratio above t.
+inline double fused_dual_norm(const double* v, double error, std::size_t d, double l1, double l2) {
+    double largest = 0.0, t = 0.0;
+    const std::vector<double> c = partial_sums(v, d, largest);
+    const auto number = [](std::size_t k) { return static_cast<double>(k); };
+    for (std::size_t k = 1; k <= d; ++k) t = std::max(t, std::fabs(c[k]) / (number(k) * l1 + (k < d ? l2 : 0.0)));
+    for (int round = 0; round < 1000; ++round) {
+        double next = t;
+        for (const double sign : {1.0, -1.0}) {
+            std::size_t lowest = 0, from = 0, to = 0;
+            double low = 0.0, best = 0.0;
+            for (std::size_t k = 1; k <= d; ++k) {
+                const double level = sign * c[k] - t * number(k) * l1, ends = k < d ? t * l2 : 0.0;
+                if (level - ends - low > best) {
+                    best = level - ends - low;
+                    from = lowest;
+                    to = k;
+                }
+                if (level + ends < low) {
+                    low = level + ends;
+                    lowest = k;
+                }
+            }
+            if (to == 0) continue;
+            const double ends = (from > 0 ? l2 : 0.0) + (to < d ? l2 : 0.0);
+            next = std::max(next, sign * (c[to] - c[from]) / (number(to - from) * l1 + ends));
+        }
+        if (!(next > t)) break;
+        t = next;
+    }
+    const double shortest = d > 1 ? std::min(l1 + l2, number(d) * l1) : l1;
+    return t + (error + 8.0 * unit_roundoff * (largest + t * (number(d) * l1 + 2.0 * l2))) / shortest;
+}
+
+}  // namespace skpd
