@@ -56,6 +56,26 @@ def test_the_three_radii_of_the_lasso(rng):
     )
 
 
+def test_best_scale_of_the_lasso(rng):
+    """The dual is a parabola in the scale: its peak, or the edge of the dual ball."""
+    problem, X = problem_of(Squared(), L1(), rng)
+    edges = 0
+    for _ in range(50):
+        theta = (X @ rng.normal(size=D) * rng.choice([0.1, 1.0]) - problem.y) * rng.choice(
+            [0.1, 1]
+        )
+        edge = ALPHA / np.abs(X.T @ theta / N).max()
+        t = min(max(-np.mean(theta * problem.y) / np.mean(theta**2), 0.0), edge)
+        edges += t == edge
+        bound = dual_bound(problem, theta, np.inf)
+        scaled = -np.mean((t * theta) ** 2 / 2 + t * theta * problem.y)
+        assert bound.value >= scaled - 1e-12
+        if bound.kind == "scaling" and scaled > 0.0:
+            assert_allclose(bound.value, scaled, rtol=1e-9)
+            assert_allclose(bound.theta, t * theta, rtol=1e-5)
+    assert 0 < edges < 50
+
+
 @pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=str)
 @pytest.mark.parametrize("penalty", [
     L1(), NonNegativeL1(), GroupL2(groups=2), SparseGroup(groups=3, l1_ratio=0.4),

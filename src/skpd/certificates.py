@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 PLAIN = 1e-11  # of the objective: where rounding matters less, plain sums will do
-PARABOLAS = 4  # through the last three of the scales tried; one is exact for squared loss
+PARABOLAS = 4  # through the last three of the scales tried; of the concave dual along a ray
 
 
 @dataclass(frozen=True)
@@ -374,6 +374,13 @@ def _best_scale(
     largest *= 1.0 - 4.0 * EPSILON
     if problem.loss.linear_conjugate or largest == 0.0:
         return largest if np.isfinite(largest) else 1.0
+    if problem.loss.quadratic_conjugate:  # a parabola through 0 and two more points
+        reach = min(largest, 1.0)
+        whole, half = value(reach), value(0.5 * reach)
+        linear = 4.0 * half - whole
+        square = linear - whole
+        peak = 0.5 * reach * linear / square if square > 0.0 else largest
+        return min(max(peak, 0.0), largest) if np.isfinite(peak) else reach
     # concave in t: widen the range while the value rises, then climb by parabolas
     reach = 1.0
     while 2.0 * reach < largest and reach < 1e30 and value(2.0 * reach) > value(reach):

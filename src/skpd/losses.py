@@ -93,6 +93,8 @@ class Loss(ABC):
         The Lipschitz constant of the derivative of l(y, .); inf where it jumps.
     linear_conjugate : bool
         Whether l*(y, .) is linear along every segment [0, theta] of its domain.
+    quadratic_conjugate : bool
+        Whether it is a parabola along every such segment.
     linear_tails : bool
         Whether l(y, .) is linear with a slope other than 0 on an interval, where it has
         a gradient but no curvature.
@@ -101,6 +103,7 @@ class Loss(ABC):
     """
 
     linear_conjugate: ClassVar[bool] = False
+    quadratic_conjugate: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
 
@@ -428,6 +431,7 @@ class SmoothedHinge(MarginLoss):
     """
 
     mu: float = 1.0
+    quadratic_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
 
     def __post_init__(self) -> None:
@@ -477,6 +481,7 @@ class SquaredHinge(MarginLoss):
     array([4.  , 0.25])
     """
 
+    quadratic_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-inf, 0.0)
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 2.0
@@ -563,6 +568,7 @@ class Squared(ResidualLoss):
     array([4.5])
     """
 
+    quadratic_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-inf, inf)
     linear_tails: ClassVar[bool] = False
     constant_curvature: ClassVar[bool] = True
@@ -743,6 +749,7 @@ class Huber(ResidualLoss):
     """
 
     delta: float = 1.35
+    quadratic_conjugate: ClassVar[bool] = True
     smoothness: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
