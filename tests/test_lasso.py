@@ -65,7 +65,7 @@ def test_same_as_scikit_learn(layout, solver, rng):
             ours = LassoPDCertified(**arguments, tol=2e-13, solver=solver, random_state=k)
             ours.fit(X, y, weights)
             # the least of objective values equal up to rounding fixes coefficients to its root
-            atol = 1e-8 if solver == "auto" else 3e-8
+            atol = 1e-8 if solver == "auto" else 1e-7
             assert_allclose(ours.coef_, theirs.coef_, rtol=0, atol=atol)
             assert_allclose(ours.intercept_, theirs.intercept_, rtol=0, atol=3 * atol)
 
@@ -431,4 +431,4 @@ def test_ctrl_c_ends_a_cross_validation(rng, monkeypatch):
     monkeypatch.setattr(Monitor, "check", interrupt)
     with pytest.raises(KeyboardInterrupt):
         LassoPDCertifiedCV(alphas=10).fit(X, y)
-    assert len(calls) == 8 + 4  # each of the other four folds looks once
+    assert len(calls) <= 8 + 4  # each of the other four folds looks at most once

@@ -107,8 +107,9 @@ def solve(
     interrupted = False
     try:
         monitor.begin()
-        # with a smooth loss, gradients at the start tell the solver as much
-        if start is not None and problem.loss.linear_tails and not monitor.done:
+        # with a smooth loss, Newton steps begin with a gradient that tells as much
+        tells = solver == "auto" and not problem.loss.linear_tails
+        if start is not None and not tells and not monitor.done:
             monitor.begin_at(start)
         if not monitor.done:
             SOLVERS[solver](
