@@ -20,6 +20,8 @@ def _row_blocks(h, width):
     for sign, rows in ((1.0, np.flatnonzero(h > 0.0)), (-1.0, np.flatnonzero(h < 0.0))):
         for first in range(0, len(rows), block):
             some = rows[first : first + block]
+            if some[-1] - some[0] + 1 == len(some):  # no need to pick them one by one
+                some = slice(some[0], some[-1] + 1)
             yield sign, np.abs(h[some]), some
 
 
@@ -142,8 +144,8 @@ class Design:
             return out
         out[:] = 0.0
         for sign, h_some, some in _row_blocks(h, m):
-            part = np.empty((len(some), m))
-            part[:, : len(columns)] = self._X[np.ix_(some, columns)]
+            part = np.empty((len(h_some), m))
+            part[:, : len(columns)] = self._block(some, columns)
             part[:, len(columns) :] = 1.0
             part *= np.sqrt(h_some)[:, np.newaxis]
             out += sign * (part.T @ part)
@@ -170,10 +172,10 @@ class Design:
             return out
         out[:] = 0.0
         for sign, h_some, some in _row_blocks(h, m + len(right)):
-            part = np.empty((len(some), m))
-            part[:, : len(left)] = self._X[np.ix_(some, left)]
+            part = np.empty((len(h_some), m))
+            part[:, : len(left)] = self._block(some, left)
             part[:, len(left) :] = 1.0
-            weighted = self._X[np.ix_(some, right)] * (sign * h_some)[:, np.newaxis]
+            weighted = self._block(some, right) * (sign * h_some)[:, np.newaxis]
             out += weighted.T @ part
         return out
 
@@ -188,6 +190,11 @@ class Design:
         else:
             rows = iter(self._X)
         return all(fsum([*row, -sums[0]]) == 0.0 for row in rows)
+
+    def _block(self, rows: Indices | slice, columns: Indices) -> Array:
+        if isinstance(rows, slice):
+            return self._X[rows][:, columns]
+        return self._X[np.ix_(rows, columns)]
 
     def row_sums(self) -> Array:
         """``sum_j |x_ij|``, of shape (n_samples,)."""

@@ -23,9 +23,11 @@ class WeightedGram:
 
     def __init__(self, ones: bool) -> None:
         self.ones = ones
-        self._columns: Indices = np.empty(0, dtype=np.int64)
+        self._columns: Indices = np.empty(0, dtype=np.int64)  # increasing
+        self._places: Indices = np.empty(0, dtype=np.int64)  # theirs in the matrix
         self._h: Array = np.empty(0)
-        self._matrix: Array = np.empty((0, 0))
+        self._matrix: Array = np.empty((0, 0))  # with room to grow
+        self._size = self._place_of_ones = 0
 
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """X_W' diag(h) X_W over the columns W, increasing, as a new array."""
@@ -46,41 +48,43 @@ class WeightedGram:
         if len(changed) > 0:
             delta = np.zeros_like(h)
             delta[changed] = h[changed] - self._h[changed]
-            self._matrix += design.gram(delta, self._columns, self.ones)
+            places = self._with_ones(self._places)
+            self._matrix[np.ix_(places, places)] += design.gram(delta, self._columns, self.ones)
             self._h = h.copy()
-        if not known.all():
+        if n_known < len(columns):
             self._extend(design, columns[~known])
-        places = np.searchsorted(self._columns, columns)
-        if self.ones:
-            places = np.append(places, len(self._columns))
+        places = self._with_ones(self._places[np.searchsorted(self._columns, columns)])
         out = np.empty((len(places), len(places)))
         kernels.principal_submatrix(self._matrix, places, out)
         return out
 
+    def _with_ones(self, places: Indices) -> Indices:
+        return np.append(places, self._place_of_ones) if self.ones else places
+
     def _anew(self, design: Design, h: Array, columns: Indices) -> Array:
         self._matrix = design.gram(h, columns, self.ones)
-        self._columns, self._h = columns, h.copy()
+        self._columns, self._places, self._h = columns, np.arange(len(columns)), h.copy()
+        self._size, self._place_of_ones = len(self._matrix), len(columns)
         return self._matrix.copy()
 
     def _extend(self, design: Design, new: Indices) -> None:
-        """Take in columns, all in increasing order."""
-        old = self._columns
+        """Take in columns, behind those at hand."""
+        old, size = self._columns, self._size + len(new)
+        places = self._with_ones(self._places)
+        if size > len(self._matrix):
+            matrix = np.empty((size + size // 2,) * 2)
+            matrix[: self._size, : self._size] = self._matrix[: self._size, : self._size]
+            self._matrix = matrix
+        behind = slice(self._size, size)
         beside = design.cross_gram(self._h, old, new, self.ones)
-        own = design.gram(self._h, new, False)
-        columns = np.concatenate([old, new])
-        order = np.argsort(columns)
-        n_old, n_new = len(self._matrix), len(new)
-        whole = np.empty((n_old + n_new, n_old + n_new))
-        # the old columns, the ones, the new columns
-        whole[:n_old, :n_old] = self._matrix
-        whole[n_old:, :n_old], whole[:n_old, n_old:] = beside, beside.T
-        whole[n_old:, n_old:] = own
-        places = np.where(order < len(old), order, order + int(self.ones))
-        if self.ones:
-            places = np.append(places, len(old))
-        self._matrix = np.empty_like(whole)
-        kernels.principal_submatrix(whole, places, self._matrix)
-        self._columns = columns[order]
+        self._matrix[behind, places] = beside
+        self._matrix[places, behind] = beside.T
+        self._matrix[behind, behind] = design.gram(self._h, new, False)
+        self._columns = np.concatenate([old, new])
+        self._places = np.concatenate([self._places, np.arange(self._size, size)])
+        order = np.argsort(self._columns)
+        self._columns, self._places = self._columns[order], self._places[order]
+        self._size = size
 
     def take_rows(self, rows: Indices) -> None:
         """Go on with some rows; the others must have h = 0 from now on."""
