@@ -24,9 +24,11 @@ from skpd.losses import (
     Huber,
     Logistic,
     MarginLoss,
+    ModifiedHuber,
     Pinball,
     SmoothedHinge,
     Squared,
+    SquaredEpsilonInsensitive,
     SquaredHinge,
 )
 from skpd.penalties import (
@@ -56,7 +58,7 @@ POLYHEDRAL_PENALTIES = [
 ]  # fmt: skip
 LOSSES = [
     *POLYHEDRAL_LOSSES, SmoothedHinge(mu=0.5), SquaredHinge(), Logistic(), Squared(),
-    Huber(delta=0.5),
+    Huber(delta=0.5), ModifiedHuber(), SquaredEpsilonInsensitive(epsilon=0.5),
 ]  # fmt: skip
 PENALTIES = [
     *POLYHEDRAL_PENALTIES, L2(), SquaredL2(), ElasticNet(l1_ratio=0.6), GroupL2(groups=2),

@@ -97,6 +97,8 @@ def conic_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
         "EpsilonInsensitive": lambda: cp.pos(cp.abs(r) - loss.epsilon),
         "Pinball": lambda: cp.maximum((1 - loss.quantile) * r, -loss.quantile * r),
         "Huber": lambda: cp.huber(r, loss.delta) / 2,
+        "ModifiedHuber": lambda: 4 * _smoothed(cp, slack, 2.0),
+        "SquaredEpsilonInsensitive": lambda: cp.square(cp.pos(cp.abs(r) - loss.epsilon)),
     }
     pairs = [w[2 * g : 2 * g + 2] for g in range(d // 2)]
 

@@ -16,6 +16,7 @@ MARGIN = [
     L.SmoothedHinge(mu=0.5),
     L.SmoothedHinge(mu=3.0),
     L.SquaredHinge(),
+    L.ModifiedHuber(),
     L.Logistic(),
 ]
 RESIDUAL = [
@@ -24,6 +25,7 @@ RESIDUAL = [
     L.EpsilonInsensitive(epsilon=0.3),
     L.Pinball(quantile=0.2),
     L.Huber(delta=0.7),
+    L.SquaredEpsilonInsensitive(epsilon=0.3),
 ]
 ALL = MARGIN + RESIDUAL
 each_loss = pytest.mark.parametrize("loss", ALL, ids=str)
@@ -123,10 +125,12 @@ def test_values_by_hand():
     assert_allclose(L.GeneralizedHinge(slope=3).value(one, m), [7, 1, 0.5, 0])
     assert_allclose(L.SmoothedHinge(mu=1).value(one, m), [2.5, 0.5, 0.125, 0])
     assert_allclose(L.SquaredHinge().value(one, m), [9, 1, 0.25, 0])
+    assert_allclose(L.ModifiedHuber().value(one, m), [8, 1, 0.25, 0])
     r = np.array([-2.0, 0.0, 0.5, 3.0])
     assert_allclose(L.Squared().value(0 * r, r), [2, 0, 0.125, 4.5])
     assert_allclose(L.EpsilonInsensitive(epsilon=1).value(0 * r, r), [1, 0, 0, 2])
     assert_allclose(L.Huber(delta=1).value(0 * r, r), [1.5, 0, 0.125, 2.5])
+    assert_allclose(L.SquaredEpsilonInsensitive(epsilon=1).value(0 * r, r), [1, 0, 0, 4])
 
 
 @each_loss
@@ -171,6 +175,7 @@ def test_constant_interval_holds_every_good_intercept(loss, seed):
         (lambda: L.GeneralizedHinge(slope=1.0), "slope"),
         (lambda: L.SmoothedHinge(mu=0.0), "mu"),
         (lambda: L.EpsilonInsensitive(epsilon=-1.0), "epsilon"),
+        (lambda: L.SquaredEpsilonInsensitive(epsilon=-1.0), "epsilon"),
         (lambda: L.Pinball(quantile=1.0), "quantile"),
         (lambda: L.Huber(delta=float("nan")), "delta"),
     ],

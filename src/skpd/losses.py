@@ -36,10 +36,12 @@ __all__ = [
     "Logistic",
     "Loss",
     "MarginLoss",
+    "ModifiedHuber",
     "Pinball",
     "ResidualLoss",
     "SmoothedHinge",
     "Squared",
+    "SquaredEpsilonInsensitive",
     "SquaredHinge",
 ]
 
@@ -507,6 +509,44 @@ class SquaredHinge(MarginLoss):
 
 
 @dataclass(frozen=True)
+class ModifiedHuber(MarginLoss):
+    """Modified Huber loss, as in scikit-learn's SGDClassifier.
+
+    phi(m) = max(0, 1 - m)^2 for m >= -1 and -4 m below; phi*(u) = u + u^2 / 4 on [-4, 0].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import ModifiedHuber
+    >>> ModifiedHuber().value(np.ones(3), np.array([-2.0, -1.0, 0.5]))
+    array([8.  , 4.  , 0.25])
+    """
+
+    conjugate_domain: ClassVar[tuple] = (-4.0, 0.0)
+    smoothness: ClassVar[float] = 2.0
+
+    def _phi(self, t: Array) -> Array:
+        slack = np.maximum(1.0 - t, 0.0)
+        return np.where(slack < 2.0, slack * slack, -4.0 * t)
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return np.where((u >= -4.0) & (u <= 0.0), u + 0.25 * u * u, inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return -np.clip(2.0 * (1.0 - t), 0.0, 4.0)
+
+    def _best_constant(self, positive: float, negative: float) -> float:
+        return (positive - negative) / (positive + negative)  # within [-1, 1]
+
+    def _least_margin(self, value: float) -> float:
+        return 1.0 - np.sqrt(value) if value <= 4.0 else -0.25 * value
+
+    @property
+    def kernel(self):
+        return kernels.HingeLoss(-4.0, 0.5)
+
+
+@dataclass(frozen=True)
 class Logistic(MarginLoss):
     """Logistic loss, phi(m) = log(1 + exp(-m)).
 
@@ -676,6 +716,70 @@ class EpsilonInsensitive(ResidualLoss):
     @property
     def kernel(self):
         return kernels.ResidualLoss(-1.0, 1.0, self.epsilon, 0.0)
+
+
+@dataclass(frozen=True)
+class SquaredEpsilonInsensitive(ResidualLoss):
+    """Squared epsilon-insensitive loss, ``phi(r) = max(0, |r| - epsilon)^2``.
+
+    ``phi*(u) = epsilon |u| + u^2 / 4``.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Half the width of the tube without loss, in units of y, at least 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import SquaredEpsilonInsensitive
+    >>> SquaredEpsilonInsensitive(epsilon=1.0).value(np.zeros(2), np.array([-3.0, 0.5]))
+    array([4., 0.])
+    """
+
+    epsilon: float = 0.1
+    conjugate_domain: ClassVar[tuple] = (-inf, inf)
+    linear_tails: ClassVar[bool] = False
+    smoothness: ClassVar[float] = 2.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "epsilon", least=0.0)
+
+    def _phi(self, t: Array) -> Array:
+        return np.maximum(np.abs(t) - self.epsilon, 0.0) ** 2
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return self.epsilon * np.abs(u) + 0.25 * u * u
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return 2.0 * np.sign(t) * np.maximum(np.abs(t) - self.epsilon, 0.0)
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        # the slope is piecewise linear in b, with kinks at y_i - epsilon and y_i + epsilon:
+        # halve the sorted kinks to the two around its zero, between which it is linear
+        kinks = np.sort(np.concatenate([y - self.epsilon, y + self.epsilon]))
+
+        def slope(b):
+            return float(weights @ self._phi_derivative(b - y))
+
+        first, last = 0, len(kinks) - 1
+        while last - first > 1:
+            middle = (first + last) // 2
+            if slope(kinks[middle]) <= 0.0:
+                first = middle
+            else:
+                last = middle
+        low, high = slope(kinks[first]), slope(kinks[last])
+        share = -low / (high - low) if high > low else 0.5
+        return float(kinks[first] + min(max(share, 0.0), 1.0) * (kinks[last] - kinks[first]))
+
+    def _residual_interval(self, value: float) -> tuple[float, float]:
+        reach = np.sqrt(value) + self.epsilon
+        return -reach, reach
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-inf, inf, self.epsilon, 0.5)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ struct Expansion {
 };
 
 // phi*(u) = u + (curvature / 2) u^2 on [lower, 0]:
-// hinge (lower -1, curvature 0), smoothed hinge (-1, mu), squared hinge (-inf, 1/2)
+// hinge (lower -1, curvature 0), smoothed hinge (-1, mu), squared hinge (-inf, 1/2),
+// modified Huber (-4, 1/2)
 struct HingeLoss {
     static constexpr bool margin = true, quadratic_pieces = true;
     double lower, curvature;
@@ -148,8 +149,8 @@ struct LogisticLoss {
 };
 
 // phi*(u) = tube |u| + (curvature / 2) u^2 on [lower, upper]: squared (no bounds,
-// curvature 1), absolute and pinball (bounds), epsilon-insensitive (tube), Huber
-// (bounds and curvature 1)
+// curvature 1), absolute and pinball (bounds), epsilon-insensitive (tube; squared: curvature
+// 1/2 and no bounds), Huber (bounds and curvature 1)
 struct ResidualLoss {
     static constexpr bool margin = false, quadratic_pieces = true;
     double lower, upper, tube, curvature;
@@ -176,10 +177,10 @@ struct ResidualLoss {
         const double shrunk = v - clip(v, -step * tube, step * tube), u = shrunk / scale;
         return shrunk != 0.0 && u > lower && u < upper ? 1.0 / scale : 0.0;
     }
-    double derivative(double t) const { return clip(t / curvature, lower, upper); }
+    double derivative(double t) const { return clip((t - clip(t, -tube, tube)) / curvature, lower, upper); }
     double second_derivative(double t) const {
-        const double u = t / curvature;
-        return u > lower && u < upper ? 1.0 / curvature : 0.0;
+        const double u = (t - clip(t, -tube, tube)) / curvature;
+        return (u != 0.0 || tube == 0.0) && u > lower && u < upper ? 1.0 / curvature : 0.0;
     }
 };
 
