@@ -1,0 +1,354 @@
+"""Huber regression with a concomitant scale, as in scikit-learn's HuberRegressor.
+
+Beside w and b its scale sigma > 0 is chosen. With h(r) = r^2 / 2 up to |r| = epsilon and
+epsilon |r| - epsilon^2 / 2 beyond (Huber and Ronchetti, 2009, section 7.8),
+
+    primal   P(w, b, sigma) = sigma / 2 + sum_i c_i sigma h(r_i / sigma) + (alpha / 2) ||w||^2
+    dual     D(theta) = - sum_i c_i theta_i y_i - ||X' diag(c) theta||^2 / (2 alpha)
+             subject to |theta_i| <= epsilon, sum_i c_i theta_i^2 <= 1
+             and sum_i c_i theta_i = 0 if b is free.
+
+For sigma h(r / sigma) is the largest theta r - sigma theta^2 / 2 over |theta| <= epsilon, so
+that P is bounded below by a function linear in sigma, whose slope must not be negative.
+
+The derivative of P in sigma is (1 - sum_i c_i theta_i^2) / 2 at theta_i = clip(r_i / sigma) to
+[-epsilon, epsilon], which is the dual point of a model.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from . import kernels
+from ._newton import NOISE, PATIENCE, damped_step
+from ._rigorous import UNDERFLOW, RigorousCertificate, of_coefficients, of_weights
+from ._typing import Array
+from .certificates import Certificate
+from .design import Design
+from .losses import EPSILON, Absolute, Huber
+from .penalties import SquaredL2
+from .problem import Problem, Solution
+from .solvers import solve
+
+__all__ = ["ConcomitantFit", "ConcomitantHuber"]
+
+SMALL = 1000  # variables whose Hessian is formed
+
+
+@dataclass
+class ConcomitantHuber:
+    """minimise P(w, b, sigma) over w, b and sigma > 0.
+
+    Parameters
+    ----------
+    design : Design
+        The data X of shape (n_samples, n_features).
+    y : ndarray of shape (n_samples,)
+    weights : ndarray of shape (n_samples,)
+        The weights c_i >= 0, which sum to 1.
+    epsilon : float
+        Where the loss turns linear, in units of sigma, at least 1.
+    alpha : float
+        Weight of the penalty, greater than 0.
+    fit_intercept : bool
+    """
+
+    design: Design
+    y: Array
+    weights: Array
+    epsilon: float
+    alpha: float
+    fit_intercept: bool
+
+    def best_scale(self, residuals: Array, least: float) -> float:
+        """The sigma >= least that minimises P: sum_i c_i clip(r_i / sigma)^2 = 1.
+
+        The rows beyond epsilon sigma for a sigma that is too large are among those beyond the
+        best one, so that each sigma that the others give is nearer, from above.
+        """
+        size = np.abs(residuals)
+        scale = float(np.sqrt(np.sum(self.weights * size**2)))
+        while scale > least:
+            inside = size <= self.epsilon * scale
+            room = 1.0 - self.epsilon**2 * float(np.sum(self.weights[~inside]))
+            square = float(np.sum(self.weights[inside] * size[inside] ** 2))
+            before, scale = scale, float(np.sqrt(square / room)) if room > 0.0 else 0.0
+            if scale >= before * (1.0 - 4.0 * EPSILON):
+                break
+        return max(scale, least)
+
+    @cached_property
+    def null_model(self) -> tuple[float, float]:
+        """The best constant prediction and its scale, nearly."""
+        least = float(np.finfo(float).tiny)
+        intercept = float(self.weights @ self.y) if self.fit_intercept else 0.0
+        scale = self.best_scale(intercept - self.y, least)
+        for _ in range(100 if self.fit_intercept else 0):
+            intercept = Huber(delta=self.epsilon * scale).best_constant(self.y, self.weights)
+            before, scale = scale, self.best_scale(intercept - self.y, least)
+            if not scale < before * (1.0 - 1e-9) or scale <= 1e-12 * abs(intercept):
+                break
+        return intercept, scale
+
+    @cached_property
+    def objective_unit(self) -> float:
+        """P at the best constant prediction, what a relative gap is relative to."""
+        intercept, scale = self.null_model
+        return self.objective(np.zeros(self.design.shape[1]), intercept, scale)[0]
+
+    def objective(self, coef: Array, intercept: float, scale: float) -> tuple[float, float]:
+        """An upper bound on P(w, b, sigma), and by how much it is above the value as computed."""
+        coef = np.ascontiguousarray(coef, dtype=np.float64)
+        z, low, error = self.design.matvec_compensated(coef, float(intercept))
+        residuals = np.abs((z - self.y) + low)
+        error = error + 4.0 * EPSILON * (np.abs(z) + np.abs(self.y))
+
+        def losses(r):
+            edge = self.epsilon * scale
+            return np.where(
+                r <= edge,
+                0.5 * r * (r / scale),
+                self.epsilon * (r - edge) + 0.5 * edge * self.epsilon,
+            )
+
+        rest = 0.5 * scale + self.alpha * SquaredL2().value(coef)
+        plain = float(np.sum(self.weights * losses(residuals))) + rest
+        delta = of_weights(len(z))
+        value = float(np.sum(self.weights * losses(residuals + error))) * (1.0 + delta)
+        value = (value + rest * (1.0 + of_coefficients(len(coef)))) * (1.0 + delta) + UNDERFLOW
+        return (float(value), float(value - plain)) if np.isfinite(value) else (np.inf, 0.0)
+
+    def dual_bound(self, theta: Array, upper: float) -> tuple[float, float]:
+        """A lower bound on the optimal value, and by how much it is below the value as computed.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_samples,)
+            Any dual point; it is moved to the feasible set first.
+        upper : float
+            An upper bound on the optimal value.
+        """
+        weights, y = self.weights, self.y
+        edge = np.full(len(y), self.epsilon)
+        theta = np.clip(np.nan_to_num(theta), -edge, edge)
+        if self.fit_intercept:
+            theta = kernels.project_box_hyperplane(theta, -edge, edge, weights, weights, 0.0)
+        # t theta with the best t: t A - t^2 B
+        size = np.sqrt(float(np.sum(weights * theta**2)))
+        if size == 0.0:
+            return 0.0, 0.0
+        linear = -float(np.sum(weights * theta * y))
+        square = SquaredL2().value(self.design.rmatvec(weights * theta)) / self.alpha
+        largest = min(1.0 / size, self.epsilon / float(np.max(np.abs(theta))))
+        best = max(linear, 0.0) / (2.0 * square) if square > 0.0 else np.inf
+        delta = of_weights(len(y))
+        theta = np.clip(min(best, largest) * (1.0 - 4.0 * delta) * theta, -edge, edge)
+        u, error = self.design.rmatvec_compensated(weights, theta)
+        value, rest = kernels.compensated_dot(weights, theta, y)
+        plain = -value - SquaredL2().conjugate(u, self.alpha)
+        above = SquaredL2().conjugate((np.abs(u) + error) * (1.0 + 8.0 * EPSILON), self.alpha)
+        above *= 1.0 + of_coefficients(len(u))
+        from_intercept = 0.0
+        if self.fit_intercept:
+            slope, uncertain = kernels.compensated_dot(weights, theta, np.ones_like(y))
+            from_intercept = (abs(slope) + uncertain) * self.intercept_radius(upper)
+            plain -= abs(slope) * self.intercept_radius(upper)
+        bound = -value - rest - above - from_intercept
+        bound -= 8.0 * EPSILON * (abs(value) + above + from_intercept) + UNDERFLOW
+        bound *= 1.0 - delta
+        if not bound > 0.0:  # P >= 0
+            return 0.0, max(plain, 0.0) if np.isfinite(plain) else 0.0
+        return float(bound), float(plain - bound)
+
+    def intercept_radius(self, upper: float) -> float:
+        """A bound on |b| where P(w, b, sigma) <= upper.
+
+        As epsilon >= 1, the dual point theta = (1, ..., 1) and its negative show that the mean
+        residual is at most the loss; ||w||^2 is at most 2 upper / alpha.
+        """
+        total = float(np.sum(self.weights))
+        mean = self.design.rmatvec(self.weights) / total
+        reach = np.sqrt(2.0 * upper / self.alpha * float(np.sum(mean**2)))
+        centre = abs(float(np.sum(self.weights * self.y))) / total
+        return 1.000001 * (upper + centre + reach) + 1e-6 * float(np.max(np.abs(self.y)))
+
+    def minimise(
+        self, coef: Array, intercept: float, tol: float, max_iter: int
+    ) -> tuple[float, float, float]:
+        """The best bounds on the optimal value on the way from a model to the optimum.
+
+        As P changes by at most epsilon^2 / 2 for each unit of sigma, a least sigma of tol in
+        units of the objective costs nothing that matters.
+
+        Returns
+        -------
+        upper, lower, rounding : float
+            The bounds, and the rounding errors allowed for in the latter.
+        """
+        least = max(0.1 * tol * self.objective_unit / self.epsilon**2, np.finfo(float).tiny)
+        state = _Newton(self, np.append(coef, intercept), least)
+        upper, lower, rounding = np.inf, 0.0, 0.0
+        smallest, value, improved_at = np.inf, np.inf, 0
+        for n_iter in range(max_iter):
+            upper = min(upper, self.objective(state.v[:-1], float(state.v[-1]), state.scale)[0])
+            found = self.dual_bound(state.theta, upper)
+            if found[0] > lower:
+                lower, rounding = found
+            gap = (upper - lower) / self.objective_unit
+            if gap < 0.9 * smallest or state.value < value - 1e-3 * (upper - lower):
+                smallest, value, improved_at = min(gap, smallest), state.value, n_iter
+            if gap <= tol:
+                return upper, lower, rounding
+            if self.epsilon == 1.0 or n_iter - improved_at > PATIENCE or not state.step(gap):
+                break
+        flat = self.at_scale_zero(tol, max_iter)
+        scale = self.best_scale(self.residuals(flat.coef, flat.intercept), least)
+        upper = min(upper, self.objective(flat.coef, flat.intercept, scale)[0])
+        found = self.dual_bound(self.epsilon * flat.dual_coef, upper)
+        if found[0] > lower:
+            lower, rounding = found
+        return upper, lower, rounding
+
+    def residuals(self, coef: Array, intercept: float) -> Array:
+        return self.design.matvec(np.ascontiguousarray(coef)) + intercept - self.y
+
+    def at_scale_zero(self, tol: float, max_iter: int) -> Solution:
+        """The solution for sigma = 0, where P is epsilon times a least absolute deviation.
+
+        That is optimal where epsilon is 1, or where so many residuals vanish that
+        sum_i c_i theta_i^2 is at most 1, and is no smooth problem.
+        """
+        problem = Problem(
+            design=self.design,
+            y=self.y,
+            weights=self.weights,
+            loss=Absolute(),
+            penalty=SquaredL2(),
+            alpha=self.alpha / self.epsilon,
+            fit_intercept=self.fit_intercept,
+        )
+        tol *= self.objective_unit / (self.epsilon * (problem.objective_unit or 1.0))
+        random_state = np.random.RandomState(0)
+        found = solve(problem, tol=tol, max_iter=max_iter, random_state=random_state)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return found
+
+
+class _Newton:
+    """Newton steps on the least P over sigma, a smooth function of v = (w, b)."""
+
+    def __init__(self, problem: ConcomitantHuber, v: Array, least: float) -> None:
+        self.problem, self.least = problem, least
+        self.ones = float(problem.fit_intercept)
+        self.penalised = np.append(np.full(len(v) - 1, problem.alpha), 0.0)
+        self.squares = np.append(problem.design.column_norms(problem.weights) ** 2, self.ones)
+        self.damping = 0.0
+        self.move_to(v)
+
+    def evaluate(self, v: Array) -> tuple[float, Array, float]:
+        """(scale, theta, P) at v."""
+        problem, edge = self.problem, self.problem.epsilon
+        r = problem.residuals(v[:-1], self.ones * float(v[-1]))
+        scale = problem.best_scale(r, self.least)
+        theta = np.clip(r / scale, -edge, edge)
+        value = float(np.sum(problem.weights * (theta * r - 0.5 * scale * theta**2)))
+        return scale, theta, 0.5 * scale + value + 0.5 * float(np.sum(self.penalised * v**2))
+
+    def move_to(self, v: Array) -> None:
+        self.v = v
+        self.scale, self.theta, self.value = self.evaluate(v)
+
+    def rmatvec(self, rows: Array) -> Array:
+        rows = self.problem.weights * rows
+        return np.append(self.problem.design.rmatvec(rows), self.ones * float(np.sum(rows)))
+
+    def step(self, gap: float) -> bool:
+        """One step, the more accurate the smaller the relative gap; whether there was one."""
+        problem, weights, theta, scale = self.problem, self.problem.weights, self.theta, self.scale
+        inside = np.abs(theta) < problem.epsilon
+        # sigma follows the residuals inside: total d(sigma) = sum_i c_i theta_i d(r_i)
+        total = 1.0 - problem.epsilon**2 * float(np.sum(weights[~inside]))
+        follows = 1.0 / total if scale > self.least and total > 0.0 else 0.0
+
+        def products(d: Array) -> Array:
+            rows = problem.design.matvec(np.ascontiguousarray(d[:-1])) + self.ones * d[-1]
+            rows = inside * rows
+            rows -= inside * theta * (follows * float(np.sum(weights * theta * rows)))
+            return self.rmatvec(rows) / scale + self.penalised * d
+
+        hessian = products
+        if len(self.v) <= SMALL:  # the same as a matrix
+            columns = np.arange(len(self.v) - 1)
+            matrix = problem.design.gram(weights * inside, columns, problem.fit_intercept)
+            turn = self.rmatvec(inside * theta)[: len(matrix)]
+            matrix -= follows * np.outer(turn, turn)
+
+            def by_matrix(d: Array) -> Array:
+                image = np.zeros_like(d)
+                image[: len(matrix)] = matrix @ d[: len(matrix)]
+                return image / scale + self.penalised * d
+
+            hessian = by_matrix
+        slope = self.rmatvec(theta) + self.penalised * self.v
+        squares = problem.design.column_norms(weights * inside) ** 2
+        diagonal = np.append(squares, self.ones * float(np.sum(weights * inside))) / scale
+        diagonal += self.penalised
+        damping = damped_step(
+            hessian, -slope, diagonal, self.squares / scale + self.penalised,
+            min(0.01, 0.1 * gap), self.damping, lambda move: self.search(slope, move),
+        )  # fmt: skip
+        self.damping = 0.0 if damping is None else damping
+        return damping is not None
+
+    def search(self, slope: Array, move: Array) -> float:
+        """Go the first of the steps 1, 1/2, 1/4, ... with sufficient decrease, up to rounding.
+
+        Returns the decrease over the slope of the objective along the whole step.
+        """
+        whole = -float(slope @ move)
+        for halving in range(6 if whole > 0.0 else 0):
+            v = self.v + 0.5**halving * move
+            value = self.evaluate(v)[-1]
+            if value <= self.value * (1.0 + NOISE) - 1e-4 * 0.5**halving * whole:
+                gain = max((self.value - value) / whole, 1e-4)
+                self.move_to(v)
+                return gain
+        return 0.0
+
+
+@dataclass(frozen=True)
+class ConcomitantFit:
+    """Coefficients, an intercept and a scale that somebody found."""
+
+    problem: ConcomitantHuber
+    coef: Array
+    intercept: float
+    scale: float
+
+    def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
+        """As for `skpd._fits.LinearFit`."""
+        problem = self.problem
+        with np.errstate(over="ignore", invalid="ignore"):
+            primal, above = problem.objective(self.coef, self.intercept, self.scale)
+        coef, intercept = self.coef, self.intercept
+        if not primal <= problem.objective_unit:
+            coef, intercept = np.zeros(len(coef)), problem.null_model[0]
+        upper, dual, below = problem.minimise(coef, intercept, tol, max_iter)
+        upper, dual = float(min(upper, primal)), float(min(dual, primal))
+        unit = problem.objective_unit
+        certificate = Certificate(
+            primal=primal,
+            dual=dual,
+            gap=primal - dual,
+            relative_gap=(primal - dual) / unit,
+            kind="exact",
+            radius=upper / problem.alpha,
+            intercept_radius=float(problem.intercept_radius(upper))
+            if problem.fit_intercept
+            else 0.0,
+        )
+        if rigorous:
+            certificate = RigorousCertificate(**vars(certificate), rounding=above + below)
+        return certificate, (upper - dual) / unit
