@@ -14,7 +14,7 @@ MODULES = ["skpd"] + [
     for module in pkgutil.walk_packages(skpd.__path__, "skpd.")
     if not module.name.endswith(("__main__", "_kernels"))
 ]
-WITH_EXAMPLES = {"skpd.design", "skpd.lasso", "skpd.losses", "skpd.penalties", "skpd.plotting",
+WITH_EXAMPLES = {"skpd._certify", "skpd.design", "skpd.lasso", "skpd.losses", "skpd.penalties", "skpd.plotting",
                  "skpd.regression", "skpd.regularization", "skpd.svm"}  # fmt: skip
 
 

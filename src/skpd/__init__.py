@@ -2,6 +2,8 @@
 
 from importlib.metadata import version
 
+from ._certify import certify
+from ._rigorous import RigorousCertificate
 from .certificates import Certificate
 from .lasso import LassoPDCertified, LassoPDCertifiedCV
 from .plotting import GapDisplay
@@ -18,6 +20,8 @@ __all__ = [
     "PdproxRegressor",
     "PdproxSVC",
     "RegularizationPath",
+    "RigorousCertificate",
+    "certify",
     "path",
 ]
 

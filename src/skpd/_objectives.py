@@ -1,0 +1,501 @@
+"""What other estimators minimise: each of them as a point of a problem of this package.
+
+Every function here takes a fitted estimator and data and returns its fits, one for each
+output: the estimator's own objective, divided by a constant so that the weights of the rows
+sum to 1, is that of `Problem`. The constants are listed at `skpd.certify`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn import linear_model, svm
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
+from sklearn.utils.validation import _check_sample_weight
+
+from ._base import PENALTIES, PrimalDualEstimator
+from ._concomitant import ConcomitantFit, ConcomitantHuber
+from ._fits import LinearFit
+from ._multinomial import MultinomialFit, MultinomialProblem
+from ._typing import Array
+from .design import Design
+from .losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    MarginLoss,
+    ModifiedHuber,
+    Pinball,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
+from .penalties import L1, ElasticNet, Penalty, SquaredL2
+from .problem import Problem
+from .regression import LOSSES as REGRESSION_LOSSES
+from .svm import LOSSES as CLASS_LOSSES
+
+__all__ = ["OBJECTIVES", "Data", "by_hand", "own_objective"]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Validated data, the targets as given."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    name: str  # of the estimator, for messages
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> "Data":
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
+        targets: Any = np.asarray(y)
+        check_consistent_length(X, y, sample_weight)
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        return cls(X, targets, sample_weight, type(estimator).__name__)
+
+    @cached_property
+    def design(self) -> Design:
+        return Design(self.X)
+
+    def with_column(self, value: float) -> Design:
+        """The data with one more column that holds a constant."""
+        X = self.X if np.dtype(self.X.dtype).type(value) == value else self.X.astype(np.float64)
+        column = np.full((X.shape[0], 1), value, dtype=X.dtype)
+        if not sp.issparse(X):
+            return Design(np.hstack([X, column]))
+        return Design(sp.hstack([X, sp.csr_array(column)], format=X.format))
+
+    @cached_property
+    def targets(self) -> Array:
+        """Numbers, of shape (n_samples, n_targets)."""
+        y = check_array(self.y, ensure_2d=False, dtype=np.float64)
+        return y.reshape(len(y), -1)
+
+    def labels(self, classes: Any) -> Any:
+        """The index of each row's class, of which every one must occur."""
+        found, labels = np.unique(column_or_1d(self.y), return_inverse=True)
+        if not np.array_equal(found, classes):
+            raise ValueError(
+                f"y must hold the classes that {self.name} was fitted with, {classes!r}, "
+                f"got {found!r}."
+            )
+        return labels
+
+    def one_vs_rest(
+        self, estimator: Any, class_weight: Array | None = None
+    ) -> Iterator[tuple[Array, Array]]:
+        """(targets -1 and 1, weights) for each output.
+
+        ``class_weight`` holds the weight of each class. With more than two of them the rest
+        has weight 1, as in liblinear and in scikit-learn's stochastic gradient descent.
+        """
+        classes = estimator.classes_
+        labels = self.labels(classes)
+        if class_weight is None:
+            class_weight = np.ones(len(classes))
+        if len(classes) == 2:
+            yield np.where(labels == 1, 1.0, -1.0), self.sample_weight * class_weight[labels]
+            return
+        for k in range(len(classes)):
+            own = labels == k
+            yield (
+                np.where(own, 1.0, -1.0),
+                self.sample_weight * np.where(own, class_weight[k], 1.0),
+            )
+
+    def class_weight(self, estimator: Any, *, weighted: bool) -> Array:
+        """The weight of each class; "balanced" with or without regard to sample_weight."""
+        self.labels(estimator.classes_)
+        with np.errstate(divide="ignore"):
+            weights = compute_class_weight(
+                estimator.class_weight,
+                classes=estimator.classes_,
+                y=column_or_1d(self.y),
+                sample_weight=self.sample_weight if weighted else None,
+            )
+        return np.where(np.isfinite(weights), weights, 1.0)  # no rows, no weight
+
+
+def coefficients(estimator: Any, data: Data, n_outputs: int) -> tuple[Array, Array]:
+    """coef of shape (n_outputs, n_features) and intercept of shape (n_outputs,)."""
+    coef = estimator.coef_
+    coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef)
+    coef = np.atleast_2d(coef.astype(np.float64))
+    if coef.shape != (n_outputs, data.X.shape[1]):
+        raise ValueError(
+            f"X has {data.X.shape[1]} features and y makes {n_outputs} output(s), but the "
+            f"coef_ of {data.name} has shape {np.shape(estimator.coef_)}."
+        )
+    intercept = np.ravel(np.asarray(getattr(estimator, "intercept_", 0.0), dtype=np.float64))
+    intercept = np.broadcast_to(intercept, n_outputs)
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError(f"coef_ and intercept_ of {data.name} must be finite.")
+    return coef, intercept
+
+
+def shares(weights: Array, name: str) -> tuple[Array, float]:
+    """The weights over their sum, and the sum."""
+    total = float(np.sum(weights))
+    if not 0.0 < total < np.inf:
+        raise ValueError(
+            f"sample_weight (times class_weight) must have a positive, finite sum to certify "
+            f"{name}, got {total}."
+        )
+    return weights / total, total
+
+
+def fits(
+    estimator: Any,
+    data: Data,
+    outputs: list[tuple[Array, Array]],
+    loss: Loss,
+    penalty: Penalty,
+    alpha: Callable[[float], float | Array],
+    *,
+    fit_intercept: bool | None = None,
+    column: float | None = None,
+) -> list[LinearFit]:
+    """One fit for each output.
+
+    Parameters
+    ----------
+    outputs : list of (targets, weights)
+    alpha : callable
+        The weight of the penalty beside the mean loss from the sum of the weights.
+    fit_intercept : bool, default=None
+        Whether there is a free intercept; the estimator's own by default.
+    column : float, default=None
+        The value of an extra column whose coefficient stands for the intercept and is
+        penalised like others.
+    """
+    coef, intercept = coefficients(estimator, data, len(outputs))
+    free = estimator.fit_intercept if fit_intercept is None else fit_intercept
+    design = data.design
+    if column is not None:
+        design, free = data.with_column(column), False
+        coef = np.hstack([coef, intercept[:, np.newaxis] / column])
+        intercept = np.zeros(len(outputs))
+    found = []
+    for k, (y, weights) in enumerate(outputs):
+        weights, total = shares(weights, data.name)
+        own = np.broadcast_to(alpha(total), len(outputs))
+        problem = Problem(
+            design=design,
+            y=np.ascontiguousarray(y),
+            weights=weights,
+            total_weight=total,
+            loss=loss,
+            penalty=penalty,
+            alpha=positive(float(own[k]), data.name),
+            fit_intercept=bool(free),
+        )
+        found.append(LinearFit(problem, coef[k], float(intercept[k])))
+    return found
+
+
+def positive(alpha: float, name: str) -> float:
+    """alpha, if there is a penalty."""
+    if not 0.0 < alpha < np.inf:
+        raise ValueError(
+            f"{name} has no penalty to speak of (alpha = {alpha} beside the mean loss), so that "
+            "nothing bounds the coefficients of an optimal model, and no lower bound survives "
+            "rounding: alpha must be in (0, inf), which means a C in (0, inf)."
+        )
+    return alpha
+
+
+def elastic_net(l1_ratio: float) -> Penalty:
+    """l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2."""
+    if l1_ratio in (0.0, 1.0):
+        return L1() if l1_ratio else SquaredL2()
+    return ElasticNet(float(l1_ratio))
+
+
+def unsigned(estimator: Any) -> None:
+    """Refuse a constraint on the signs of the coefficients."""
+    if getattr(estimator, "positive", False):
+        raise ValueError(
+            f"{type(estimator).__name__} with positive=True is constrained to coef_ >= 0, which "
+            "certify does not take into account: positive must be False."
+        )
+
+
+def regression_outputs(data: Data) -> list[tuple[Array, Array]]:
+    return [(y, data.sample_weight) for y in data.targets.T]
+
+
+# Least squares
+
+
+def _lasso(estimator: Any, data: Data) -> list[LinearFit]:
+    """sum_i s_i r_i^2 / (2 sum(s)) + alpha R(w)."""
+    unsigned(estimator)
+    alpha = getattr(estimator, "alpha_", None)
+    alpha = estimator.alpha if alpha is None else alpha
+    ratio = 1.0
+    if isinstance(estimator, linear_model.ElasticNetCV):
+        ratio = estimator.l1_ratio_
+    elif isinstance(estimator, linear_model.ElasticNet):  # of which Lasso is a subclass
+        ratio = estimator.l1_ratio
+    outputs = regression_outputs(data)
+    return fits(estimator, data, outputs, Squared(), elastic_net(ratio), lambda total: alpha)
+
+
+def _ridge(estimator: Any, data: Data) -> list[LinearFit]:
+    """sum_i s_i r_i^2 + alpha ||w||^2."""
+    unsigned(estimator)
+    alpha = np.asarray(getattr(estimator, "alpha_", getattr(estimator, "alpha", None)))
+    outputs = regression_outputs(data)
+    return fits(estimator, data, outputs, Squared(), SquaredL2(), lambda total: alpha / total)
+
+
+def _ridge_classifier(estimator: Any, data: Data) -> list[LinearFit]:
+    """As `_ridge`, for targets -1 and 1."""
+    unsigned(estimator)
+    alpha = np.asarray(getattr(estimator, "alpha_", getattr(estimator, "alpha", None)))
+    weights = data.sample_weight
+    if estimator.class_weight:
+        weights = weights * compute_sample_weight(estimator.class_weight, data.y)
+    outputs = [(y, weights) for y, _ in data.one_vs_rest(estimator)]
+    return fits(estimator, data, outputs, Squared(), SquaredL2(), lambda total: alpha / total)
+
+
+# liblinear: sum_i C s_i l(y_i, x_i.w + b) + R(w, b / intercept_scaling)
+
+
+def _liblinear(
+    estimator: Any, data: Data, outputs: list[tuple[Array, Array]], loss: Loss, penalty: Penalty
+) -> list[LinearFit]:
+    column = float(estimator.intercept_scaling) if estimator.fit_intercept else None
+    C = float(estimator.C)
+    return fits(
+        estimator, data, outputs, loss, penalty, lambda total: 1.0 / (C * total),
+        fit_intercept=False, column=column,
+    )  # fmt: skip
+
+
+def _linear_svc(estimator: Any, data: Data) -> list[LinearFit]:
+    if estimator.multi_class != "ovr":
+        raise ValueError(
+            "certify takes LinearSVC with multi_class='ovr', got "
+            f"multi_class={estimator.multi_class!r}: the classes of that loss do not separate "
+            "into binary problems."
+        )
+    outputs = list(data.one_vs_rest(estimator, data.class_weight(estimator, weighted=True)))
+    loss = Hinge() if estimator.loss == "hinge" else SquaredHinge()
+    penalty: Penalty = L1() if estimator.penalty == "l1" else SquaredL2()
+    return _liblinear(estimator, data, outputs, loss, penalty)
+
+
+def _linear_svr(estimator: Any, data: Data) -> list[LinearFit]:
+    make = (
+        EpsilonInsensitive
+        if estimator.loss == "epsilon_insensitive"
+        else SquaredEpsilonInsensitive
+    )
+    loss = make(epsilon=float(estimator.epsilon))
+    return _liblinear(estimator, data, regression_outputs(data), loss, SquaredL2())
+
+
+# Logistic regression: sum_i s_i l(y_i, x_i.w + b) + R(w) / C
+
+
+def _logistic(estimator: Any, data: Data) -> list[LinearFit] | list[MultinomialFit]:
+    C, ratio = _logistic_penalty(estimator)
+    penalty = elastic_net(ratio)
+    class_weight = data.class_weight(estimator, weighted=True)
+    classes = estimator.classes_
+    if len(classes) == 2:
+        outputs = list(data.one_vs_rest(estimator, class_weight))
+        if estimator.solver == "liblinear":
+            column = float(estimator.intercept_scaling) if estimator.fit_intercept else None
+        else:
+            column = None
+        return fits(
+            estimator, data, outputs, Logistic(), penalty, lambda total: 1.0 / (C * total),
+            column=column,
+        )  # fmt: skip
+    labels = data.labels(classes)
+    weights, total = shares(data.sample_weight * class_weight[labels], data.name)
+    if len(np.unique(labels[weights > 0])) < len(classes):
+        raise ValueError(
+            f"Every class of {data.name} must have samples of positive sample_weight and "
+            "class_weight."
+        )
+    coef, intercept = coefficients(estimator, data, len(classes))
+    problem = MultinomialProblem(
+        design=data.design,
+        labels=labels,
+        n_classes=len(classes),
+        weights=weights,
+        penalty=penalty,
+        alpha=positive(1.0 / (C * total), data.name),
+        fit_intercept=bool(estimator.fit_intercept),
+    )
+    return [MultinomialFit(problem, coef, intercept)]
+
+
+def _logistic_penalty(estimator: Any) -> tuple[float, float]:
+    """(C, l1_ratio), whether given as such or, before scikit-learn 1.10, by the penalty's name."""
+    if isinstance(estimator, linear_model.LogisticRegressionCV):
+        C, ratio = np.ravel(estimator.C_)[0], np.ravel(estimator.l1_ratio_)[0]
+    else:
+        C, ratio = estimator.C, estimator.l1_ratio
+    ratio = 0.0 if ratio is None else float(ratio)
+    named = getattr(estimator, "penalty", "deprecated")
+    if named is None:
+        return np.inf, 0.0
+    return float(C), {"l1": 1.0, "l2": 0.0}.get(named, ratio)
+
+
+# Stochastic gradient descent: sum_i s_i l(y_i, x_i.w + b) / n_samples + alpha R(w)
+
+SGD_LOSSES: dict[str, Callable[[float], Loss]] = {
+    "hinge": lambda epsilon: Hinge(),
+    "log_loss": lambda epsilon: Logistic(),
+    "modified_huber": lambda epsilon: ModifiedHuber(),
+    "squared_hinge": lambda epsilon: SquaredHinge(),
+    "squared_error": lambda epsilon: Squared(),
+    "huber": Huber,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+}
+
+
+def _sgd(estimator: Any, data: Data, outputs: list[tuple[Array, Array]]) -> list[LinearFit]:
+    if estimator.loss not in SGD_LOSSES:
+        raise ValueError(
+            f"The loss of {data.name} must be one of {', '.join(SGD_LOSSES)} to certify it, got "
+            f"{estimator.loss!r}."
+        )
+    loss = SGD_LOSSES[estimator.loss](float(estimator.epsilon))
+    ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": estimator.l1_ratio}.get(estimator.penalty, 0.0)
+    alpha = float(estimator.alpha) if estimator.penalty is not None else 0.0
+    n_samples = data.X.shape[0]
+    return fits(
+        estimator, data, outputs, loss, elastic_net(ratio),
+        lambda total: alpha * (n_samples / total),
+    )  # fmt: skip
+
+
+def _sgd_classifier(estimator: Any, data: Data) -> list[LinearFit]:
+    class_weight = data.class_weight(estimator, weighted=False)
+    return _sgd(estimator, data, list(data.one_vs_rest(estimator, class_weight)))
+
+
+def _sgd_regressor(estimator: Any, data: Data) -> list[LinearFit]:
+    return _sgd(estimator, data, regression_outputs(data))
+
+
+# Robust and quantile regression
+
+
+def _quantile(estimator: Any, data: Data) -> list[LinearFit]:
+    """sum_i s_i l(y_i, x_i.w + b) / sum(s) + alpha ||w||_1."""
+    loss = Pinball(quantile=float(estimator.quantile))
+    alpha = float(estimator.alpha)
+    return fits(estimator, data, regression_outputs(data), loss, L1(), lambda total: alpha)
+
+
+def _huber(estimator: Any, data: Data) -> list[ConcomitantFit]:
+    """sum_i s_i (sigma + 2 sigma h(r_i / sigma)) + alpha ||w||^2, see `_concomitant`."""
+    coef, intercept = coefficients(estimator, data, data.targets.shape[1])
+    weights, total = shares(data.sample_weight, data.name)
+    problem = ConcomitantHuber(
+        design=data.design,
+        y=np.ascontiguousarray(data.targets[:, 0]),
+        weights=weights,
+        epsilon=float(estimator.epsilon),
+        alpha=positive(float(estimator.alpha) / total, data.name),
+        fit_intercept=bool(estimator.fit_intercept),
+    )
+    return [ConcomitantFit(problem, coef[0], float(intercept[0]), float(estimator.scale_))]
+
+
+OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
+    linear_model.Lasso: _lasso,
+    linear_model.LassoCV: _lasso,
+    linear_model.LassoLars: _lasso,
+    linear_model.LassoLarsCV: _lasso,
+    linear_model.LassoLarsIC: _lasso,
+    linear_model.ElasticNet: _lasso,
+    linear_model.ElasticNetCV: _lasso,
+    linear_model.Ridge: _ridge,
+    linear_model.RidgeCV: _ridge,
+    linear_model.RidgeClassifier: _ridge_classifier,
+    linear_model.RidgeClassifierCV: _ridge_classifier,
+    svm.LinearSVC: _linear_svc,
+    svm.LinearSVR: _linear_svr,
+    linear_model.LogisticRegression: _logistic,
+    linear_model.LogisticRegressionCV: _logistic,
+    linear_model.SGDClassifier: _sgd_classifier,
+    linear_model.SGDRegressor: _sgd_regressor,
+    linear_model.QuantileRegressor: _quantile,
+    linear_model.HuberRegressor: _huber,
+}
+
+
+def own_objective(
+    estimator: PrimalDualEstimator, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+) -> list[LinearFit]:
+    """The fits of one of this package's estimators."""
+    data = Data.of(estimator, X, y, sample_weight)
+    if hasattr(estimator, "classes_"):
+        data.labels(estimator.classes_)
+    problems = estimator._problems(X, y, sample_weight)[2]
+    coef, intercept = coefficients(estimator, data, len(problems))
+    return [
+        LinearFit(problem, w, float(b))
+        for problem, w, b in zip(problems, coef, intercept, strict=True)
+    ]
+
+
+def by_hand(
+    estimator: Any,
+    data: Data,
+    loss: str | Loss,
+    penalty: str | Penalty,
+    alpha: float,
+    fit_intercept: bool | None,
+) -> list[LinearFit]:
+    """The fits of anything with coef_ and intercept_ for an objective that is given."""
+    names = {**CLASS_LOSSES, **REGRESSION_LOSSES}
+    if isinstance(loss, str):
+        if loss not in names:
+            raise ValueError(f"loss must be a Loss or one of {sorted(names)}, got {loss!r}.")
+        loss = cast(Loss, names[loss]())
+    if isinstance(penalty, str):
+        if penalty not in PENALTIES:
+            raise ValueError(
+                f"penalty must be a Penalty or one of {sorted(PENALTIES)}, got {penalty!r}."
+            )
+        penalty = PENALTIES[penalty]()
+    if fit_intercept is None:
+        fit_intercept = bool(
+            getattr(estimator, "fit_intercept", np.any(getattr(estimator, "intercept_", 0.0)))
+        )
+    if isinstance(loss, MarginLoss):
+        outputs = list(data.one_vs_rest(_Classes(estimator, data.y)))
+    else:
+        outputs = regression_outputs(data)
+    return fits(
+        estimator, data, outputs, loss, penalty, lambda total: alpha, fit_intercept=fit_intercept
+    )
+
+
+class _Classes:
+    """The classes of an estimator; those of y where it has none."""
+
+    def __init__(self, estimator: Any, y: Array) -> None:
+        self.classes_ = getattr(estimator, "classes_", np.unique(y))
