@@ -1,0 +1,354 @@
+"""`certify` over random models of scikit-learn: never above the optimum, and close to it.
+
+Every model draws an estimator and its parameters, small awkward data (sparse, float32,
+duplicate, constant and badly scaled columns, weights, weights of classes, two classes or
+more) and how it was fitted: to the end, half, or not at all, with random coefficients. Its
+objective is written down here once more, from scikit-learn's documentation, in
+scikit-learn's own units, and minimised by Clarabel through CVXPY (by HiGHS where it is a
+linear programme). The certified lower bound must stay below that and come within 1e-6.
+"""
+
+import argparse
+import time
+import warnings
+from collections import Counter
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import linear_model as lm
+from sklearn import svm
+from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
+
+from benchmarks.reference import (
+    concomitant_programme,
+    conic_programme,
+    linear_programme,
+    multinomial_programme,
+)
+from skpd import certify
+from skpd.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    ModifiedHuber,
+    Pinball,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
+from skpd.penalties import L1, ElasticNet, SquaredL2
+
+FITS = ("fitted", "half", "random")
+LINEAR = {"Hinge", "EpsilonInsensitive", "Pinball"}
+
+
+def penalty_of(l1_ratio):
+    return {0.0: SquaredL2(), 1.0: L1()}.get(l1_ratio) or ElasticNet(l1_ratio=l1_ratio)
+
+
+# Estimators with random parameters; `exact` ones are to be fitted to the end
+
+
+def _strength(rng):
+    return float(10.0 ** rng.uniform(-2, 0.7))
+
+
+def _lasso(rng, n, exact):
+    options = {"tol": 1e-12, "max_iter": 100_000} if exact else {"max_iter": 1}
+    if rng.random() < 0.5:
+        return lm.Lasso(_strength(rng) / 5, **options)
+    return lm.ElasticNet(
+        _strength(rng) / 5, l1_ratio=float(rng.choice([0.1, 0.7, 1.0])), **options
+    )
+
+
+def _ridge(rng, n, exact):
+    options = {"solver": "cholesky"} if exact else {"solver": "sag", "max_iter": 1}
+    return lm.Ridge(_strength(rng) * 5, **options)
+
+
+def _ridge_classifier(rng, n, exact):
+    options = {"solver": "cholesky"} if exact else {"solver": "sag", "max_iter": 1}
+    return lm.RidgeClassifier(_strength(rng) * 5, **options)
+
+
+def _liblinear_options(rng, exact):
+    scaling = float(rng.choice([0.3, 1.0, 5.0]))
+    limits = {"tol": 1e-10, "max_iter": 20_000} if exact else {"tol": 0.1, "max_iter": 2}
+    return {"C": 0.3 / _strength(rng), "intercept_scaling": scaling, "random_state": 0, **limits}
+
+
+def _linear_svc(rng, n, exact):
+    pairs = [("hinge", "l2", True), ("squared_hinge", "l2", True), ("squared_hinge", "l2", False),
+             ("squared_hinge", "l1", False)]  # fmt: skip
+    loss, penalty, dual = pairs[rng.integers(4)]
+    return svm.LinearSVC(loss=loss, penalty=penalty, dual=dual, **_liblinear_options(rng, exact))
+
+
+def _linear_svr(rng, n, exact):
+    loss = ("epsilon_insensitive", "squared_epsilon_insensitive")[rng.integers(2)]
+    epsilon = float(rng.choice([0.0, 0.2]))
+    return svm.LinearSVR(loss=loss, epsilon=epsilon, dual=True, **_liblinear_options(rng, exact))
+
+
+def _liblinear_logistic(rng, n, exact):
+    ratio = float(rng.integers(2))
+    return lm.LogisticRegression(
+        solver="liblinear", l1_ratio=ratio, **_liblinear_options(rng, exact)
+    )
+
+
+def _logistic(rng, n, exact):
+    limits = {"tol": 1e-10, "max_iter": 10_000} if exact else {"max_iter": 2}
+    options = {"C": 0.3 / _strength(rng), **limits}
+    ratio = float(rng.choice([0.0, 0.5, 1.0]))
+    if ratio == 0.0:
+        solver = str(rng.choice(["lbfgs", "newton-cholesky"]))
+        return lm.LogisticRegression(solver=solver, **options)
+    return lm.LogisticRegression(solver="saga", l1_ratio=ratio, random_state=0, **options)
+
+
+def _sgd_options(rng, exact):
+    return {
+        "penalty": str(rng.choice(["l1", "l2", "elasticnet"])), "alpha": _strength(rng) / 5,
+        "l1_ratio": 0.4, "epsilon": 0.3, "random_state": 0, "tol": None,
+        "max_iter": 500 if exact else 2,
+    }  # fmt: skip
+
+
+def _sgd_classifier(rng, n, exact):
+    losses = ["hinge", "log_loss", "modified_huber", "squared_hinge", "squared_error", "huber",
+              "epsilon_insensitive", "squared_epsilon_insensitive"]  # fmt: skip
+    return lm.SGDClassifier(str(rng.choice(losses)), **_sgd_options(rng, exact))
+
+
+def _sgd_regressor(rng, n, exact):
+    losses = ["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"]
+    return lm.SGDRegressor(str(rng.choice(losses)), **_sgd_options(rng, exact))
+
+
+def _quantile(rng, n, exact):
+    return lm.QuantileRegressor(quantile=float(rng.choice([0.2, 0.5])), alpha=_strength(rng) / 5)
+
+
+def _huber(rng, n, exact):
+    options = {"tol": 1e-10, "max_iter": 10_000} if exact else {"max_iter": 3}
+    return lm.HuberRegressor(
+        epsilon=float(rng.choice([1.0, 1.35, 3.0])), alpha=_strength(rng), **options
+    )
+
+
+REGRESSORS = [_lasso, _ridge, _linear_svr, _sgd_regressor, _quantile, _huber]
+CLASSIFIERS = [
+    _linear_svc, _liblinear_logistic, _logistic, _ridge_classifier, _sgd_classifier,
+]  # fmt: skip
+BUILDERS = REGRESSORS + CLASSIFIERS
+
+
+def random_model(rng, build, fit):
+    """(estimator, X, y, sample_weight), the estimator fitted in the given way; or None."""
+    n, d = int(rng.integers(8, 30)), int(rng.integers(1, 6))
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([0.4, 1.0]))
+    if rng.random() < 0.3:
+        X[:, rng.integers(d)] = X[:, rng.integers(d)]
+    if rng.random() < 0.2:
+        X[:, rng.integers(d)] = rng.choice([0.0, 1.0])
+    if rng.random() < 0.2:
+        X[:, rng.integers(d)] *= 10.0 ** rng.integers(-2, 3)
+    if build in REGRESSORS:
+        y = X @ rng.normal(size=d) + rng.normal(size=n) + rng.integers(-2, 3)
+    else:
+        K = 2 if build is _liblinear_logistic else int(rng.integers(2, 5))
+        y = rng.integers(K, size=n)
+        y[:K] = np.arange(K)
+        y = np.array(["a", "b", "c", "d"])[y]
+    weights = None
+    if rng.random() < 0.4:
+        weights = rng.random(n) * 3 + 0.1
+        weights[rng.integers(n // 2, n)] = 0.0
+        if build in CLASSIFIERS:
+            weights[: len(np.unique(y))] = 1.0
+    X = X.astype(np.float32) if rng.random() < 0.2 else X
+    layouts = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
+    X = layouts[rng.integers(4)](X)
+    estimator = build(rng, n, fit == "fitted")
+    if sp.issparse(X) and build in (_ridge, _ridge_classifier) and fit == "fitted":
+        estimator.set_params(solver="sparse_cg", tol=1e-14)
+    if hasattr(estimator, "class_weight"):
+        options = [None, "balanced", dict.fromkeys(np.unique(y), 0.7) | {"a": 2.5}]
+        estimator.set_params(class_weight=options[rng.integers(3)])
+    estimator.set_params(fit_intercept=bool(rng.random() < 0.6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            estimator.fit(X, y, sample_weight=weights)
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError):  # some solvers give up
+            return None
+    if fit == "random":
+        scale = 10.0 ** rng.uniform(-3, 3)
+        estimator.coef_ = scale * rng.normal(size=np.shape(estimator.coef_))
+        if estimator.fit_intercept:
+            estimator.intercept_ = scale * rng.normal(size=np.shape(estimator.intercept_))
+    if not np.isfinite(estimator.coef_).all():
+        return None
+    return estimator, X, y, weights
+
+
+# scikit-learn's objectives, each as sum_i rows_i loss_i + strength * penalty
+
+
+def stated(estimator, X, y, sample_weight):
+    """(programme, arguments, rows) of every output, for the programmes of `reference`."""
+    n = X.shape[0]
+    X = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=float)
+    s = np.ones(n) if sample_weight is None else sample_weight
+    free = estimator.fit_intercept
+    kind = type(estimator).__name__
+    if kind in ("Lasso", "ElasticNet"):
+        return [_linear(X, y, s / s.sum(), Squared(), estimator.l1_ratio, estimator.alpha, free)]
+    if kind == "Ridge":
+        return [_linear(X, y, 2 * s, Squared(), 0.0, 2 * estimator.alpha, free)]
+    if kind == "QuantileRegressor":
+        loss = Pinball(quantile=estimator.quantile)
+        return [_linear(X, y, s / s.sum(), loss, 1.0, estimator.alpha, free)]
+    if kind == "HuberRegressor":
+        arguments = (X, y, 2 * s, estimator.epsilon, 2 * estimator.alpha, free)
+        if estimator.epsilon == 1.0:  # the derivative in the scale is never negative: it is 0
+            return [_linear(X, y, 2 * s, Absolute(), 0.0, 2 * estimator.alpha, free)]
+        return [(concomitant_programme, arguments, 2 * s)]
+    if (getattr(estimator, "intercept_scaling", None) and kind != "LogisticRegression") or (
+        getattr(estimator, "solver", None) == "liblinear"
+    ):
+        if free:
+            X = np.hstack([X, np.full((n, 1), estimator.intercept_scaling)])
+        free = False
+    if kind == "LinearSVR":
+        make = {"epsilon_insensitive": EpsilonInsensitive}.get(
+            estimator.loss, SquaredEpsilonInsensitive
+        )
+        rows = estimator.C * s
+        return [_linear(X, y, rows, make(epsilon=estimator.epsilon), 0.0, 1.0, free)]
+    losses = {
+        "hinge": Hinge(), "squared_hinge": SquaredHinge(), "log_loss": Logistic(),
+        "modified_huber": ModifiedHuber(), "squared_error": Squared(), "huber": Huber(delta=0.3),
+        "epsilon_insensitive": EpsilonInsensitive(epsilon=0.3),
+        "squared_epsilon_insensitive": SquaredEpsilonInsensitive(epsilon=0.3),
+    }  # fmt: skip
+    if kind == "SGDRegressor":
+        ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": estimator.l1_ratio}[estimator.penalty]
+        return [_linear(X, y, s / n, losses[estimator.loss], ratio, estimator.alpha, free)]
+    classes = np.unique(y)
+    if kind == "RidgeClassifier":
+        rows = 2 * s * compute_sample_weight(estimator.class_weight, y)
+        strength = 2 * estimator.alpha
+        return [
+            _linear(X, np.where(y == c, 1.0, -1.0), rows, Squared(), 0.0, strength, free)
+            for c in (classes if len(classes) > 2 else classes[1:])
+        ]
+    class_weight = compute_class_weight(
+        estimator.class_weight, classes=classes, y=y,
+        sample_weight=None if kind == "SGDClassifier" else s,
+    )  # fmt: skip
+    labels = np.searchsorted(classes, y)
+    if kind == "LogisticRegression":
+        rows, ratio = estimator.C * s * class_weight[labels], estimator.l1_ratio
+        if len(classes) > 2:
+            arguments = (X, labels, rows, ratio, 1.0 - ratio, free)
+            return [(multinomial_programme, arguments, rows)]
+        return [_linear(X, 2.0 * labels - 1, rows, Logistic(), ratio, 1.0, free)]
+    if kind == "LinearSVC":
+        unit, ratio, strength = estimator.C, float(estimator.penalty == "l1"), 1.0
+    else:
+        unit, strength = 1.0 / n, estimator.alpha
+        ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": estimator.l1_ratio}[estimator.penalty]
+    found = []
+    for k, c in enumerate(classes if len(classes) > 2 else classes[1:]):
+        if len(classes) == 2:
+            rows = unit * s * class_weight[labels]
+        else:  # the rest has weight 1
+            rows = unit * s * np.where(y == c, class_weight[k], 1.0)
+        target = np.where(y == c, 1.0, -1.0)
+        found.append(_linear(X, target, rows, losses[estimator.loss], ratio, strength, free))
+    return found
+
+
+def _linear(X, y, rows, loss, ratio, strength, free):
+    penalty = penalty_of(float(ratio))
+    linear = type(loss).__name__ in LINEAR and isinstance(penalty, L1)
+    arguments = (X, np.asarray(y, dtype=float), rows, loss, penalty, strength, free)
+    return linear_programme if linear else conic_programme, arguments, rows
+
+
+def excesses(estimator, X, y, sample_weight, optimum=None, **options):
+    """(above, short, gap) of every certificate; None where the independent solver gave up.
+
+    By how much the lower bound is above the optimum and below it, relative to the objective
+    of the best constant prediction, and the relative gap.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        certificates = certify(estimator, X, y, sample_weight, **options)
+    found = []
+    certificates = certificates if isinstance(certificates, list) else [certificates]
+    statements = stated(estimator, X, y, sample_weight)
+    for certificate, (programme, arguments, rows) in zip(certificates, statements, strict=True):
+        value = (optimum or _optimum)(programme, arguments)
+        if value is None:
+            return None
+        value /= rows.sum()  # from scikit-learn's units
+        unit = certificate.gap / certificate.relative_gap if certificate.gap else 1.0
+        found.append((
+            (certificate.dual - value) / unit,
+            (value - certificate.dual) / unit,
+            certificate.relative_gap,
+        ))  # fmt: skip
+    return found
+
+
+def _optimum(programme, arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return programme(*arguments)
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks certify", description=__doc__)
+    parser.add_argument("--models", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tolerance", type=float, default=1e-9, help="of the independent solver")
+    parser.add_argument("--rigorous", action="store_true")
+    options = parser.parse_args(arguments)
+    rng, start = np.random.default_rng(options.seed), time.perf_counter()
+    done, wrong, short, skipped = 0, 0, 0, 0
+    worst, furthest, gaps, kinds = -np.inf, 0.0, {fit: [] for fit in FITS}, Counter()
+    while done < options.models:
+        build, fit = BUILDERS[rng.integers(len(BUILDERS))], FITS[rng.integers(len(FITS))]
+        model = random_model(rng, build, fit)
+        found = None if model is None else excesses(*model, rigorous=options.rigorous)
+        if found is None:
+            skipped += 1
+            continue
+        done += 1
+        kinds[type(model[0]).__name__] += 1
+        for above, below, gap in found:
+            worst, furthest = max(worst, above), max(furthest, below)
+            gaps[fit].append(gap)
+            wrong += above > options.tolerance
+            short += below > 1e-6
+            if above > options.tolerance or below > 1e-6:
+                what = f"ABOVE by {above:.2e}" if above > 0 else f"SHORT by {below:.2e}"
+                print(f"{what}: {fit} {model[0]} {model[1].shape}", flush=True)
+        if done % 1000 == 0 or done == options.models:
+            medians = ", ".join(f"{f} {np.median(g):.0e}" for f, g in gaps.items() if g)
+            print(
+                f"{done} models, {time.perf_counter() - start:.0f} s: {wrong} lower bounds above "
+                f"the optimum by more than {options.tolerance:g} (largest excess {worst:.1e}), "
+                f"{short} below it by more than 1e-6 (furthest {furthest:.1e}); median relative "
+                f"gap: {medians}; {skipped} models left out, which the independent solver or "
+                "scikit-learn gave up",
+                flush=True,
+            )
+    print(", ".join(f"{name} {count}" for name, count in sorted(kinds.items())))
+    raise SystemExit(1 if wrong or short else 0)

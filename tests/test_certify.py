@@ -1,0 +1,572 @@
+"""Certificates of models that scikit-learn fitted, against SciPy and exact arithmetic."""
+
+import warnings
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+from sklearn import linear_model as lm
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_classification
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC, LinearSVR
+
+from benchmarks import certify as random
+from benchmarks.reference import concomitant_programme, linear_pieces, multinomial_programme
+from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC, RigorousCertificate, certify
+from skpd._concomitant import ConcomitantHuber
+from skpd._multinomial import MultinomialProblem
+from skpd._rigorous import rigorous_dual, rigorous_primal
+from skpd.design import Design
+from skpd.losses import Absolute, Hinge, Squared
+from skpd.penalties import L1, ElasticNet, SquaredL2
+from skpd.problem import Problem
+from skpd.solvers import SOLVERS
+
+LINEAR = ("Hinge", "EpsilonInsensitive", "Pinball", "Absolute")
+
+
+def scipy_optimum(programme, arguments):
+    """The optimal value by SciPy alone, or a little more: the value of a model it found.
+
+    Positive and negative parts of W turn its l1 norm into a linear function; slack variables
+    turn a piecewise-linear loss into one. What is left is smooth, under linear constraints.
+    """
+    if programme is concomitant_programme or programme.__name__ == "linear_programme":
+        return programme(*arguments)
+    if programme is multinomial_programme:
+        X, labels, rows, l1, l2, free = arguments
+        K = int(labels.max()) + 1
+        own = labels[:, None] == np.arange(K)
+
+        def loss(Z):
+            terms = logsumexp(Z, axis=1)
+            slope = np.exp(Z - terms[:, None]) - own
+            return rows @ (terms - Z[own]), rows[:, None] * slope
+    else:
+        X, y, rows, fi, penalty, strength, free = arguments
+        l1, l2 = (strength * term for term in penalty.terms[:2])
+        K = 1
+
+        def loss(Z):
+            z = Z[:, 0]
+            return rows @ fi.value(y, z), (rows * fi.gradient(y, z))[:, None]
+
+    n, d = X.shape
+    total = rows.sum()
+    linear = K == 1 and type(fi).__name__ in LINEAR
+    A = np.hstack([X, -X, np.full((n, 1), float(free))])  # of w+, w-, b
+
+    def objective(v, slack=True):
+        V = v[: K * (2 * d + 1)].reshape(K, -1)
+        w, gradient = V[:, :d] - V[:, d:-1], np.zeros_like(v)
+        if linear and slack:
+            value, G = rows @ v[-n:], np.zeros_like(V)
+            gradient[-n:] = rows
+        else:
+            value, slopes = loss(A @ V.T)
+            G = (A.T @ slopes).T
+        G[:, :-1] += l1
+        G[:, :d] += l2 * w
+        G[:, d:-1] -= l2 * w
+        gradient[: V.size] = G.ravel()
+        value += l1 * np.sum(np.abs(V[:, :-1]) if slack else np.abs(w)) + l2 / 2 * np.sum(w**2)
+        return value / total, gradient / total
+
+    bounds = ([(0, None)] * (2 * d) + [(None, None)]) * K + [(None, None)] * (n * linear)
+    start = np.zeros(len(bounds))
+    constraints = []
+    if linear:
+        start[-n:] = fi.value(y, np.zeros(n)) + 1
+        rows_of = [np.hstack([-s[:, None] * A, np.eye(n)]) for s, _ in linear_pieces(fi, y)]
+        offsets = [offset for _, offset in linear_pieces(fi, y)]
+        C, c = np.vstack(rows_of), np.concatenate(offsets)
+        constraints = [{"type": "ineq", "fun": lambda v: C @ v - c, "jac": lambda v: C}]
+    best = np.inf
+    for _ in range(1 if linear else 3):
+        found = minimize(
+            objective, start, jac=True, bounds=bounds, constraints=constraints, method="SLSQP",
+            options={"ftol": 1e-15, "maxiter": 1000},
+        )  # fmt: skip
+        start = found.x
+        best = min(best, objective(start, slack=False)[0])
+    if not linear:
+        polished = minimize(
+            objective, start, jac=True, bounds=bounds, method="L-BFGS-B",
+            options={"ftol": 1e-16, "gtol": 1e-12, "maxiter": 5000, "maxfun": 10000},
+        )  # fmt: skip
+        best = min(best, objective(polished.x, slack=False)[0])
+    return best * total
+
+
+@pytest.mark.parametrize("fit", random.FITS)
+@pytest.mark.parametrize("build", random.BUILDERS, ids=lambda build: build.__name__)
+def test_against_scipy(build, fit):
+    """10 models for each of 33 pairs: below the optimum, and within 1e-6 of it."""
+    rng, done = np.random.default_rng(0), 0
+    while done < 10:
+        model = random.random_model(rng, build, fit)
+        found = model and random.excesses(*model, scipy_optimum, rigorous=bool(done % 2))
+        if found:
+            done += 1
+            for above, short, gap in found:
+                assert above <= 1e-9
+                assert short <= 1e-6
+                assert gap >= 0
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+# The plateau of liblinear
+
+
+def test_plateau_on_a9a(skpd_data):
+    """At C = 1, where the optimum of the mean hinge loss is known to eight digits."""
+    X, y = skpd_data("a9a", 123)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    optimum = 0.35115039
+    clf = LinearSVC(loss="hinge", C=1.0, tol=1e-12, fit_intercept=False, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        clf.fit(X, y)
+    certificate = certify(clf, X, y)
+    margins = y * (X @ clf.coef_[0])
+    objective = np.maximum(1 - margins, 0).mean() + (clf.coef_**2).sum() / 2 / len(y)
+    assert_allclose(certificate.primal, objective, rtol=1e-12)
+    assert_allclose(certificate.dual, optimum, atol=1e-7)
+    assert_allclose(certificate.gap, objective - optimum, atol=1e-7)
+    assert certificate.gap > 1e-6
+
+
+def test_no_gap_where_there_is_no_plateau(cancer):
+    for C in (1e-3, 1e-2):
+        clf = LinearSVC(
+            loss="hinge", C=C, tol=1e-12, max_iter=10**6, fit_intercept=False, random_state=0
+        ).fit(*cancer)
+        assert certify(clf, *cancer).relative_gap <= 1e-6
+
+
+# Estimators and what wraps them
+
+
+def test_objectives_in_their_own_units(cancer, diabetes, rng):
+    """The factors of the documentation, with weights that make them differ."""
+    X, y = diabetes
+    s = rng.random(len(y)) + 0.5
+    S = s.sum()
+    ridge = lm.Ridge(alpha=3.0).fit(X, y, s)
+    own = (s * (y - ridge.predict(X)) ** 2).sum() + 3.0 * (ridge.coef_**2).sum()
+    assert_allclose(certify(ridge, X, y, s).primal * 2 * S, own)
+    huber = lm.HuberRegressor(alpha=0.1).fit(X, y, s)
+    r, sigma = np.abs(y - huber.predict(X)), huber.scale_
+    h = np.where(r < 1.35 * sigma, (r / sigma) ** 2, 2 * 1.35 * r / sigma - 1.35**2)
+    own = (s * (sigma + sigma * h)).sum() + 0.1 * (huber.coef_**2).sum()
+    assert_allclose(certify(huber, X, y, s).primal * 2 * S, own)
+    X, y = cancer
+    s = rng.random(len(y)) + 0.5
+    S, sign = s.sum(), 2.0 * y - 1
+    svc = LinearSVC(C=0.1, intercept_scaling=3.0).fit(X, y, s)
+    slack = np.maximum(1 - sign * svc.decision_function(X), 0)
+    own = 0.1 * (s * slack**2).sum() + (svc.coef_**2).sum() / 2 + (svc.intercept_[0] / 3) ** 2 / 2
+    assert_allclose(certify(svc, X, y, s).primal * 0.1 * S, own)
+    sgd = lm.SGDClassifier(loss="log_loss", alpha=0.1, penalty="l1").fit(X, y, sample_weight=s)
+    loss = np.logaddexp(0, -sign * sgd.decision_function(X))
+    own = (s * loss).sum() / len(y) + 0.1 * np.abs(sgd.coef_).sum()
+    assert_allclose(certify(sgd, X, y, s).primal * S / len(y), own)
+
+
+def test_multinomial_objective():
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    clf = lm.LogisticRegression(C=0.5, tol=1e-10, max_iter=1000).fit(X, y)
+    own = 0.5 * -np.log(clf.predict_proba(X)[np.arange(len(y)), y]).sum()
+    own += (clf.coef_**2).sum() / 2
+    certificate = certify(clf, X, y)
+    assert_allclose(certificate.primal * 0.5 * len(y), own)
+    assert certificate.relative_gap <= 1e-7
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PdproxSVC(penalty="linf", tol=1e-2),
+        PdproxSVC(loss="logistic", penalty="l1", class_weight="balanced", tol=1e-3),
+        GroupLassoSVC(alpha=0.01, groups=[[j, j + 10, j + 20] for j in range(10)], tol=1e-2),
+        PdproxRegressor(loss="huber", tol=1e-2),
+    ],
+    ids=str,
+)
+def test_own_estimators(estimator, cancer, diabetes, rng):
+    X, y = diabetes if isinstance(estimator, PdproxRegressor) else cancer
+    s = rng.random(len(y))
+    estimator.fit(X, y, s)
+    certificate = certify(estimator, X, y, s, tol=1e-3)
+    assert certificate.primal == estimator.certificate_.primal
+    assert certificate.dual >= estimator.certificate_.dual * (1 - 1e-12)
+    # its own interval holds the optimum, and so does this one
+    assert certificate.relative_gap <= estimator.certificate_.relative_gap
+    assert certify(estimator, X, y, s, tol=np.inf).gap >= certificate.gap * (1 - 1e-9)
+
+
+def test_cross_validated_variants(cancer, diabetes):
+    for estimator in (
+        lm.LassoCV(cv=3, tol=1e-10), lm.ElasticNetCV(cv=3, l1_ratio=[0.3, 0.9], tol=1e-10),
+        lm.RidgeCV(), lm.LassoLarsCV(cv=3), lm.LassoLarsIC(), lm.LassoLars(0.1),
+    ):  # fmt: skip
+        assert certify(estimator.fit(*diabetes), *diabetes).relative_gap <= 1e-8
+    estimator = lm.LogisticRegressionCV(
+        Cs=[0.1, 1.0], cv=3, tol=1e-10, max_iter=1000, l1_ratios=(0,), scoring="accuracy",
+        use_legacy_attributes=False,
+    )  # fmt: skip
+    assert certify(estimator.fit(*cancer), *cancer).relative_gap <= 1e-8
+    assert certify(lm.RidgeClassifierCV().fit(*cancer), *cancer).relative_gap <= 1e-8
+
+
+def test_pipelines_and_searches(cancer):
+    X, y = load_breast_cancer(return_X_y=True)
+    svc = LinearSVC(loss="hinge", C=0.1, random_state=0)
+    alone = certify(svc.fit(*cancer), *cancer)
+    pipeline = make_pipeline(StandardScaler(), LinearSVC(loss="hinge", C=0.1, random_state=0))
+    assert certify(pipeline.fit(X, y), X, y) == alone
+    assert certify(pipeline[-1], *cancer) == alone
+    search = GridSearchCV(pipeline, {"linearsvc__C": [0.1]}, cv=3).fit(X, y)
+    assert certify(search, X, y) == alone
+
+
+def test_one_certificate_for_each_class_or_target(rng):
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    svc = LinearSVC(C=0.1, random_state=0, tol=1e-10, max_iter=100_000)
+    found = certify(svc.fit(X, y), X, y)
+    each = [certify(svc.fit(X, y == k), X, y == k) for k in range(3)]
+    assert_allclose([c.dual for c in found], [c.dual for c in each], rtol=1e-6)
+    wrapped = certify(OneVsRestClassifier(svc).fit(X, y), X, y)
+    assert_allclose([c.dual for c in wrapped], [c.dual for c in each], rtol=1e-6)
+    Y = rng.normal(size=(len(y), 2))
+    for estimator in (lm.Ridge(alpha=[1.0, 2.0]), lm.Lasso(alpha=0.01, tol=1e-10)):
+        assert len(certify(estimator.fit(X, Y), X, Y)) == 2
+        assert all(c.relative_gap <= 1e-8 for c in certify(estimator, X, Y))
+
+
+def test_layouts_agree(cancer):
+    X, y = cancer
+    clf = LinearSVC(C=0.1, random_state=0).fit(X, y)
+    reference = certify(clf, X, y)
+    for layout in (np.asfortranarray, sp.csr_matrix, sp.csc_array, sp.coo_array):
+        assert_allclose(certify(clf, layout(X), y).gap, reference.gap, atol=2e-7)
+        assert_allclose(certify(clf, layout(X), y).primal, reference.primal, rtol=1e-13)
+    rounded = certify(clf, X.astype(np.float32), y).primal
+    assert_allclose(rounded, reference.primal, rtol=1e-6)
+
+
+def test_objective_by_hand(cancer):
+    """libsvm's linear SVC: hinge loss, squared l2, a free intercept and C."""
+    X, y = cancer
+    clf = SVC(kernel="linear", C=0.1, tol=1e-8).fit(X, y)
+    with pytest.raises(TypeError, match=r"loss=Hinge\(\), penalty=L1\(\), alpha"):
+        certify(clf, X, y)
+    alpha = 1 / (0.1 * len(y))
+    certificate = certify(clf, X, y, loss="hinge", penalty="squared_l2", alpha=alpha)
+    assert certificate.relative_gap <= 1e-6
+    same = certify(clf, X, y, loss=Hinge(), penalty=SquaredL2(), alpha=alpha, fit_intercept=True)
+    assert certificate == same
+    with pytest.raises(ValueError, match="intercept must be 0"):
+        certify(clf, X, y, loss="hinge", penalty="l1", alpha=alpha, fit_intercept=False)
+    known = lm.Lasso(alpha=1.0).fit(X, y)
+    other = certify(known, X, y, loss=Squared(), penalty=L1(), alpha=0.1)
+    assert_allclose(other.primal, np.var(y) / 2)  # alpha = 1 left no coefficient
+    with pytest.raises(TypeError, match="given together"):
+        certify(known, X, y, alpha=0.1)
+
+
+@pytest.mark.parametrize(
+    "estimator, message",
+    [
+        (lm.Ridge(alpha=0.0), "alpha must be in"),
+        (lm.LogisticRegression(C=np.inf), "C in"),
+        (lm.SGDClassifier(penalty=None), "alpha must be in"),
+        (lm.SGDClassifier(loss="perceptron"), "'perceptron'"),
+        (lm.Lasso(positive=True), "positive must be False"),
+        (LinearSVC(multi_class="crammer_singer"), "crammer_singer"),
+    ],
+    ids=str,
+)
+def test_refusals_name_the_parameter(estimator, message, cancer):
+    with pytest.raises(ValueError, match=message):
+        certify(estimator.fit(*cancer), *cancer)
+
+
+def test_data_that_does_not_fit(cancer):
+    X, y = cancer
+    clf = LinearSVC(random_state=0)
+    with pytest.raises(NotFittedError):
+        certify(clf, X, y)
+    clf.fit(X, y)
+    with pytest.raises(ValueError, match="coef_ of LinearSVC has shape"):
+        certify(clf, X[:, :5], y)
+    with pytest.raises(ValueError, match="classes that LinearSVC was fitted with"):
+        certify(clf, X, y + 1)
+    with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+        certify(clf, X, y, np.zeros(len(y)))
+    with pytest.raises(ValueError, match="tol must be"):
+        certify(clf, X, y, tol=-1.0)
+    own = PdproxSVC(tol=0.1).fit(X, y)
+    with pytest.raises(ValueError, match="classes that PdproxSVC"):
+        certify(own, X, y + 1)
+    with pytest.raises(TypeError, match="Perceptron"):
+        certify(lm.Perceptron().fit(X, y), X, y)
+    with pytest.raises(TypeError, match="MultiTaskLasso"):  # a subclass of a known one
+        certify(lm.MultiTaskLasso().fit(X, np.c_[y, y]), X, np.c_[y, y])
+
+
+def test_a_bound_that_was_not_reached_warns(diabetes):
+    estimator = lm.QuantileRegressor(alpha=0.01).fit(*diabetes)
+    with pytest.warns(ConvergenceWarning, match="Increase max_iter"):
+        certify(estimator, *diabetes, max_iter=1, tol=1e-12)
+
+
+def test_ctrl_c(monkeypatch, cancer):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(SOLVERS, "auto", interrupted)
+    clf = LinearSVC(loss="hinge", max_iter=10, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        clf.fit(*cancer)
+    with pytest.raises(KeyboardInterrupt):
+        certify(clf, *cancer)
+
+
+# The two problems of their own
+
+
+def test_multinomial_weak_duality(rng):
+    """Any probabilities give a bound below any model; those of the optimum a tight one."""
+    X, y = make_classification(60, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
+    for penalty in (L1(), SquaredL2(), ElasticNet(l1_ratio=0.5)):
+        for free in (True, False):
+            problem = MultinomialProblem(Design(X), y, 3, np.full(60, 1 / 60), penalty, 0.05, free)
+            l1, l2 = (0.05 * term * 60 for term in penalty.terms[:2])
+            arguments = (X, y, np.ones(60), l1, l2, free)
+            optimum = scipy_optimum(multinomial_programme, arguments) / 60
+            for scale in (0.1, 1.0, 100.0):
+                p = np.exp(scale * rng.normal(size=(60, 3)))
+                p /= p.sum(axis=1, keepdims=True)
+                assert problem.dual_bound(p, np.log(3.0))[0] <= optimum
+            upper, lower, _, _ = problem.minimise(np.zeros((3, 5)), np.zeros(3), 1e-9, 100)
+            assert_allclose([upper, lower], optimum, rtol=1e-7)
+
+
+def test_concomitant_weak_duality(diabetes, rng):
+    X, y = diabetes
+    n = len(y)
+    problem = ConcomitantHuber(Design(X), y, np.full(n, 1 / n), 1.35, 1e-3, True)
+    optimum = concomitant_programme(X, y, np.full(n, 1 / n), 1.35, 1e-3, True)
+    for scale in (0.1, 1.0, 100.0):
+        assert problem.dual_bound(scale * rng.normal(size=n), 1e9)[0] <= optimum
+    upper, lower, _ = problem.minimise(np.zeros(10), 0.0, 1e-9, 100)
+    assert_allclose([upper, lower], optimum, rtol=1e-8)
+
+
+# Rigour, in exact arithmetic
+
+
+def exact_solution(A, b):
+    """Gaussian elimination in rational numbers."""
+    n = len(b)
+    rows = [[*A[i], b[i]] for i in range(n)]
+    for i in range(n):
+        pivot = next(k for k in range(i, n) if rows[k][i] != 0)
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [v / rows[i][i] for v in rows[i]]
+        for k in range(n):
+            if k != i:
+                rows[k] = [u - rows[k][i] * v for u, v in zip(rows[k], rows[i], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def exact(values):
+    return [Fraction(float(v)) for v in values]
+
+
+def exact_ridge(X, y, s, alpha, w, b):
+    """sum_i s_i r_i^2 + alpha ||w||^2 over 2 sum(s), in rational numbers."""
+    total = sum(exact(s))
+    value = alpha * sum(v * v for v in w)
+    for row, target, weight in zip(X, y, s, strict=True):
+        z = sum(x * v for x, v in zip(exact(row), w, strict=True)) + b
+        value += Fraction(weight) * (z - Fraction(target)) ** 2
+    return value / (2 * total)
+
+
+@pytest.mark.parametrize("column, offset", [(1.0, 0.0), (1e8, 0.0), (1e-7, 1e6), (3e3, -1e9)])
+@pytest.mark.parametrize("free", [True, False])
+def test_rigorous_ridge_against_the_exact_optimum(column, offset, free, rng):
+    for _ in range(3):
+        n, d = 9, 3
+        X = rng.normal(size=(n, d)) * [1.0, column, 1.0]
+        y, s = rng.normal(size=n) + offset, rng.random(n) / 3
+        alpha = float(10.0 ** rng.uniform(-3, 1))
+        estimator = lm.Ridge(alpha=alpha, fit_intercept=free, solver="svd").fit(X, y, s)
+        certificate = certify(estimator, X, y, s, rigorous=True)
+        # the normal equations
+        rows = [exact(row) + ([Fraction(1)] if free else []) for row in X]
+        m, weights, targets = d + free, exact(s), exact(y)
+        A = [
+            [sum(c * r[j] * r[k] for c, r in zip(weights, rows, strict=True)) for k in range(m)]
+            for j in range(m)
+        ]
+        for j in range(d):
+            A[j][j] += Fraction(alpha)
+        g = [
+            sum(c * r[j] * t for c, r, t in zip(weights, rows, targets, strict=True))
+            for j in range(m)
+        ]
+        best = exact_solution(A, g)
+        b = best[d] if free else Fraction(0)
+        optimum = exact_ridge(X, y, s, Fraction(alpha), best[:d], b)
+        model = exact_ridge(
+            X, y, s, Fraction(alpha), exact(estimator.coef_), Fraction(float(estimator.intercept_))
+        )
+        assert isinstance(certificate, RigorousCertificate)
+        assert Fraction(certificate.dual) <= optimum
+        assert Fraction(certificate.primal) >= model
+        assert certificate.rounding >= 0
+        assert certificate.gap >= float(model - optimum)
+
+
+def exact_hinge(X, y, c, strength, w, b, column):
+    """(sum_i c_i hinge_i + strength ||w||_1 or ||.||^2 / 2 of (w, b / column)) / sum(c)."""
+    value = Fraction(0)
+    for row, target, weight in zip(X, y, c, strict=True):
+        z = sum(x * v for x, v in zip(exact(row), w, strict=True)) + b
+        value += weight * max(Fraction(0), 1 - Fraction(int(target)) * z)
+    square = sum(v * v for v in w) + (b / column) ** 2
+    return (value + strength * square / 2) / sum(c)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e7])
+def test_rigorous_hinge_in_rational_numbers(scale, rng):
+    """liblinear's objective with awkward C, weights, weights of classes and intercept column."""
+    for _ in range(4):
+        n = 12
+        X = rng.normal(size=(n, 2)) * scale
+        y = np.where(rng.random(n) < 0.5, 1, -1)
+        y[:2] = [1, -1]
+        s, C = rng.random(n) + 0.01, float(rng.random() / scale**2 + 1e-3)
+        clf = LinearSVC(
+            loss="hinge", C=C, intercept_scaling=0.3, class_weight={1: 0.7, -1: 1.3}, tol=1e-10,
+            max_iter=100_000, random_state=0,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            clf.fit(X, y, s)
+            certificate = certify(clf, X, y, s, rigorous=True, tol=1e-10, max_iter=500)
+        c = [
+            Fraction(C) * v * Fraction(0.7 if t > 0 else 1.3)
+            for v, t in zip(exact(s), y, strict=True)
+        ]
+        model = exact_hinge(
+            X, y, c, 1, exact(clf.coef_[0]), Fraction(float(clf.intercept_[0])), Fraction(0.3)
+        )
+        assert Fraction(certificate.dual) <= model
+        assert Fraction(certificate.primal) * (1 + Fraction(1, 2**50)) >= model
+
+
+def test_rigorous_bounds_where_digits_cancel(rng):
+    """An l1 problem whose optimum is known exactly, and whose products cancel."""
+    for _ in range(20):
+        n = int(rng.integers(2, 30))
+        x, c = rng.normal(size=n), rng.random(n)
+        weights = c / c.sum()
+        X = np.column_stack([x, x * (1 + 2.0**-50), x * 1e-9])
+        y = x * float(rng.normal()) * 1e5
+        alpha = float(rng.random() * 1e-3)
+        problem = Problem(Design(X), y, weights, Absolute(), L1(), alpha, False)
+        for theta in (np.sign(rng.normal(size=n)), rng.uniform(-1, 1, n), -np.sign(y)):
+            upper = rigorous_primal(problem, np.zeros(3), 0.0)[0]
+            value, rounding = rigorous_dual(problem, theta, upper)
+            cs, t = exact(c), exact(theta)
+            total = sum(cs)
+            u = [
+                abs(sum(w * v * f for w, v, f in zip(cs, t, exact(X[:, j]), strict=True))) / total
+                for j in range(3)
+            ]
+            linear = sum(w * v * f for w, v, f in zip(cs, t, exact(y), strict=True)) / total
+            at_zero = sum(w * abs(f) for w, f in zip(cs, exact(y), strict=True)) / total
+            excess = max(max(u) - Fraction(alpha), 0)
+            best = max(-linear - at_zero / Fraction(alpha) * excess, Fraction(0))
+            assert Fraction(value) <= best
+            assert float(best) - value <= rounding + 1e-9 * float(at_zero)
+            assert Fraction(upper) >= at_zero
+
+
+def decimal_logistic(X, y, c, strength, w, b):
+    """(sum_i c_i log(1 + exp(-y z)) + strength ||w||^2 / 2) / sum(c) to 60 digits."""
+    with localcontext() as context:
+        context.prec = 80
+
+        def number(v):
+            return Decimal(float(v))  # exact
+
+        value = number(strength) * sum(number(v) ** 2 for v in w) / 2
+        for row, target, weight in zip(X, y, c, strict=True):
+            z = sum(number(x) * number(v) for x, v in zip(row, w, strict=True)) + number(b)
+            value += number(weight) * (1 + (-int(target) * z).exp()).ln()
+        return Fraction(value / sum(number(v) for v in c))
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 30.0])
+def test_rigorous_logistic_in_long_decimals(scale, rng):
+    for _ in range(4):
+        n = 25
+        X = rng.normal(size=(n, 2)) * scale
+        y = np.where(rng.random(n) < 0.3, 1, -1)
+        y[:2] = [1, -1]
+        s = rng.random(n) + 0.01
+        clf = lm.LogisticRegression(C=1.0, tol=1e-14, solver="newton-cholesky").fit(X, y, s)
+        certificate = certify(clf, X, y, s, rigorous=True, tol=1e-11)
+        model = decimal_logistic(X, y, s, 1.0, clf.coef_[0], clf.intercept_[0])
+        assert Fraction(certificate.dual) <= model <= Fraction(certificate.primal)
+        assert certificate.relative_gap <= 1e-10
+        assert 0 < certificate.rounding <= 1e-12 * certificate.primal
+
+
+def test_rigorous_is_not_tighter(cancer, diabetes):
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    for estimator, data in (
+        (lm.LogisticRegression(tol=1e-8), (X, y)),
+        (lm.HuberRegressor(), diabetes),
+        (lm.Lasso(alpha=1.0), diabetes),
+        (LinearSVC(loss="hinge", C=0.01, random_state=0, max_iter=10**5), cancer),
+        (lm.LogisticRegression(l1_ratio=1.0, solver="liblinear"), cancer),
+    ):
+        estimator.fit(*data)
+        plain, rigorous = certify(estimator, *data), certify(estimator, *data, rigorous=True)
+        assert rigorous.primal >= plain.primal * (1 - 1e-14)
+        assert_allclose(rigorous.dual, plain.dual, rtol=1e-11)
+        assert 0 < rigorous.rounding <= 1e-11 * rigorous.primal
+
+
+def test_linear_svr_of_both_losses(diabetes):
+    for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
+        svr = LinearSVR(loss=loss, C=0.01, epsilon=1.0, tol=1e-10, max_iter=10**6, dual=True)
+        assert certify(svr.fit(*diabetes), *diabetes).relative_gap <= 1e-6
