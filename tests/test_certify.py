@@ -27,7 +27,7 @@ from skpd._multinomial import MultinomialProblem
 from skpd._rigorous import rigorous_dual, rigorous_primal
 from skpd.design import Design
 from skpd.losses import Absolute, Hinge, Squared
-from skpd.penalties import L1, ElasticNet, SquaredL2
+from skpd.penalties import L1, ElasticNet, SquaredL2, TotalVariation
 from skpd.problem import Problem
 from skpd.solvers import SOLVERS
 
@@ -558,6 +558,7 @@ def test_rigorous_is_not_tighter(cancer, diabetes):
         (lm.Lasso(alpha=1.0), diabetes),
         (LinearSVC(loss="hinge", C=0.01, random_state=0, max_iter=10**5), cancer),
         (lm.LogisticRegression(l1_ratio=1.0, solver="liblinear"), cancer),
+        (PdproxRegressor(5.0, penalty=TotalVariation(), loss="squared", tol=1e-6), diabetes),
     ):
         estimator.fit(*data)
         plain, rigorous = certify(estimator, *data), certify(estimator, *data, rigorous=True)

@@ -25,8 +25,8 @@ weights and alpha
     by the factor 1 +- delta, and so does its least value.
 """
 
-from dataclasses import dataclass
-from math import log2
+from dataclasses import dataclass, field
+from math import fsum, log2
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class RigorousCertificate(Certificate):
         By how much the bounds on rounding errors widen the interval: included in ``gap``.
     """
 
-    rounding: float
+    rounding: float = field(kw_only=True)
 
 
 def rigorous_certificate(
@@ -147,8 +147,14 @@ def rigorous_dual(problem: Problem, theta: Array, upper: float) -> tuple[float, 
         interval = _interval(problem, upper)
         from_intercept = _least_linear(slope, interval)
         plain += _least_linear((slope[0], 0.0), interval)
-    bound = value - 1.01 * rounding - above + from_intercept
-    terms = abs(value) + above + abs(from_intercept)
+    from_level = 0.0
+    if problem.has_free_level:
+        level = (fsum(u), fsum(error) * wider + EPSILON * abs(fsum(u)))
+        interval = _wider(problem, problem.level_interval(upper))
+        from_level = _least_linear(level, interval)
+        plain += _least_linear((level[0], 0.0), interval)
+    bound = value - 1.01 * rounding - above + from_intercept + from_level
+    terms = abs(value) + above + abs(from_intercept) + abs(from_level)
     bound -= 8.0 * EPSILON * terms + UNDERFLOW
     bound *= 1.0 - of_weights(problem.n_samples)
     if not bound > 0.0:  # theta = 0 proves that P >= 0
@@ -158,8 +164,11 @@ def rigorous_dual(problem: Problem, theta: Array, upper: float) -> tuple[float, 
 
 def _interval(problem: Problem, upper: float) -> tuple[float, float]:
     """The interval of `Problem.intercept_interval`, rounding errors and more included."""
-    lower, upper = problem.intercept_interval(upper)
-    if not problem.fit_intercept:
-        return lower, upper
+    interval = problem.intercept_interval(upper)
+    return _wider(problem, interval) if problem.fit_intercept else interval
+
+
+def _wider(problem: Problem, interval: tuple[float, float]) -> tuple[float, float]:
+    lower, upper = interval
     room = 1e-6 * (max(abs(lower), abs(upper)) + float(np.max(np.abs(problem.y))))
     return lower - room, upper + room
