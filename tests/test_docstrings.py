@@ -14,8 +14,12 @@ MODULES = ["skpd"] + [
     for module in pkgutil.walk_packages(skpd.__path__, "skpd.")
     if not module.name.endswith(("__main__", "_kernels"))
 ]
-WITH_EXAMPLES = {"skpd._certify", "skpd.design", "skpd.lasso", "skpd.losses", "skpd.penalties",
-                 "skpd.plotting", "skpd.regression", "skpd.regularization", "skpd.svm"}  # fmt: skip
+WITH_EXAMPLES = {
+    f"skpd.{name}" for name in (
+        "_certify", "design", "lasso", "losses", "penalties", "plotting", "regression",
+        "regularization", "svm",
+    )
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MODULES)
