@@ -35,6 +35,7 @@ solvers steer by, and proves nothing.)
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import singledispatch
 from math import fsum, inf
 from typing import Any
 
@@ -109,6 +110,7 @@ class DualBound:
     radius_kind: str = "monotone"
 
 
+@singledispatch
 def primal_objective(
     problem: Problem, coef: Array, intercept: float, accuracy: float = 0.0
 ) -> float:
@@ -141,6 +143,7 @@ def _weighted_losses(problem, z, low, error):
     return [float(np.sum(problem.weights * choice(*ends))) for choice in (np.minimum, np.maximum)]
 
 
+@singledispatch
 def dual_bound(
     problem: Problem, theta: Array, upper: float, accuracy: float = 0.0, *,
     lipschitz: str = "monotone", scaling: bool = True,
