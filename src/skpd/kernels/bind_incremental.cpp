@@ -1,0 +1,101 @@
+// Python bindings of the epigraph projections and of the incremental methods.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <type_traits>
+
+#include "bindings.hpp"
+#include "epigraph.hpp"
+#include "incremental.hpp"
+
+using namespace nanobind::literals;
+
+namespace skpd {
+namespace {
+
+using Rows = Array<const std::int64_t>;
+
+// Calls f with the epigraph of the norm: 1, 2 or inf.
+template <class F>
+auto with_epigraph(double norm, F f) {
+    if (norm == 1.0) return f(L1Epigraph{});
+    if (norm == 2.0) return f(L2Epigraph{});
+    if (std::isinf(norm)) return f(LInfEpigraph{});
+    throw std::invalid_argument("the norm must be 1, 2 or inf");
+}
+
+std::unique_ptr<Incremental> make(const Matrix& matrix, In y, In weights, double norm, double epsilon, double kappa,
+                                  double ridge, bool fit_intercept) {
+    require(matrix.by_row(), "the matrix must be stored by rows");
+    require(y.shape(0) == matrix.n_rows() && weights.shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
+    const RobustSettings settings{epsilon, kappa, ridge, fit_intercept};
+    return std::visit(
+        [&](const auto& layout) -> std::unique_ptr<Incremental> {
+            using Layout = std::remove_cvref_t<decltype(layout)>;
+            return with_epigraph(norm, [&](auto epigraph) -> std::unique_ptr<Incremental> {
+                return std::make_unique<IncrementalOn<decltype(epigraph), Layout>>(layout, y.data(), weights.data(),
+                                                                                   settings);
+            });
+        },
+        matrix.layout());
+}
+
+void check(const Incremental& method, const Rows& rows) {
+    for (std::size_t k = 0; k < rows.shape(0); ++k)
+        require(rows.data()[k] >= 0 && static_cast<std::size_t>(rows.data()[k]) < method.p.size(),
+                "a row lies outside the matrix");
+}
+
+}  // namespace
+
+void bind_incremental(nb::module_& m) {
+    m.def(
+        "project_epigraph",
+        [](In point, double radius, double norm, double aperture) {
+            std::vector<double> w(point.data(), point.data() + point.shape(0)), work;
+            const double lam = with_epigraph(norm, [&](auto epigraph) {
+                return decltype(epigraph)::project(w.data(), w.size(), radius, aperture, work);
+            });
+            return std::make_pair(as_numpy(std::move(w)), lam);
+        },
+        "point"_a, "radius"_a, "norm"_a, "aperture"_a = 1.0,
+        "Projection of (point, radius) onto {(w, lam): ||w|| <= aperture lam} in the norm 1, 2 or inf.");
+    nb::class_<Incremental>(m, "Incremental", "An incremental method for the distributionally robust SVM.")
+        .def(
+            "subgradient_pass",
+            [](Incremental& self, Rows rows, double step, std::size_t batch) {
+                check(self, rows);
+                require(batch > 0, "a batch needs a row");
+                nb::gil_scoped_release release;
+                self.subgradient_pass(rows.data(), rows.shape(0), step, batch);
+            },
+            "rows"_a, "step"_a, "batch"_a, "Projected subgradient steps along mini-batches of these rows.")
+        .def(
+            "proximal_pass",
+            [](Incremental& self, Rows rows, double step) {
+                check(self, rows);
+                nb::gil_scoped_release release;
+                self.proximal_pass(rows.data(), rows.shape(0), step);
+            },
+            "rows"_a, "step"_a, "Proximal updates of these rows, one after the other.")
+        .def(
+            "move",
+            [](Incremental& self, In w, double radius, double intercept) {
+                require(w.shape(0) == self.w.size(), "the vector does not fit the matrix");
+                self.w.assign(w.data(), w.data() + w.shape(0));
+                self.radius = radius;
+                self.intercept = intercept;
+            },
+            "w"_a, "radius"_a, "intercept"_a, "Sets the iterate.")
+        .def("w", [](const Incremental& self) { return as_numpy(self.w); }, "The coefficients.")
+        .def(
+            "multipliers",
+            [](const Incremental& self) { return std::make_pair(as_numpy(self.p), as_numpy(self.r)); },
+            "p and r of each row when it was last visited.")
+        .def_ro("radius", &Incremental::radius)
+        .def_ro("intercept", &Incremental::intercept);
+    m.def("incremental", &make, "matrix"_a, "y"_a, "weights"_a, "norm"_a, "epsilon"_a, "kappa"_a, "ridge"_a,
+          "fit_intercept"_a, nb::keep_alive<0, 1>(), "An incremental method at w = 0, on a matrix stored by rows.");
+}
+
+}  // namespace skpd

@@ -1,0 +1,363 @@
+// The single-sample proximal update of the distributionally robust SVM (Li, Chen and So, 2020):
+//
+//   minimise  max(1 - m, 1 + m - kappa lam, 0)
+//             + (||w - w0||^2 + (lam - lam0)^2 + (b - b0)^2) / (2 step)
+//   subject to  ||w||_q <= aperture lam,      m = z.w + one b.
+//
+// With multipliers p, r >= 0, p + r <= 1 of the first two pieces, its solution is the
+// projection onto the epigraph of
+//
+//   (w0 + step (p - r) z, lam0 + step kappa r),    b = b0 + step (p - r) one,
+//
+// and (p, r) lies at a corner of that triangle (one piece active), on an edge (two) or inside (three).
+// The cases are tried one after the other, each with the conditions under which it is optimal:
+// Table 6 for q = 2, with the edge's multiplier from a quartic; Algorithm 2 for q = 1 and inf, by the
+// modified secant search of Algorithm 1. Where rounding at a kink fails them all, the
+// candidate with the least objective is the solution.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "epigraph.hpp"
+
+namespace skpd {
+
+// The real roots of sum_k c_k x^k, found between those of the derivative; returns their number.
+inline int real_roots(const double* c, int degree, double* roots) {
+    double largest = 0.0;
+    for (int k = 0; k <= degree; ++k) largest = std::max(largest, std::fabs(c[k]));
+    while (degree > 0 && std::fabs(c[degree]) <= 1e-300 + 1e-15 * largest * 1e-15) --degree;
+    if (degree < 1) return 0;
+    if (degree == 1) {
+        roots[0] = -c[0] / c[1];
+        return 1;
+    }
+    const auto value = [&](double x) {
+        double sum = c[degree];
+        for (int k = degree - 1; k >= 0; --k) sum = sum * x + c[k];
+        return sum;
+    };
+    double bound = 0.0;  // Cauchy's
+    for (int k = 0; k < degree; ++k) bound = std::max(bound, std::fabs(c[k] / c[degree]));
+    bound += 1.0;
+    double derivative[5], points[6];
+    for (int k = 1; k <= degree; ++k) derivative[k - 1] = k * c[k];
+    int n_points = 0;
+    points[n_points++] = -bound;
+    double turns[4];
+    const int n_turns = real_roots(derivative, degree - 1, turns);
+    for (int k = 0; k < n_turns; ++k)
+        if (std::fabs(turns[k]) < bound) points[n_points++] = turns[k];
+    points[n_points++] = bound;
+    int n = 0;
+    for (int k = 0; k + 1 < n_points && n < degree; ++k) {
+        double low = points[k], high = points[k + 1];
+        double at_low = value(low);
+        const double at_high = value(high);
+        if (at_high == 0.0) continue;  // found as the next interval's start, or as its turn
+        if (at_low == 0.0) {
+            roots[n++] = low;
+            continue;
+        }
+        if ((at_low < 0.0) == (at_high < 0.0)) continue;
+        for (int step = 0; step < 200; ++step) {
+            const double middle = 0.5 * (low + high);
+            if (middle <= low || middle >= high) break;
+            const double at_middle = value(middle);
+            if (at_middle == 0.0) {
+                low = high = middle;
+                break;
+            }
+            if ((at_middle < 0.0) == (at_low < 0.0)) low = middle;
+            else high = middle;
+        }
+        roots[n++] = 0.5 * (low + high);
+    }
+    return n;
+}
+
+struct ProxResult {
+    double p = 0.0, r = 0.0;
+};
+
+// What all norms share: the problem of one row in terms of trial points (p, r).
+struct ProxRow {
+    double step, kappa, aperture, lam0, b0, one;
+    bool flips() const { return std::isfinite(kappa); }
+};
+
+// A modified secant search (Dai and Fletcher, 2006; Algorithm 1) for the root in [0, 1] of a
+// non-increasing function, at whose end points it is `at_zero` > 0 > `at_one`.
+template <class Function, class Tolerance>
+double secant_root(Function function, double at_zero, double at_one, Tolerance tol) {
+    // the paper's r is minus the function
+    double low = 0.0, r_low = -at_zero, high = 1.0, r_high = -at_one;
+    double s = 1.0 - r_low / r_high, x = high - (high - low) / s;
+    for (int iteration = 0; iteration < 200; ++iteration) {
+        const double r = -function(x);
+        if (std::fabs(r) <= tol() || high - low <= 1e-16 * high) return x;
+        if (r > 0.0) {
+            if (s <= 2.0) {
+                high = x, r_high = r;
+                s = 1.0 - r_low / r_high;
+                x = high - (high - low) / s;
+            } else {
+                s = std::max(r_high / r - 1.0, 0.1);
+                const double change = (high - x) / s;
+                high = x, r_high = r;
+                x = std::max(high - change, 0.6 * low + 0.4 * high);
+                s = (high - low) / (high - x);
+            }
+        } else {
+            if (s >= 2.0) {
+                low = x, r_low = r;
+                s = 1.0 - r_low / r_high;
+                x = high - (high - low) / s;
+            } else {
+                s = std::max(r_low / r - 1.0, 0.1);
+                const double change = (x - low) / s;
+                low = x, r_low = r;
+                x = std::min(low + change, 0.6 * high + 0.4 * low);
+                s = (high - low) / (high - x);
+            }
+        }
+        if (!(x > low && x < high)) x = 0.5 * (low + high);
+    }
+    return x;
+}
+
+// The cases, over a model of trial points: trial.at(p, r) moves to the projection for (p, r) and
+// trial.inside(t) to the one with all pieces active and p - r = t, after which m, lam and
+// objective() are those of that point. trial.edge(...) may propose the multiplier on an edge.
+template <class Trial>
+ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
+    const double kappa = row.kappa;
+    ProxResult best;
+    double least = std::numeric_limits<double>::infinity();
+    // the solution, where it is known to be optimal, or what is best so far; returns the former
+    const auto keep = [&](double p, double r, bool optimal) {
+        const double value = trial.objective();
+        if (optimal || value < least) {
+            least = value;
+            best = {p, r};
+            trial.store();
+        }
+        return optimal;
+    };
+    const auto first = [&] { return 1.0 - trial.m; };
+    const auto second = [&] { return row.flips() ? 1.0 + trial.m - kappa * trial.lam : -1.0; };
+    const auto tol = [&] { return 1e-13 * (1.0 + std::fabs(trial.m) + (row.flips() ? kappa * trial.lam : 0.0)); };
+
+    // one piece: the corners, from the one that this row was at when last visited
+    const bool started_one = before.p == 1.0, started_two = before.r == 1.0;
+    double first_none = 0.0, second_none = 0.0, first_one = 0.0, second_one = 0.0, first_two = 0.0, second_two = -1.0;
+    const auto none = [&] {
+        trial.at(0.0, 0.0);
+        first_none = first(), second_none = second();
+        return keep(0.0, 0.0, first_none <= 0.0 && second_none <= 0.0);
+    };
+    const auto one = [&] {
+        trial.at(1.0, 0.0);
+        first_one = first(), second_one = second();
+        return keep(1.0, 0.0, first_one >= 0.0 && first_one >= second_one);
+    };
+    const auto two = [&] {
+        if (!row.flips()) return false;
+        trial.at(0.0, 1.0);
+        first_two = first(), second_two = second();
+        return keep(0.0, 1.0, second_two >= 0.0 && second_two >= first_two);
+    };
+    if (started_one && one()) return best;
+    if (started_two && two()) return best;
+    if (none() || (!started_one && one()) || (!started_two && two())) return best;
+
+    // two pieces: the edges, along each of which one function falls
+    const auto search = [&](int edge, auto at, auto gap, double at_zero, double at_one) {
+        if (!(at_zero > 0.0 && at_one < 0.0)) return -1.0;
+        const auto function = [&](double x) {
+            at(x);
+            return gap();
+        };
+        const double proposed = trial.edge(edge);
+        if (proposed >= 0.0 && proposed <= 1.0 && std::fabs(function(proposed)) <= tol()) return proposed;
+        const double x = secant_root(function, at_zero, at_one, tol);
+        function(x);
+        return x;
+    };
+    double x = search(0, [&](double s) { trial.at(s, 0.0); }, first, first_none, first_one);
+    if (x >= 0.0 && keep(x, 0.0, second() <= tol())) return best;
+    if (!row.flips()) return best;
+    x = search(1, [&](double s) { trial.at(0.0, s); }, second, second_none, second_two);
+    if (x >= 0.0 && keep(0.0, x, first() <= tol())) return best;
+    x = search(2, [&](double s) { trial.at(1.0 - s, s); }, [&] { return second() - first(); },
+               second_one - first_one, second_two - first_two);
+    if (x >= 0.0 && keep(1.0 - x, x, first() >= -tol())) return best;
+
+    // all three: m = 1 and lam = 2 / kappa
+    const auto level = [&](double s) {
+        trial.inside(1.0 - 2.0 * s);
+        return trial.m - 1.0;
+    };
+    const double at_zero = level(0.0), at_one = level(1.0);
+    if (at_zero >= 0.0 && at_one <= 0.0) {
+        const double s = at_zero == 0.0 ? 0.0 : (at_one == 0.0 ? 1.0 : secant_root(level, at_zero, at_one, tol));
+        level(s);
+        // the multiplier of lam is r kappa step less what the cone holds it with
+        const double t = 1.0 - 2.0 * s, r = std::clamp(trial.flipped(t), std::max(0.0, -t), 0.5 * (1.0 - t));
+        keep(r + t, r, false);
+    }
+    return best;
+}
+
+// Trial points with coefficients of their own, for q = 1 and inf.
+template <class Epigraph, class M>
+struct VectorTrial {
+    const M& matrix;
+    std::size_t i, d;
+    double sign;
+    const ProxRow& row;
+    const double* w0;
+    std::vector<double>&w, &best_w, &work;
+    double m = 0.0, lam = 0.0, b = 0.0, best_lam = 0.0, best_b = 0.0;
+
+    void shift(double t) {
+        std::copy_n(w0, d, w.data());
+        if (t != 0.0) matrix.axpy(i, row.step * t * sign, w.data());
+        b = row.b0 + row.step * t * row.one;
+    }
+    void settle() { m = sign * matrix.dot(i, w.data()) + row.one * b; }
+    void at(double p, double r) {
+        shift(p - r);
+        const double s = row.lam0 + (r > 0.0 ? row.step * row.kappa * r : 0.0);
+        lam = Epigraph::project(w.data(), d, s, row.aperture, work);
+        settle();
+    }
+    void inside(double t) {
+        shift(t);
+        lam = 2.0 / row.kappa;
+        Epigraph::project_ball(w.data(), d, row.aperture * lam, work);
+        settle();
+    }
+    // The r for which the projection at (r + t, r) has lam = 2 / kappa: lam increases in r.
+    double flipped(double t) {
+        double low = std::max(0.0, -t), high = 0.5 * (1.0 - t);
+        const double target = 2.0 / row.kappa;
+        std::vector<double> keep_w = w;
+        const double keep_m = m, keep_lam = lam, keep_b = b;
+        for (int k = 0; k < 60; ++k) {
+            const double middle = 0.5 * (low + high);
+            at(middle + t, middle);
+            (lam < target ? low : high) = middle;
+        }
+        w = keep_w, m = keep_m, lam = keep_lam, b = keep_b;
+        return 0.5 * (low + high);
+    }
+    static double edge(int) { return -1.0; }
+    double objective() const {
+        double square = (lam - row.lam0) * (lam - row.lam0) + (b - row.b0) * (b - row.b0);
+        for (std::size_t j = 0; j < d; ++j) square += (w[j] - w0[j]) * (w[j] - w0[j]);
+        const double flipped_loss = row.flips() ? 1.0 + m - row.kappa * lam : 0.0;
+        return std::max({1.0 - m, flipped_loss, 0.0}) + square / (2.0 * row.step);
+    }
+    void store() {
+        best_w = w;
+        best_lam = lam, best_b = b;
+    }
+};
+
+// For q = 2 all trial points are w = factor (w0 + shift z), so that numbers do:
+// A = ||w0||^2, B = ||z||^2, C = w0.z.
+struct PlaneTrial {
+    double A, B, C;
+    const ProxRow& row;
+    double m = 0.0, lam = 0.0, b = 0.0, factor = 1.0, shift = 0.0;
+    double best_lam = 0.0, best_b = 0.0, best_factor = 1.0, best_shift = 0.0;
+
+    double norm() const { return std::sqrt(std::max(A + shift * (2.0 * C + shift * B), 0.0)); }
+    void settle() { m = factor * (C + shift * B) + row.one * b; }
+    void at(double p, double r) {
+        shift = row.step * (p - r);
+        b = row.b0 + shift * row.one;
+        const double s = row.lam0 + (r > 0.0 ? row.step * row.kappa * r : 0.0);
+        const auto [size, radius] = L2Epigraph::scales(norm(), s, row.aperture);
+        factor = size, lam = radius;
+        settle();
+    }
+    void inside(double t) {
+        shift = row.step * t;
+        b = row.b0 + shift * row.one;
+        lam = 2.0 / row.kappa;
+        const double size = norm();
+        factor = size > row.aperture * lam ? row.aperture * lam / size : 1.0;
+        settle();
+    }
+    double flipped(double t) const {
+        // lam = (s + aperture size) / (1 + aperture^2) where the cone holds it, else s
+        const double target = 2.0 / row.kappa;
+        double s = target;
+        if (factor < 1.0) s = target * (1.0 + row.aperture * row.aperture) - row.aperture * norm();
+        (void)t;
+        return (s - row.lam0) / (row.step * row.kappa);
+    }
+    // The multiplier on an edge by Proposition 6.2: of the plane z.w + one b = a lam + c, from
+    // (w0 + start z, lam0), with and without the cone. Every root of the quartic is tried.
+    double edge(int which) const {
+        const double a = which == 0 ? 0.0 : (which == 1 ? row.kappa : 0.5 * row.kappa);
+        const double c = which == 0 ? 1.0 : (which == 1 ? -1.0 : 0.0);
+        const double start = which == 2 ? row.step : 0.0;
+        const double A1 = A + start * (2.0 * C + start * B), C1 = C + start * B;
+        const double e = row.one * (row.b0 + start * row.one) - c, f = row.one * row.one;
+        const auto to_edge = [&](double multiplier) {
+            return multiplier / row.step * (which == 0 ? -1.0 : (which == 1 ? 1.0 : 0.5));
+        };
+        const double free = (C1 + e - a * row.lam0) / (B + f + a * a);
+        const double size = A1 - 2.0 * free * C1 + free * free * B, radius = row.lam0 + a * free;
+        if (radius >= 0.0 && size <= row.aperture * row.aperture * radius * radius) return to_edge(free);
+        // with U = 1 + 2 mu, V = 1 - 2 aperture^2 mu: multiplier = N / D,
+        // A D^2 - 2 C N D + B N^2 = aperture^2 U^2 (lam0 B + a C + (lam0 f + a e) U)^2
+        using Quadratic = std::array<double, 3>;
+        const double g = row.aperture * row.aperture;
+        const Quadratic U{1.0, 2.0, 0.0}, V{1.0, -2.0 * g, 0.0}, UV{1.0, 2.0 - 2.0 * g, -4.0 * g};
+        Quadratic N, D, right;
+        for (int k = 0; k < 3; ++k) {
+            N[k] = C1 * V[k] + e * UV[k] - a * row.lam0 * U[k];
+            D[k] = B * V[k] + f * UV[k] + a * a * U[k];
+        }
+        const double constant = row.lam0 * B + a * C1, linear = row.lam0 * f + a * e;
+        for (int k = 0; k < 3; ++k) right[k] = 0.0;
+        const Quadratic inner{constant + linear, 2.0 * linear, 0.0};
+        right = {inner[0], inner[1] + 2.0 * inner[0], 2.0 * inner[1]};  // U times it
+        double quartic[5] = {};
+        for (int j = 0; j < 3; ++j)
+            for (int k = 0; k < 3; ++k)
+                quartic[j + k] += A1 * D[j] * D[k] - 2.0 * C1 * N[j] * D[k] + B * N[j] * N[k] - g * right[j] * right[k];
+        double roots[4];
+        const int n_roots = real_roots(quartic, 4, roots);
+        for (int k = 0; k < n_roots; ++k) {
+            const double mu = roots[k];
+            const double n = N[0] + mu * (N[1] + mu * N[2]), q = D[0] + mu * (D[1] + mu * D[2]);
+            const double multiplier = n / q, v = 1.0 - 2.0 * g * mu;
+            if (mu > 0.0 && q != 0.0 && (row.lam0 + a * multiplier) / v >= 0.0) {
+                const double x = to_edge(multiplier);
+                if (x >= 0.0 && x <= 1.0) return x;
+            }
+        }
+        return -1.0;
+    }
+    double objective() const {
+        // w - w0 = (factor - 1) w0 + factor shift z
+        const double u = factor - 1.0, v = factor * shift;
+        const double square = u * u * A + 2.0 * u * v * C + v * v * B + (lam - row.lam0) * (lam - row.lam0) +
+                              (b - row.b0) * (b - row.b0);
+        const double flipped_loss = row.flips() ? 1.0 + m - row.kappa * lam : 0.0;
+        return std::max({1.0 - m, flipped_loss, 0.0}) + square / (2.0 * row.step);
+    }
+    void store() { best_lam = lam, best_b = b, best_factor = factor, best_shift = shift; }
+};
+
+}  // namespace skpd
