@@ -81,15 +81,18 @@ class Design:
         return Design(self._X.tocsr() if sp.issparse(self._X) else np.ascontiguousarray(self._X))
 
     @cached_property
-    def transpose(self) -> "Design":
-        """The transpose stored row by row, the columns of X: a copy where X is not stored so."""
-        if sp.issparse(self._X):
-            return Design(self._X.tocsc().T)
-        return Design(np.ascontiguousarray(self._X.T))
+    def transposed(self) -> "Design":
+        """The same data with rows for columns."""
+        return Design(self._X.T)
 
     def rows(self, indices: Indices) -> "Design":
         """Some of the rows, copied."""
         some = self._X[indices]
+        return Design(some if sp.issparse(some) else np.ascontiguousarray(some))
+
+    def columns(self, indices: Indices) -> "Design":
+        """Some of the columns, copied."""
+        some = self._X[:, indices]
         return Design(some if sp.issparse(some) else np.ascontiguousarray(some))
 
     def matvec(self, coef: Array) -> Array:

@@ -1,0 +1,239 @@
+"""Incremental methods for the distributionally robust SVM (Li, Chen and So, 2020).
+
+The objective is the mean of f_i = epsilon lam + (n c_i) h(m_i, lam) + ridge ||w||^2 / 2. In an
+epoch each row has its turn: in a mini-batch of projected subgradients (ISG, equation (5)), or
+alone in a proximal update (IPPA, equation (6)). The hybrid starts with the first and
+ends with the second (section 5.1). Step sizes follow Table 1,
+
+    "geometric"            alpha_k = alpha_0 rho^k
+    "gamma/(nk)"           alpha_k = gamma / (n k)
+    "gamma/(n sqrt(k))"    alpha_k = gamma / (n sqrt(k))
+
+over the epochs k. The multipliers of the rows' updates, averaged over epochs, are the dual point.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array
+from ..problem import Point
+from ..robust import NORMS, RobustProblem
+from .monitor import Monitor
+
+__all__ = ["SCHEMES", "hybrid", "ippa", "isg"]
+
+SCHEMES = ("geometric", "gamma/(nk)", "gamma/(n sqrt(k))")
+ENTRIES = 1 << 24  # of X between returns to Python, about 0.1 s
+AGAIN = 0.1  # of the first step: where the next cycle of geometric step sizes begins
+ENDING = 0.1  # of tol: where geometric step sizes end, and what a cycle of them must still gain
+
+
+def isg(
+    problem: RobustProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    batch_size: int = 1,
+    scheme: str | None = None,
+    first_step: float | None = None,
+    ratio: float | None = None,
+    gamma: float | None = None,
+    shuffle: bool = True,
+) -> None:
+    """The incremental projected subgradient method with mini-batches.
+
+    Parameters
+    ----------
+    problem : RobustProblem
+    monitor : Monitor
+        What the iterates are reported to, at epochs 20 % apart.
+    start : Point or None
+        Where to start; at zero by default, as in the paper.
+    max_iter : int
+        Epochs at most.
+    random_state : RandomState
+        The order of the rows.
+    batch_size : int, default=1
+        Rows in a mini-batch. A batch takes the step of as many rows, so that an
+        epoch moves as far for any size.
+    scheme : {"geometric", "gamma/(nk)", "gamma/(n sqrt(k))"}, default=None
+        How step sizes fall over the epochs; by Table 1 "geometric" without a ridge and
+        "gamma/(nk)" with one.
+    first_step : float, default=None
+        alpha_0 of "geometric"; by default half the inverse of a typical squared subgradient.
+    ratio : float, default=None
+        rho of "geometric", with which the steps fall once, to a tenth of ``tol`` times the
+        first. By default they fall in cycles, with 0.98, 0.99, 0.995 and so on, until a
+        cycle gains little: the rho with which the method converges is not known beforehand.
+    gamma : float, default=None
+        Of the other schemes; by default n alpha_0, or 5 over the ridge if that is less.
+    shuffle : bool, default=True
+        Whether every epoch has an order of its own, or all that of the data.
+    """
+    steps = _Steps(problem, monitor.tol, scheme, first_step, ratio, gamma)
+    run = _Run(problem, monitor, start, random_state, shuffle)
+    for step in steps:
+        if run.ended(max_iter):
+            return
+        run.epoch(step, batch_size)
+        steps.objective = monitor.primal
+
+
+def ippa(
+    problem: RobustProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    scheme: str | None = None,
+    first_step: float | None = None,
+    ratio: float | None = None,
+    gamma: float | None = None,
+    shuffle: bool = True,
+) -> None:
+    """The incremental proximal point algorithm.
+
+    Parameters are those of `isg`.
+    """
+    steps = _Steps(problem, monitor.tol, scheme, first_step, ratio, gamma)
+    run = _Run(problem, monitor, start, random_state, shuffle)
+    for step in steps:
+        if run.ended(max_iter):
+            return
+        run.epoch(step)
+        steps.objective = monitor.primal
+
+
+def hybrid(
+    problem: RobustProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    batch_size: int = 1,
+    switch: float = 1e-3,
+    scheme: str | None = None,
+    first_step: float | None = None,
+    ratio: float | None = None,
+    gamma: float | None = None,
+    shuffle: bool = True,
+) -> None:
+    """Mini-batch subgradients while steps are long, proximal updates where they are short.
+
+    Parameters
+    ----------
+    switch : float, default=1e-3
+        Step sizes below this share of the first are proximal.
+    batch_size, scheme, first_step, ratio, gamma, shuffle
+        As for `isg`.
+    """
+    steps = _Steps(problem, monitor.tol, scheme, first_step, ratio, gamma)
+    run = _Run(problem, monitor, start, random_state, shuffle)
+    for step in steps:
+        if run.ended(max_iter):
+            return
+        run.epoch(step, batch_size if step >= switch * steps.first else None)
+        steps.objective = monitor.primal
+
+
+class _Steps:
+    """The step sizes, epoch by epoch."""
+
+    def __init__(self, problem, tol, scheme, first_step, ratio, gamma) -> None:
+        self.problem, self.tol, self.ratio = problem, tol, ratio
+        self.scheme = scheme or ("gamma/(nk)" if problem.ridge > 0.0 else "geometric")
+        n = problem.n_samples
+        square = float(np.sum(problem.squares))
+        if np.isfinite(problem.kappa):
+            square += min(problem.kappa**2, 10.0 * square)
+        self.first = first_step or 0.5 / (square or 1.0)
+        if self.scheme != "geometric":
+            own = n * self.first
+            if problem.ridge > 0.0:
+                own = min(own, 5.0 / problem.ridge)
+            self.first = (gamma or own) / n
+        self.objective = np.inf  # the best so far, kept up to date by the method
+
+    def __iter__(self):
+        if self.scheme == "geometric":
+            yield from self._geometric()
+        else:
+            k = 1
+            while True:
+                yield self.first / (k if self.scheme == "gamma/(nk)" else np.sqrt(k))
+                k += 1
+
+    def _geometric(self):
+        least = ENDING * max(self.tol, 1e-12) * self.first
+        step, ratio = self.first, self.ratio or 0.98
+        unit = self.problem.objective_unit
+        while True:
+            before, begin = self.objective, step
+            while step > least:
+                yield step
+                step *= ratio
+            gained = before - self.objective
+            if self.ratio is not None or (
+                begin < self.first and gained <= ENDING * self.tol * unit
+            ):
+                return
+            step, ratio = AGAIN * self.first, np.sqrt(ratio)
+
+
+class _Run:
+    """The iterate and its reports, at epochs 20 % apart: the last model, mean multipliers."""
+
+    def __init__(self, problem, monitor, start, random_state, shuffle) -> None:
+        self.problem, self.monitor = problem, monitor
+        self.random_state, self.shuffle = random_state, shuffle
+        norm = next(q for q, kind in NORMS.items() if isinstance(problem.norm, kind))
+        self.design = problem.design.by_rows
+        self.method = kernels.incremental(
+            self.design.matrix, problem.y, problem.weights, norm, problem.epsilon, problem.kappa,
+            problem.ridge, problem.fit_intercept,
+        )  # fmt: skip
+        if start is not None:
+            coef = np.ascontiguousarray(start.coef)
+            self.method.move(coef, problem.norm.value(coef), start.intercept)
+        self.rows = np.flatnonzero(problem.weights > 0.0)
+        entries = max(1, self.design.matrix.n_entries // max(problem.n_samples, 1))
+        entries = max(entries, problem.n_features)
+        self.chunk = max(1, ENTRIES // entries)
+        self.n_iter = self.next = monitor.n_iter
+        self.sums: Any = np.zeros((2, problem.n_samples))
+        self.n_sums = 0
+
+    def ended(self, max_iter: int) -> bool:
+        if self.n_iter >= max_iter and self.n_sums > 0:
+            self.report()
+        return self.monitor.done or self.n_iter >= max_iter
+
+    def epoch(self, step: float, batch_size: int | None = None) -> None:
+        """An epoch of proximal updates, or of mini-batches."""
+        order = self.random_state.permutation(self.rows) if self.shuffle else self.rows
+        chunk = self.chunk if batch_size is None else -(-self.chunk // batch_size) * batch_size
+        for first in range(0, len(order), chunk):
+            rows = order[first : first + chunk]
+            if batch_size is None:
+                self.method.proximal_pass(rows, step)
+            else:
+                self.method.subgradient_pass(rows, step * batch_size, batch_size)
+        self.n_iter += 1
+        self.sums += self.method.multipliers()
+        self.n_sums += 1
+        if self.n_iter >= self.next:
+            self.report()
+
+    def report(self) -> None:
+        theta: Array = self.sums / self.n_sums
+        coef = self.method.w()
+        self.monitor.check(self.n_iter, Point(coef, self.method.intercept, theta))
+        self.sums[:] = 0.0
+        self.n_sums = 0
+        self.next = max(self.n_iter + 1, int(1.2 * self.n_iter))
