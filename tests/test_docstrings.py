@@ -16,7 +16,7 @@ MODULES = ["skpd"] + [
 ]
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
-        "_certify", "design", "lasso", "losses", "penalties", "plotting", "regression",
+        "_certify", "design", "drsvm", "lasso", "losses", "penalties", "plotting", "regression",
         "regularization", "svm",
     )
 }  # fmt: skip

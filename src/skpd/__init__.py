@@ -5,6 +5,7 @@ from importlib.metadata import version
 from ._certify import certify
 from ._rigorous import RigorousCertificate
 from .certificates import Certificate
+from .drsvm import DRSVMClassifier
 from .lasso import LassoPDCertified, LassoPDCertifiedCV
 from .plotting import GapDisplay
 from .regression import PdproxRegressor
@@ -13,6 +14,7 @@ from .svm import GroupLassoSVC, PdproxSVC
 
 __all__ = [
     "Certificate",
+    "DRSVMClassifier",
     "GapDisplay",
     "GroupLassoSVC",
     "LassoPDCertified",

@@ -72,6 +72,7 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    _solvers: ClassVar[dict[str, Callable[..., None]]] = SOLVERS
     _penalty_constraint: ClassVar[list] = [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)]
 
     @abstractmethod
@@ -96,7 +97,9 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _problem(self, design, y, sample_weight):
+    @staticmethod
+    def _normalised(sample_weight):
+        """Weights that sum to 1, and the sum they had."""
         with np.errstate(over="ignore"):
             total_weight = float(sample_weight.sum())
         if not np.isfinite(total_weight):
@@ -104,10 +107,14 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
                 "sample_weight (times class_weight) must have a finite sum, got "
                 f"{total_weight} from weights up to {sample_weight.max():.3g}."
             )
+        return sample_weight / total_weight, total_weight
+
+    def _problem(self, design, y, sample_weight):
+        weights, total_weight = self._normalised(sample_weight)
         problem = Problem(
             design=design,
             y=y,
-            weights=sample_weight / total_weight,
+            weights=weights,
             total_weight=total_weight,
             loss=self._get_loss(),
             penalty=self._get_penalty(),
@@ -122,7 +129,7 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
         return problem
 
     def _solve(self, problem, *, start, random_state, on_check=None):
-        options = check_solver_options(self.solver, self.solver_options)
+        options = check_solver_options(self.solver, self.solver_options, self._solvers)
         return solve(
             problem,
             self.solver,
@@ -139,7 +146,8 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
         if not (self.warm_start and hasattr(self, "dual_coef_")):
             return None
         coef, dual_coef = np.atleast_2d(self.coef_), np.atleast_2d(self.dual_coef_)
-        if coef.shape != (n_outputs, shape[1]) or dual_coef.shape != (n_outputs, shape[0]):
+        dual_shape = (dual_coef.shape[0], dual_coef.shape[-1])
+        if coef.shape != (n_outputs, shape[1]) or dual_shape != (n_outputs, shape[0]):
             return None
         intercept = float(np.ravel(self.intercept_)[k]) if self.fit_intercept else 0.0
         return Point(coef[k], intercept, dual_coef[k])
@@ -355,7 +363,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         self.classes_ = classes
         self.coef_ = np.vstack([solution.coef for solution in solutions])
         self.intercept_ = np.array([solution.intercept for solution in solutions])
-        self.dual_coef_ = np.vstack([solution.dual_coef for solution in solutions])
+        self.dual_coef_ = np.stack([solution.dual_coef for solution in solutions])
         if interrupted:
             solutions[0] = replace(solutions[0], interrupted=True)
         self._set_solutions(solutions if several else solutions[0], classes if several else None)
@@ -379,7 +387,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
                 f"and class_weight are positive, got {n_present} of the {len(classes)} "
                 f"class(es) in y."
             )
-        check_solver_options(self.solver, self.solver_options)
+        check_solver_options(self.solver, self.solver_options, self._solvers)
         design = Design(X)
         positives = range(len(classes)) if len(classes) > 2 else [1]
         problems = [

@@ -2,18 +2,21 @@
 
 import inspect
 from collections.abc import Callable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from ..problem import Point, Problem, Solution
+from ..robust import RobustProblem
 from .auto import auto
 from .coordinates import approx, coordinate_descent
+from .incremental import SCHEMES, hybrid, ippa, isg
 from .monitor import Monitor
 from .pdprox import pdprox_dual, pdprox_primal
+from .robust_auto import RobustMonitor, robust_auto
 
-__all__ = ["SOLVERS", "Monitor", "check_solver_options", "solve"]
+__all__ = ["ROBUST_SOLVERS", "SOLVERS", "Monitor", "check_solver_options", "solve"]
 
 SOLVERS: dict[str, Callable[..., None]] = {
     "auto": auto,
@@ -23,15 +26,25 @@ SOLVERS: dict[str, Callable[..., None]] = {
     "approx": approx,
 }
 
+# of a `RobustProblem`
+ROBUST_SOLVERS: dict[str, Callable[..., None]] = {
+    "auto": robust_auto,
+    "isg": isg,
+    "ippa": ippa,
+    "hybrid": hybrid,
+}
+
 _OPTION_VALUES: dict[str, tuple] = {
     "algorithm": (1, 3),
     "implementation": ("double-primal", "double-dual"),
     "average": (True, False),
+    "shuffle": (True, False),
+    "scheme": SCHEMES,
 }
 
 
-def check_solver_options(solver: str, options):
-    """The options of a named solver, validated.
+def check_solver_options(solver: str, options, solvers=SOLVERS):
+    """The options of a named solver of a table, validated.
 
     Raises
     ------
@@ -41,7 +54,7 @@ def check_solver_options(solver: str, options):
     if not options:
         return {}
     options = dict(options)
-    parameters = inspect.signature(SOLVERS[solver]).parameters.values()
+    parameters = inspect.signature(solvers[solver]).parameters.values()
     allowed = {
         p.name for p in parameters
         if p.kind is p.KEYWORD_ONLY and p.name not in ("max_iter", "random_state")
@@ -60,6 +73,12 @@ def check_solver_options(solver: str, options):
         elif name in _OPTION_VALUES:
             valid = any(value == v and type(value) is type(v) for v in _OPTION_VALUES[name])
             expected = "one of " + ", ".join(repr(v) for v in _OPTION_VALUES[name])
+        elif name == "batch_size":
+            valid = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+            expected = "an integer of at least 1"
+        elif name in ("ratio", "switch"):
+            valid = isinstance(value, Real) and 0 < float(value) < 1
+            expected = "a number in (0, 1)"
         else:
             valid = value is None and name == "step_ratio"
             valid |= isinstance(value, Real) and 0 < float(value) < float("inf")
@@ -86,7 +105,7 @@ def solve(
     ----------
     problem : Problem
     solver : str, default="auto"
-        A key of `SOLVERS`.
+        A key of `SOLVERS`, or of `ROBUST_SOLVERS` for a `RobustProblem`.
     tol : float
         Relative gap at which to stop.
     max_iter : int
@@ -103,16 +122,18 @@ def solve(
     solution : Solution
         After Ctrl-C the best points so far, with ``interrupted`` set.
     """
-    monitor = Monitor(problem, tol, on_check)
+    robust = isinstance(problem, RobustProblem)
+    monitor = (RobustMonitor if robust else Monitor)(problem, tol, on_check)
+    method = (ROBUST_SOLVERS if robust else SOLVERS)[solver]
     interrupted = False
     try:
         monitor.begin()
         # with a smooth loss, Newton steps begin with a gradient that tells as much
-        tells = solver == "auto" and not problem.loss.linear_tails
+        tells = method is auto and not problem.loss.linear_tails
         if start is not None and not tells and not monitor.done:
             monitor.begin_at(start)
         if not monitor.done:
-            SOLVERS[solver](
+            method(
                 problem, monitor, start, max_iter=max_iter, random_state=random_state, **options
             )
     except KeyboardInterrupt:

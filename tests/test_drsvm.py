@@ -1,0 +1,345 @@
+"""DRSVMClassifier: against HiGHS and the paper's tables, its worst case, scikit-learn's checks."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from benchmarks.robust_reference import robust_linear_programme
+from skpd import DRSVMClassifier, PdproxSVC
+from skpd.design import Design
+from skpd.robust import robust_problem
+from skpd.solvers import ROBUST_SOLVERS, solve
+from skpd.solvers.robust_auto import RobustMonitor, hybrid_gradient, working_sets
+
+NORMS = [1, 2, np.inf]
+# the rows of a repeated data set have another order
+SHUFFLED = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "rows are visited in a random order"
+    for kind in ("dense", "sparse")
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        DRSVMClassifier(solver=solver, max_iter=50_000 if solver == "auto" else 60)
+        for solver in ROBUST_SOLVERS
+    ],
+    expected_failed_checks=lambda estimator: {} if estimator.solver == "auto" else SHUFFLED,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def solved(problem, method=None, **options):
+    """The solution by "auto", or what a method reports to a monitor."""
+    state = np.random.RandomState(0)
+    if method is None:
+        return solve(problem, tol=1e-8, max_iter=300, random_state=state).certificate
+    monitor = RobustMonitor(problem, options.pop("tol"))
+    monitor.begin()
+    method(problem, monitor, None, random_state=state, **options)
+    return monitor.solution().certificate
+
+
+@pytest.mark.parametrize("norm", [1, np.inf])
+def test_auto_against_linear_programmes(norm):
+    rng = np.random.default_rng(0)
+    for _ in range(25):
+        n, d = int(rng.integers(5, 60)), int(rng.integers(1, 12))
+        X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
+        y = np.where(X[:, 0] + rng.normal(size=n) > 0.5, 1.0, -1.0)
+        y[:2] = [1.0, -1.0]
+        weights = rng.random(n) + 0.1
+        weights /= weights.sum()
+        parameters = {
+            "epsilon": 10.0 ** rng.uniform(-3, 0),
+            "kappa": rng.choice([0.3, 1.0, 5.0, np.inf]),
+            "norm": norm,
+            "fit_intercept": bool(rng.random() < 0.5),
+        }
+        best = robust_linear_programme(X, y, weights, **parameters)[0]
+        certificate = solved(robust_problem(Design(X), y, weights, **parameters))
+        assert certificate.relative_gap <= 1e-6
+        assert_allclose(certificate.primal, best, rtol=1e-6, atol=1e-9)
+        assert certificate.dual <= best + 1e-9
+
+
+def test_norms_agree_on_one_feature(rng):
+    """With one feature all norms are its absolute value."""
+    X, y = rng.normal(size=(40, 1)), rng.choice([-1.0, 1.0], 40)
+    weights = np.full(40, 1 / 40)
+    for kappa in (0.5, 2.0, np.inf):
+        parameters = {"epsilon": 0.05, "kappa": kappa, "fit_intercept": True}
+        best = robust_linear_programme(X, y, weights, norm=1, **parameters)[0]
+        for norm in NORMS:
+            problem = robust_problem(Design(X), y, weights, norm=norm, **parameters)
+            assert_allclose(solved(problem).primal, best, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "method, shape, norm, options",
+    [
+        (hybrid_gradient, (60, 10), 1, {"tol": 1e-4, "max_iter": 20_000}),
+        (hybrid_gradient, (60, 10), np.inf, {"tol": 1e-4, "max_iter": 20_000}),
+        (working_sets, (60, 1200), 1, {"tol": 1e-5, "max_iter": 500}),
+    ],
+)
+@pytest.mark.parametrize("kappa", [1.0, np.inf])
+def test_other_methods_against_linear_programmes(method, shape, norm, options, kappa):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=shape)
+    y = np.sign(X[:, 0] + X[:, 1] + rng.normal(size=shape[0]))
+    weights = np.full(shape[0], 1 / shape[0])
+    parameters = {"epsilon": 0.1, "kappa": kappa, "norm": norm, "fit_intercept": True}
+    best = robust_linear_programme(X, y, weights, **parameters)[0]
+    problem = robust_problem(Design(sp.csr_array(X)), y, weights, **parameters)
+    certificate = solved(problem, method, **options)
+    assert certificate.relative_gap <= options["tol"]
+    assert certificate.dual <= best + 1e-9
+    assert best - 1e-9 <= certificate.primal <= best + options["tol"]
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+def test_fewer_rows_than_features(norm, ridge):
+    """The rows' system, against the columns' one on the same data: features that are zero."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(30, 20))
+    y, weights = np.sign(X[:, 0] + 0.3 * rng.normal(size=30)), np.full(30, 1 / 30)
+    wide = sp.hstack([sp.csr_array(X), sp.csr_array((30, 1100))], format="csr")
+    few = robust_problem(Design(X), y, weights, epsilon=0.05, kappa=2.0, norm=norm, ridge=ridge)
+    many = robust_problem(
+        Design(wide), y, weights, epsilon=0.05, kappa=2.0, norm=norm, ridge=ridge
+    )
+    assert_allclose(solved(many).primal, solved(few).primal, rtol=1e-5)
+
+
+TABLE = [
+    ("a1a", 1, 0.0, 0.65109034), ("a1a", 2, 0.0, 0.63388041), ("a1a", np.inf, 0.0, 0.62242991),
+    ("a1a", 1, 1.0, 0.78714239), ("a1a", np.inf, 1.0, 0.78532484),
+    ("a9a", 1, 0.0, 0.64218544), ("a9a", 2, 0.0, 0.63885856),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, norm, alpha, optimum", TABLE)
+def test_paper_tables(skpd_data, name, norm, alpha, optimum):
+    """Tables 2, 3, 4, 7 and 8, to more digits by an interior-point solver at 1e-8."""
+    X, y = skpd_data(name, n_features=123)
+    model = DRSVMClassifier(
+        epsilon=0.1, kappa=1.0, norm=norm, alpha=alpha, fit_intercept=False, tol=1e-6
+    ).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-6
+    assert model.certificate_.dual - 1e-8 <= optimum <= model.certificate_.primal + 1e-8
+
+
+@pytest.mark.parametrize("solver", ["isg", "ippa", "hybrid"])
+@pytest.mark.parametrize("norm, alpha, optimum", [(1, 0.0, 0.65109034), (np.inf, 1.0, 0.78532484)])
+def test_incremental_methods_reach_the_paper_tables(skpd_data, solver, norm, alpha, optimum):
+    X, y = skpd_data("a1a", n_features=123)
+    model = DRSVMClassifier(
+        epsilon=0.1, kappa=1.0, norm=norm, alpha=alpha, fit_intercept=False, solver=solver,
+        random_state=0, max_iter=500, tol=1e-5,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    assert optimum - 1e-8 <= model.certificate_.primal <= optimum + 1e-5
+    assert model.certificate_.dual <= optimum + 1e-8
+
+
+@pytest.mark.parametrize("penalty, norm", [("l1", 1), ("l2_norm", 2), ("linf", np.inf)])
+def test_certain_labels_are_a_norm_penalty(cancer, penalty, norm):
+    """For kappa = inf two solvers that share nothing but the data find the same objective."""
+    svm = PdproxSVC(alpha=0.05, penalty=penalty, tol=1e-5, max_iter=100_000).fit(*cancer)
+    robust = DRSVMClassifier(epsilon=0.05, kappa=np.inf, norm=norm, tol=1e-7).fit(*cancer)
+    assert svm.certificate_.dual <= robust.certificate_.primal * (1 + 1e-12)
+    assert robust.certificate_.dual <= svm.certificate_.primal * (1 + 1e-12)
+    assert_allclose(robust.radius_, np.linalg.norm(robust.coef_[0], norm))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_layouts_agree(dtype, cancer):
+    X, y = cancer
+    X = np.where(np.abs(X) > 0.5, X, 0.0).astype(dtype)
+    layouts = [X, np.asfortranarray(X), sp.csr_matrix(X), sp.csc_array(X)]
+    for options in ({}, {"solver": "isg", "random_state": 0, "max_iter": 20, "tol": 0.5}):
+        fits = [DRSVMClassifier(0.02, **{"tol": 1e-6, **options}).fit(Z, y) for Z in layouts]
+        for layout, fit in zip(layouts, fits, strict=True):
+            assert fit.converged_ and fit.coef_.dtype == np.float64
+            assert_allclose(fit.certificate_.primal, fits[0].certificate_.primal, rtol=2e-6)
+            assert_allclose(fit.coef_, fits[0].coef_, atol=1e-3)
+            assert_allclose(fit.worst_case_loss(layout, y), fits[0].worst_case_loss(X, y))
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_rows_and_columns_may_be_permuted(norm, cancer, rng):
+    X, y = cancer
+    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
+    first = DRSVMClassifier(0.02, norm=norm, tol=1e-9).fit(X, y)
+    second = DRSVMClassifier(0.02, norm=norm, tol=1e-9).fit(X[rows][:, columns], y[rows])
+    assert first.converged_
+    assert_allclose(first.certificate_.primal, second.certificate_.primal, rtol=1e-8)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_weights_equal_repeated_rows(norm, cancer, rng):
+    X, y = cancer
+    weights = rng.integers(0, 4, len(X))
+    model = DRSVMClassifier(0.02, norm=norm, alpha=1e-3, tol=1e-9)
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    repeated = clone(model).fit(np.repeat(X, weights, 0), np.repeat(y, weights))
+    scaled = clone(model).fit(X, y, sample_weight=1e6 * weights)
+    for other in (repeated, scaled):
+        assert_allclose(weighted.certificate_.primal, other.certificate_.primal, rtol=1e-8)
+        assert_allclose(weighted.coef_, other.coef_, atol=1e-4)
+    by_class = clone(model).fit(X, y, sample_weight=np.where(y, 0.5, 3.0))
+    other = clone(model).set_params(class_weight={0: 3.0, 1: 0.5}).fit(X, y)
+    assert_allclose(by_class.coef_, other.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_one_vs_rest(n_jobs):
+    X, y = load_iris(return_X_y=True)
+    model = DRSVMClassifier(0.01, n_jobs=n_jobs).fit(X, y)
+    assert model.radius_.shape == (3,) and model.dual_coef_.shape == (3, 2, 150)
+    assert len(model.certificate_) == 3 and model.score(X, y) > 0.9
+    losses = [certificate.primal for certificate in model.certificate_]
+    assert_allclose(model.worst_case_loss(X, y), losses, rtol=1e-9)
+    with pytest.raises(ValueError, match="got 3"):
+        model.worst_case_distribution(X, y)
+
+
+def transport_cost(X, y, found, p, kappa):
+    """What a distribution's own plan costs: the distance of each point from its source."""
+    X = X.toarray() if sp.issparse(X) else X
+    moved = found.X.toarray() if sp.issparse(found.X) else found.X
+    distances = np.linalg.norm(moved - X[found.source], p, axis=1)
+    flips = found.y != y[found.source]
+    return found.mass @ (distances + np.where(flips, kappa if flips.any() else 0.0, 0.0))
+
+
+@pytest.mark.parametrize("norm, p", [(1, np.inf), (2, 2), (np.inf, 1)])
+@pytest.mark.parametrize("kappa", [0.3, 3.0, np.inf])
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_worst_case_distribution(norm, p, kappa, layout, cancer, rng):
+    """It lies in the ball by its own transport cost, and attains the objective."""
+    X, y = layout(cancer[0]), cancer[1]
+    weights = rng.integers(0, 3, len(y))
+    for epsilon, alpha in ((0.001, 0.0), (0.1, 0.05)):
+        model = DRSVMClassifier(epsilon, kappa=kappa, norm=norm, alpha=alpha, tol=1e-8)
+        model.fit(X, y, sample_weight=weights)
+        found = model.worst_case_distribution(X, y, sample_weight=weights)
+        assert found.mass.min() > 0.0
+        mass = np.bincount(found.source, found.mass, minlength=len(y))
+        assert_allclose(mass, weights / weights.sum(), atol=1e-15)
+        cost = transport_cost(X, y, found, p, kappa)
+        assert_allclose(cost, found.mass @ found.cost, rtol=1e-9)
+        assert cost <= epsilon * (1 + 1e-9)
+        margins = np.where(found.y == 1, 1, -1) * model.decision_function(found.X)
+        loss = found.mass @ np.maximum(1 - margins, 0)
+        objective = loss + 0.5 * alpha * np.sum(model.coef_**2)
+        assert_allclose(objective, model.certificate_.primal, rtol=1e-6)
+        assert_allclose(loss, model.worst_case_loss(X, y, sample_weight=weights), rtol=1e-9)
+
+
+def test_worst_case_of_points_without_loss():
+    """No point can be made worse but by mass that moves far: the value is approached."""
+    X, y = np.array([[3.0], [-3.0]]), np.array([1, 0])
+    model = DRSVMClassifier(1e-3, kappa=np.inf, fit_intercept=False).fit(X, y)
+    model.coef_, model.intercept_ = np.array([[1.0]]), np.zeros(1)
+    found = model.worst_case_distribution(X, y)
+    margins = np.where(found.y == 1, 1, -1) * model.decision_function(found.X)
+    assert_allclose(found.mass @ np.maximum(1 - margins, 0), 1e-3, atol=1e-8)
+    assert_allclose(model.worst_case_loss(X, y), 1e-3)
+    assert found.mass @ found.cost <= 1e-3 * (1 + 1e-9)
+
+
+def test_grid_search_with_warm_starts(cancer):
+    grid = {"drsvmclassifier__epsilon": [0.1, 0.01], "drsvmclassifier__kappa": [1.0, np.inf]}
+    model = make_pipeline(StandardScaler(), DRSVMClassifier(tol=1e-3, warm_start=True))
+    search = GridSearchCV(model, grid, cv=3).fit(*cancer)
+    assert search.best_score_ > 0.94
+    fit = search.best_estimator_[-1]
+    X = search.best_estimator_[0].transform(cancer[0])
+    primal = fit.certificate_.primal
+    fit.fit(X, cancer[1])
+    assert fit.n_iter_ == 0 and fit.certificate_.primal <= primal * (1 + 1e-12)
+
+
+def test_not_converged_warns_with_what_to_do(cancer):
+    with pytest.warns(ConvergenceWarning, match=r"DRSVMClassifier .*relative gap .*max_iter"):
+        model = DRSVMClassifier(solver="ippa", max_iter=2).fit(*cancer)
+    assert not model.converged_ and model.n_iter_ == 2
+
+
+def test_defaults_on_standardised_data_do_not_warn(cancer):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = DRSVMClassifier().fit(*cancer)
+    assert model.converged_ and model.score(*cancer) > 0.95
+
+
+def test_pickle(cancer):
+    model = DRSVMClassifier().fit(*cancer)
+    again = pickle.loads(pickle.dumps(model))
+    assert_allclose(again.decision_function(cancer[0]), model.decision_function(cancer[0]))
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"epsilon": 0.0}, "'epsilon' parameter"),
+        ({"epsilon": np.inf}, "'epsilon' parameter"),
+        ({"kappa": 0.0}, "'kappa' parameter"),
+        ({"norm": 3}, "'norm' parameter"),
+        ({"alpha": -1.0}, "'alpha' parameter"),
+        ({"solver": "pdprox-dual"}, "'solver' parameter"),
+        ({"solver_options": {"ratio": 0.9}}, "of solver 'auto' must be among no options"),
+        ({"solver": "isg", "solver_options": {"ratio": 1.0}}, r"'ratio'\] must be a number in"),
+        ({"solver": "isg", "solver_options": {"scheme": "k"}}, r"'scheme'\] must be one of"),
+        ({"solver": "isg", "solver_options": {"batch_size": 0}}, r"'batch_size'\] must be an int"),
+        ({"solver": "ippa", "solver_options": {"batch_size": 2}}, "must be among .*'first_step'"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message, cancer):
+    with pytest.raises(ValueError, match=message):
+        DRSVMClassifier(**parameters).fit(*cancer)
+
+
+def test_unknown_labels_are_named(cancer):
+    model = DRSVMClassifier().fit(*cancer)
+    with pytest.raises(ValueError, match=r"classes seen in fit, \[0, 1\], got 6"):
+        model.worst_case_loss(cancer[0], cancer[1] + 6)
+
+
+@pytest.mark.parametrize("solver", ROBUST_SOLVERS)
+def test_degenerate_data_get_a_valid_certificate(solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 4)), np.repeat([0, 1], 6)
+    for data in (X * 0, X[:, :1], X * [1e-8, 1.0, 1e8, 0.0], np.repeat(X[:1], 12, 0)):
+        for norm in NORMS:
+            for kappa in (1e-6, 1.0, 1e8, np.inf):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    model = DRSVMClassifier(
+                        0.1, kappa=kappa, norm=norm, solver=solver, max_iter=50
+                    ).fit(data, y)
+                assert 0.0 <= model.certificate_.dual <= model.certificate_.primal <= 1.0 + 1e-12
