@@ -6,6 +6,7 @@ import importlib
 NAMES = {
     "certificates": "no certificate above the optimum of an independent solver",
     "certify": "certificates of other packages' models against an independent solver",
+    "drsvm": "the robust SVM against Clarabel, dro and its paper's tables",
     "first_fit": "time of import, of the first fit in a process and of the second",
     "memory": "peak memory of a fit over the size of its data",
     "pdprox_iteration": "time of one Pdprox iteration in units of SciPy's products",
