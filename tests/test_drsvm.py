@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks.robust_reference import robust_linear_programme
-from skpd import DRSVMClassifier, PdproxSVC
+from skpd import DRSVMClassifier, PdproxSVC, path
 from skpd.design import Design
 from skpd.robust import robust_problem
 from skpd.solvers import ROBUST_SOLVERS, solve
@@ -328,6 +328,12 @@ def test_unknown_labels_are_named(cancer):
     model = DRSVMClassifier().fit(*cancer)
     with pytest.raises(ValueError, match=r"classes seen in fit, \[0, 1\], got 6"):
         model.worst_case_loss(cancer[0], cancer[1] + 6)
+
+
+@pytest.mark.parametrize("alphas", [3, [0.1]])
+def test_a_path_is_refused(alphas, cancer):
+    with pytest.raises(ValueError, match="fit a model for each epsilon"):
+        path(DRSVMClassifier(), *cancer, alphas=alphas)
 
 
 @pytest.mark.parametrize("solver", ROBUST_SOLVERS)

@@ -25,7 +25,7 @@ and the best is kept.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
@@ -66,9 +66,23 @@ class RobustProblem(Problem):
     kappa: float = inf
     ridge: float = 0.0
 
+    @property
+    def largest_alpha(self) -> float:  # type: ignore[override]
+        """Not known: `with_alpha` says what to do."""
+        return self.with_alpha(0.0).epsilon
+
     def with_alpha(self, alpha: float) -> "RobustProblem":
-        """The same problem with another epsilon."""
-        return replace(self, alpha=alpha)
+        """Not defined: a path follows the weight of a penalty.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError(
+            "A path follows alpha, the weight of the penalty, which epsilon of DRSVMClassifier "
+            "is not: fit a model for each epsilon, with warm_start=True."
+        )
 
     @property
     def epsilon(self) -> float:

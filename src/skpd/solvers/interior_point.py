@@ -220,8 +220,9 @@ class _State:
             _largest_step(self.slack, step.slack),
             self.cone.largest_step(self.cone.slack, step.cone_slack),
         )
+        live = slice(None, None, None if self.flips else 2)  # r is 0 where labels are certain
         dual = min(
-            _largest_step(self.dual, step.dual),
+            _largest_step(self.dual[live], step.dual[live]),
             self.cone.largest_step(self.cone.dual, step.cone_dual),
         )
         primal, dual = min(1.0, share * primal), min(1.0, share * dual)
@@ -243,7 +244,8 @@ class _Direction:
 
 def _largest_step(x: Array, change: Array) -> float:
     """The largest t with x + t change >= 0."""
-    return float(np.min(np.where(change < 0.0, -x / change, inf), initial=inf))
+    fastest = float(np.min(change / x, initial=0.0))
+    return -1.0 / fastest if fastest < 0.0 else inf
 
 
 class _System:
