@@ -37,7 +37,7 @@ def isg(
     *,
     max_iter: int,
     random_state: np.random.RandomState,
-    batch_size: int = 1,
+    batch_size: int = 4,
     scheme: str | None = None,
     first_step: float | None = None,
     ratio: float | None = None,
@@ -57,7 +57,7 @@ def isg(
         Epochs at most.
     random_state : RandomState
         The order of the rows.
-    batch_size : int, default=1
+    batch_size : int, default=4
         Rows in a mini-batch. A batch takes the step of as many rows, so that an
         epoch moves as far for any size.
     scheme : {"geometric", "gamma/(nk)", "gamma/(n sqrt(k))"}, default=None
@@ -116,8 +116,8 @@ def hybrid(
     *,
     max_iter: int,
     random_state: np.random.RandomState,
-    batch_size: int = 1,
-    switch: float = 1e-3,
+    batch_size: int = 4,
+    switch: float = 1e-4,
     scheme: str | None = None,
     first_step: float | None = None,
     ratio: float | None = None,
@@ -128,7 +128,7 @@ def hybrid(
 
     Parameters
     ----------
-    switch : float, default=1e-3
+    switch : float, default=1e-4
         Step sizes below this share of the first are proximal.
     batch_size, scheme, first_step, ratio, gamma, shuffle
         As for `isg`.

@@ -75,8 +75,8 @@ def working_sets(
     """For norm 1: the interior-point method on growing sets of features.
 
     The multipliers of a set's solution tell which of the other features violate
-    ``abs(v_j) <= epsilon - kappa rho``; the worst of them join. It ends unfinished where a set grows
-    larger than a system that fits, or where no other feature violates.
+    ``abs(v_j) <= epsilon - kappa rho``; the worst of them join. It ends unfinished where a set
+    grows larger than a system that fits, or where no other feature violates.
 
     Parameters
     ----------
