@@ -29,7 +29,7 @@ from .design import Design
 from .losses import Loss
 from .penalties import L1, L2, LInf, Penalty, SquaredL2
 from .problem import Point, Problem
-from .solvers import check_solver_options, solve
+from .solvers import SOLVERS, check_solver_options, solve
 from .solvers.threads import one_blas_thread
 
 PENALTIES: dict[str, Callable[[], Penalty]] = {

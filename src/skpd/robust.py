@@ -208,7 +208,7 @@ def project_triangle(p: Array, r: Array) -> tuple[Array, Array]:
 
 
 @primal_objective.register
-def _(problem: RobustProblem, coef: Array, intercept: float) -> float:
+def _(problem: RobustProblem, coef: Array, intercept: float, accuracy: float = 0.0) -> float:
     """P(w, b) at the best lam, rounded up; inf where it is NaN."""
     if intercept != 0.0 and not problem.fit_intercept:
         raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
@@ -232,7 +232,7 @@ def _(problem: RobustProblem, coef: Array, intercept: float) -> float:
 
 
 @dual_bound.register
-def _(problem: RobustProblem, theta: Array, upper: float) -> DualBound:
+def _(problem: RobustProblem, theta: Array, upper: float, accuracy: float = 0.0) -> DualBound:
     """The best of the repaired lower bounds that multipliers (p, r) of the rows give."""
     upper = min(upper, problem.null_objective) * (1.0 + ROUNDING)
     radius = upper / problem.epsilon
