@@ -156,7 +156,7 @@ def test_incremental_methods_reach_the_paper_tables(skpd_data, solver, norm, alp
     X, y = skpd_data("a1a", n_features=123)
     model = DRSVMClassifier(
         epsilon=0.1, kappa=1.0, norm=norm, alpha=alpha, fit_intercept=False, solver=solver,
-        random_state=0, max_iter=500, tol=1e-5,
+        random_state=0, max_iter=700,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -213,6 +213,17 @@ def test_weights_equal_repeated_rows(norm, cancer, rng):
     by_class = clone(model).fit(X, y, sample_weight=np.where(y, 0.5, 3.0))
     other = clone(model).set_params(class_weight={0: 3.0, 1: 0.5}).fit(X, y)
     assert_allclose(by_class.coef_, other.coef_, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["isg", "ippa", "hybrid"])
+def test_rows_without_weight_are_not_there(solver, cancer, rng):
+    X, y = cancer
+    kept = rng.random(len(y)) < 0.5
+    model = DRSVMClassifier(solver=solver, max_iter=5, solver_options={"shuffle": False})
+    weighted = clone(model).fit(X, y, sample_weight=kept)
+    removed = clone(model).fit(X[kept], y[kept])
+    assert_allclose(weighted.coef_, removed.coef_, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

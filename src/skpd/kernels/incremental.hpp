@@ -2,6 +2,7 @@
 // subgradients of mini-batches (5) and the proximal point method (6), a row at a time.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,8 @@ class Incremental {
     double radius = 0.0, intercept = 0.0;
 };
 
-// Row i stands for f_i = epsilon lam + (n c_i) h_i + ridge ||w||^2 / 2, whose mean is the objective.
+// Row i of the n with a weight stands for f_i = epsilon lam + (n c_i) h_i + ridge ||w||^2 / 2,
+// whose mean is the objective.
 template <class Epigraph, class M>
 class IncrementalOn : public Incremental {
    public:
@@ -39,7 +41,8 @@ class IncrementalOn : public Incremental {
         w.assign(matrix.n_minor, 0.0);
         p.assign(matrix.n_major, 0.0);
         r.assign(matrix.n_major, 0.0);
-        for (double& weight : weights_) weight *= static_cast<double>(matrix.n_major);
+        const auto counted = std::count_if(weights_.begin(), weights_.end(), [](double c) { return c > 0.0; });
+        for (double& weight : weights_) weight *= static_cast<double>(counted);
         if constexpr (std::is_same_v<Epigraph, L2Epigraph>)
             for (std::size_t i = 0; i < matrix.n_major; ++i)
                 matrix.for_each(i, [&](std::size_t, double x) { squares_[i] += x * x; });

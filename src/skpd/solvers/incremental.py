@@ -27,7 +27,6 @@ __all__ = ["SCHEMES", "hybrid", "ippa", "isg"]
 SCHEMES = ("geometric", "gamma/(nk)", "gamma/(n sqrt(k))")
 ENTRIES = 1 << 24  # of X between returns to Python, about 0.1 s
 AGAIN = 0.1  # of the first step: where the next cycle of geometric step sizes begins
-ENDING = 0.1  # of tol: where geometric step sizes end, and what a cycle of them must still gain
 
 
 def isg(
@@ -66,9 +65,9 @@ def isg(
     first_step : float, default=None
         alpha_0 of "geometric"; by default half the inverse of a typical squared subgradient.
     ratio : float, default=None
-        rho of "geometric", with which the steps fall once, to a tenth of ``tol`` times the
-        first. By default they fall in cycles, with 0.98, 0.99, 0.995 and so on, until a
-        cycle gains little: the rho with which the method converges is not known beforehand.
+        rho of "geometric", with which the steps fall once, to ``tol`` times the first. By
+        default they fall in cycles, with 0.98, 0.99, 0.995 and so on, until a cycle gains
+        little: the rho with which the method converges is not known beforehand.
     gamma : float, default=None
         Of the other schemes; by default n alpha_0, or 5 over the ridge if that is less.
     shuffle : bool, default=True
@@ -148,7 +147,7 @@ class _Steps:
     def __init__(self, problem, tol, scheme, first_step, ratio, gamma) -> None:
         self.problem, self.tol, self.ratio = problem, tol, ratio
         self.scheme = scheme or ("gamma/(nk)" if problem.ridge > 0.0 else "geometric")
-        n = problem.n_samples
+        n = int(np.count_nonzero(problem.weights))
         square = float(np.sum(problem.squares))
         if np.isfinite(problem.kappa):
             square += min(problem.kappa**2, 10.0 * square)
@@ -170,7 +169,7 @@ class _Steps:
                 k += 1
 
     def _geometric(self):
-        least = ENDING * max(self.tol, 1e-12) * self.first
+        least = max(self.tol, 1e-12) * self.first
         step, ratio = self.first, self.ratio or 0.98
         unit = self.problem.objective_unit
         while True:
@@ -179,9 +178,7 @@ class _Steps:
                 yield step
                 step *= ratio
             gained = before - self.objective
-            if self.ratio is not None or (
-                begin < self.first and gained <= ENDING * self.tol * unit
-            ):
+            if self.ratio is not None or (begin < self.first and gained <= self.tol * unit):
                 return
             step, ratio = AGAIN * self.first, np.sqrt(ratio)
 
