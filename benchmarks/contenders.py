@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -17,6 +18,9 @@ OFTEN = 10**7  # iterations: the time limit ends a fit
 class Contender:
     """A solver with its settings, the loosest first.
 
+    ``fit``, of X, y, the model, alpha and a setting, returns the coefficients, or a pair of
+    them and of a dict of what else the solver says; it can be pickled. Where alpha is a list,
+    the coefficients are a table with a row for each.
     ``variant`` tells apart several ways of one contender to fit the same model. The data
     comes in ``layout``, the one that the solver works on or is fastest with, made before the
     clock starts; by columns for the models in ``by_columns``.
@@ -46,8 +50,12 @@ class Contender:
 
 
 def skpd(X, y, model, alpha, tol):
-    """The estimator itself, which also says how its fit went."""
-    return model.estimator(X.shape[1], alpha, tol=tol).fit(X, y)
+    fit = model.estimator(X.shape[1], alpha, tol=tol).fit(X, y)
+    return fit.coef_, {
+        "converged": bool(fit.converged_),
+        "n_iter": int(fit.n_iter_),
+        "dual": float(fit.certificate_.dual),
+    }
 
 
 def linear_programme(X, y, model, alpha, method):
@@ -145,15 +153,12 @@ def sklearn_descent(X, y, model, alpha, tol):
     return ElasticNet(alpha=alpha, l1_ratio=L1_RATIO, **options).fit(X, y).coef_
 
 
-def sklearn_logistic(solver):
-    def fit(X, y, model, alpha, tol):
-        from sklearn.linear_model import LogisticRegression
+def sklearn_logistic(X, y, model, alpha, tol, solver):
+    from sklearn.linear_model import LogisticRegression
 
-        C = 1.0 / (alpha * len(y))
-        options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
-        return LogisticRegression(C=C, l1_ratio=1, solver=solver, **options).fit(X, y).coef_
-
-    return fit
+    C = 1.0 / (alpha * len(y))
+    options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
+    return LogisticRegression(C=C, l1_ratio=1, solver=solver, **options).fit(X, y).coef_
 
 
 def celer(X, y, model, alpha, tol):
@@ -188,7 +193,7 @@ def adelie(X, y, model, alpha, tol):
         matrix,
         loss,
         alpha=L1_RATIO if model.penalty == "elastic-net" else 1.0,
-        lmda_path=np.array([alpha]),
+        lmda_path=np.atleast_1d(alpha),
         intercept=False,
         early_exit=False,
         progress_bar=False,
@@ -196,9 +201,9 @@ def adelie(X, y, model, alpha, tol):
         irls_tol=tol,
         max_iters=OFTEN,
     )
-    if state.betas.shape[0] != 1:
-        raise RuntimeError("no solution returned")
-    return state.betas.toarray()[0]
+    if state.betas.shape[0] != np.size(alpha):
+        raise RuntimeError(f"{state.betas.shape[0]} of {np.size(alpha)} solutions returned")
+    return state.betas.toarray()
 
 
 QUADRATIC = ("lasso", "elastic-net")
@@ -231,9 +236,9 @@ PEERS = [
     ),
     Contender("scikit-learn", "sklearn", QUADRATIC, TOLERANCES, sklearn_descent),
     Contender("liblinear", "sklearn", ("l1-logistic",), TOLERANCES,
-              sklearn_logistic("liblinear"), layout="rows"),
-    Contender("saga", "sklearn", ("l1-logistic",), TOLERANCES, sklearn_logistic("saga"),
-              layout="rows"),
+              partial(sklearn_logistic, solver="liblinear"), layout="rows"),
+    Contender("saga", "sklearn", ("l1-logistic",), TOLERANCES,
+              partial(sklearn_logistic, solver="saga"), layout="rows"),
     Contender("celer", "celer", QUADRATIC, TOLERANCES, celer),
     Contender("celer", "celer", ("l1-logistic",), TOLERANCES, celer, layout="rows"),
     Contender("skglm", "skglm", SPARSE_MODELS, TOLERANCES, skglm, compiles=True),

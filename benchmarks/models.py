@@ -103,7 +103,8 @@ MODELS = {
     "l1-logistic": Model("logistic", "l1"),
 }
 
-# alpha is a number, or a rule: a share of alpha_max, or 1/n
+# alpha is a number, or a rule: a share of alpha_max, 1/n, or the alphas of a path
+PATH, N_ALPHAS = "max to max/100", 50
 NON_SMOOTH, SMOOTH = ("max/3", "max/10"), ("max/10", "max/100")
 REAL, ALL = ("a9a", "reuters"), ("a9a", "reuters", "dense", "power-law", "tall")
 FIXED = {"a9a": (1e-2, 1e-3, 1e-4), "reuters": (1e-3, 1e-4)}
@@ -118,29 +119,31 @@ CASES = {
 }
 
 
-def selected(models=None, names=None):
+def selected(models=None, names=None, cases=CASES):
     """(data, model, rule) of the cases chosen by name, data by data."""
-    for data in dict.fromkeys(data for sets in CASES.values() for data in sets):
+    for data in dict.fromkeys(data for sets in cases.values() for data in sets):
         if names and data not in names:
             continue
-        for model, sets in CASES.items():
+        for model, sets in cases.items():
             if not models or model in models:
                 for rule in sets.get(data, ()):
                     yield data, model, rule
 
 
 def alpha_of(rule, model, X, y):
-    """The number behind a rule of `CASES`."""
+    """The number behind a rule of `CASES`; a list for a path, at equal ratios."""
     if rule == "1/n":
         return 1.0 / len(y)
+    if rule == PATH:
+        return (model.alpha_max(X, y) * np.geomspace(1.0, 0.01, N_ALPHAS)).tolist()
     if isinstance(rule, str):
         return model.alpha_max(X, y) / float(rule.removeprefix("max/"))
     return rule
 
 
-def add_selection(parser):
+def add_selection(parser, cases=CASES):
     """Options that choose among the cases."""
-    names = list(dict.fromkeys(data for sets in CASES.values() for data in sets))
-    parser.add_argument("--models", nargs="+", choices=MODELS, metavar="NAME", help=f"{[*MODELS]}")
+    names = list(dict.fromkeys(data for sets in cases.values() for data in sets))
+    parser.add_argument("--models", nargs="+", choices=cases, metavar="NAME", help=f"{[*cases]}")
     parser.add_argument("--data", nargs="+", choices=names, metavar="NAME", help=f"{names}")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")

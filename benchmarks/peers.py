@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.contenders import OURS, entrants
+from benchmarks.contenders import entrants
 from benchmarks.data import dataset, save
-from benchmarks.models import MODELS, add_selection, alpha_of, selected
+from benchmarks.models import CASES, MODELS, add_selection, alpha_of, selected
 from benchmarks.race import race
-from benchmarks.results import best_objective, certified, report
+from benchmarks.results import OURS, alpha_text, best_objective, certified, excess, report
 
 
 def enough(case, so_far):
@@ -30,29 +30,34 @@ def enough(case, so_far):
 
     Far from the optimum no plateau counts: a loose setting may be met by chance.
     """
-    reference = max(certified(case), 0.0)
-    excess = [(value - reference) / case["zero"] for value in so_far]
-    if min(excess) <= 1e-9:
+    reference = np.maximum(certified(case), 0.0)
+    distances = [excess(case, objective, reference) for objective in so_far]
+    if min(distances) <= 1e-9:
         return True
-    flat = len(excess) > 2 and min(excess[:-2]) - min(excess[-2:]) < 1e-9
-    return flat and min(excess) <= 1e-6
+    flat = len(distances) > 2 and min(distances[:-2]) - min(distances[-2:]) < 1e-9
+    return flat and min(distances) <= 1e-6
 
 
-def run_case(case, X, y, folder, limit):
+def run_case(case, X, y, folder, contenders):
     """Let every contender at a case; the results join it as they come."""
-    model = MODELS[case["model"]]
+    model, alpha, limit = MODELS[case["model"]], case["alpha"], case["limit"]
+
+    def value(alpha, coef):
+        found = model.objective(X, y, alpha, coef)
+        return found if np.isfinite(found) else np.inf
 
     def evaluate(coef):
-        value = model.objective(X, y, case["alpha"], coef)
-        return value if np.isfinite(value) else np.inf
+        if np.ndim(alpha) == 0:
+            return value(alpha, coef)
+        return [value(*pair) for pair in zip(alpha, coef, strict=True)]
 
-    for entrant in entrants(case["model"]):
+    for entrant in contenders:
 
         def stop(so_far, entrant=entrant):
-            return entrant is not OURS and enough(case, so_far)
+            return entrant.name != OURS and enough(case, so_far)
 
         # without skpd's result at 1e-9 there is nothing to compare with
-        seconds = 10 * limit if entrant is OURS else limit
+        seconds = 10 * limit if entrant.name == OURS else limit
         result = race(entrant, case["model"], case["alpha"], folder, seconds, evaluate, stop)
         case["races"].append(result)
         progress(case, result)
@@ -64,7 +69,7 @@ def progress(case, result):
     runs = result["runs"]
     best = best_objective(case) if any(race["runs"] for race in case["races"]) else np.nan
     steps = [
-        f"{run['seconds']:.3g} s to {(run['objective'] - best) / case['zero']:.0e}" for run in runs
+        f"{run['seconds']:.3g} s to {excess(case, run['objective'], best):.0e}" for run in runs
     ]
     if result["cut"] is not None:
         steps.append(f"cut off after {result['cut']:.0f} s")
@@ -72,15 +77,15 @@ def progress(case, result):
         steps.append(f"failed: {result['failed']}")
     if "missing" in result:
         steps.append(f"missing: {result['missing']} (pip install '.[bench]')")
-    where = f"{case['model']}, {case['data']}, alpha {case['alpha']:.3g}"
+    where = f"{case['model']}, {case['data']}, alpha {alpha_text(case)}"
     print(f"{where}, {name}: {'; '.join(steps)}", file=sys.stderr, flush=True)
 
 
-def run_all(options):
+def run_all(options, chosen, contenders):
     """The cases chosen, each written to the raw results when it is done."""
     cases, current, X = [], None, None
     with tempfile.TemporaryDirectory() as folder:
-        for name, model, rule in selected(options.models, options.data):
+        for name, model, rule in chosen:
             place = Path(folder) / name
             if name != current:
                 data, current = dataset(name, quick=options.quick), name
@@ -96,24 +101,33 @@ def run_all(options):
                 "limit": options.limit,
                 "races": [],
             }
-            run_case(case, X, y, place, options.limit)
+            run_case(case, X, y, place, contenders(model))
             cases.append(case)
             options.output.with_suffix(".json").write_text(json.dumps(cases, indent=1))
     return cases
 
 
 def main(arguments=()):
+    compare(arguments, "peers", __doc__, CASES, entrants)
+
+
+def compare(arguments, name, description, all_cases, contenders):
+    """Run a comparison of the contenders for a model, or show its raw results."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks peers",
-        description=__doc__,
+        prog=f"python -m benchmarks {name}",
+        description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_selection(parser)
+    add_selection(parser, all_cases)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds per peer and case")
-    parser.add_argument("--output", type=Path, default=Path("peers.png"), help="of the figure")
+    parser.add_argument("--output", type=Path, default=Path(f"{name}.png"), help="of the figure")
     parser.add_argument("--redraw", type=Path, help="raw results to show instead of a run")
     options = parser.parse_args(arguments)
-    cases = json.loads(options.redraw.read_text()) if options.redraw else run_all(options)
+    if options.redraw:
+        cases = json.loads(options.redraw.read_text())
+    else:
+        chosen = selected(options.models, options.data, all_cases)
+        cases = run_all(options, chosen, contenders)
     order = list(MODELS)
     cases.sort(key=lambda case: order.index(case["model"]))
     print(report(cases))

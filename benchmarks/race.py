@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.contenders import OURS, PEERS
 from benchmarks.data import saved
 from benchmarks.models import MODELS
 
@@ -17,8 +16,8 @@ LOADING = 600.0  # seconds that importing, loading and a tiny first fit may take
 def race(entrant, model, alpha, folder, limit, evaluate, enough):
     """What a contender reached within a limit of seconds.
 
-    ``evaluate`` gives the objective of coefficients; ``enough`` says of the objectives so
-    far whether tighter settings can be left out.
+    ``evaluate`` gives the objective of coefficients, or for a path those for its alphas;
+    ``enough`` says of the objectives so far whether tighter settings can be left out.
     """
     result = {
         "name": entrant.name, "variant": entrant.variant, "compiles": entrant.compiles,
@@ -28,8 +27,7 @@ def race(entrant, model, alpha, folder, limit, evaluate, enough):
         return {**result, "missing": entrant.package}
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    place = [OURS, *PEERS].index(entrant)
-    process = context.Process(target=run, args=(there, place, model, alpha, folder), daemon=True)
+    process = context.Process(target=run, args=(there, entrant, model, alpha, folder), daemon=True)
     process.start()
     there.close()
     try:
@@ -70,15 +68,15 @@ def ask(connection, seconds):
     return connection.recv() if connection.poll(max(seconds, 0.0)) else None
 
 
-def run(connection, place, model, alpha, folder):
+def run(connection, entrant, model, alpha, folder):
     """The other end of `race`: a fit for every setting that comes."""
-    entrant, name, model = [OURS, *PEERS][place], model, MODELS[model]
+    name, model = model, MODELS[model]
     try:
         data = saved(folder)
         X, y = entrant.arrange(data.X, name), model.target(data)
         connection.send(
             {
-                "first_fit": warm_up(entrant, name, sparse=sp.issparse(X)),
+                "first_fit": warm_up(entrant, name, alpha, sparse=sp.issparse(X)),
                 "pair": product_pair(data.X),
             }
         )
@@ -91,8 +89,9 @@ def run(connection, place, model, alpha, folder):
         connection.send({"failed": f"{type(error).__name__}: {first[:200]}"})
 
 
-def warm_up(entrant, name, *, sparse):
+def warm_up(entrant, name, alpha, *, sparse):
     """Seconds of the first fit in the process, of a tiny problem in the same layout."""
+    alpha = 0.05 * np.asarray(alpha) / np.max(alpha)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 15))
     y = np.where(X[:, 0] + 0.3 * rng.standard_normal(60) > 0, 1.0, -1.0)
@@ -100,7 +99,7 @@ def warm_up(entrant, name, *, sparse):
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        entrant.fit(X, y, MODELS[name], 0.05, entrant.settings[0])
+        entrant.fit(X, y, MODELS[name], alpha.tolist(), entrant.settings[0])
     return time.perf_counter() - start
 
 
@@ -114,15 +113,13 @@ def timed(entrant, X, y, model, alpha, setting):
             fit = entrant.fit(X, y, model, alpha, setting)
             seconds.append(time.perf_counter() - start)
         said += [str(warning.message).splitlines()[0][:200] for warning in caught]
-    report = {"seconds": min(seconds), "warnings": list(dict.fromkeys(said))}
-    if entrant is OURS:
-        report |= {
-            "converged": bool(fit.converged_),
-            "n_iter": int(fit.n_iter_),
-            "dual": float(fit.certificate_.dual),
-        }
-        fit = fit.coef_
-    return {**report, "coef": np.ravel(fit).astype(float)}
+    coef, facts = fit if isinstance(fit, tuple) else (fit, {})
+    return {
+        "seconds": min(seconds),
+        "warnings": list(dict.fromkeys(said)),
+        **facts,
+        "coef": np.squeeze(coef).astype(float),
+    }
 
 
 def product_pair(X, budget=0.5):

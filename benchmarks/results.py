@@ -1,7 +1,8 @@
 """What the raw results of the peers benchmark say: times to an accuracy, tables, checks.
 
 A case is a dict: data, model, rule, alpha, zero (the objective of w = 0), and races, a dict
-of `benchmarks.race.race` for every contender and variant.
+of `benchmarks.race.race` for every contender and variant. Where alpha is a list, so are the
+objectives and the lower bounds of a run, and its accuracy is the worst over the alphas.
 """
 
 from dataclasses import dataclass
@@ -27,15 +28,20 @@ class Outcome:
 
 
 def best_objective(case):
-    """The least objective that anyone reached."""
+    """The least objective that anyone reached, for every alpha."""
     values = [run["objective"] for race in case["races"] for run in race["runs"]]
-    return min(values, default=np.inf)
+    return np.min(values, axis=0) if values else np.inf
 
 
 def certified(case):
-    """The largest lower bound that a fit of skpd proved, -inf if there is none."""
+    """The largest lower bound that skpd proved, for every alpha; -inf if there is none."""
     runs = [run for race in case["races"] if race["name"] == OURS for run in race["runs"]]
-    return max((run["dual"] for run in runs), default=-np.inf)
+    return np.max([run["dual"] for run in runs], axis=0) if runs else -np.inf
+
+
+def excess(case, objective, reference):
+    """An objective less a reference, as a share of that of w = 0; the worst over the alphas."""
+    return float(np.max((np.asarray(objective) - reference) / case["zero"]))
 
 
 def peers(case):
@@ -48,12 +54,12 @@ def outcome(case, name, accuracy):
     races = [race for race in case["races"] if race["name"] == name]
     best = best_objective(case)
     runs = [
-        ((run["objective"] - best) / case["zero"], run["seconds"])
+        (excess(case, run["objective"], best), run["seconds"])
         for race in races
         for run in race["runs"]
     ]
-    within = [seconds for excess, seconds in runs if excess <= accuracy]
-    closest = min((excess for excess, _ in runs), default=np.inf)
+    within = [seconds for distance, seconds in runs if distance <= accuracy]
+    closest = min((distance for distance, _ in runs), default=np.inf)
     if within:
         return Outcome("reached", min(within), closest)
     # a tighter setting goes on where a looser one stopped, so takes no less time
@@ -183,7 +189,7 @@ def notes(cases):
                     f"{race['first_fit']:.1f} s"
                 )
             for run in race["runs"]:
-                below = (certified(case) - run["objective"]) / case["zero"]
+                below = excess(case, certified(case), np.asarray(run["objective"]))
                 if below > ROUNDING:
                     lines.append(
                         f"ERROR: {name}, setting {run['setting']}, on {where}: objective below "
