@@ -35,7 +35,7 @@ solvers steer by, and proves nothing.)
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cache, singledispatch
 from math import fsum, inf
 from typing import Any
 
@@ -127,6 +127,8 @@ def primal_objective(
     if intercept != 0.0 and not problem.fit_intercept:
         raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
     coef = np.ascontiguousarray(coef, dtype=np.float64)
+    if intercept == problem.null_point.intercept and not coef.any():
+        return problem.null_objective * (1.0 + 64.0 * EPSILON)
     z, error = problem.design.matvec_bounded(coef, float(intercept))
     least, most = _weighted_losses(problem, z, 0.0, error)
     if not most - least <= max(PLAIN * most, accuracy):
@@ -298,6 +300,7 @@ def _balanced(problem: Problem, theta: Array):
 
 
 def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accuracy):
+    along = _along(problem, theta)
     slope = kernels.compensated_dot(problem.weights, theta, np.ones_like(theta))
 
     def repaired(u, error):
@@ -307,7 +310,8 @@ def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accurac
         level = (0.0, 0.0)
         if problem.has_free_level:
             level = (fsum(u), fsum(error) + EPSILON * abs(fsum(u)))
-        return _repair(problem, theta, (v, slope, level), upper, radius, interval, ball, scaling)
+        products = (v, slope, level, along)
+        return _repair(problem, theta, products, upper, radius, interval, ball, scaling)
 
     u, error = problem.design.rmatvec_bounded(problem.weights, theta)
     plain = repaired(u, error)
@@ -327,15 +331,31 @@ def _loss_by_rounding(problem, u, error, radius, ball):
     return max(losses)
 
 
+def _along(problem, theta):
+    """The loss's part of the dual value of scale theta, as a function, with its rounding error."""
+
+    @cache
+    def value(scale):
+        return problem.loss.dual_value(problem.y, problem.weights, theta, scale)
+
+    def parabola(scale):  # through 0, and the values at 1/2 and 1
+        shares = (4.0 * scale * (1.0 - scale), scale * (2.0 * scale - 1.0))
+        parts = [(share, *value(at)) for share, at in zip(shares, (0.5, 1.0), strict=True)]
+        rounding = sum(abs(share) * (r + 4.0 * EPSILON * abs(v)) for share, v, r in parts)
+        return sum(share * v for share, v, _ in parts), rounding
+
+    return parabola if problem.loss.quadratic_conjugate else value
+
+
 def _repair(problem, theta, products, upper, radius, interval, ball, scaling):
     penalty, alpha = problem.penalty, problem.alpha
-    v, slope, level = products
+    v, slope, level, along = products
     free = _least_linear(slope, interval) + _least_linear(level, problem.level_interval(upper))
     if free == -inf:
         return DualBound(-inf, "exact", theta)
 
     def bound(scale, conjugate):
-        value, rounding = problem.loss.dual_value(problem.y, problem.weights, theta, scale)
+        value, rounding = along(scale)
         # 64: the rounding of a dual norm, of its product with the radius, and of the
         # few operations here
         terms = abs(value) + abs(conjugate) + abs(scale * free) + upper
@@ -369,7 +389,8 @@ def _best_scale(
 ) -> float:
     """The scale t in [0, alpha / R°(u)] with t theta in the box that maximises the bound."""
     largest = problem.alpha / dual_norm if dual_norm > 0 else inf
-    if largest > 1.0:  # theta itself is in the box, and so is 0
+    if largest > 1.0 and np.isfinite(problem.loss.conjugate_domain).any():
+        # theta itself is in the box, and so is 0
         lower, upper = problem.loss.dual_bounds(problem.y)
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
@@ -390,7 +411,7 @@ def _best_scale(
         reach *= 2.0
     largest = min(2.0 * reach, largest)
     scales = [0.0, 0.5 * largest, largest]
-    values = [value(scale) for scale in scales]
+    values = [0.0, *(value(scale) for scale in scales[1:])]
     for _ in range(PARABOLAS):
         next_scale = min(_vertex(scales[-3:], values[-3:]), largest)
         if not next_scale > 0.0 or next_scale in scales:

@@ -25,15 +25,15 @@ class WeightedGram:
         self.ones = ones
         self._columns: Indices = np.empty(0, dtype=np.int64)  # increasing
         self._places: Indices = np.empty(0, dtype=np.int64)  # theirs in the matrix
-        self._h: Array = np.empty(0)
+        self.h: Array = np.empty(0)
         self._matrix: Array = np.empty((0, 0))  # with room to grow
         self._size = self._place_of_ones = 0
 
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """X_W' diag(h) X_W over the columns W, increasing, as a new array."""
-        if len(h) != len(self._h):
+        if len(h) != len(self.h):
             return self._anew(design, h, columns)
-        changed = np.flatnonzero(h != self._h)
+        changed = np.flatnonzero(h != self.h)
         if 2 * len(changed) > np.count_nonzero(h):
             return self._anew(design, h, columns)
         known = np.isin(columns, self._columns, assume_unique=True)
@@ -47,10 +47,10 @@ class WeightedGram:
                 return self._anew(design, h, columns)
         if len(changed) > 0:
             delta = np.zeros_like(h)
-            delta[changed] = h[changed] - self._h[changed]
+            delta[changed] = h[changed] - self.h[changed]
             places = self._with_ones(self._places)
             self._matrix[np.ix_(places, places)] += design.gram(delta, self._columns, self.ones)
-            self._h = h.copy()
+            self.h = h.copy()
         if n_known < len(columns):
             self._extend(design, columns[~known])
         places = self._with_ones(self._places[np.searchsorted(self._columns, columns)])
@@ -63,7 +63,7 @@ class WeightedGram:
 
     def _anew(self, design: Design, h: Array, columns: Indices) -> Array:
         self._matrix = design.gram(h, columns, self.ones)
-        self._columns, self._places, self._h = columns, np.arange(len(columns)), h.copy()
+        self._columns, self._places, self.h = columns, np.arange(len(columns)), h.copy()
         self._size, self._place_of_ones = len(self._matrix), len(columns)
         return self._matrix.copy()
 
@@ -76,10 +76,10 @@ class WeightedGram:
             matrix[: self._size, : self._size] = self._matrix[: self._size, : self._size]
             self._matrix = matrix
         behind = slice(self._size, size)
-        beside = design.cross_gram(self._h, old, new, self.ones)
+        beside = design.cross_gram(self.h, old, new, self.ones)
         self._matrix[behind, places] = beside
         self._matrix[places, behind] = beside.T
-        self._matrix[behind, behind] = design.gram(self._h, new, False)
+        self._matrix[behind, behind] = design.gram(self.h, new, False)
         self._columns = np.concatenate([old, new])
         self._places = np.concatenate([self._places, np.arange(self._size, size)])
         order = np.argsort(self._columns)
@@ -88,14 +88,14 @@ class WeightedGram:
 
     def take_rows(self, rows: Indices) -> None:
         """Go on with some rows; the others must have h = 0 from now on."""
-        if len(self._h) and self._h.sum() == self._h[rows].sum():
-            self._h = self._h[rows]
+        if len(self.h) and self.h.sum() == self.h[rows].sum():
+            self.h = self.h[rows]
         else:
             self._columns = self._columns[:0]
 
     def all_rows(self, rows: Indices, n_rows: int) -> None:
         """Back from some rows to all."""
         h = np.zeros(n_rows)
-        if len(self._h) == len(rows):
-            h[rows] = self._h
-        self._h = h
+        if len(self.h) == len(rows):
+            h[rows] = self.h
+        self.h = h

@@ -163,9 +163,17 @@ class _State:
             self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
         self.accuracy = 1e-4 if loss.constant_curvature else 1e-2  # of a quadratic problem
         self.scale = np.zeros(problem.n_variables) if self.smooth else problem.squares  # D
-        at_null = start is None
-        z = np.full(problem.n_samples, point.intercept) if at_null else problem.matvec(self.w)
-        self.at_null = at_null and self.smooth  # where the gradient is known
+        last, self.known_gradient, self.curvature_changed = problem.last, None, True
+        if start is None:
+            z = np.full(problem.n_samples, point.intercept)
+            if self.smooth:
+                slope = float(weights @ point.dual_coef)
+                self.known_gradient = problem.join(problem.null_gradient, slope)
+        elif self.smooth and last and np.array_equal(self.w, last["variables"]):
+            z, self.known_gradient = last["predictions"].copy(), last["gradient"]
+            self.curvature_changed = False  # since the last Gram matrix, but little
+        else:
+            z = problem.matvec(self.w)
         self.all_rows = self.rows = _Rows(problem.design, problem.y, weights, theta, z)
         self.frozen: _Frozen | None = None
         self.gram = problem.gram
@@ -183,7 +191,7 @@ class _State:
 
     def start_from(self, other: "_State") -> None:
         """Go on from a solution on other rows."""
-        rows, self.at_null = self.all_rows, False
+        rows, self.known_gradient = self.all_rows, None
         self.w, self.centre = other.w.copy(), other.w.copy()
         rows.z = rows.matvec(self.w)
         self.radius = self._spread(rows.z)
@@ -199,6 +207,10 @@ class _State:
             self.minimise(max_iter)
             steps = self.n_iter - n_before
             if self.smooth:
+                if self.frozen is None:
+                    z = self.rows.z
+                    last = {"variables": self.w, "predictions": z, "gradient": self.gradient}
+                    self.problem.last.update(last)
                 break
             if steps >= LONGEST_SOLVE:  # stuck where the envelope is too close to the loss
                 self.sigma /= 10.0
@@ -220,11 +232,10 @@ class _State:
         """Derivatives of the smoothed losses, their gradient and the gap they prove."""
         problem, rows = self.problem, self.rows
         loss, dual = rows.evaluate(self.kernel, self.sigma)
-        if self.at_null:
-            slope = float(np.sum(rows.gradient))
-            self.gradient, self.at_null = problem.join(problem.null_gradient, slope), False
-        else:
+        if self.known_gradient is None:
             self.gradient = rows.rmatvec(rows.gradient, problem.fit_intercept)
+        else:
+            self.gradient, self.known_gradient = self.known_gradient, None
         self.loss, self.dual = loss, dual
         coef, _ = problem.split(self.w)
         self.penalty_value = problem.alpha * problem.penalty.value(coef)
@@ -354,7 +365,11 @@ class _State:
         problem, rows = self.problem, self.rows
         n_features = problem.n_features
         inside = np.append(columns, np.arange(n_features, problem.n_variables))
-        H = self.gram.of(rows.design, rows.curvature, columns)
+        h = rows.curvature
+        if not self.curvature_changed and len(self.gram.h) == len(h):
+            h = self.gram.h
+        self.curvature_changed = True
+        H = self.gram.of(rows.design, h, columns)
         if not self.smooth:
             H *= self.sigma
         ridge = self.proximal * self.scale[inside] + 1e-12 * np.diag(H)
