@@ -73,7 +73,7 @@ for solver, style in (("isg", "o--"), ("ippa", "o-")):
     right.loglog(steps, ends, style, color="black", label=solver.upper())
 right.set(
     xlabel="first step $\\alpha_0$", ylabel="objective above the optimum after 80 epochs",
-    ylim=(1e-5, 1e-1),
+    ylim=(1e-4, 1e-1),
 )  # fmt: skip
 right.legend()
 plt.show()

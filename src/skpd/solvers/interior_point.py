@@ -34,7 +34,7 @@ __all__ = ["interior_point"]
 
 LARGEST_SYSTEM = 4000  # its matrix takes 128 MB
 CONE_WEIGHT = 1e-4  # of the cone's products, those of all rows being 1
-STEP = 0.99  # of the way to the boundary
+STEP = 0.95  # of the way to the boundary
 PATIENCE = 12  # iterations without a tenth off the sum of the products
 REFINEMENTS = 8  # of a solution in the rows' system
 CHEAP = 100.0  # entries of a row from which on a certificate costs little beside a Gram matrix
@@ -104,7 +104,7 @@ class _State:
         self.kappa = problem.kappa if self.flips else 0.0
         self.w, self.intercept = np.zeros(d), 0.0
         norm = sqrt(float(np.sum(problem.squares[:d])))
-        self.radius = 1.0 / max(problem.epsilon, norm)
+        self.radius = 10.0 / max(problem.epsilon, norm)
         flipped = min(1.0 / 3.0, 0.5 * problem.epsilon / problem.kappa)
         # multipliers p, r, t; the slacks at w = 0 and s = 2
         self.dual = np.empty((3, n))
