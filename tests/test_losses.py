@@ -183,3 +183,13 @@ def test_constant_interval_holds_every_good_intercept(loss, seed):
 def test_invalid_parameters_are_named(make, name):
     with pytest.raises(ValueError, match=name):
         make()
+
+
+def test_prox_of_the_logistic_conjugate_where_newton_steps_cycle(rng):
+    """The root t of step t + phi'(t) = v, also between the two flat tails of phi'."""
+    step = np.append(10.0 ** rng.uniform(-3, 2, 100_000), 0.08123343)
+    v = np.append(-rng.random(100_000) + step[:-1] * 3 * rng.normal(size=100_000), -0.62202684)
+    u = L.Logistic().prox_conjugate(np.ones_like(v), v, step)
+    inside = (u > -1 + 1e-9) & (u < -1e-9)
+    t = np.log1p(u[inside]) - np.log(-u[inside])
+    assert_allclose(step[inside] * t + u[inside], v[inside], atol=1e-6)

@@ -119,14 +119,17 @@ struct LogisticLoss {
     double prox_conjugate(double v, double step) const {
         if (step <= 0.0) return clip(v, -1.0, 0.0);
         double low = v / step, high = (v + 1.0) / step;
-        double t = std::clamp(v >= -0.5 ? 0.0 : low, low, high);
+        double t = std::clamp(v >= -0.5 ? 0.0 : low, low, high), moved = high - low;
         for (int iteration = 0; iteration < 100; ++iteration) {
             const double u = derivative(t);
             const double value = step * t + u - v;
             (value > 0.0 ? high : low) = t;
             const double newton = t - value / (step - u * (1.0 + u));
-            const double next = newton > low && newton < high ? newton : 0.5 * (low + high);
-            if (std::fabs(next - t) <= 1e-15 * std::max(1.0, std::fabs(t))) break;
+            // steps that do not shrink can go to and fro for ever between the two tails
+            const bool shrinks = newton > low && newton < high && 2.0 * std::fabs(newton - t) <= moved;
+            const double next = shrinks ? newton : 0.5 * (low + high);
+            moved = std::fabs(next - t);
+            if (moved <= 1e-15 * std::max(1.0, std::fabs(t))) break;
             t = next;
         }
         return derivative(t);
