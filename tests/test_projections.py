@@ -109,3 +109,11 @@ def test_sparse_group_dual_norm_against_its_definition():
             options={"ftol": 1e-13, "maxiter": 500},
         )
         assert_allclose(found, -best.fun, rtol=1e-6)
+
+
+def test_rounding_leaves_zeros_alone(rng):
+    """Of a point outside the ball by its rounding, projected."""
+    for _ in range(300):
+        x = rng.normal(size=1000) * (rng.random(1000) < 0.1)
+        radius = np.abs(x).sum() * (1 - rng.integers(0, 3) * 1e-16)
+        assert np.count_nonzero(kernels.project_l1_ball(x, radius)) <= np.count_nonzero(x)

@@ -91,8 +91,9 @@ inline double l1_ball_threshold(const double* x, double radius, std::size_t n) {
     if (norm <= radius) return 0.0;
     const std::vector<double> zeros(n, 0.0), ones(n, 1.0);
     const std::vector<double> infinite(n, std::numeric_limits<double>::infinity());
-    return box_hyperplane_multiplier(magnitude.data(), zeros.data(), infinite.data(), ones.data(),
-                                     ones.data(), radius, n);
+    const double eta = box_hyperplane_multiplier(magnitude.data(), zeros.data(), infinite.data(), ones.data(),
+                                                 ones.data(), radius, n);
+    return std::max(eta, 0.0);  // rounding must not turn zeros into coefficients
 }
 
 // The dual norm of l1_ratio ||x||_1 + (1 - l1_ratio) weight ||x||_2 at x, that is the
