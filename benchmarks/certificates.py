@@ -37,6 +37,7 @@ from skpd.penalties import (
     Box,
     ElasticNet,
     FusedLasso,
+    ElasticNetBall,
     GroupL2,
     L1Ball,
     LInf,
@@ -44,6 +45,7 @@ from skpd.penalties import (
     SparseGroup,
     SquaredL2,
     TotalVariation,
+    SquaredL2OnL1Ball,
 )
 from skpd.problem import Problem
 from skpd.solvers import solve
@@ -62,7 +64,8 @@ LOSSES = [
 ]  # fmt: skip
 PENALTIES = [
     *POLYHEDRAL_PENALTIES, L2(), SquaredL2(), ElasticNet(l1_ratio=0.6), GroupL2(groups=2),
-    SparseGroup(groups=2, l1_ratio=0.4),
+    SparseGroup(groups=2, l1_ratio=0.4), SquaredL2OnL1Ball(radius=0.7, weight=0.3),
+    ElasticNetBall(radius=0.7, l1_ratio=0.4),
 ]  # fmt: skip
 
 

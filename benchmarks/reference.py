@@ -117,11 +117,17 @@ def conic_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
         "GroupL2": groups,
         "TotalVariation": lambda: cp.tv(w),
         "FusedLasso": lambda: penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.tv(w),
+        "SquaredL2OnL1Ball": lambda: penalty.weight * cp.sum_squares(w) / 2,
         "SparseGroup": lambda: penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * groups(),
     }
     kind = type(penalty).__name__
     constraints = {
         "L1Ball": lambda: [cp.norm1(w) <= penalty.radius],
+        "SquaredL2OnL1Ball": lambda: [cp.norm1(w) <= penalty.radius],
+        "ElasticNetBall": lambda: [
+            penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.sum_squares(w) / 2
+            <= penalty.radius
+        ],
         "Box": lambda: [w >= penalty.lower, w <= penalty.upper],
         "NonNegativeL1": lambda: [w >= 0],
     }.get(kind, list)()

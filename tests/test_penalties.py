@@ -29,6 +29,8 @@ OTHERS = [
     R.ElasticNet(l1_ratio=0.999),
     R.L1Ball(radius=2.0),
     R.Box(lower=-0.5, upper=2.0),
+    R.SquaredL2OnL1Ball(radius=2.0, weight=0.3),
+    R.ElasticNetBall(radius=1.5, l1_ratio=0.3),
 ]
 each_norm = pytest.mark.parametrize("penalty", [p.bind(N) for p in NORMS], ids=map(str, NORMS))
 each_penalty = pytest.mark.parametrize(

@@ -27,6 +27,7 @@ __all__ = [
     "Box",
     "ElasticNet",
     "FusedLasso",
+    "ElasticNetBall",
     "GroupL2",
     "L1Ball",
     "LInf",
@@ -36,6 +37,7 @@ __all__ = [
     "SparseGroup",
     "SquaredL2",
     "TotalVariation",
+    "SquaredL2OnL1Ball",
 ]
 
 
@@ -343,6 +345,10 @@ class ElasticNet(_Separable, Penalty):
     def conjugate(self, v: Array, alpha: float) -> float:
         excess = np.maximum(np.abs(v) - alpha * self.l1_ratio, 0.0)
         return _half_square(_euclidean_norm(excess), alpha * (1.0 - self.l1_ratio))
+
+    def largest_alpha(self, v: Array) -> float:
+        """The least alpha with conjugate(v, alpha) = 0."""
+        return _max_abs(v) / self.l1_ratio
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         # R(w) <= radius implies ||w||_1 <= r = radius / l1_ratio. With a multiplier tau >= 0 of
@@ -735,6 +741,144 @@ class L1Ball(_ConstraintSet):
 
     def support(self, v: Array, radius: float) -> float:
         return self.radius * _max_abs(v)
+
+
+@dataclass(frozen=True)
+class SquaredL2OnL1Ball(Penalty):
+    """Ridge penalty under a constraint, ``weight ||w||_2^2 / 2`` where ``||w||_1 <= radius``.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Radius of the l1 ball, greater than 0.
+    weight : float, default=1.0
+        Weight of the ridge penalty, greater than 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import SquaredL2OnL1Ball
+    >>> SquaredL2OnL1Ball(radius=1.0).prox(np.array([4.0, 3.0]), 1.0)
+    array([0.75, 0.25])
+    """
+
+    radius: float = 1.0
+
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "radius", above=0.0)
+        check_number(self, "weight", above=0.0, below=inf)
+
+    @property
+    def _ball(self) -> L1Ball:
+        return L1Ball(self.radius)
+
+    def value(self, w: Array) -> float:
+        return self._ball.value(w) + self.weight * SquaredL2().value(w)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return self._ball.prox(w / (1.0 + step * self.weight), step)
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        # the least over tau >= 0 of tau radius + ||(|v| - tau)_+||^2 / (2 alpha weight), which is
+        # an upper bound at any tau; the best is the threshold of a projection
+        sizes, ridge = np.abs(v), alpha * self.weight
+        if not np.isfinite(sizes).all():
+            return inf
+        inside = kernels.project_l1_ball(np.ascontiguousarray(sizes), ridge * self.radius)
+        tau = float(np.max(sizes - inside, initial=0.0))
+        excess = _euclidean_norm(np.maximum(sizes - tau, 0.0))
+        return tau * self.radius + (_half_square(excess, ridge) if excess > 0.0 else 0.0)
+
+    def support(self, v: Array, radius: float) -> float:
+        ridge = SquaredL2().support(v, radius / self.weight)
+        return min(self._ball.support(v, radius), ridge)
+
+    def feasible(self, w: Array) -> Array:
+        return self._ball.feasible(w)
+
+
+@dataclass(frozen=True)
+class ElasticNetBall(_ConstraintSet):
+    """The constraint ``l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2 <= radius``.
+
+    Projections and conjugates take linear time: with the multiplier eliminated, both ask for
+    the root of a function that is linear between kinks (Zhang et al., section 5.5.2).
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Largest value of the elastic net, greater than 0.
+    l1_ratio : float, default=0.5
+        Share of the l1 norm, strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import ElasticNetBall
+    >>> ElasticNetBall(radius=0.75).prox(np.array([3.0, 0.5]), 1.0)
+    array([1., 0.])
+    """
+
+    radius: float = 1.0
+    l1_ratio: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_number(self, "radius", above=0.0)
+        check_number(self, "l1_ratio", above=0.0, below=1.0)
+
+    @property
+    def _scaled(self) -> tuple[float, float]:
+        """gamma and r of the same set written as gamma ||w||_1 + ||w||_2^2 / 2 <= r."""
+        return self.l1_ratio / (1.0 - self.l1_ratio), self.radius / (1.0 - self.l1_ratio)
+
+    def value(self, w: Array) -> float:
+        return 0.0 if ElasticNet(self.l1_ratio).value(w) <= self.radius else inf
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        if self.value(w) == 0.0:
+            return w
+        # w_j = (|g_j| - lambda gamma)_+ / (1 + lambda): the constraint is
+        # sum ((|g_j| + gamma)^2 - gamma^2 t^2)_+ = 2 r t^2 in t = 1 + lambda
+        gamma, r = self._scaled
+        t = _root_of_squares(np.abs(w) + gamma, gamma, r)
+        found = _soft_threshold(w, (t - 1.0) * gamma) / t
+        while self.value(found) > 0.0:  # by rounding
+            found = found * (1.0 - 1e-14)
+        return found
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        # the least over lambda of lambda r + sum (|v_j| - lambda gamma)_+^2 / (2 lambda), which is
+        # an upper bound at any lambda
+        scale = _max_abs(v)
+        if scale == 0.0 or not np.isfinite(scale):
+            return scale
+        gamma, r = self._scaled
+        sizes = np.abs(v) / scale
+        multiplier = _root_of_squares(sizes, gamma, r)
+        excess = _euclidean_norm(np.maximum(sizes - multiplier * gamma, 0.0))
+        return scale * (multiplier * r + _half_square(excess, multiplier))
+
+    def support(self, v: Array, radius: float) -> float:
+        return self.conjugate(v, 1.0)
+
+
+def _root_of_squares(sizes: Array, gamma: float, r: float) -> float:
+    """The t with sum_j (sizes_j^2 - gamma^2 t^2)_+ = 2 r t^2, by median search in t^2."""
+    kinks = (sizes / gamma) ** 2
+    total, count = 0.0, 0  # of the kinks known to be above the root
+    while len(kinks) > 0:
+        middle = float(np.partition(kinks, len(kinks) // 2)[len(kinks) // 2])
+        above = kinks >= middle
+        some, many = float(np.sum(kinks[above])), int(np.sum(above))
+        if gamma**2 * (total + some - (count + many) * middle) <= 2.0 * r * middle:
+            # the root is below the middle, whose kinks are all active
+            total, count = total + some, count + many
+            kinks = kinks[~above]
+        else:
+            kinks = kinks[kinks > middle]
+    return float(np.sqrt(gamma**2 * total / (2.0 * r + gamma**2 * count)))
 
 
 @dataclass(frozen=True)

@@ -102,11 +102,14 @@ class Problem:
     def largest_alpha(self) -> float:
         """An alpha from which on the best constant prediction is optimal.
 
-        That is the dual norm of `null_gradient`. It is nan for a penalty that is not a norm.
+        That is the dual norm of `null_gradient`. It is nan for a penalty that is not a norm and
+        has no ``largest_alpha`` of its own.
         """
-        if not hasattr(self.penalty, "dual_norm") or self.has_free_level:
+        threshold = getattr(self.penalty, "largest_alpha", None)
+        threshold = threshold or getattr(self.penalty, "dual_norm", None)
+        if threshold is None or self.has_free_level:
             return np.nan
-        return self.penalty.dual_norm(-self.null_gradient)
+        return threshold(-self.null_gradient)
 
     @cached_property
     def gram(self) -> WeightedGram:
