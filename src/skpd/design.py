@@ -85,6 +85,17 @@ class Design:
         """The same data with rows for columns."""
         return Design(self._X.T)
 
+    @cached_property
+    def by_columns(self) -> "Design":
+        """The same data stored column by column if it is sparse, with the same type of indices."""
+        if not sp.issparse(self._X) or not self.matrix.by_row:
+            return self
+        columns = self._X.tocsc()
+        index = self._X.indptr.dtype
+        columns.indices = columns.indices.astype(index, copy=False)
+        columns.indptr = columns.indptr.astype(index, copy=False)
+        return Design(columns)
+
     def rows(self, indices: Indices) -> "Design":
         """Some of the rows, copied."""
         some = self._X[indices]
