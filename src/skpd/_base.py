@@ -128,11 +128,18 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
             )
         return problem
 
+    def _solver(self) -> str:
+        """The name of the solver among those of `skpd.solvers`."""
+        return self.solver
+
+    def _checked_options(self) -> dict[str, Any]:
+        return check_solver_options(self._solver(), self.solver_options, self._solvers)
+
     def _solve(self, problem, *, start, random_state, on_check=None):
-        options = check_solver_options(self.solver, self.solver_options, self._solvers)
+        options = self._checked_options()
         return solve(
             problem,
-            self.solver,
+            self._solver(),
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=random_state,
@@ -387,7 +394,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
                 f"and class_weight are positive, got {n_present} of the {len(classes)} "
                 f"class(es) in y."
             )
-        check_solver_options(self.solver, self.solver_options, self._solvers)
+        self._checked_options()
         design = Design(X)
         positives = range(len(classes)) if len(classes) > 2 else [1]
         problems = [
@@ -503,7 +510,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-        check_solver_options(self.solver, self.solver_options)
+        self._checked_options()
         return X, y, [self._problem(Design(X), y, sample_weight)], None
 
     def predict(self, X: Any) -> np.ndarray:

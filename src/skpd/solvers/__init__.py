@@ -9,9 +9,12 @@ import numpy as np
 
 from ..problem import Point, Problem, Solution
 from ..robust import RobustProblem
+from .agm import agm
 from .auto import auto
+from .block_frank_wolfe import pdbfw
 from .coordinates import approx, coordinate_descent
 from .incremental import SCHEMES, hybrid, ippa, isg
+from .l1_ball import l1_ball
 from .monitor import Monitor
 from .pdprox import pdprox_dual, pdprox_primal
 from .robust_auto import RobustMonitor, robust_auto
@@ -24,6 +27,10 @@ SOLVERS: dict[str, Callable[..., None]] = {
     "pdprox-primal": pdprox_primal,
     "cd": coordinate_descent,
     "approx": approx,
+    "agm": agm,
+    # over an l1 ball, with a squared l2 penalty
+    "l1-ball": l1_ball,
+    "pdbfw": pdbfw,
 }
 
 # of a `RobustProblem`
@@ -40,7 +47,15 @@ _OPTION_VALUES: dict[str, tuple] = {
     "average": (True, False),
     "shuffle": (True, False),
     "scheme": SCHEMES,
+    "memory": ("infinite", "one"),
+    "prox": ("euclidean", "entropic"),
+    "adaptive": (True, False),
+    "strong_convexity": ("penalty", "loss"),
+    "smoothing": ("homotopy", "fixed"),
+    "data_dependent": (True, False),
+    "step_size": ("line-search", "theory"),
 }
+_COUNTS = ("sparsity", "n_coordinates")  # or None
 
 
 def check_solver_options(solver: str, options, solvers=SOLVERS):
@@ -79,6 +94,11 @@ def check_solver_options(solver: str, options, solvers=SOLVERS):
         elif name in ("ratio", "switch"):
             valid = isinstance(value, Real) and 0 < float(value) < 1
             expected = "a number in (0, 1)"
+        elif name in _COUNTS:
+            valid = value is None or (
+                isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+            )
+            expected = "a whole number of at least 1 or None"
         else:
             valid = value is None and name == "step_ratio"
             valid |= isinstance(value, Real) and 0 < float(value) < float("inf")

@@ -132,7 +132,8 @@ class Monitor:
             self.dual = bound.value
             self._theta = np.array(point.dual_coef)
             self._bound, self._bound_given = bound, min(primal, self.primal)
-        if self._coef is None or primal < self.primal:
+        # of two points with the same rounded value the later is the better one
+        if self._coef is None or primal <= self.primal:
             self.primal = primal
             self._coef, self._intercept = np.array(coef), float(point.intercept)
         self.dual = min(self.dual, self.primal)

@@ -1,0 +1,288 @@
+"""Elastic nets, penalised or over an l1 ball, for regression and for classes."""
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ._base import PrimalDualClassifier, PrimalDualEstimator, PrimalDualRegressor
+from .losses import Logistic, MarginLoss, SmoothedHinge, Squared
+from .penalties import L1, ElasticNet, L1Ball, Penalty, SquaredL2, SquaredL2OnL1Ball
+
+__all__ = ["ElasticNetPD", "ElasticNetPDClassifier"]
+
+LOSSES = {"smoothed_hinge": SmoothedHinge, "logistic": Logistic}
+PENALISED, CONSTRAINED = ("auto", "agm"), ("auto", "agm", "pdbfw")
+
+
+class _ElasticNetModel(PrimalDualEstimator):
+    """What both share: the penalty or constraint, and the solvers that go with it."""
+
+    l1_ratio: float
+    l1_radius: float | None
+
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualEstimator._parameter_constraints,
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "l1_radius": [Interval(Real, 0, np.inf, closed="neither"), None],
+        "solver": [StrOptions(set(CONSTRAINED))],
+    }
+
+    def _get_penalty(self) -> Penalty:
+        ratio, radius = float(self.l1_ratio), self.l1_radius
+        if radius is not None:
+            if ratio < 1.0:
+                return SquaredL2OnL1Ball(float(radius), weight=1.0 - ratio)
+            return L1Ball(float(radius))
+        if ratio == 0.0:
+            return SquaredL2()
+        return L1() if ratio == 1.0 else ElasticNet(ratio)
+
+    def _solver(self) -> str:
+        """The solver's own name, if it applies."""
+        name = type(self).__name__
+        if self.l1_radius is None:
+            if self.solver not in PENALISED:
+                raise ValueError(
+                    f"The 'solver' parameter of {name} must be one of {PENALISED} where "
+                    f"l1_radius is None, got {self.solver!r}."
+                )
+            return self.solver
+        if self.solver == "pdbfw" and self.l1_ratio == 1.0:
+            raise ValueError(
+                f"The 'solver' parameter of {name} must be 'auto' or 'agm' where l1_ratio is 1, "
+                "got 'pdbfw', which needs the squared l2 penalty of an l1_ratio below 1."
+            )
+        return "l1-ball" if self.solver == "auto" else self.solver
+
+
+class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
+    """Elastic net regression, penalised or over an l1 ball, fitted with a certificate.
+
+    Minimises, with the weighted mean over the samples,
+
+        mean((y - X w - b)^2) / 2 + alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio) ||w||_2^2 / 2,
+
+    exactly as `sklearn.linear_model.ElasticNet`; or, with an ``l1_radius``, the first and the
+    last term subject to ``||w||_1 <= l1_radius``.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Weight of the penalty, greater than 0.
+    l1_ratio : float, default=0.5
+        Share of the l1 norm, in [0, 1]; with an ``l1_radius`` the squared l2 norm keeps the
+        weight ``alpha (1 - l1_ratio)``.
+    l1_radius : float, default=None
+        Radius of the l1 ball that takes the place of the l1 penalty, greater than 0.
+    solver : {"auto", "agm", "pdbfw"}, default="auto"
+        "auto" is the fastest method known for the problem, see `skpd.solvers.auto.auto` and
+        `skpd.solvers.l1_ball.l1_ball`. "agm" is the accelerated gradient method of Zhang et
+        al., see `skpd.solvers.agm.agm`; "pdbfw" primal-dual block Frank-Wolfe, for an
+        ``l1_radius`` and an ``l1_ratio`` below 1, see `skpd.solvers.block_frank_wolfe.pdbfw`.
+    solver_options : dict, default=None
+        Options of a named solver, see there.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the objective is then at
+        most ``tol`` times that of the best constant prediction above the optimum.
+    max_iter : int, default=50_000
+        Iterations at most: gradients for "agm", Newton steps or passes over the rows or changes
+        of a block for the others.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
+    random_state : int, RandomState instance or None, default=None
+        The order of rows in dual coordinate descent, and the start vectors of norm estimates.
+    verbose : int, default=0
+        Print a line for every certificate computed on the way.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients, in float64.
+    intercept_ : float
+        Intercept; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (n_samples,)
+        Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    gap_history_ : structured ndarray
+        The interval over time, with fields n_iter, seconds, primal, dual, gap.
+    converged_ : bool
+        Whether the relative gap reached ``tol``.
+    n_iter_ : int
+        Iterations.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
+
+    Raises
+    ------
+    ValueError
+        In `fit`, if the solver does not apply to the model.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+
+    See Also
+    --------
+    ElasticNetPDCV : The same with alpha and l1_ratio chosen by cross-validation.
+    ElasticNetPDClassifier : The same for classes.
+    path : Models for many values of alpha.
+
+    References
+    ----------
+    Lei, Zhuo, Caramanis, Dhillon, Dimakis: Primal-dual block Frank-Wolfe. NeurIPS 2019.
+
+    Zhang, Saha, Vishwanathan: Regularized risk minimization by Nesterov's accelerated gradient
+    methods: algorithmic extensions and empirical studies, 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skpd import ElasticNetPD
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> X = StandardScaler().fit_transform(X)
+    >>> model = ElasticNetPD(alpha=1.0, l1_ratio=0.9).fit(X, y)
+    >>> print(f"{model.score(X, y):.2f}")
+    0.51
+    >>> constrained = ElasticNetPD(alpha=1.0, l1_ratio=0.9, l1_radius=50.0).fit(X, y)
+    >>> print(f"{abs(constrained.coef_).sum():.1f}")
+    50.0
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualRegressor._parameter_constraints,
+        **_ElasticNetModel._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        l1_ratio: float = 0.5,
+        l1_radius: float | None = None,
+        solver: str = "auto",
+        solver_options: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 50_000,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.l1_radius = l1_radius
+        self.solver = solver
+        self.solver_options = solver_options
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _get_loss(self) -> Squared:
+        return Squared()
+
+
+class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
+    """Elastic net classification, penalised or over an l1 ball, fitted with a certificate.
+
+    Minimises the weighted mean of the loss plus ``alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio)
+    ||w||_2^2 / 2``; or, with an ``l1_radius``, the loss and the last term subject to ``||w||_1 <=
+    l1_radius``. More than two classes are handled one-vs-rest.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Weight of the penalty, greater than 0.
+    l1_ratio : float, default=0.5
+        As for `ElasticNetPD`.
+    l1_radius : float, default=None
+        As for `ElasticNetPD`.
+    loss : {"smoothed_hinge", "logistic"} or MarginLoss, default="smoothed_hinge"
+        The loss; a name or an object of `skpd.losses`, such as ``SmoothedHinge(mu=0.1)``.
+    solver, solver_options, tol, max_iter, fit_intercept, warm_start, random_state, verbose
+        As for `ElasticNetPD`.
+    class_weight, n_jobs
+        As for `PdproxSVC`.
+
+    Attributes
+    ----------
+    coef_, intercept_, dual_coef_, classes_, certificate_, duality_gap_, gap_history_, \
+            converged_, n_iter_, n_features_in_, feature_names_in_
+        As for `PdproxSVC`.
+
+    See Also
+    --------
+    ElasticNetPD : The same for regression.
+
+    References
+    ----------
+    Lei, Zhuo, Caramanis, Dhillon, Dimakis: Primal-dual block Frank-Wolfe. NeurIPS 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skpd import ElasticNetPDClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = StandardScaler().fit_transform(X)
+    >>> clf = ElasticNetPDClassifier(alpha=0.01, l1_radius=2.0).fit(X, y)
+    >>> print(f"{clf.score(X, y):.2f}")
+    0.98
+    >>> print(f"{abs(clf.coef_).sum():.2f}")
+    2.00
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualClassifier._parameter_constraints,
+        **_ElasticNetModel._parameter_constraints,
+        "loss": [StrOptions(set(LOSSES)), MarginLoss],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1e-3,
+        *,
+        l1_ratio: float = 0.5,
+        l1_radius: float | None = None,
+        loss: str | MarginLoss = "smoothed_hinge",
+        solver: str = "auto",
+        solver_options: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 50_000,
+        fit_intercept: bool = True,
+        class_weight: dict | str | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.l1_radius = l1_radius
+        self.loss = loss
+        self.solver = solver
+        self.solver_options = solver_options
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _get_loss(self) -> MarginLoss:
+        return LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss

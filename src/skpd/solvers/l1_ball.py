@@ -1,0 +1,151 @@
+"""The default for a model over the l1 ball."""
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .._typing import Array
+from ..penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
+from ..problem import Point, Problem, Solution
+from .auto import auto
+from .block_frank_wolfe import pdbfw
+from .monitor import Monitor
+from .pdprox import pdprox_restarted
+
+__all__ = ["l1_ball"]
+
+PASSES = 60.0  # over X, that block Frank-Wolfe gets
+CONDITION = 30.0  # largest max_i c_i ||x_i||^2 / mu at which these are likely to do
+
+
+def l1_ball(
+    problem: Problem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """The fastest methods known here over the l1 ball, one after the other until it is solved.
+
+    1. Primal-dual block Frank-Wolfe with its line search, where the squared l2 penalty is not
+       small beside the rows: its number of passes over the data grows with the ratio.
+    2. The penalised problem at the multiplier lambda of the constraint, by `auto`: the norm of
+       its solution is a decreasing function of lambda whose root is found in a few solutions,
+       each from the one before.
+    3. What is left: the restarted primal-dual hybrid gradient.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `skpd.solvers.pdprox.pdprox_dual`; the penalty is `L1Ball` or
+        `SquaredL2OnL1Ball`.
+    """
+    if isinstance(problem.penalty, SquaredL2OnL1Ball):
+        largest = float(np.max(problem.weights * problem.design.row_norms() ** 2))
+        curvature = min(problem.loss.smoothness, 1.0 / max(monitor.tol, 1e-12))
+        if largest * curvature <= CONDITION * problem.alpha * problem.penalty.weight:
+            pdbfw(
+                problem, monitor, start, max_iter=max_iter, random_state=random_state,
+                patience=PASSES,
+            )  # fmt: skip
+            start = monitor.best
+    for method in (_search, pdprox_restarted):
+        if monitor.done or monitor.n_iter >= max_iter:
+            return
+        method(problem, monitor, start, max_iter=max_iter, random_state=random_state)
+        start = monitor.best
+
+
+def _penalised(problem: Problem, multiplier: float) -> Problem:
+    """The problem with multiplier ||w||_1 in place of the constraint."""
+    penalty = problem.penalty
+    ridge = problem.alpha * penalty.weight if isinstance(penalty, SquaredL2OnL1Ball) else 0.0
+    alpha = ridge + multiplier
+    found = problem.with_alpha(alpha)
+    if multiplier == 0.0:
+        found.penalty = SquaredL2()
+    else:
+        found.penalty = ElasticNet(multiplier / alpha) if multiplier < alpha else L1()
+    found.__dict__.pop("largest_alpha", None)  # it was that of the other penalty
+    return found
+
+
+def _stretched(problem: Problem, found: Solution) -> Array:
+    """The coefficients, or a multiple on the sphere if that is better."""
+    assert isinstance(problem.penalty, L1Ball | SquaredL2OnL1Ball)
+    coef, norm = found.coef, float(np.sum(np.abs(found.coef)))
+    if not 0.0 < norm < problem.penalty.radius:
+        return coef
+    z = problem.design.matvec(coef)
+
+    def objective(factor: float) -> float:
+        losses = problem.loss.value(problem.y, factor * z + found.intercept)
+        ridge = problem.penalty.value((1.0 - 1e-15) * factor * coef)
+        return float(problem.weights @ losses) + problem.alpha * ridge
+
+    factor = problem.penalty.radius / norm
+    return (1.0 - 1e-15) * factor * coef if objective(factor) < objective(1.0) else coef
+
+
+class _EnoughError(Exception):
+    """Ends the search for a root."""
+
+
+def _search(
+    problem: Problem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """The multiplier at which the solution of the penalised problem has the radius as norm."""
+    assert isinstance(problem.penalty, L1Ball | SquaredL2OnL1Ball)
+    radius = problem.penalty.radius
+    point = start if start is not None else problem.null_point
+    tol = max(0.1 * monitor.tol, 1e-13)
+
+    def solution(multiplier: float, accuracy: float) -> Solution:
+        nonlocal point
+        inner = _penalised(problem, multiplier)
+        own = Monitor(inner, accuracy)
+        own.n_iter = monitor.n_iter
+        own.check(own.n_iter, point)
+        if not own.done:
+            auto(inner, own, point, max_iter=max_iter, random_state=random_state)
+        found = own.solution()
+        point = Point(found.coef, found.intercept, found.dual_coef)
+        coef = _stretched(problem, found)
+        n_iter = max(found.n_iter, monitor.n_iter + 1)
+        monitor.check(n_iter, Point(coef, found.intercept, found.dual_coef))
+        if monitor.done or monitor.n_iter >= max_iter:
+            raise _EnoughError
+        return found
+
+    def excess(logarithm: float) -> float:
+        """How far the norm is from the radius, on a scale on which it is close to linear."""
+        found = solution(float(np.exp(logarithm)), tol)
+        norm = float(np.sum(np.abs(found.coef)))
+        return float(np.log(max(norm, 1e-300) / radius))
+
+    penalised = _penalised(problem, 1.0)
+    penalised.penalty = L1()
+    largest = penalised.largest_alpha  # the multiplier from which on the solution is 0
+    if not largest > 0.0:
+        return
+    try:
+        upper = float(np.log(largest))
+        # downwards until the norm is too large, where the constraint may not bind at all
+        lower = upper
+        for _ in range(12):
+            lower -= np.log(10.0)
+            if excess(lower) > 0.0:
+                break
+            upper = lower
+        else:
+            if not isinstance(problem.penalty, L1Ball):
+                solution(0.0, tol)
+            return
+        brentq(excess, lower, upper, xtol=1e-14, rtol=1e-14, maxiter=100)
+    except _EnoughError:
+        return

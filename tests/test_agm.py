@@ -1,0 +1,168 @@
+"""Accelerated gradients by estimate functions: the papers' bounds, along the run."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
+
+from benchmarks.reference import linear_programme
+from skpd.design import Design
+from skpd.losses import Absolute, Hinge, Logistic, SmoothedHinge, Squared
+from skpd.penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
+from skpd.problem import Problem
+from skpd.solvers import solve
+from skpd.solvers.agm import Composite, Entropic, Euclidean, infinite_memory, one_memory
+from skpd.solvers.monitor import Monitor
+
+
+def ridge_composite(X, y, mu, *, adaptive, in_loss):
+    """Logistic loss and ridge penalty over the ball of radius 2."""
+    n = len(y)
+
+    def smooth(z):
+        return np.mean(np.logaddexp(0, -y * z)), -y * expit(-y * z) / n, -y * expit(-y * z)
+
+    ridge = 0.0 if in_loss else mu
+
+    def prox(v, step):
+        x = v / (1 + step * ridge)
+        return x * min(1.0, 2.0 / max(np.linalg.norm(x), 1e-300))
+
+    L = 0.25 * np.linalg.norm(X, 2) ** 2 / n + (mu if in_loss else 0.0)
+    return L, Composite(
+        smooth, lambda x: X @ x, lambda r: X.T @ r, lambda x: ridge / 2 * x @ x, Euclidean(prox),
+        lipschitz=L / 30 if adaptive else L, in_loss=mu if in_loss else 0.0,
+        in_penalty=0.0 if in_loss else mu, adaptive=adaptive,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("run", [infinite_memory, one_memory])
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize("in_loss", [True, False])
+@pytest.mark.parametrize("mu", [0.0, 1e-2])
+def test_bounds_of_the_theorems(run, adaptive, in_loss, mu, rng):
+    """Theorems 6 and 14 against the optimum of a long run, 10 and 18 against the dual average."""
+    X, n = rng.normal(size=(80, 6)) * np.arange(1, 7), 80
+    y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+
+    def objective(x):
+        return np.mean(np.logaddexp(0, -y * (X @ x))) + mu / 2 * x @ x
+
+    def dual(theta):
+        # min over the ball of mu/2 ||x||^2 + g.x, minus the mean conjugate
+        g, a = X.T @ theta / n, np.abs(theta)
+        size = min(np.linalg.norm(g) / mu if mu else np.inf, 2.0)
+        entropy = a * np.log(a) + (1 - a) * np.log(1 - a)
+        return mu / 2 * size**2 - np.linalg.norm(g) * size - np.mean(entropy)
+
+    exact = _long_run(objective, X, y, mu)
+    L, composite = ridge_composite(X, y, mu, adaptive=adaptive, in_loss=in_loss)
+    distance, diameter = 0.5 * exact @ exact, 0.5 * 2.0**2
+    for k, (iterate, _) in enumerate(zip(run(composite, np.zeros(6)), range(60), strict=False)):
+        gap = objective(iterate.x) - objective(exact)
+        assert gap <= iterate.bound * distance + 1e-12
+        if not in_loss or mu == 0.0:  # phi(., theta) is as strongly convex as f is treated
+            assert objective(iterate.x) - dual(iterate.theta) <= iterate.bound * diameter + 1e-12
+        # the rates, in L
+        if not adaptive and k >= 1:
+            steps = k + 1 if run is infinite_memory else k
+            rate = 4 * L / (steps + 1) ** 2
+            if run is infinite_memory:
+                linear = (L - in_loss * mu) * (1 + np.sqrt(mu / (4 * L))) ** (2 - 2 * steps)
+            else:
+                whole = L + (0.0 if in_loss else mu)
+                rate = 4 * (L - in_loss * mu) / (2 + steps) ** 2
+                linear = (L - in_loss * mu) * (1 - np.sqrt(mu / whole)) ** steps
+            assert iterate.bound <= min(rate, linear) * (1 + 1e-9)
+
+
+def _long_run(objective, X, y, mu):
+    from scipy.optimize import minimize
+
+    found = minimize(
+        lambda x: (objective(x), X.T @ (-y * expit(-y * (X @ x))) / len(y) + mu * x),
+        np.zeros(X.shape[1]), jac=True, method="SLSQP", options={"ftol": 1e-16, "maxiter": 1000},
+        constraints={"type": "ineq", "fun": lambda x: 4 - x @ x, "jac": lambda x: -2 * x},
+    )  # fmt: skip
+    return found.x * min(1.0, 2.0 / np.linalg.norm(found.x))
+
+
+def test_entropic_prox_on_the_simplex(rng):
+    """min of a quadratic over the simplex: its gradient is constant on the support."""
+    H = rng.normal(size=(30, 8))
+    target = rng.normal(size=30)
+
+    def smooth(z):
+        return 0.5 * np.sum((z - target) ** 2), z - target, z - target
+
+    L = np.max(np.sum(H**2, axis=0))
+    for run in (infinite_memory, one_memory):
+        composite = Composite(
+            smooth, lambda x: H @ x, lambda r: H.T @ r, lambda x: 0.0, Entropic(), lipschitz=L / 16
+        )
+        steps = run(composite, np.full(8, 1 / 8))
+        x = next(islice(steps, 4000, None)).x
+        assert_allclose(x.sum(), 1.0)
+        gradient = H.T @ (H @ x - target)
+        assert gradient @ x - gradient.min() <= 1e-4 * np.abs(gradient).max()
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"memory": "one"}, {"adaptive": False}, {"strong_convexity": "loss"},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("free", [True, False])
+def test_smooth_losses(options, free, rng):
+    X = rng.normal(size=(60, 20))
+    y = np.where(X[:, 0] + rng.normal(size=60) > 0.3, 1.0, -1.0)
+    for loss in (Squared(), Logistic(), SmoothedHinge(mu=0.5)):
+        for penalty in (SquaredL2OnL1Ball(0.7), ElasticNet(0.5), SquaredL2()):
+            problem = Problem(Design(X), y, np.full(60, 1 / 60), loss, penalty, 0.1, free)
+            found = solve(
+                problem, "agm", tol=1e-8, max_iter=2000, random_state=np.random, **options
+            )
+            assert found.converged
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"smoothing": "fixed"}, {"data_dependent": True}, {"memory": "one"}, {"prox": "entropic"},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("loss", [Hinge(), Absolute()])
+@pytest.mark.parametrize("free", [True, False])
+def test_losses_with_kinks_by_smoothing(options, loss, free, rng):
+    """Against HiGHS, the hinge with a bias by the box and hyperplane among them."""
+    X = rng.normal(size=(60, 8))
+    y = np.where(X[:, 0] + rng.normal(size=60) > 0.3, 1.0, -1.0)
+    c = np.full(60, 1 / 60)
+    problem = Problem(Design(X), y, c, loss, L1Ball(0.7), 1.0, free)
+    found = solve(
+        problem, "agm", tol=2e-3, max_iter=5000, random_state=np.random.RandomState(0), **options
+    )
+    optimum = linear_programme(X, y, c, loss, L1Ball(0.7), 1.0, free)
+    assert found.converged
+    assert found.certificate.dual <= optimum + 1e-10 <= found.certificate.primal + 2e-10
+
+
+def test_what_the_entropic_prox_needs(rng):
+    problem = Problem(Design(rng.normal(size=(9, 3))), rng.normal(size=9), np.full(9, 1 / 9),
+                      Squared(), L1(), 1e-3)  # fmt: skip
+    with pytest.raises(ValueError, match=r"prox 'entropic'.*got L1"):
+        solve(problem, "agm", tol=1e-9, max_iter=9, random_state=np.random, prox="entropic")
+
+
+@pytest.mark.parametrize("memory", ["infinite", "one"])
+def test_adaptive_steps_need_fewer_gradients(memory, skpd_data):
+    X, y = skpd_data("a1a", 123)
+    c = np.full(len(y), 1 / len(y))
+    for loss, penalty in ((SmoothedHinge(), SquaredL2()), (Logistic(), ElasticNet(0.5))):
+        needed = {}
+        for adaptive in (True, False):
+            monitor = Monitor(Problem(Design(X), y, c, loss, penalty, 1e-3, False), 1e-4)
+            found = solve(
+                monitor.problem, "agm", tol=1e-4, max_iter=3000,
+                random_state=np.random.RandomState(0), memory=memory, adaptive=adaptive,
+            )  # fmt: skip
+            assert found.converged
+            needed[adaptive] = found.n_iter
+        assert needed[True] <= 1.1 * needed[False]
