@@ -1,0 +1,257 @@
+"""ElasticNetPD, its twin for classes, and both over the l1 ball."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from scipy.optimize import LinearConstraint, minimize
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import ElasticNet, ElasticNetCV, LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skpd import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV, path
+from skpd.losses import SmoothedHinge
+
+
+def on_own_path(estimator):
+    """Checks that ask for more digits of the weights than the tolerance does."""
+    if getattr(estimator, "l1_radius", None) is None or not isinstance(estimator, ElasticNetPD):
+        return {}
+    reason = "first-order methods: equal up to the tolerance only"
+    return {
+        f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")
+    }
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        ElasticNetPD(),
+        ElasticNetPD(l1_radius=1.0),
+        ElasticNetPD(l1_radius=1.0, solver="pdbfw"),
+        ElasticNetPD(l1_radius=1.0, solver="agm", max_iter=100),
+        ElasticNetPDClassifier(l1_radius=1.0, max_iter=500),
+        ElasticNetPDCV(alphas=5, cv=3),
+    ],
+    expected_failed_checks=on_own_path,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_equals_scikit_learn_on_random_problems(rng):
+    """Weights and intercepts to 1e-8, where scikit-learn converges to that."""
+    n_compared = 0
+    for _ in range(200):
+        n, d = int(rng.integers(5, 60)), int(rng.integers(1, 40))
+        X = rng.normal(size=(n, d))
+        y = X @ (rng.normal(size=d) * (rng.random(d) < 0.3)) + rng.normal(size=n) + 3.0
+        alpha, ratio = 10.0 ** rng.uniform(-2, 0.5), rng.uniform(0.05, 0.95)
+        weights = rng.random(n) + 0.1 if rng.random() < 0.5 else None
+        free = bool(rng.random() < 0.7)
+        theirs = ElasticNet(
+            alpha, l1_ratio=ratio, fit_intercept=free, tol=1e-15, max_iter=20_000
+        ).fit(X, y, sample_weight=weights)
+        # the last digits of the weights are beyond what the gap can tell
+        mine = ElasticNetPD(alpha, l1_ratio=ratio, fit_intercept=free, tol=0.0, max_iter=8)
+        mine.fit(X, y, sample_weight=weights)
+        assert mine.certificate_.relative_gap <= 1e-12
+        if theirs.n_iter_ == 20_000:
+            continue
+        n_compared += 1
+        assert_allclose(mine.coef_, theirs.coef_, rtol=1e-8, atol=1e-8)
+        assert_allclose(mine.intercept_, theirs.intercept_, rtol=1e-8, atol=1e-8)
+    assert n_compared >= 190
+
+
+def test_classifier_equals_scikit_learn(cancer):
+    X, y = cancer
+    theirs = LogisticRegression(C=1.0, l1_ratio=0.5, solver="saga", tol=1e-9, max_iter=50_000).fit(
+        X, y
+    )
+    mine = ElasticNetPDClassifier(alpha=1 / len(y), loss="logistic", tol=1e-10).fit(X, y)
+    assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
+
+
+def constrained_optimum(X, y, weights, mu, radius, slope, value, free):
+    """By SciPy's SLSQP over the positive and negative parts of w, and b."""
+    d = X.shape[1]
+
+    def objective(v):
+        w = v[:d] - v[d : 2 * d]
+        z = X @ w + v[-1]
+        gradient = X.T @ (weights * slope(y, z)) + mu * w
+        last = np.sum(weights * slope(y, z)) if free else 0.0
+        total = weights @ value(y, z) + mu / 2 * w @ w
+        return total, np.concatenate([gradient, -gradient, [last]])
+
+    end = None if free else 0.0
+    found = minimize(
+        objective,
+        np.zeros(2 * d + 1),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, None)] * (2 * d) + [(end if end is None else 0.0, end)],
+        constraints=[
+            LinearConstraint(np.append(np.ones(2 * d), 0.0)[np.newaxis], -np.inf, radius)
+        ],
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize("solver", ["auto", "pdbfw", "agm"])
+@pytest.mark.parametrize("free", [True, False])
+def test_over_the_ball_against_scipy(solver, free, rng):
+    X = rng.normal(size=(50, 6))
+    y = X @ np.array([1.0, -2.0, 0.0, 0.0, 0.5, 0.0]) + 1.0 + rng.normal(size=50)
+    weights = rng.random(50)
+    c = weights / weights.sum()
+    for alpha, radius in ((0.1, 1.5), (0.1, 100.0)):
+        model = ElasticNetPD(
+            alpha, l1_ratio=0.25, l1_radius=radius, solver=solver, fit_intercept=free, tol=1e-8
+        ).fit(X, y, sample_weight=weights)
+        optimum = constrained_optimum(
+            X, y, c, 0.75 * alpha, radius, lambda y, z: z - y, lambda y, z: (z - y) ** 2 / 2, free
+        )
+        certificate = model.certificate_
+        assert certificate.relative_gap <= 1e-8
+        assert certificate.dual <= optimum * (1 + 1e-9)
+        assert certificate.primal >= optimum * (1 - 1e-6)
+        assert np.abs(model.coef_).sum() <= radius
+
+
+@pytest.mark.parametrize("solver", ["auto", "pdbfw", "agm"])
+@pytest.mark.parametrize("free", [True, False])
+def test_classes_over_the_ball_against_scipy(solver, free, cancer):
+    X, y = cancer[0][:, :8], 2.0 * cancer[1] - 1.0
+    c = np.full(len(y), 1 / len(y))
+    loss = SmoothedHinge(mu=0.5)
+    model = ElasticNetPDClassifier(
+        0.02, l1_ratio=0.5, l1_radius=0.8, loss=loss, solver=solver, fit_intercept=free, tol=1e-7
+    ).fit(X, y)
+
+    def value(y, z):
+        slack = np.maximum(1 - y * z, 0)
+        return np.where(slack < 0.5, slack**2, slack - 0.25)
+
+    def slope(y, z):
+        return -y * np.clip((1 - y * z) / 0.5, 0, 1)
+
+    optimum = constrained_optimum(X, y, c, 0.01, 0.8, slope, value, free)
+    assert model.certificate_.dual <= optimum + 1e-10
+    assert model.certificate_.primal >= optimum - 1e-6
+    assert model.certificate_.relative_gap <= 1e-7
+
+
+def test_the_ball_meets_the_penalty(diabetes):
+    """At the radius of a penalised solution the constrained one is the same."""
+    X, y = diabetes
+    penalised = ElasticNetPD(1.0, l1_ratio=0.8, tol=1e-12).fit(X, y)
+    radius = float(np.abs(penalised.coef_).sum())
+    for solver in ("auto", "pdbfw", "agm"):
+        model = ElasticNetPD(1.0, l1_ratio=0.8, l1_radius=radius, solver=solver, tol=1e-8)
+        assert_allclose(model.fit(X, y).coef_, penalised.coef_, atol=1e-2)
+    only_l1 = ElasticNetPD(1.0, l1_ratio=1.0, l1_radius=50.0, tol=1e-7).fit(X, y)
+    assert only_l1.converged_ and np.abs(only_l1.coef_).sum() <= 50.0
+
+
+@pytest.mark.parametrize("solver", ["auto", "pdbfw", "agm"])
+def test_layouts_agree(solver, cancer):
+    X = np.where(np.abs(cancer[0]) > 0.5, cancer[0], 0.0)
+    options = {"alpha": 0.1, "l1_radius": 1.0, "solver": solver, "tol": 1e-7}
+    for dtype in (np.float64, np.float32):
+        layouts = [X.astype(dtype), np.asfortranarray(X, dtype), sp.csr_matrix(X, dtype=dtype),
+                   sp.csc_array(X, dtype=dtype)]  # fmt: skip
+        fits = [ElasticNetPDClassifier(**options).fit(layout, cancer[1]) for layout in layouts]
+        for fit in fits:
+            assert fit.converged_
+            assert fit.certificate_.dual <= fits[0].certificate_.primal
+            assert fits[0].certificate_.dual <= fit.certificate_.primal
+            assert_allclose(fit.coef_, fits[0].coef_, atol=1e-3)
+
+
+def test_weights_repeat_rows(cancer, rng):
+    X, y = cancer
+    weights = rng.integers(0, 3, len(y))
+    for solver in ("auto", "agm"):
+        model = ElasticNetPDClassifier(0.1, l1_radius=1.0, solver=solver, tol=1e-8)
+        weighted = model.fit(X, y, sample_weight=weights).certificate_
+        repeated = model.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).certificate_
+        assert_allclose(weighted.primal, repeated.primal, rtol=2e-8)
+
+
+def test_paths(diabetes):
+    X, y = diabetes
+    found = path(ElasticNetPD(l1_ratio=0.5, tol=1e-9), X, y, alphas=5)
+    centred = y - y.mean()
+    assert_allclose(found.alphas[0], np.abs(X.T @ centred).max() / len(y) / 0.5)
+    assert not found.coefs[0].any() and found.coefs[1].any()
+    theirs = ElasticNet(found.alphas[-1], l1_ratio=0.5, tol=1e-12, max_iter=10_000).fit(X, y)
+    assert_allclose(found.coefs[-1], theirs.coef_, atol=1e-3)
+    over_ball = path(ElasticNetPD(l1_radius=20.0), X, y, alphas=[1.0, 0.1])
+    assert over_ball.converged.all() and (np.abs(over_ball.coefs).sum(axis=1) <= 20.0).all()
+    with pytest.raises(ValueError, match="alphas must be given"):
+        path(ElasticNetPD(l1_radius=20.0), X, y, alphas=5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cross_validation_is_scikit_learns(weighted, diabetes, rng):
+    X, y = diabetes
+    weights = rng.random(len(y)) + 0.1 if weighted else None
+    options = {"l1_ratio": [0.3, 0.9], "alphas": 10, "tol": 1e-9}
+    mine = ElasticNetPDCV(**options).fit(X, y, sample_weight=weights)
+    theirs = ElasticNetCV(max_iter=50_000, **options).fit(X, y, sample_weight=weights)
+    assert_allclose(mine.alphas_, theirs.alphas_)
+    assert_allclose(mine.mse_path_, theirs.mse_path_, rtol=1e-4)
+    assert mine.l1_ratio_ == theirs.l1_ratio_
+    assert_allclose(mine.alpha_, theirs.alpha_)
+    assert_allclose(mine.coef_, theirs.coef_, atol=1e-2)
+    assert mine.certificate_.relative_gap <= 1e-9
+    assert np.shape(mine.certificates_) == (2, 5, 10)
+    single = ElasticNetPDCV(alphas=[1.0, 0.1], cv=3).fit(sp.csr_array(X), y)
+    assert single.mse_path_.shape == (2, 3) and single.alphas_.tolist() == [1.0, 0.1]
+
+
+@pytest.mark.parametrize("estimator, parameters, message", [
+    (ElasticNetPD, {"solver": "pdbfw"}, "'solver' parameter.*l1_radius is None, got 'pdbfw'"),
+    (ElasticNetPD, {"solver": "pdbfw", "l1_radius": 1.0, "l1_ratio": 1.0}, "l1_ratio is 1"),
+    (ElasticNetPD, {"solver": "cg"}, "'solver' parameter"),
+    (ElasticNetPD, {"l1_ratio": 1.5}, "'l1_ratio' parameter"),
+    (ElasticNetPD, {"l1_radius": 0.0}, "'l1_radius' parameter"),
+    (ElasticNetPD, {"alpha": 0.0}, "'alpha' parameter"),
+    (ElasticNetPD, {"alpha": 1e-3, "solver": "agm", "solver_options": {"prox": "entropic"}},
+     "over an l1 ball"),
+    (ElasticNetPD, {"solver": "agm", "solver_options": {"memory": "two"}}, "'memory'"),
+    (ElasticNetPD, {"solver": "pdbfw", "l1_radius": 1.0, "solver_options": {"sparsity": 0}},
+     "whole number of at least 1 or None"),
+    (ElasticNetPDClassifier, {"loss": "hinge"}, "'loss' parameter"),
+    (ElasticNetPDCV, {"l1_ratio": [0.5, 2.0]}, "'l1_ratio' parameter"),
+    (ElasticNetPDCV, {"alphas": [0.0]}, "'alphas' parameter"),
+    (ElasticNetPDCV, {"l1_ratio": 0.0}, "'alphas' parameter"),
+], ids=str)  # fmt: skip
+def test_bad_parameters_are_named(estimator, parameters, message, cancer):
+    with pytest.raises(ValueError, match=message):
+        estimator(**parameters).fit(*cancer)
+
+
+def test_not_converged_warns(diabetes):
+    with pytest.warns(ConvergenceWarning, match="ElasticNetPD did not converge"):
+        ElasticNetPD(1.0, l1_radius=20.0, solver="agm", tol=1e-12, max_iter=5).fit(*diabetes)
+    with pytest.warns(ConvergenceWarning, match="paths have models"):
+        ElasticNetPDCV(alphas=3, tol=1e-13, max_iter=1).fit(*diabetes)
