@@ -16,8 +16,8 @@ MODULES = ["skpd"] + [
 ]
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
-        "_certify", "design", "drsvm", "lasso", "losses", "penalties", "plotting", "regression",
-        "regularization", "svm",
+        "_certify", "_cross_validation", "design", "drsvm", "elastic_net", "lasso", "losses",
+        "penalties", "plotting", "regression", "regularization", "svm", "trace_norm",
     )
 }  # fmt: skip
 

@@ -3,18 +3,24 @@
 from importlib.metadata import version
 
 from ._certify import certify
+from ._cross_validation import ElasticNetPDCV
 from ._rigorous import RigorousCertificate
 from .certificates import Certificate
 from .drsvm import DRSVMClassifier
+from .elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .lasso import LassoPDCertified, LassoPDCertifiedCV
 from .plotting import GapDisplay
 from .regression import PdproxRegressor
 from .regularization import RegularizationPath, path
 from .svm import GroupLassoSVC, PdproxSVC
+from .trace_norm import TraceNormPD
 
 __all__ = [
     "Certificate",
     "DRSVMClassifier",
+    "ElasticNetPD",
+    "ElasticNetPDCV",
+    "ElasticNetPDClassifier",
     "GapDisplay",
     "GroupLassoSVC",
     "LassoPDCertified",
@@ -23,6 +29,7 @@ __all__ = [
     "PdproxSVC",
     "RegularizationPath",
     "RigorousCertificate",
+    "TraceNormPD",
     "certify",
     "path",
 ]

@@ -1,0 +1,312 @@
+"""Primal-dual block Frank-Wolfe over the trace-norm ball (Lei et al., 2019, Algorithm 2).
+
+    minimise over ||W||_* <= radius    sum_i c_i ||y_i - W' x_i||^2 / 2 + (alpha / 2) ||W||_F^2
+
+with W of shape (features, outputs), its dual point theta of shape (samples, outputs) and
+G = X' diag(c) theta. The dual is
+
+    D(theta) = -sum_i c_i (||theta_i||^2 / 2 + theta_i.y_i) - min over tau >= 0 of
+               (tau radius + sum_j (sigma_j(G) - tau)_+^2 / (2 alpha)),
+
+at any tau a lower bound on the optimum.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array
+from ..certificates import Certificate
+from ..losses import EPSILON
+from .monitor import HISTORY_DTYPE
+
+__all__ = ["TraceNormProblem", "TraceNormSolution", "trace_norm"]
+
+EXTRA = 8  # columns of the subspace beyond the rank
+SWEEPS = 2  # subspace iterations, each from the subspace before
+NOISE = 1e-11  # singular values below this share of the largest are rounding
+
+
+@dataclass
+class TraceNormProblem:
+    """The problem, its features and targets centred where an intercept is fitted.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse array} of shape (n_samples, n_features)
+    Y : ndarray of shape (n_samples, n_outputs)
+    weights : ndarray of shape (n_samples,)
+        c, which sum to 1.
+    alpha, radius : float
+        Greater than 0.
+    centre : bool
+    """
+
+    X: Any
+    Y: Array
+    weights: Array
+    alpha: float
+    radius: float
+    centre: bool
+
+    def __post_init__(self) -> None:
+        n, d = self.X.shape
+        self.shape = n, d, self.Y.shape[1]
+        self.x_mean, self.y_mean = np.zeros(d), np.zeros(self.shape[2])
+        if self.centre:
+            self.x_mean = np.asarray(self.X.T @ self.weights).ravel()
+            self.y_mean = self.weights @ self.Y
+        self.targets = self.Y - self.y_mean
+        self.null_objective = self.loss(-self.targets)
+
+    def matmul(self, M: Array) -> Array:
+        return self.X @ M - self.x_mean @ M
+
+    def rmatmul(self, R: Array, rows: Any = slice(None)) -> Array:
+        """X' R over some of the rows."""
+        return np.asarray(self.X[rows].T @ R) - np.outer(self.x_mean, R.sum(axis=0))
+
+    def loss(self, residuals: Array) -> float:
+        return 0.5 * float(np.sum(self.weights @ residuals**2))
+
+    def primal(self, W: Array) -> float:
+        return self.loss(self.matmul(W) - self.targets) + 0.5 * self.alpha * float(np.sum(W * W))
+
+    def dual(self, theta: Array) -> float:
+        """D(theta), rounded down by a bound on the errors of the products and of the SVD."""
+        scaled = self.weights[:, np.newaxis] * theta
+        G = self.rmatmul(scaled)
+        squares = self.X.multiply(self.X).sum() if hasattr(self.X, "multiply") else self.X**2
+        size = np.sqrt(float(np.sum(squares))) + np.sqrt(len(theta)) * np.linalg.norm(self.x_mean)
+        size *= float(np.linalg.norm(scaled))
+        error = 4.0 * (sum(self.shape) + 16) * EPSILON * size
+        sigma = np.linalg.svd(G, compute_uv=False) + error
+        tau = _threshold(sigma, self.alpha * self.radius)
+        excess = np.maximum(sigma - tau, 0.0)
+        conjugate = tau * self.radius + 0.5 * float(excess @ excess) / self.alpha
+        own = self.weights @ (theta * (0.5 * theta + self.targets)).sum(axis=1)
+        terms = float(self.weights @ (theta**2 + np.abs(theta * self.targets)).sum(axis=1))
+        rounding = (sum(self.shape) + 64) * EPSILON * (terms + conjugate + self.null_objective)
+        return max(-float(own) - conjugate - rounding, 0.0)
+
+    def certificate(self, W: Array, theta: Array) -> Certificate:
+        primal = self.primal(W) * (1.0 + (sum(self.shape) + 64) * EPSILON)
+        dual = min(self.dual(theta), primal)
+        unit = max(self.null_objective, EPSILON * self.loss(self.Y))
+        gap = primal - dual
+        relative = 0.0 if gap <= 0.0 else (gap / unit if unit > 0.0 else np.inf)
+        return Certificate(primal, dual, gap, relative, "exact", np.inf, np.inf)
+
+
+@dataclass(frozen=True)
+class TraceNormSolution:
+    """What was found, with its certificate; as `skpd.problem.Solution`."""
+
+    coef: Array
+    dual_coef: Array
+    certificate: Certificate
+    rank: int
+    n_iter: int
+    converged: bool
+    history: Any
+
+
+def _threshold(sigma: Array, total: float) -> float:
+    """The least tau >= 0 with sum_j (sigma_j - tau)_+ <= total."""
+    inside = kernels.project_l1_ball(np.ascontiguousarray(sigma), total)
+    return float(np.max(sigma - inside, initial=0.0))
+
+
+class _TopSingular:
+    """The largest singular triplets by subspace iteration, from where the last call ended."""
+
+    def __init__(self, random_state: np.random.RandomState) -> None:
+        self.random_state = random_state
+        self.V: Any = None
+
+    def __call__(self, M: Array, rank: int) -> tuple[Array, Array, Array]:
+        n_columns = min(rank + EXTRA, *M.shape)
+        V = np.empty((M.shape[1], 0)) if self.V is None else self.V[:, :n_columns]
+        new = self.random_state.standard_normal((M.shape[1], n_columns - V.shape[1]))
+        V = np.hstack([V, new])
+        for sweep in range(SWEEPS):
+            Q = np.linalg.qr(M @ V)[0]
+            V = M.T @ Q
+            if sweep < SWEEPS - 1:
+                V = np.linalg.qr(V)[0]
+        U, sigma, right = np.linalg.svd(V.T, full_matrices=False)
+        self.V = right.T
+        return Q @ U, sigma, right
+
+
+def trace_norm(
+    problem: TraceNormProblem,
+    *,
+    tol: float,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    step_size: str = "line-search",
+    rank: int | None = None,
+    n_rows: int | None = None,
+    on_check: Callable[[int, Certificate], Any] | None = None,
+) -> TraceNormSolution:
+    """Primal-dual block Frank-Wolfe over the trace-norm ball.
+
+    Parameters
+    ----------
+    problem : TraceNormProblem
+    tol : float
+        Relative gap at which to stop.
+    max_iter : int
+    random_state : RandomState
+        Start of the subspace iteration.
+    step_size : {"line-search", "theory"}, default="line-search"
+        "theory": the step sizes of Theorem 4.3. "line-search": the full primal step, after which
+        W minimises the Lagrangian, and in the dual the step to the maximum of a quadratic lower
+        bound over the span of the rows' moves and the move before.
+    rank : int, default=None
+        s, the rank of an update; by default it grows whenever it is not enough.
+    n_rows : int, default=None
+        k, the dual rows that change in an iteration, those with the largest moves; all of them by
+        default with the line search, n s (1 / features + 1 / outputs) with the theory.
+    on_check : callable, default=None
+        Called with the iteration and the certificate after every check.
+
+    Returns
+    -------
+    solution : TraceNormSolution
+    """
+    start = time.perf_counter()
+    (n, d, c), alpha, weights = problem.shape, problem.alpha, problem.weights
+    line_search = step_size == "line-search"
+    eta = 1.0 if line_search else 0.5
+    largest = 0.0
+    if not line_search:
+        # R of Assumption 4.2 times the largest weight, by the norm of the matrix
+        top = _TopSingular(random_state)
+        dense = np.asarray(problem.rmatmul(weights[:, np.newaxis] * problem.matmul(np.eye(d))))
+        largest = float(top(dense, 1)[1][0]) * n * float(np.max(weights))
+    top = _TopSingular(random_state)
+    W, product = np.zeros((d, c)), np.zeros((n, c))
+    theta, G = np.zeros((n, c)), np.zeros((d, c))
+    before: tuple[Array, Array] | None = None
+    most = min(d, c)
+    s = min(rank or 8, most)
+    history: list[tuple] = []
+    best = problem.certificate(W, theta)
+    best_W, best_theta = W, theta
+    checked, n_iter, active = np.inf, 0, 0
+    # the share of the conjugate's largest curvature that is counted with
+    share, reached, kept_point = 1.0, -np.inf, (theta, G, before)
+
+    def check() -> bool:
+        nonlocal best, best_W, best_theta
+        found = problem.certificate(W, theta)
+        if found.primal < best.primal:
+            best_W = W
+        if found.dual > best.dual:
+            best_theta = theta
+        primal, dual = min(found.primal, best.primal), max(found.dual, best.dual)
+        gap = primal - dual
+        scale = found.relative_gap / found.gap if found.gap > 0.0 else 0.0
+        best = Certificate(primal, dual, gap, gap * scale, "exact", np.inf, np.inf)
+        seconds = time.perf_counter() - start
+        history.append((n_iter, seconds, primal, dual, gap))
+        stop = on_check is not None and bool(on_check(n_iter, best))
+        return stop or best.relative_gap <= tol
+
+    done = check()
+    while not done and n_iter < max_iter:
+        n_iter += 1
+        # primal: the step (18), of rank s
+        centre = W - (G / alpha + W) / eta
+        while True:
+            U, sigma, right = top(centre, s)
+            sigma = sigma[: s + 1] if rank is None else sigma[:s]
+            tau = _threshold(sigma, problem.radius)
+            kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
+            if rank is not None or len(sigma) == most or not kept.all() or not sigma.any():
+                break
+            s = min(2 * s, most)
+        active = int(kept.sum())
+        left, right = U[:, : len(kept)][:, kept] * (sigma[kept] - tau), right[: len(kept)][kept]
+        part = problem.matmul(left) @ right
+        W = (1.0 - eta) * W + eta * (left @ right)
+        product = (1.0 - eta) * product + eta * part
+        # dual: where each row would go, (14)
+        towards = product - problem.targets - theta
+        estimate = problem.loss(towards)  # the gap, where W minimises the Lagrangian
+        if line_search:
+            # D(theta), the objective less the gap: a step that has lowered it is undone
+            value = problem.loss(product - problem.targets)
+            value += 0.5 * alpha * float(np.sum(W * W)) - estimate
+            if value < reached - 1e-12 * abs(reached):
+                theta, G, before = kept_point
+                share = min(1.0, 4.0 * share)
+                reached = -np.inf
+                continue
+            reached, kept_point = value, (theta, G, before)
+            # on the ball the conjugate bends less than 1 / alpha, inside just that
+            share = 0.8 * share if tau > 0.0 else 1.0
+        goal = tol * problem.null_objective
+        due = n_iter % 25 == 0 if not line_search else estimate <= max(0.1 * checked, 0.9 * goal)
+        if due or n_iter % 200 == 0:
+            done = check()
+            checked = min(estimate, checked)
+            if done:
+                break
+        k = n_rows or (n if line_search else max(1, int(n * s * (1.0 / c + 1.0 / d))))
+        k = min(k, n)
+        rows: Any = slice(None)
+        if k < n:
+            rows = np.sort(np.argpartition(-np.sum(towards**2, axis=1), k - 1)[:k])
+        scaled = weights[rows, np.newaxis] * towards[rows]
+        change = problem.rmatmul(scaled, rows)
+        if not line_search:
+            step = weights[rows] / (k * np.max(weights) * (1.0 + 22.5 * largest / alpha))
+            step = (step / (1.0 + step))[:, np.newaxis]
+            theta = theta.copy()
+            theta[rows] += step * towards[rows]
+            G = G + problem.rmatmul(weights[rows, np.newaxis] * step * towards[rows], rows)
+            continue
+        move = towards
+        if k < n:
+            move = np.zeros_like(towards)
+            move[rows] = towards[rows]
+        moves = [(move, change)] if before is None else [(move, change), before]
+        slope = np.array([float(np.sum(weights @ (towards * m))) for m, _ in moves])
+        H = np.array([
+            [
+                float(np.sum(weights @ (m * p))) + share * float(np.sum(g * q)) / alpha
+                for p, q in moves
+            ]
+            for m, g in moves
+        ])  # fmt: skip
+        size = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
+        system = H / np.outer(size, size) + 1e-12 * np.eye(len(moves))
+        lengths = np.linalg.solve(system, slope / size) / size
+        total = [sum(a * m[i] for a, m in zip(lengths, moves, strict=True)) for i in (0, 1)]
+        theta, G = theta + total[0], G + total[1]
+        before = total[0], total[1]
+        if n_iter % 100 == 0:  # rid of the rounding of its changes
+            G = problem.rmatmul(weights[:, np.newaxis] * theta)
+    else:
+        if not done:
+            check()
+    norm = float(np.sum(np.linalg.svd(best_W, compute_uv=False))) * (1.0 + 1e-12)
+    if norm > problem.radius:  # by rounding
+        best_W = best_W * (problem.radius / norm)
+    certificate = problem.certificate(best_W, best_theta)
+    return TraceNormSolution(
+        coef=best_W,
+        dual_coef=best_theta,
+        certificate=certificate,
+        rank=active,
+        n_iter=n_iter,
+        converged=certificate.relative_gap <= tol,
+        history=np.array(history, dtype=HISTORY_DTYPE),
+    )

@@ -1,0 +1,180 @@
+"""Primal-dual block Frank-Wolfe: what an iteration costs, and where it ends."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skpd import TraceNormPD, kernels
+from skpd.design import Design
+from skpd.losses import Hinge, Logistic, SmoothedHinge, Squared
+from skpd.penalties import L1, L1Ball, SquaredL2OnL1Ball
+from skpd.problem import Problem
+from skpd.solvers import solve
+from skpd.solvers.block_frank_wolfe import pdbfw
+from skpd.solvers.l1_ball import l1_ball
+from skpd.solvers.monitor import Monitor
+
+
+def classes(rng, n, d, layout=np.asarray):
+    X = rng.normal(size=(n, d))
+    y = np.where(X[:, :3].sum(axis=1) + rng.normal(size=n) > 0, 1.0, -1.0)
+    return Design(layout(X)), X, y, np.full(n, 1 / n)
+
+
+def method(design, loss, y, c, mu, radius, *, line_search=False, dual_step=0.0, s=0, k=0):
+    return kernels.block_frank_wolfe(
+        design.matrix.layout, design.by_columns.matrix.layout, loss.kernel, y, c,
+        np.zeros(len(y)), mu, radius, 0.0, 0.0, line_search, 0.5, dual_step, s, k,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_the_steps_of_the_paper(layout, rng):
+    """Algorithm 1 in NumPy, as printed, gives the same iterates."""
+    design, X, y, c = classes(rng, 40, 12, layout)
+    n, mu, radius, eta, s, k = 40, 0.3, 1.5, 0.5, 4, 6
+    largest = np.max(np.sum(X**2, axis=1))
+    delta = 1 / (k * (1 / n + 25 * largest / (2 * mu * n**2)))
+    fast = method(design, SmoothedHinge(), y, c, mu, radius, dual_step=k * delta, s=s, k=k)
+    x, theta = np.zeros(12), np.zeros(n)
+    for _ in range(30):
+        fast.run(-1.0, 1, np.inf)
+        centre = x - (X.T @ theta / n + mu * x) / (mu * eta)
+        kept = np.argsort(-np.abs(centre))[:s]
+        x_new = np.zeros(12)
+        x_new[kept] = kernels.project_l1_ball(centre[kept], radius)
+        x = (1 - eta) * x + eta * x_new
+        # argmax of (w y' - f*(y')) / n - (y' - y)^2 / (2 delta), f*(u) = u + u^2 / 2 of u = y y'
+        step = delta / n
+        u = np.clip((y * theta + step * (y * (X @ x) - 1)) / (1 + step), -1, 0)
+        moved = y * u
+        rows = np.argsort(-np.abs(moved - theta))[:k]
+        theta[rows] = moved[rows]
+        assert_allclose(fast.variables()[:-1], x, atol=1e-12)
+        assert_allclose(fast.theta(), theta, atol=1e-12)
+
+
+@pytest.mark.parametrize("line_search", [True, False])
+def test_an_iteration_visits_n_s_entries(line_search, rng):
+    """Not n d: the entries of s columns and of n s / d rows, whatever d is."""
+    n, s = 200, 5
+    for d in (100, 400, 1600):
+        design, _, y, c = classes(rng, n, d)
+        run = method(
+            design, SmoothedHinge(), y, c, 0.05, 1.0, line_search=line_search, dual_step=0.1, s=s
+        )
+        run.run(-1.0, 5, np.inf)
+        before = run.entries
+        run.run(-1.0, 50, np.inf)
+        per_iteration = (run.entries - before) / 50
+        # columns that leave or enter count too, and rows are read twice by the line search,
+        # which also counts the passes over vectors of length n and d
+        assert per_iteration <= 2 * n * s * (1 if not line_search else 3) + 2 * (n + d)
+
+
+@pytest.mark.parametrize("loss", [SmoothedHinge(), Squared(), Logistic(), Hinge()])
+@pytest.mark.parametrize("free", [True, False])
+def test_the_gap_closes(loss, free, rng):
+    for layout in (np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array):
+        design, _, y, c = classes(np.random.default_rng(1), 60, 30, layout)
+        problem = Problem(design, y, c, loss, SquaredL2OnL1Ball(1.3), 0.05, fit_intercept=free)
+        monitor = Monitor(problem, 1e-8)
+        monitor.begin()
+        pdbfw(problem, monitor, None, max_iter=20_000, random_state=rng)
+        solution = monitor.solution()
+        assert solution.converged
+        assert np.sum(np.abs(solution.coef)) <= 1.3
+
+
+def test_theory_converges(rng):
+    design, _, y, c = classes(rng, 30, 20)
+    problem = Problem(design, y, c, SmoothedHinge(), SquaredL2OnL1Ball(1.0), 1.0, False)
+    found = solve(
+        problem, "pdbfw", tol=1e-3, max_iter=50_000, random_state=rng, step_size="theory"
+    )
+    assert found.converged
+
+
+@pytest.mark.parametrize("penalty", [L1Ball(1.3), SquaredL2OnL1Ball(1.3), L1Ball(1e3)])
+def test_search_for_the_multiplier(penalty, rng):
+    """Where block Frank-Wolfe does not apply, or gives up."""
+    design, _, y, c = classes(rng, 200, 30)
+    problem = Problem(design, y, c, Logistic(), penalty, 1e-4)
+    monitor = Monitor(problem, 1e-6)
+    monitor.begin()
+    l1_ball(problem, monitor, None, max_iter=20_000, random_state=np.random.RandomState(0))
+    assert monitor.solution().converged
+
+
+def test_what_it_needs(rng):
+    design, _, y, c = classes(rng, 20, 5)
+    monitor = Monitor(Problem(design, y, c, Hinge(), L1(), 0.1), 1e-3)
+    with pytest.raises(ValueError, match="over an l1 ball, got L1"):
+        pdbfw(monitor.problem, monitor, None, max_iter=9, random_state=rng)
+    problem = Problem(design, y, c, Hinge(), SquaredL2OnL1Ball(1.0), 0.1)
+    with pytest.raises(ValueError, match="needs a smooth loss, got Hinge"):
+        solve(problem, "pdbfw", tol=1e-3, max_iter=9, random_state=rng, step_size="theory")
+    with pytest.raises(ValueError, match="must fit"):
+        method(design, Hinge(), y[:-1], c, 0.1, 1.0)
+
+
+# Over the trace-norm ball
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([TraceNormPD(max_iter=300)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def many_outputs(rng, n=60, d=12, c=8, rank=2):
+    X = rng.normal(size=(n, d))
+    factors = rng.normal(size=(d, rank)), rng.normal(size=(rank, c))
+    return X, X @ factors[0] @ factors[1] + 1.0, np.linalg.norm(factors[0] @ factors[1], "nuc")
+
+
+def test_a_ball_that_does_not_bind_is_ridge_regression(rng):
+    X, Y, norm = many_outputs(rng)
+    weights = rng.random(60)
+    model = TraceNormPD(0.1, radius=10 * norm, tol=1e-12).fit(X, Y, sample_weight=weights)
+    c = weights / weights.sum()
+    centred, targets = X - c @ X, Y - c @ Y
+    ridge = np.linalg.solve(
+        centred.T @ (c[:, None] * centred) + 0.1 * np.eye(12), centred.T @ (c[:, None] * targets)
+    )
+    assert_allclose(model.coef_, ridge.T, atol=1e-6)
+    assert_allclose(model.predict(X), X @ ridge + c @ Y - (c @ X) @ ridge, atol=1e-5)
+    assert model.rank_ == 2
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_array])
+def test_the_optimality_conditions_of_the_trace_norm(container, rng):
+    """-X'(X W - Y) / n - alpha W is a multiple of U V' on the range of W, and no larger off it."""
+    X, Y, norm = many_outputs(rng)
+    Y = Y - 1.0
+    model = TraceNormPD(
+        0.1, radius=0.5 * norm, tol=1e-11, fit_intercept=False, max_iter=20_000
+    ).fit(container(X), Y)
+    W = model.coef_.T
+    assert np.linalg.norm(W, "nuc") <= 0.5 * norm
+    U, sigma, V = np.linalg.svd(W)
+    assert (sigma > 1e-8).sum() == model.rank_
+    gradient = -X.T @ (X @ W - Y) / len(X) - 0.1 * W
+    inside = U[:, : model.rank_].T @ gradient @ V[: model.rank_].T
+    multiplier = np.trace(inside) / model.rank_
+    assert_allclose(inside, multiplier * np.eye(model.rank_), atol=1e-4 * multiplier)
+    assert np.linalg.norm(gradient, 2) <= multiplier * (1 + 1e-4)
+
+
+def test_trace_norm_bounds_hold_for_any_step(rng):
+    X, Y, norm = many_outputs(rng)
+    best = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9, max_iter=20_000).fit(X, Y).certificate_
+    for options in ({"step_size": "theory"}, {"n_rows": 5}, {"rank": 1}):
+        model = TraceNormPD(0.1, radius=0.5 * norm, tol=0.99, max_iter=50, **options).fit(X, Y)
+        assert model.certificate_.dual <= best.primal
+        assert model.certificate_.primal >= best.dual
+        assert np.linalg.norm(model.coef_, "nuc") <= 0.5 * norm
+    single = TraceNormPD(0.1, tol=1e-8).fit(X, Y[:, 0])
+    assert single.coef_.shape == (12,) and isinstance(single.intercept_, float)
