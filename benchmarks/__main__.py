@@ -10,6 +10,7 @@ NAMES = {
     "first_fit": "time of import, of the first fit in a process and of the second",
     "memory": "peak memory of a fit over the size of its data",
     "paths": "time of a regularisation path against the path functions of other solvers",
+    "pdbfw": "block Frank-Wolfe over the l1 and trace-norm balls against other methods",
     "pdprox_iteration": "time of one Pdprox iteration in units of SciPy's products",
     "peers": "time to an accuracy against other solvers of the same models",
     "products": "products with the data that a fit makes",
