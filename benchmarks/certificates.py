@@ -36,16 +36,16 @@ from skpd.penalties import (
     L2,
     Box,
     ElasticNet,
-    FusedLasso,
     ElasticNetBall,
+    FusedLasso,
     GroupL2,
     L1Ball,
     LInf,
     NonNegativeL1,
     SparseGroup,
     SquaredL2,
-    TotalVariation,
     SquaredL2OnL1Ball,
+    TotalVariation,
 )
 from skpd.problem import Problem
 from skpd.solvers import solve

@@ -26,8 +26,8 @@ __all__ = [
     "L2",
     "Box",
     "ElasticNet",
-    "FusedLasso",
     "ElasticNetBall",
+    "FusedLasso",
     "GroupL2",
     "L1Ball",
     "LInf",
@@ -36,8 +36,8 @@ __all__ = [
     "Penalty",
     "SparseGroup",
     "SquaredL2",
-    "TotalVariation",
     "SquaredL2OnL1Ball",
+    "TotalVariation",
 ]
 
 
