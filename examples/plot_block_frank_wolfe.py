@@ -59,7 +59,7 @@ def excess(w):
 
 
 method = kernels.block_frank_wolfe(
-    design.matrix.layout, design.by_columns.matrix.layout, loss.kernel, labels, weights,
+    design.matrix, design.by_columns.matrix, loss.kernel, labels, weights,
     np.zeros(n), alpha, radius, 0.0, 0.0, True, 0.5, 0.0, 0, 0,
 )  # fmt: skip
 block = []

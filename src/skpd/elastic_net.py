@@ -13,7 +13,8 @@ from .penalties import L1, ElasticNet, L1Ball, Penalty, SquaredL2, SquaredL2OnL1
 __all__ = ["ElasticNetPD", "ElasticNetPDClassifier"]
 
 LOSSES = {"smoothed_hinge": SmoothedHinge, "logistic": Logistic}
-PENALISED, CONSTRAINED = ("auto", "agm"), ("auto", "agm", "pdbfw")
+PENALISED = ("auto", "agm", "cd", "approx")
+CONSTRAINED = ("auto", "agm", "pdbfw")
 
 
 class _ElasticNetModel(PrimalDualEstimator):
@@ -26,7 +27,7 @@ class _ElasticNetModel(PrimalDualEstimator):
         **PrimalDualEstimator._parameter_constraints,
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "l1_radius": [Interval(Real, 0, np.inf, closed="neither"), None],
-        "solver": [StrOptions(set(CONSTRAINED))],
+        "solver": [StrOptions({*PENALISED, *CONSTRAINED})],
     }
 
     def _get_penalty(self) -> Penalty:
@@ -49,6 +50,11 @@ class _ElasticNetModel(PrimalDualEstimator):
                     f"l1_radius is None, got {self.solver!r}."
                 )
             return self.solver
+        if self.solver not in CONSTRAINED:
+            raise ValueError(
+                f"The 'solver' parameter of {name} must be one of {CONSTRAINED} with an "
+                f"l1_radius, got {self.solver!r}."
+            )
         if self.solver == "pdbfw" and self.l1_ratio == 1.0:
             raise ValueError(
                 f"The 'solver' parameter of {name} must be 'auto' or 'agm' where l1_ratio is 1, "
@@ -76,11 +82,13 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
         weight ``alpha (1 - l1_ratio)``.
     l1_radius : float, default=None
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0.
-    solver : {"auto", "agm", "pdbfw"}, default="auto"
+    solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.auto.auto` and
         `skpd.solvers.l1_ball.l1_ball`. "agm" is the accelerated gradient method of Zhang et
         al., see `skpd.solvers.agm.agm`; "pdbfw" primal-dual block Frank-Wolfe, for an
         ``l1_radius`` and an ``l1_ratio`` below 1, see `skpd.solvers.block_frank_wolfe.pdbfw`.
+        "cd" and "approx" are the coordinate methods of `LassoPDCertified`, without
+        ``l1_radius``.
     solver_options : dict, default=None
         Options of a named solver, see there.
     tol : float, default=1e-4
