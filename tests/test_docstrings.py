@@ -16,7 +16,7 @@ MODULES = ["skpd"] + [
 ]
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
-        "_certify", "_cross_validation", "design", "drsvm", "elastic_net", "lasso", "losses",
+        "_certify", "design", "drsvm", "elastic_net", "lasso", "losses",
         "penalties", "plotting", "regression", "regularization", "svm", "trace_norm",
     )
 }  # fmt: skip

@@ -254,8 +254,8 @@ def test_cross_validation_is_scikit_learns(weighted, diabetes, rng):
      "whole number of at least 1 or None"),
     (ElasticNetPDClassifier, {"loss": "hinge"}, "'loss' parameter"),
     (ElasticNetPDCV, {"l1_ratio": [0.5, 2.0]}, "'l1_ratio' parameter"),
-    (ElasticNetPDCV, {"alphas": [0.0]}, "'alphas' parameter"),
-    (ElasticNetPDCV, {"l1_ratio": 0.0}, "'alphas' parameter"),
+    (ElasticNetPDCV, {"alphas": [0.0]}, "alphas must hold finite numbers"),
+    (ElasticNetPDCV, {"l1_ratio": 0.0}, "alphas must be given as values"),
 ], ids=str)  # fmt: skip
 def test_bad_parameters_are_named(estimator, parameters, message, cancer):
     with pytest.raises(ValueError, match=message):
@@ -265,5 +265,5 @@ def test_bad_parameters_are_named(estimator, parameters, message, cancer):
 def test_not_converged_warns(diabetes):
     with pytest.warns(ConvergenceWarning, match="ElasticNetPD did not converge"):
         ElasticNetPD(1.0, l1_radius=20.0, solver="agm", tol=1e-12, max_iter=5).fit(*diabetes)
-    with pytest.warns(ConvergenceWarning, match="paths have models"):
+    with pytest.warns(ConvergenceWarning, match="fits of the cross-validation"):
         ElasticNetPDCV(alphas=3, tol=1e-13, max_iter=1).fit(*diabetes)

@@ -3,11 +3,10 @@
 from importlib.metadata import version
 
 from ._certify import certify
-from ._cross_validation import ElasticNetPDCV
 from ._rigorous import RigorousCertificate
 from .certificates import Certificate
 from .drsvm import DRSVMClassifier
-from .elastic_net import ElasticNetPD, ElasticNetPDClassifier
+from .elastic_net import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
 from .lasso import LassoPDCertified, LassoPDCertifiedCV
 from .plotting import GapDisplay
 from .regression import PdproxRegressor

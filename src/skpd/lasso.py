@@ -1,55 +1,24 @@
 """The lasso, as scikit-learn has it, with a certificate; alone and cross-validated."""
 
-import warnings
-from numbers import Integral, Real
-from threading import Event
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _raise_for_params,
-    _routing_enabled,
-    process_routing,
-)
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils._param_validation import StrOptions
 
-from ._base import _CALLBACK_LOCK, PrimalDualRegressor, map_in_threads
+from ._base import PrimalDualRegressor
+from ._cross_validation import PathCrossValidation
 from ._typing import Array
-from .design import Design
 from .losses import Squared
 from .penalties import L1, NonNegativeL1, Penalty
-from .regularization import alpha_values, follow
 
 __all__ = ["LassoPDCertified", "LassoPDCertifiedCV"]
 
 
-class _Lasso(PrimalDualRegressor):
-    positive: bool
-
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualRegressor._parameter_constraints,
-        "solver": [StrOptions({"auto", "cd", "approx"})],
-        "positive": ["boolean"],
-    }
-
-    def _get_loss(self) -> Squared:
-        return Squared()
-
-    def _get_penalty(self) -> Penalty:
-        return NonNegativeL1() if self.positive else L1()
+SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 
 
-class LassoPDCertified(_Lasso):
+class LassoPDCertified(PrimalDualRegressor):
     """The lasso with a certificate: least squares with an l1 penalty.
 
     Minimises scikit-learn's objective ::
@@ -145,7 +114,11 @@ class LassoPDCertified(_Lasso):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = _Lasso._parameter_constraints
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualRegressor._parameter_constraints,
+        "solver": SOLVERS,
+        "positive": ["boolean"],
+    }
 
     def __init__(
         self,
@@ -172,8 +145,14 @@ class LassoPDCertified(_Lasso):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _get_loss(self) -> Squared:
+        return Squared()
 
-class LassoPDCertifiedCV(_Lasso):
+    def _get_penalty(self) -> Penalty:
+        return NonNegativeL1() if self.positive else L1()
+
+
+class LassoPDCertifiedCV(PathCrossValidation):
     """The lasso with a certificate, its alpha chosen by cross-validation.
 
     In every fold a model is fitted for each alpha, each from the one before; the alpha
@@ -217,6 +196,8 @@ class LassoPDCertifiedCV(_Lasso):
         All alphas, decreasing.
     mse_path_ : ndarray of shape (n_alphas, n_folds)
         Mean squared error on each test fold.
+    certificates_ : list
+        Those of all models of the cross-validation: one list of folds, of one list each.
     coef_ : ndarray of shape (n_features,)
         Coefficients of the fit on all data, in float64.
     intercept_ : float
@@ -259,19 +240,12 @@ class LassoPDCertifiedCV(_Lasso):
     True
     """
 
-    alpha: ClassVar[float] = 1.0  # of the problem that those of the path are made of
-    warm_start: ClassVar[bool] = False
+    positive: bool
 
     _parameter_constraints: ClassVar[dict] = {
-        **{
-            name: constraint
-            for name, constraint in _Lasso._parameter_constraints.items()
-            if name not in ("alpha", "warm_start")
-        },
-        "eps": [Interval(Real, 0, 1, closed="neither")],
-        "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "cv": ["cv_object"],
-        "n_jobs": [Integral, None],
+        **PathCrossValidation._parameter_constraints,
+        "solver": SOLVERS,
+        "positive": ["boolean"],
     }
 
     def __init__(
@@ -303,126 +277,9 @@ class LassoPDCertifiedCV(_Lasso):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
-    def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
-    ) -> Self:
-        """Choose alpha by cross-validation, fit the model on all data and certify it.
+    def _penalties(self) -> list[Penalty]:
+        return [NonNegativeL1() if self.positive else L1()]
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples in the fits and in the mean squared error of each fold;
-            the average over the folds is not weighted, as in `LassoCV`.
-        **params : dict
-            Parameters of the splitter, with scikit-learn's metadata routing.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data or the weights are invalid, or if a fold has no sample
-            of positive weight to train or to test on.
-        KeyboardInterrupt
-            After Ctrl-C.
-        """
-        _raise_for_params(params, self, "fit")
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        X, y, (problem,), _ = self._problems(X, y, sample_weight)
-        targets = problem.y
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        split = {}
-        if _routing_enabled():
-            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
-            split = routed.splitter.split
-        folds = list(check_cv(self.cv).split(X, y, **split))
-        for k, fold in enumerate(folds):
-            for rows, name in zip(fold, ("train", "test"), strict=True):
-                if not np.any(weights[rows] > 0.0):
-                    raise ValueError(
-                        f"sample_weight must be positive somewhere in every fold, but is 0 in all "
-                        f"{name} samples of fold {k}."
-                    )
-        n_threads = min(effective_n_jobs(self.n_jobs), len(folds))
-        task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        context = self._init_callback_context(
-            max_subtasks=len(folds) + 1, sequential_subtasks=n_threads == 1
-        ).call_on_fit_task_begin(**task)
-        if isinstance(self.alphas, Integral) and problem.largest_alpha == 0.0:
-            self.alphas_ = np.full(self.alphas, np.finfo(np.float64).resolution)  # as LassoCV
-        else:
-            self.alphas_ = alpha_values([problem], self.alphas, self.eps)
-        stop = Event()
-
-        def subtask(name, k):
-            return context.subcontext(task_name=name, task_id=None if n_threads == 1 else k)
-
-        def errors_of(k: int, seed: int) -> tuple[Array, int]:
-            train, test = folds[k]
-            with _CALLBACK_LOCK:
-                own = subtask(f"fold {k}", k).call_on_fit_task_begin(estimator=self)
-            fold = self._problem(Design(X[train]), targets[train], weights[train])
-            held_out = Design(X[test])
-            mse, unfinished = np.full(len(self.alphas_), np.nan), 0
-            for a, solution in enumerate(follow(self, fold, self.alphas_, seed, stop)):
-                residuals = held_out.matvec(solution.coef) + solution.intercept - targets[test]
-                mse[a] = np.average(residuals**2, weights=weights[test])
-                unfinished += not solution.converged
-            with _CALLBACK_LOCK:
-                own.call_on_fit_task_end(estimator=self)
-            return mse, unfinished
-
-        random_state = check_random_state(self.random_state)
-        seeds = random_state.randint(np.iinfo(np.int32).max, size=len(folds))
-        found, interrupted = map_in_threads(errors_of, seeds, n_threads, stop)
-        if interrupted or stop.is_set():
-            raise KeyboardInterrupt
-        self.mse_path_ = np.column_stack([mse for mse, _ in found])
-        self.alpha_ = float(self.alphas_[np.argmin(self.mse_path_.mean(axis=1))])
-        unfinished = sum(n for _, n in found)
-        if unfinished:
-            warnings.warn(
-                f"{type(self).__name__} did not converge to tol={self.tol:.2e} in {unfinished} of "
-                f"{self.mse_path_.size} fits of the cross-validation. Increase max_iter (now "
-                f"{self.max_iter}) or tol, or eps, which leaves out the smallest alphas.",
-                ConvergenceWarning,
-                stacklevel=4,  # the caller of fit, past its two decorators
-            )
-        own = subtask("fit on all data", len(folds)).call_on_fit_task_begin(**task)
-        solution = self._solve(
-            problem.with_alpha(self.alpha_),
-            start=None,
-            random_state=random_state,
-            on_check=self._reporter(None, task),
-        )
-        self.coef_ = solution.coef
-        self.intercept_ = solution.intercept
-        self.dual_coef_ = solution.dual_coef
-        self._set_solutions(solution)
-        own.call_on_fit_task_end(**task, reconstruction_attributes={})
-        context.call_on_fit_task_end(**task, reconstruction_attributes={})
-        return self
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """The metadata that `fit` takes and hands on to the splitter.
-
-        Returns
-        -------
-        routing : MetadataRouter
-        """
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                splitter=check_cv(self.cv),
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
-        )
+    def _choose(self, mse_paths: Array, grids: Array) -> None:
+        super()._choose(mse_paths, grids)
+        self.mse_path_, self.alphas_ = mse_paths[0], grids[0]
