@@ -84,7 +84,7 @@ class _SeparablePart:
         )
 
     def sweeps(self, m: int) -> int:
-        return 5 + m // 20
+        return 5 + min(m // 20, 20)
 
     def support(self, p: Array) -> Indices:
         inside = (p > self.lower) & (p < self.upper) & ((p != 0.0) | (self.l1 == 0.0))
