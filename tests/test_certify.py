@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn import linear_model as lm
+from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -21,7 +22,19 @@ from sklearn.svm import SVC, LinearSVC, LinearSVR
 
 from benchmarks import certify as random
 from benchmarks.reference import concomitant_programme, linear_pieces, multinomial_programme
-from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC, RigorousCertificate, certify
+from skpd import (
+    DRSVMClassifier,
+    ElasticNetPD,
+    ElasticNetPDClassifier,
+    ElasticNetPDCV,
+    GroupLassoSVC,
+    LassoPDCertifiedCV,
+    PdproxRegressor,
+    PdproxSVC,
+    RigorousCertificate,
+    TraceNormPD,
+    certify,
+)
 from skpd._concomitant import ConcomitantHuber
 from skpd._multinomial import MultinomialProblem
 from skpd._rigorous import rigorous_dual, rigorous_primal
@@ -223,6 +236,35 @@ def test_own_estimators(estimator, cancer, diabetes, rng):
     # its own interval holds the optimum, and so does this one
     assert certificate.relative_gap <= estimator.certificate_.relative_gap * (1 + 1e-9)
     assert certify(estimator, X, y, s, tol=np.inf).gap >= certificate.gap * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LassoPDCertifiedCV(alphas=5, tol=1e-8),
+        ElasticNetPDCV(l1_ratio=[0.2, 0.9], alphas=5, tol=1e-8),
+        ElasticNetPD(0.1, l1_radius=20.0, tol=1e-8),
+        ElasticNetPDClassifier(0.1, l1_radius=1.0, tol=1e-8),
+        DRSVMClassifier(tol=1e-8),
+        DRSVMClassifier(norm=2, kappa=np.inf, alpha=0.1, tol=1e-8),
+    ],
+    ids=str,
+)
+def test_own_estimators_of_other_kinds(estimator, cancer, diabetes):
+    """Two intervals that hold one optimum, of the model that was chosen."""
+    data = cancer if is_classifier(estimator) else diabetes
+    own = estimator.fit(*data).certificate_
+    certificate = certify(estimator, *data)
+    assert certificate.relative_gap <= 2e-7
+    assert max(certificate.dual, own.dual) <= min(certificate.primal, own.primal) * (1 + 1e-12)
+
+
+def test_objectives_out_of_reach_are_named(cancer, diabetes):
+    X, y = diabetes
+    with pytest.raises(TypeError, match="got a TraceNormPD"):
+        certify(TraceNormPD().fit(X, np.column_stack([y, y])), X, y)
+    with pytest.raises(ValueError, match="rigorous=True is not offered for DRSVMClassifier"):
+        certify(DRSVMClassifier().fit(*cancer), *cancer, rigorous=True)
 
 
 def test_cross_validated_variants(cancer, diabetes):

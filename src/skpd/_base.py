@@ -80,6 +80,10 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Any, Any, list[Problem], Any]: ...
 
+    def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:
+        """The problems that the fitted model solves on some data."""
+        return self._problems(X, y, sample_weight)[2]
+
     @abstractmethod
     def _get_loss(self) -> Loss:
         """The Loss object of this model."""

@@ -17,6 +17,7 @@ from ._objectives import OBJECTIVES, Data, by_hand, own_objective
 from .certificates import Certificate
 from .losses import Loss
 from .penalties import Penalty
+from .trace_norm import TraceNormPD
 
 __all__ = ["certify"]
 
@@ -184,6 +185,11 @@ def certify(
     elif type(estimator) in OBJECTIVES:
         data = Data.of(estimator, X, y, sample_weight)
         models = OBJECTIVES[type(estimator)](estimator, data)
+    elif isinstance(estimator, TraceNormPD):
+        raise TypeError(
+            "certify takes models with one vector of coefficients, got a TraceNormPD: see its own "
+            "certificate_, which does not depend on its solver."
+        )
     else:
         raise TypeError(
             f"certify does not know what {type(estimator).__name__} minimises. If it is a mean "

@@ -47,6 +47,7 @@ class PathCrossValidation(PrimalDualRegressor):
     alphas_: Array
     mse_path_: Array
     certificates_: list
+    _chosen: int
 
     _parameter_constraints: ClassVar[dict] = {
         **{
@@ -181,6 +182,11 @@ class PathCrossValidation(PrimalDualRegressor):
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
 
+    def _fitted_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
+        (problem,) = self._problems(X, y, sample_weight)[2]
+        penalty = self._penalties()[self._chosen]
+        return [replace(problem, penalty=penalty, alpha=self.alpha_)]
+
     def _alphas_of(self, problem: Problem) -> Array:
         if isinstance(self.alphas, Integral) and problem.largest_alpha == 0.0:
             return np.full(self.alphas, np.finfo(np.float64).resolution)  # as LassoCV
@@ -195,7 +201,7 @@ class PathCrossValidation(PrimalDualRegressor):
         grids : ndarray of shape (n_penalties, n_alphas)
         """
         mean = mse_paths.mean(axis=2)
-        self._chosen, place = np.unravel_index(int(np.argmin(mean)), mean.shape)
+        self._chosen, place = (int(i) for i in np.unravel_index(np.argmin(mean), mean.shape))
         self.alpha_ = float(grids[self._chosen, place])
         self.mse_path_, self.alphas_ = mse_paths, grids
 

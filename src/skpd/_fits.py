@@ -39,7 +39,7 @@ class LinearFit:
         with np.errstate(over="ignore", invalid="ignore"):
             primal = primal_objective(problem, self.coef, self.intercept)
             z = problem.matvec(problem.join(self.coef, self.intercept))
-            theta = problem.loss.gradient(problem.y, z)
+            theta = problem.dual_point(z)
         point = best = Point(self.coef, self.intercept, theta)
         bound = dual_bound(problem, theta, primal)
         gap = relative_gap(problem, primal - bound.value)

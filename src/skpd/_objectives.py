@@ -453,7 +453,7 @@ def own_objective(
     data = Data.of(estimator, X, y, sample_weight)
     if hasattr(estimator, "classes_"):
         data.labels(estimator.classes_)
-    problems = estimator._problems(X, y, sample_weight)[2]
+    problems = estimator._fitted_problems(X, y, sample_weight)
     coef, intercept = coefficients(estimator, data, len(problems))
     return [
         LinearFit(problem, w, float(b))

@@ -70,7 +70,17 @@ def rigorous_certificate(
         The best model known, from which the radius follows.
     kind : {"exact", "scaling", "lipschitz"}
         How the dual point was found.
+
+    Raises
+    ------
+    ValueError
+        If the problem is another than a mean loss and a penalty.
     """
+    if type(problem) is not Problem:
+        raise ValueError(
+            "rigorous=True is not offered for DRSVMClassifier: its bound allows for rounding "
+            "errors, but some of them jointly."
+        )
     primal, above = rigorous_primal(problem, point.coef, point.intercept)
     upper = min(primal, rigorous_primal(problem, best.coef, best.intercept)[0])
     dual, below = rigorous_dual(problem, point.dual_coef, upper)

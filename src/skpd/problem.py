@@ -164,6 +164,10 @@ class Problem:
         out[-1] = variables[-1]
         return out
 
+    def dual_point(self, predictions: Array) -> Array:
+        """A dual point that goes with predictions: the derivatives of the losses there."""
+        return self.loss.gradient(self.y, predictions)
+
     # The best constant prediction, which fixes the unit of the relative gap
 
     @cached_property

@@ -93,6 +93,10 @@ class RobustProblem(Problem):
         """The q-norm on w, with its dual norm."""
         return self.penalty  # type: ignore[return-value]
 
+    def dual_point(self, predictions: Array) -> Array:
+        """The multipliers of the null model: those of others need its radius too."""
+        return self.null_point.dual_coef
+
     @cached_property
     def null_point(self) -> Point:
         """The best constant prediction, with multipliers that prove it the best.
