@@ -42,10 +42,16 @@ def ridge_composite(X, y, mu, *, adaptive, in_loss):
 @pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize("in_loss", [True, False])
 @pytest.mark.parametrize("mu", [0.0, 1e-2])
-def test_bounds_of_the_theorems(run, adaptive, in_loss, mu, rng):
+@pytest.mark.parametrize("data", ["generated", "a1a"])
+def test_bounds_of_the_theorems(run, adaptive, in_loss, mu, data, rng, request):
     """Theorems 6 and 14 against the optimum of a long run, 10 and 18 against the dual average."""
-    X, n = rng.normal(size=(80, 6)) * np.arange(1, 7), 80
-    y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+    if data == "a1a":
+        X, y = request.getfixturevalue("skpd_data")("a1a", 123)
+        X = X.toarray()
+    else:
+        X = rng.normal(size=(80, 6)) * np.arange(1, 7)
+        y = np.where(X[:, 0] + rng.normal(size=80) > 0, 1.0, -1.0)
+    n, d = X.shape
 
     def objective(x):
         return np.mean(np.logaddexp(0, -y * (X @ x))) + mu / 2 * x @ x
@@ -60,7 +66,7 @@ def test_bounds_of_the_theorems(run, adaptive, in_loss, mu, rng):
     exact = _long_run(objective, X, y, mu)
     L, composite = ridge_composite(X, y, mu, adaptive=adaptive, in_loss=in_loss)
     distance, diameter = 0.5 * exact @ exact, 0.5 * 2.0**2
-    for k, (iterate, _) in enumerate(zip(run(composite, np.zeros(6)), range(60), strict=False)):
+    for k, (iterate, _) in enumerate(zip(run(composite, np.zeros(d)), range(60), strict=False)):
         gap = objective(iterate.x) - objective(exact)
         assert gap <= iterate.bound * distance + 1e-12
         if not in_loss or mu == 0.0:  # phi(., theta) is as strongly convex as f is treated
