@@ -51,15 +51,16 @@ def excess(solver, max_iter=1000, **options):
 # The smaller rho, the faster, until the steps are too short for the way that is left. The proximal
 # updates get nearer with the same steps: they admit a smaller rho.
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 for ratio, colour in ((0.95, "tab:blue"), (0.98, "tab:orange")):
     for solver, style in (("isg", "--"), ("ippa", "-")):
         epochs, above = excess(solver, first_step=0.01, ratio=ratio, max_iter=600)
-        left.semilogy(
+        ax.semilogy(
             epochs, above, style, color=colour, label=f"{solver.upper()}, $\\rho$ = {ratio}"
         )
-left.set(xlabel="epoch", ylabel="objective above the optimum", xlim=(0, 600))
-left.legend()
+ax.set(xlabel="epoch", ylabel="objective above the optimum", xlim=(0, 600))
+ax.legend()
+plt.show()
 
 # %%
 # Insensitivity to the step size
@@ -67,13 +68,14 @@ left.legend()
 # A proximal update never overshoots its row's optimum, however long the step. After 80
 # epochs with rho = 0.92, from first steps that differ by a factor of thirty:
 
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 steps = np.geomspace(3e-3, 0.1, 4)
 for solver, style in (("isg", "o--"), ("ippa", "o-")):
     ends = [excess(solver, max_iter=80, first_step=step, ratio=0.92)[1][-1] for step in steps]
-    right.loglog(steps, ends, style, color="black", label=solver.upper())
-right.set(
+    ax.loglog(steps, ends, style, color="black", label=solver.upper())
+ax.set(
     xlabel="first step $\\alpha_0$", ylabel="objective above the optimum after 80 epochs",
     ylim=(1e-4, 1e-1),
 )  # fmt: skip
-right.legend()
+ax.legend()
 plt.show()
