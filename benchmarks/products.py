@@ -1,6 +1,7 @@
 """Products with the data that a fit to tol=1e-6 makes, on real data.
 
-Counted are plain products, those in twice the working precision and Gram matrices; the
+Counted are plain products, those of certificates, with bounds on their rounding errors or in
+twice the working precision, and Gram matrices, whole or of columns that join others; the
 time of the fit is given in pairs of one product with X and one with its transpose by SciPy.
 """
 
@@ -18,14 +19,17 @@ from benchmarks.race import product_pair
 from benchmarks.results import two_digits
 from skpd.design import Design
 
-COUNTED = ("matvec", "rmatvec", "matvec_compensated", "rmatvec_compensated", "gram")
+PLAIN = ("matvec", "rmatvec")
+BOUNDED = ("matvec_bounded", "rmatvec_bounded")
+COMPENSATED = ("matvec_compensated", "rmatvec_compensated")
+GRAMS = ("gram", "cross_gram")
 
 
 @contextmanager
 def counted():
     """A Counter of the calls of Design's methods."""
     calls = Counter()
-    originals = {name: getattr(Design, name) for name in COUNTED}
+    originals = {name: getattr(Design, name) for name in (*PLAIN, *BOUNDED, *COMPENSATED, *GRAMS)}
 
     def counting(name):
         def method(self, *arguments, **parameters):
@@ -35,12 +39,16 @@ def counted():
         return method
 
     try:
-        for name in COUNTED:
+        for name in originals:
             setattr(Design, name, counting(name))
         yield calls
     finally:
         for name, original in originals.items():
             setattr(Design, name, original)
+
+
+def total(calls, names):
+    return sum(calls[name] for name in names)
 
 
 def main(arguments=()):
@@ -49,8 +57,8 @@ def main(arguments=()):
     parser.add_argument("--data", nargs="+", choices=REAL, default=REAL, metavar="NAME")
     parser.add_argument("--tol", type=float, default=1e-6)
     options = parser.parse_args(arguments)
-    header = ["data", "model", "alpha", "iterations", "pairs", "compensated pairs", "gram",
-              "time in pairs", "converged"]  # fmt: skip
+    header = ["data", "model", "alpha", "iterations", "pairs", "bounded pairs",
+              "compensated pairs", "gram", "time in pairs", "converged"]  # fmt: skip
     print("| " + " | ".join(header) + " |")
     print("| --- |" + " --- |" * (len(header) - 1))
     for name, model, rule in selected(options.models, options.data):
@@ -68,8 +76,7 @@ def main(arguments=()):
         # a product with X and one with its transpose make a pair
         cells = [
             name, model, f"{rule}", f"{fit.n_iter_}",
-            f"{(calls['matvec'] + calls['rmatvec']) / 2:g}",
-            f"{(calls['matvec_compensated'] + calls['rmatvec_compensated']) / 2:g}",
-            f"{calls['gram']}", two_digits(took / product_pair(X)), f"{fit.converged_}",
+            *(f"{total(calls, pair) / 2:g}" for pair in (PLAIN, BOUNDED, COMPENSATED)),
+            f"{total(calls, GRAMS)}", two_digits(took / product_pair(X)), f"{fit.converged_}",
         ]  # fmt: skip
         print("| " + " | ".join(cells) + " |", flush=True)
