@@ -1,5 +1,8 @@
 """Losses against their definitions, and Fenchel-Young and Moreau identities."""
 
+from decimal import Decimal, localcontext
+from math import fsum
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -193,3 +196,33 @@ def test_prox_of_the_logistic_conjugate_where_newton_steps_cycle(rng):
     inside = (u > -1 + 1e-9) & (u < -1e-9)
     t = np.log1p(u[inside]) - np.log(-u[inside])
     assert_allclose(step[inside] * t + u[inside], v[inside], atol=1e-6)
+
+
+def test_logistic_conjugate_to_the_last_places():
+    """The entropy, where its terms are tiny or cancel, against 450 digits."""
+    a = np.concatenate([[0.5, 0.3, 1e-3, 1e-9, 1e-200], 1.0 - np.array([1e-3, 1e-9, 2.0**-53])])
+    with localcontext(prec=450):
+        exact = [x * x.ln() + (1 - x) * (1 - x).ln() for x in map(Decimal, a)]
+    found = L.Logistic().conjugate(np.ones_like(a), -a)
+    assert_allclose(found, np.array(exact, dtype=float), rtol=4e-16)
+    ends = L.Logistic().conjugate(np.ones(4), np.array([0.0, -1.0, 0.1, -1.1]))
+    assert_allclose(ends, [0.0, 0.0, np.inf, np.inf])
+
+
+@each_loss
+def test_largest_value_on_an_interval(loss, rng):
+    y, z, error = rng.choice([-1.0, 1.0], 200), 2.0 * rng.normal(size=200), rng.random(200)
+    grid = [loss.value(y, z + 0.25 + t * error) for t in np.linspace(-1.0, 1.0, 41)]
+    assert_allclose(loss.largest(y, z, 0.25, error), np.max(grid, axis=0), rtol=1e-14, atol=1e-14)
+
+
+@each_loss
+def test_dual_values_are_sums_of_conjugates(loss, rng):
+    y, weights = rng.choice([-1.0, 1.0], 50), rng.random(50)
+    lower, upper = loss.dual_bounds(y)
+    theta = np.clip(rng.normal(size=50), lower, upper)
+    values = loss.dual_values(y, weights, theta, (0.0, 0.3, 1.0))
+    for scale, (value, rounding) in zip((0.0, 0.3, 1.0), values, strict=True):
+        expected = -fsum(weights * loss.conjugate(y, scale * theta))
+        assert_allclose(value, expected, rtol=1e-13, atol=1e-15)
+        assert abs(value - expected) <= rounding <= 1e-12

@@ -34,7 +34,7 @@ solvers steer by, and proves nothing.)
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, singledispatch
 from math import fsum, inf
 from typing import Any
@@ -108,6 +108,7 @@ class DualBound:
     radius: float = inf
     intercept_radius: float = inf
     radius_kind: str = "monotone"
+    gradient: Any = None  # X' (weights * theta) of the point as it was given
 
 
 @singledispatch
@@ -130,19 +131,27 @@ def primal_objective(
     if intercept == problem.null_point.intercept and not coef.any():
         return problem.null_objective * (1.0 + 64.0 * EPSILON)
     z, error = problem.design.matvec_bounded(coef, float(intercept))
-    least, most = _weighted_losses(problem, z, 0.0, error)
-    if not most - least <= max(PLAIN * most, accuracy):
+    most = _largest_loss(problem, z, 0.0, error)
+    if not _loss_by_errors(problem, most, error) <= max(PLAIN * most, accuracy):
         z, low, error = problem.design.matvec_compensated(coef, float(intercept))
-        _, most = _weighted_losses(problem, z, low, error)
+        most = _largest_loss(problem, z, low, error)
     value = most + problem.alpha * float(problem.penalty.value(coef))
     return inf if np.isnan(value) else value * (1.0 + 64.0 * EPSILON)
 
 
-def _weighted_losses(problem, z, low, error):
-    """The least and the largest of sum_i c_i l(y_i, .) over z + low -+ error, at the ends."""
-    ends = [problem.loss.value(problem.y, z, low + side * error) for side in (-1.0, 1.0)]
-    # the loss is convex: over an interval of predictions it is largest at an end
-    return [float(np.sum(problem.weights * choice(*ends))) for choice in (np.minimum, np.maximum)]
+def _largest_loss(problem, z, low, error):
+    """sum_i c_i max l(y_i, .) over z + low -+ error."""
+    return float(np.sum(problem.weights * problem.loss.largest(problem.y, z, low, error)))
+
+
+def _loss_by_errors(problem, value, error):
+    """About how much errors of the predictions may add to a mean loss of this value."""
+    loss, weights = problem.loss, problem.weights
+    by_slope = loss.lipschitz * float(weights @ error) if np.isfinite(loss.lipschitz) else inf
+    if by_slope < inf or not np.isfinite(loss.smoothness):
+        return by_slope
+    # l' ** 2 <= 2 smoothness l, and the inequality of Cauchy and Schwarz
+    return float(np.sqrt(2.0 * loss.smoothness * value * (weights @ (error * error))))
 
 
 @singledispatch
@@ -161,7 +170,7 @@ def dual_bound(
         The objective value of any model.
     accuracy : float, default=0.0
         Rounding errors below it, or below a hundredth of the gap, are not worth products
-        in twice the working precision.
+        in twice the working precision, nor is a gap below it worth another choice.
     lipschitz : {"monotone", "initial", "coordinate"}, default="monotone"
         The ball of Dünner et al. (2016): of radius B = P / alpha, with P the objective value
         of the best model; the same with the value at the start, that of the best constant
@@ -205,13 +214,16 @@ def dual_bound(
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     how = (upper, radius, interval, ball, scaling, accuracy)
     best = _best_repair(problem, theta, *how)
+    gradient = best.gradient
     if problem.fit_intercept:
         balanced = _best_repair(problem, _balanced(problem, theta), *how)
         best = max(best, balanced, key=lambda bound: bound.value)
     if not best.value > 0.0:  # theta = 0 proves that P >= 0
         best = DualBound(0.0, "scaling", np.zeros_like(theta))
     length = 0.5 * float(interval[1] - interval[0])
-    return DualBound(float(best.value), best.kind, best.theta, float(radius), length, radius_kind)
+    return DualBound(
+        float(best.value), best.kind, best.theta, float(radius), length, radius_kind, gradient
+    )
 
 
 def dual_estimate(
@@ -301,7 +313,9 @@ def _balanced(problem: Problem, theta: Array):
 
 def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accuracy):
     along = _along(problem, theta)
-    slope = kernels.compensated_dot(problem.weights, theta, np.ones_like(theta))
+    slope = (0.0, 0.0)
+    if problem.fit_intercept:
+        slope = kernels.compensated_dot(problem.weights, theta, np.ones_like(theta))
 
     def repaired(u, error):
         if not (np.isfinite(u).all() and np.isfinite(error).all()):
@@ -311,7 +325,8 @@ def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accurac
         if problem.has_free_level:
             level = (fsum(u), fsum(error) + EPSILON * abs(fsum(u)))
         products = (v, slope, level, along)
-        return _repair(problem, theta, products, upper, radius, interval, ball, scaling)
+        best = _repair(problem, theta, products, upper, radius, interval, ball, scaling, accuracy)
+        return replace(best, gradient=u)
 
     u, error = problem.design.rmatvec_bounded(problem.weights, theta)
     plain = repaired(u, error)
@@ -335,19 +350,22 @@ def _along(problem, theta):
     """The loss's part of the dual value of scale theta, as a function, with its rounding error."""
 
     @cache
+    def values(*scales):
+        return problem.loss.dual_values(problem.y, problem.weights, theta, scales)
+
     def value(scale):
-        return problem.loss.dual_value(problem.y, problem.weights, theta, scale)
+        return values(scale)[0]
 
     def parabola(scale):  # through 0, and the values at 1/2 and 1
         shares = (4.0 * scale * (1.0 - scale), scale * (2.0 * scale - 1.0))
-        parts = [(share, *value(at)) for share, at in zip(shares, (0.5, 1.0), strict=True)]
+        parts = [(share, *at) for share, at in zip(shares, values(0.5, 1.0), strict=True)]
         rounding = sum(abs(share) * (r + 4.0 * EPSILON * abs(v)) for share, v, r in parts)
         return sum(share * v for share, v, _ in parts), rounding
 
     return parabola if problem.loss.quadratic_conjugate else value
 
 
-def _repair(problem, theta, products, upper, radius, interval, ball, scaling):
+def _repair(problem, theta, products, upper, radius, interval, ball, scaling, accuracy):
     penalty, alpha = problem.penalty, problem.alpha
     v, slope, level, along = products
     free = _least_linear(slope, interval) + _least_linear(level, problem.level_interval(upper))
@@ -367,7 +385,7 @@ def _repair(problem, theta, products, upper, radius, interval, ball, scaling):
         best = DualBound(bound(1.0, exact), "exact", theta)
     else:
         best = DualBound(bound(1.0, bounded), "lipschitz", theta)
-    if scaling and hasattr(penalty, "dual_norm"):
+    if scaling and hasattr(penalty, "dual_norm") and not upper - best.value <= accuracy:
         scale = _best_scale(problem, theta, penalty.dual_norm(v), lambda t: bound(t, 0.0))
         scaled = DualBound(bound(scale, 0.0), "scaling", scale * theta)
         if scaled.value > best.value:

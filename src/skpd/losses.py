@@ -21,7 +21,7 @@ from math import inf
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, xlog1py, xlogy
+from scipy.special import expit
 
 from . import kernels
 from ._numbers import check_number
@@ -53,10 +53,15 @@ def _weighted_sum(weights: Array, values: Array, sizes: Array) -> tuple[float, f
     """sum_i weights_i values_i and a bound on its rounding error.
 
     ``sizes`` bounds the values and how much a relative change of their argument changes
-    them. NumPy sums blocks of 128 terms, then their sums in pairs.
+    them.
     """
-    depth = 64.0 + np.log2(len(values) + 1.0)
-    return float(np.sum(weights * values)), depth * EPSILON * float(np.sum(weights * sizes))
+    rounding = _depth(len(values)) * EPSILON * float(np.sum(weights * sizes))
+    return float(np.sum(weights * values)), rounding
+
+
+def _depth(n: int) -> float:
+    """Additions that a term goes through: NumPy sums blocks of 128, then their sums in pairs."""
+    return 64.0 + np.log2(n + 1.0)
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,6 @@ class Loss(ABC):
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Lower and upper bounds on theta_i: the domain of l*(y_i, .)."""
 
-    @abstractmethod
     def dual_value(
         self, y: Array, weights: Array, theta: Array, scale: float = 1.0
     ) -> tuple[float, float]:
@@ -161,6 +165,17 @@ class Loss(ABC):
         value, rounding : float
             The sum and a bound on its rounding error.
         """
+        return self.dual_values(y, weights, theta, (scale,))[0]
+
+    @abstractmethod
+    def dual_values(
+        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
+    ) -> list[tuple[float, float]]:
+        """`dual_value` at several scales."""
+
+    @abstractmethod
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array) -> Array:
+        """The largest value of l(y_i, .) between z_i + z_low_i -+ error_i."""
 
     @abstractmethod
     def conjugate(self, y: Array, theta: Array) -> Array:
@@ -226,6 +241,9 @@ class MarginLoss(Loss):
     def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
         return self._phi(y * z + y * z_low)
 
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array) -> Array:
+        return self._phi(y * z + (y * z_low - error))  # phi does not increase
+
     def gradient(self, y: Array, z: Array) -> Array:
         return y * self._phi_derivative(y * z)
 
@@ -239,13 +257,16 @@ class MarginLoss(Loss):
     def conjugate(self, y: Array, theta: Array) -> Array:
         return self._phi_conjugate(y * theta)
 
-    def dual_value(
-        self, y: Array, weights: Array, theta: Array, scale: float = 1.0
-    ) -> tuple[float, float]:
-        u = scale * (y * theta)
-        conjugate = self._phi_conjugate(u)
-        value, rounding = _weighted_sum(weights, conjugate, np.abs(conjugate) + np.abs(u))
-        return -value, rounding
+    def dual_values(
+        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
+    ) -> list[tuple[float, float]]:
+        values, unscaled = [], y * theta
+        for scale in scales:
+            u = scale * unscaled
+            conjugate = self._phi_conjugate(u)
+            value, rounding = _weighted_sum(weights, conjugate, np.abs(conjugate) + np.abs(u))
+            values.append((-value, rounding))
+        return values
 
     def best_constant(self, y: Array, weights: Array) -> float:
         positive = float(np.sum(weights[y > 0]))
@@ -282,6 +303,11 @@ class ResidualLoss(Loss):
     def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
         return self._phi((z - y) + z_low)
 
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array) -> Array:
+        # convex, and so largest at an end
+        ends = [self.value(y, z, z_low + side * error) for side in (-1.0, 1.0)]
+        return np.maximum(*ends)
+
     def gradient(self, y: Array, z: Array) -> Array:
         return self._phi_derivative(z - y)
 
@@ -295,15 +321,23 @@ class ResidualLoss(Loss):
     def conjugate(self, y: Array, theta: Array) -> Array:
         return self._phi_conjugate(theta) + y * theta
 
-    def dual_value(
-        self, y: Array, weights: Array, theta: Array, scale: float = 1.0
-    ) -> tuple[float, float]:
-        conjugate = self._phi_conjugate(scale * theta)
-        value, rounding = _weighted_sum(weights, conjugate, 2.0 * conjugate)
+    def dual_values(
+        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
+    ) -> list[tuple[float, float]]:
         # the scaled sum, not the sum of scaled and so rounded terms, which may cancel
         linear, error = kernels.compensated_dot(weights, theta, y)
-        rounding += scale * error + 2.0 * EPSILON * (scale * abs(linear) + value)
-        return -value - scale * linear, rounding
+        values = []
+        sums = self._conjugate_sums(weights, theta, scales)
+        for scale, value in zip(scales, sums, strict=True):
+            # phi* >= 0, and its slope times its argument is at most twice it
+            rounding = 2.0 * _depth(len(theta)) * EPSILON * value
+            rounding += scale * error + 2.0 * EPSILON * (scale * abs(linear) + value)
+            values.append((-value - scale * linear, rounding))
+        return values
+
+    def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:
+        """sum_i weights_i phi*(scale theta_i) at several scales."""
+        return [float(np.sum(weights * self._phi_conjugate(scale * theta))) for scale in scales]
 
     @abstractmethod
     def _residual_interval(self, value: float) -> tuple[float, float]:
@@ -565,12 +599,10 @@ class Logistic(MarginLoss):
     smoothness: ClassVar[float] = 0.25
 
     def _phi(self, t: Array) -> Array:
-        return np.logaddexp(0.0, -t)
+        return self.kernel.values(np.ascontiguousarray(t, dtype=np.float64))
 
     def _phi_conjugate(self, u: Array) -> Array:
-        inside = (u >= -1.0) & (u <= 0.0)
-        a = np.where(inside, -u, 0.0)
-        return np.where(inside, xlogy(a, a) + xlog1py(1.0 - a, -a), inf)
+        return self.kernel.conjugates(np.ascontiguousarray(u, dtype=np.float64))
 
     def _phi_derivative(self, t: Array) -> Array:
         return -expit(-t)
@@ -619,6 +651,13 @@ class Squared(ResidualLoss):
 
     def _phi_conjugate(self, u: Array) -> Array:
         return 0.5 * u * u
+
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array) -> Array:
+        return self._phi(np.abs((z - y) + z_low) + error)
+
+    def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:
+        square = float(np.sum(weights * self._phi_conjugate(theta)))
+        return [scale * scale * square for scale in scales]
 
     def _phi_derivative(self, t: Array) -> Array:
         return t

@@ -100,6 +100,24 @@ class Matrix {
         return product<Map>(rows, n_rows_, n_columns_, !by_row_);
     }
 
+    // X_W' rows, over the columns W of a matrix stored by columns
+    nb::ndarray<nb::numpy, double, nb::ndim<1>> rmatvec_some(In rows, Array<const std::int64_t> columns) const {
+        require(!by_row_ && rows.shape(0) == n_rows_, "the vector does not fit the matrix, or that is stored by rows");
+        for (std::size_t k = 0; k < columns.shape(0); ++k)
+            require(columns.data()[k] >= 0 && columns.data()[k] < static_cast<std::int64_t>(n_columns_),
+                    "columns must lie in the matrix");
+        std::vector<double> out(columns.shape(0));
+        {
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& layout) {
+                    gather_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                },
+                layout_);
+        }
+        return as_numpy(std::move(out));
+    }
+
     // (value, error) of X coef + intercept
     auto matvec_bounded(In coef, double intercept) const {
         require(coef.shape(0) == n_columns_, "the vector does not fit the matrix");

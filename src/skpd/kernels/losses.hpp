@@ -43,6 +43,19 @@ inline double log1p_unit(double x) {
     return 2.0 * s * sum;
 }
 
+// log(x) for normal x > 0, finite at 0
+inline double log_positive(double x) {
+    constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
+    constexpr std::uint64_t root_half = 0x3fe6a09e667f3bcd, shift = 1024;  // bits of sqrt(1/2); keeps exponents positive
+    const std::uint64_t bits = std::bit_cast<std::uint64_t>(x), exponent = (bits + (shift << 52) - root_half) >> 52;
+    const double k = std::bit_cast<double>(exponent + 0x4330000000000000) - (0x1p52 + shift);
+    const double m = std::bit_cast<double>(bits - ((exponent - shift) << 52));  // sqrt(1/2) <= m < sqrt(2)
+    const double s = (m - 1.0) / (m + 1.0), square = s * s;
+    double sum = 1.0 / 23.0;
+    for (int j = 21; j > 0; j -= 2) sum = sum * square + 1.0 / j;
+    return k * ln2_high + (k * ln2_low + 2.0 * s * sum);
+}
+
 // A point u inside an interval on which phi* is a parabola: its slope at u and its curvature.
 struct Piece {
     bool inside;
@@ -112,7 +125,7 @@ struct LogisticLoss {
     static double value(double t) { return std::max(-t, 0.0) + log1p_unit(exp_negative(-std::fabs(t))); }
     static double conjugate(double u) {
         const double v = 1.0 + u;
-        return (u < 0.0 ? -u * std::log(-u) : 0.0) + (v > 0.0 ? v * std::log1p(u) : 0.0);
+        return -u * log_positive(-u) + (v * log_positive(v) + (u - (v - 1.0)));  // v log1p(u)
     }
     // With u = phi'(t) = -1 / (1 + exp(t)), the optimality condition is
     // step t + phi'(t) = v: increasing in t, slope between step and step + 1/4.
@@ -242,6 +255,19 @@ struct Smoothed {
         else return std::numeric_limits<double>::quiet_NaN();
     }
 };
+
+// phi and phi*, the latter infinite outside its domain
+template <class Loss>
+SKPD_CLONES void values(std::size_t n, const double* t, double* out) {
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) out[i] = Loss::value(t[i]);
+}
+template <class Loss>
+SKPD_CLONES void conjugates(std::size_t n, const double* u, double* out) {
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i)
+        out[i] = u[i] >= -1.0 && u[i] <= 0.0 ? Loss::conjugate(u[i]) : std::numeric_limits<double>::infinity();
+}
 
 // Writes the first derivatives, the same times the weights and the curvatures times the
 // weights. Adds up the weighted losses at z, and minus their conjugates at the first.

@@ -256,6 +256,12 @@ void gather(const M& matrix, const double* v, double* out) {
     }
 }
 
+// out[k] = sum_j x_{some[k], j} v_j
+template <class M, class I>
+void gather_some(const M& matrix, const I* some, std::size_t n, const double* v, double* out) {
+    for (std::size_t k = 0; k < n; ++k) out[k] = matrix.dot(static_cast<std::size_t>(some[k]), v);
+}
+
 // out[j] += sum_k v_k map(x_kj)
 template <class Map, class M>
 void scatter(const M& matrix, const double* v, double* out) {

@@ -76,6 +76,16 @@ void bind_loss(nb::class_<Loss>& bound) {
         "y"_a, "theta"_a, "step"_a, "argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i).");
 }
 
+using Elementwise = void (*)(std::size_t, const double*, double*);
+auto mapped(In t, Elementwise function) {
+    std::vector<double> out(t.shape(0));
+    {
+        nb::gil_scoped_release release;
+        function(out.size(), t.data(), out.data());
+    }
+    return as_numpy(std::move(out));
+}
+
 using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, const LogisticLoss*, const ResidualLoss*>;
 
 }  // namespace
@@ -99,6 +109,9 @@ NB_MODULE(_kernels, m) {
     nb::class_<LogisticLoss> logistic(m, "LogisticLoss", "phi(t) = log(1 + exp(-t)).");
     logistic.def(nb::init<>());
     bind_loss(logistic);
+    logistic.def("values", [](const LogisticLoss&, In t) { return mapped(t, values<LogisticLoss>); }, "t"_a, "phi(t)");
+    logistic.def("conjugates", [](const LogisticLoss&, In u) { return mapped(u, conjugates<LogisticLoss>); }, "u"_a,
+                 "phi*(u), inf outside its domain");
     nb::class_<ResidualLoss> residual(m, "ResidualLoss",
                                       "phi*(u) = tube |u| + curvature u^2 / 2 on [lower, upper].");
     residual.def(nb::init<double, double, double, double>(), "lower"_a, "upper"_a, "tube"_a, "curvature"_a);
@@ -117,6 +130,7 @@ NB_MODULE(_kernels, m) {
         .def_prop_ro("n_entries", &Matrix::n_entries, "Entries that are stored.")
         .def("matvec", &Matrix::matvec<Identity>, "coef"_a, "X coef")
         .def("rmatvec", &Matrix::rmatvec<Identity>, "rows"_a, "X' rows")
+        .def("rmatvec_some", &Matrix::rmatvec_some, "rows"_a, "columns"_a, "X_W' rows, for a matrix stored by columns")
         .def("matvec_absolute", &Matrix::matvec<Absolute>, "coef"_a, "|X| coef")
         .def("rmatvec_absolute", &Matrix::rmatvec<Absolute>, "rows"_a, "|X|' rows")
         .def("matvec_square", &Matrix::matvec<Square>, "coef"_a, "(X * X) coef")

@@ -147,7 +147,7 @@ def solve(
     method = (ROBUST_SOLVERS if robust else SOLVERS)[solver]
     interrupted = False
     try:
-        monitor.begin()
+        monitor.begin(alone=start is None)
         # with a smooth loss, Newton steps begin with a gradient that tells as much
         tells = method is auto and not problem.loss.linear_tails
         if start is not None and not tells and not monitor.done:

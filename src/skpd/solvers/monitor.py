@@ -55,6 +55,7 @@ class Monitor:
         self.stopped = False
         self.n_iter = 0
         self.primal, self.dual = np.inf, 0.0
+        self.gradient: Any = None  # X' (weights * theta) of the last dual point, None if unknown
         self._coef: Any = None
         self._intercept = 0.0
         self._theta: Any = None
@@ -72,31 +73,30 @@ class Monitor:
         """The best primal point beside the best dual point."""
         return Point(self._coef, self._intercept, self._theta)
 
-    def begin(self) -> None:
+    def begin(self, alone: bool = True) -> None:
         """Record the best constant prediction.
 
         Its own dual point is certified where it may prove the model optimal, which it does
-        where alpha is large; the bound to begin with is 0 otherwise.
+        where alpha is large, if there is no start to go on from (``alone``); the bound to
+        begin with is 0 otherwise.
         """
         problem, null = self.problem, self.problem.null_point
-        z = np.full(problem.n_samples, null.intercept)
-        if isinstance(problem.penalty, SquaredL2) or not self._may_do(
-            null, z, problem.null_gradient
-        ):
+        proves_nothing = not alone or isinstance(problem.penalty, SquaredL2)
+        if proves_nothing or not self._may_do(null, problem.null_gradient):
             null = replace(null, dual_coef=np.zeros(problem.n_samples))
         self.check(0, null)
 
     def begin_at(self, start: Point) -> None:
         """Record a start where it may be optimal."""
         problem = self.problem
-        z = problem.matvec(problem.join(start.coef, start.intercept))
         gradient = problem.design.rmatvec(problem.weights * start.dual_coef)
-        if self._may_do(start, z, gradient):
+        if self._may_do(start, gradient):
             self.check(0, start)
 
-    def _may_do(self, point: Point, z: Array, gradient: Array) -> bool:
-        """Whether plain sums say that a point, with its products, may be good enough."""
+    def _may_do(self, point: Point, gradient: Array) -> bool:
+        """Whether plain sums say that a point may be good enough."""
         problem, weights, theta = self.problem, self.problem.weights, point.dual_coef
+        z = problem.matvec(problem.join(point.coef, point.intercept))
         upper = float(np.sum(weights * problem.loss.value(problem.y, z)))
         upper += problem.alpha * problem.penalty.value(point.coef)
         value = -float(np.sum(weights * problem.loss.conjugate(problem.y, theta)))
@@ -128,6 +128,7 @@ class Monitor:
         accuracy = 0.05 * self.tol * self.problem.objective_unit
         primal = primal_objective(self.problem, coef, point.intercept, accuracy)
         bound = dual_bound(self.problem, point.dual_coef, min(primal, self.primal), accuracy)
+        self.gradient = bound.gradient
         if self._theta is None or bound.value > self.dual:
             self.dual = bound.value
             self._theta = np.array(point.dual_coef)
