@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "losses.hpp"
@@ -184,12 +185,68 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
         if (h[i] != 0.0) visit(i, start[i + 1] - start[i], places.data() + start[i], entries.data() + start[i]);
 }
 
+// out(b, a) = sum_i h_i x_ib x_ia over width columns b and some columns a of a matrix stored by
+// columns: the former are spread over the rows, side by side, and met there by the latter.
+template <std::size_t width, class M, class Write>
+void products_of_columns(const M& matrix, std::size_t n_rows, const double* h, const std::int64_t* block,
+                         std::size_t n_block, const std::int64_t* columns, std::size_t n_columns,
+                         std::vector<double>& rows, Write write) {
+    rows.assign(n_rows * width, 0.0);
+    for (std::size_t b = 0; b < n_block; ++b)
+        matrix.for_each(static_cast<std::size_t>(block[b]),
+                        [&](std::size_t i, double x) { rows[i * width + b] = h[i] * x; });
+    for (std::size_t a = 0; a < n_columns; ++a) {
+        double sums[width] = {};
+        matrix.for_each(static_cast<std::size_t>(columns[a]), [&](std::size_t i, double x) {
+            const double* row = rows.data() + i * width;
+            for (std::size_t b = 0; b < width; ++b) sums[b] += x * row[b];
+        });
+        for (std::size_t b = 0; b < n_block; ++b) write(b, a, sums[b]);
+    }
+}
+
+constexpr std::size_t few_columns = 48;  // so many, and meeting them in blocks takes less time than sorting by rows
+
+// Calls products_of_columns for blocks of columns, each with all columns from place(first) on.
+template <class M, class Begin, class Write>
+void in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::int64_t* right, std::size_t n_right,
+               const std::int64_t* left, std::size_t n_left, Begin begin, Write write) {
+    std::vector<double> rows;
+    for (std::size_t first = 0; first < n_right;) {
+        const std::size_t k = std::min<std::size_t>(n_right - first, 8), start = begin(first);
+        const auto put = [&](std::size_t b, std::size_t a, double sum) { write(first + b, start + a, sum); };
+        const auto run = [&]<std::size_t width>() {
+            products_of_columns<width>(matrix, n_rows, h, right + first, k, left + start, n_left - start, rows, put);
+        };
+        if (k == 1) run.template operator()<1>();
+        else if (k <= 4) run.template operator()<4>();
+        else run.template operator()<8>();
+        first += k;
+    }
+}
+
+template <class M>
+double weighted_sum(const M& matrix, const double* h, std::int64_t column) {
+    double sum = 0.0;
+    matrix.for_each(static_cast<std::size_t>(column), [&](std::size_t i, double x) { sum += h[i] * x; });
+    return sum;
+}
+
 // out (m x m) = sum_i h_i x_iW x_iW' over the columns W, in increasing order, with a last
 // column of ones if asked for. Only rows with h_i != 0 are read.
 template <class M>
 void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
           const std::int64_t* columns, std::size_t n_selected, bool ones, double* out) {
     const std::size_t m = n_selected + ones;
+    if (!by_row && n_selected <= few_columns) {
+        in_blocks(matrix, n_rows, h, columns, n_selected, columns, n_selected, [](std::size_t first) { return first; },
+                  [&](std::size_t b, std::size_t a, double sum) { out[b * m + a] = out[a * m + b] = sum; });
+        if (!ones) return;
+        for (std::size_t a = 0; a < n_selected; ++a)
+            out[a * m + n_selected] = out[n_selected * m + a] = weighted_sum(matrix, h, columns[a]);
+        out[m * m - 1] = std::accumulate(h, h + n_rows, 0.0);
+        return;
+    }
     std::fill_n(out, m * m, 0.0);
     for_each_row_of(matrix, by_row, n_rows, n_columns, h, {columns, columns + n_selected},
                     [&](std::size_t i, std::size_t k, const std::uint32_t* places, const double* entries) {
@@ -215,6 +272,12 @@ void cross_gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_
                 const std::int64_t* left, std::size_t n_left, const std::int64_t* right, std::size_t n_right, bool ones,
                 double* out) {
     const std::size_t m = n_left + ones;
+    if (!by_row && n_right <= few_columns) {
+        in_blocks(matrix, n_rows, h, right, n_right, left, n_left, [](std::size_t) { return std::size_t{0}; },
+                  [&](std::size_t b, std::size_t a, double sum) { out[b * m + a] = sum; });
+        for (std::size_t b = 0; ones && b < n_right; ++b) out[b * m + n_left] = weighted_sum(matrix, h, right[b]);
+        return;
+    }
     std::fill_n(out, n_right * m, 0.0);
     std::vector<std::int64_t> columns(left, left + n_left);
     columns.insert(columns.end(), right, right + n_right);
