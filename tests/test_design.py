@@ -168,3 +168,29 @@ def test_spectral_norm_of_degenerate_matrices():
             lambda v, X=X: X @ v, lambda u, X=X: X.T @ u, X.shape, np.random.RandomState(0)
         )
         assert_allclose(bound, norm, rtol=1e-9)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("n_columns", [1, 3, 11, 60])
+@pytest.mark.parametrize("ones", [False, True])
+def test_gram_matrices(layout, n_columns, ones, rng):
+    X = rng.normal(size=(40, 130)) * (rng.random((40, 130)) < 0.5)
+    design, h = Design(LAYOUTS[layout](X)), rng.random(40) * (rng.random(40) < 0.8)
+    chosen = rng.permutation(130)[: 2 * n_columns]
+    left, right = np.sort(chosen[:n_columns]), np.sort(chosen[n_columns:])
+    L = np.column_stack([X[:, left], np.ones((40, int(ones)))])
+    assert_allclose(design.gram(h, left, ones), L.T @ (L * h[:, None]), atol=1e-12)
+    cross = X[:, right].T @ (L * h[:, None])
+    assert_allclose(design.cross_gram(h, left, right, ones), cross, atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", ["F", "CSC", "CSC, 64-bit"])
+def test_products_with_some_columns(layout, rng):
+    X = rng.normal(size=(20, 9)) * (rng.random((20, 9)) < 0.5)
+    design, rows = Design(LAYOUTS[layout](X)), rng.normal(size=20)
+    columns = np.array([7, 0, 3])
+    assert_allclose(design.rmatvec_some(rows, columns), X[:, columns].T @ rows, atol=1e-14)
+    if layout != "F":
+        assert design.share(columns) == np.count_nonzero(X[:, columns]) / np.count_nonzero(X)
+    with pytest.raises(ValueError, match="columns must lie"):
+        design.rmatvec_some(rows, np.array([9]))

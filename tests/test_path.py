@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, lasso_path
 
 from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC, path
 from skpd.losses import Pinball
+from skpd.penalties import ElasticNet
+
+LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
 
 
 def classes(rng, n=150, d=8, k=2):
@@ -28,6 +32,27 @@ def test_same_as_lasso_path(rng):
         assert_allclose(ours.coefs, theirs.T, atol=1e-5)
         assert_allclose(ours.intercepts, 0.0, atol=1e-8)
         assert ours.converged.all() and ours.n_iters[0] == 0
+
+
+@pytest.mark.parametrize("estimator", [
+    PdproxRegressor(loss="squared"), PdproxRegressor(loss="squared", penalty=ElasticNet(0.5)),
+    PdproxSVC(loss="logistic", fit_intercept=False), PdproxSVC(loss="squared_hinge"),
+    GroupLassoSVC(groups=5, loss="logistic"),
+], ids=str)  # fmt: skip
+def test_many_features_in_any_layout(estimator, rng):
+    """By columns, gradients of few of them are kept: it must not matter to the models."""
+    X = rng.normal(size=(120, 500)) * (rng.random((120, 500)) < 0.2)
+    y = np.sign(X[:, :6].sum(axis=1) + 0.5 * rng.normal(size=120))
+    y[y == 0.0] = 1.0
+    estimator.set_params(tol=1e-10)
+    alphas = path(estimator, X, y, alphas=1).alphas * 0.8 ** np.arange(16)
+    found = [path(estimator, layout(X), y, alphas=alphas) for layout in LAYOUTS]
+    for other in found:
+        assert other.converged.all()
+        assert_allclose(other.coefs, found[0].coefs, atol=2e-4)
+    for k in (0, 7, 15):
+        fit = clone(estimator).set_params(alpha=alphas[k]).fit(X, y)
+        assert_allclose(found[1].certificates[k].primal, fit.certificate_.primal, rtol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", [

@@ -114,6 +114,17 @@ class Design:
         """X' rows, of shape (n_features,)."""
         return self.matrix.rmatvec(rows)
 
+    def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
+        """X_W' rows over the columns W, of shape (n_columns,), of data stored by columns."""
+        return self.matrix.rmatvec_some(rows, columns)
+
+    def share(self, columns: Indices) -> float:
+        """The share of the stored entries that lie in some columns, of data stored by columns."""
+        if not sp.issparse(self._X):
+            return len(columns) / self.shape[1]
+        starts = self._X.indptr
+        return float(np.sum(starts[columns + 1] - starts[columns])) / max(self._X.nnz, 1)
+
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """X coef + intercept and a bound on its rounding error."""
         if not coef.any():

@@ -36,7 +36,7 @@ class WeightedGram:
         changed = np.flatnonzero(h != self.h)
         if 2 * len(changed) > np.count_nonzero(h):
             return self._anew(design, h, columns)
-        known = np.isin(columns, self._columns, assume_unique=True)
+        known = self.knows(columns)
         n_known, n_stored = int(known.sum()), len(self._columns)
         if 4 * n_known < n_stored:  # most of it is of no more use
             return self._anew(design, h, columns)
@@ -57,6 +57,13 @@ class WeightedGram:
         out = np.empty((len(places), len(places)))
         kernels.principal_submatrix(self._matrix, places, out)
         return out
+
+    def knows(self, columns: Indices) -> np.ndarray:
+        """Which of some columns are in the last matrix."""
+        if len(self._columns) == 0:
+            return np.zeros(len(columns), dtype=bool)
+        places = np.searchsorted(self._columns, columns)
+        return self._columns[np.minimum(places, len(self._columns) - 1)] == columns
 
     def _with_ones(self, places: Indices) -> Indices:
         return np.append(places, self._place_of_ones) if self.ones else places

@@ -70,7 +70,7 @@ class Problem:
     fit_intercept: bool = True
     total_weight: float | None = None
     _strata: Any = field(default=None, init=False, repr=False)
-    # where a solver ended, for the next alpha of a path: variables, predictions, gradient
+    # where a solver ended, for the next alpha of a path
     last: dict = field(default_factory=dict, init=False, repr=False)
     _level_sets: Any = field(default=None, init=False, repr=False)
 

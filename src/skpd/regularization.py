@@ -159,12 +159,12 @@ def follow(
     estimator: PrimalDualEstimator, problem: Problem, alphas: Array, seed: int, stop: Event
 ) -> Iterator[Solution]:
     """The solutions for decreasing alphas, each from the one before, until ``stop`` is set."""
-    start = None
+    start, random_state = None, np.random.RandomState(seed)
     for alpha in alphas:
         solution = estimator._solve(
             problem.with_alpha(float(alpha)),
             start=start,
-            random_state=np.random.RandomState(seed),
+            random_state=random_state,
             on_check=lambda monitor: stop.is_set(),
         )
         yield solution

@@ -100,13 +100,19 @@ class _Rows:
         self.derivative = np.empty(len(y))
         self.gradient = np.empty(len(y))  # the same times the weights
         self.curvature = np.empty(len(y))  # the second over sigma, times the weights
+        self._at: tuple = (None, None, None)
+        self._sums: tuple[float, float] = (np.nan, np.nan)
 
     def evaluate(self, kernel, sigma: float) -> tuple[float, float]:
         """Derivatives at z; the loss and the loss's part of the dual value there."""
-        return kernel.smoothed_derivatives(
-            self.y, self.weights, self.theta, self.z, sigma,
-            self.derivative, self.gradient, self.curvature,
-        )  # fmt: skip
+        at = self.z, self.theta, sigma
+        if not (at[0] is self._at[0] and at[1] is self._at[1] and sigma == self._at[2]):
+            self._at = at
+            self._sums = kernel.smoothed_derivatives(
+                self.y, self.weights, self.theta, self.z, sigma,
+                self.derivative, self.gradient, self.curvature,
+            )  # fmt: skip
+        return self._sums
 
     def matvec(self, variables: Array) -> Array:
         n_features = self.design.shape[1]
@@ -125,6 +131,15 @@ class _Rows:
             kernel.smoothed_derivatives(self.y, self.weights, self.theta, z, sigma, *work)
             changes |= first != self.derivative
         return np.flatnonzero(changes)
+
+
+@dataclass
+class _Tracked:
+    """The features whose gradient is kept up to date for a while."""
+
+    columns: Indices
+    whole: bool  # all that were active or violated optimality
+    until: float  # the gap at which to look at the others again
 
 
 @dataclass
@@ -153,31 +168,35 @@ class _State:
         point = problem.null_point if start is None else start
         self.w = problem.join(point.coef, point.intercept)
         self.centre = self.w.copy()
-        lower, upper = loss.dual_bounds(problem.y)
         if self.smooth:
             theta, self.sigma = np.zeros(problem.n_samples), np.inf
         else:
+            lower, upper = loss.dual_bounds(problem.y)
             middle = 0.5 * (lower + upper)
             theta = middle if start is None else loss.project_dual(problem.y, start.dual_coef)
             self.first_sigma = FIRST_SIGMA * float(np.max(upper - lower)) / problem.reach
             self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
         self.accuracy = 1e-4 if loss.constant_curvature else 1e-2  # of a quadratic problem
         self.scale = np.zeros(problem.n_variables) if self.smooth else problem.squares  # D
-        last, self.known_gradient, self.curvature_changed = problem.last, None, True
+        self.tracked: _Tracked | None = None
+        self.known_gradient: Array | None = None
+        self.chord = False  # whether the next step takes the last Gram matrix
+        rows, last = None, problem.last
         if start is None:
             z = np.full(problem.n_samples, point.intercept)
             if self.smooth:
                 slope = float(weights @ point.dual_coef)
                 self.known_gradient = problem.join(problem.null_gradient, slope)
         elif self.smooth and last and np.array_equal(self.w, last["variables"]):
-            z, self.known_gradient = last["predictions"].copy(), last["gradient"]
-            self.curvature_changed = False  # since the last Gram matrix, but little
+            rows, self.known_gradient = last["rows"], last["gradient"]
+            self.chord = True  # the curvature has changed but little
         else:
             z = problem.matvec(self.w)
-        self.all_rows = self.rows = _Rows(problem.design, problem.y, weights, theta, z)
+        rows = rows or _Rows(problem.design, problem.y, weights, theta, z)
+        self.all_rows = self.rows = rows
         self.frozen: _Frozen | None = None
         self.gram = problem.gram
-        self.radius = self._spread(z) if start is not None else 1.0
+        self.radius = None if start is not None else 1.0  # the spread of the predictions
         self.n_iter = self.checked_at = self.improved_at = monitor.n_iter
         self.stalled = False
         self.checked_gap = monitor.primal - monitor.dual  # of the points it has seen
@@ -194,7 +213,7 @@ class _State:
         rows, self.known_gradient = self.all_rows, None
         self.w, self.centre = other.w.copy(), other.w.copy()
         rows.z = rows.matvec(self.w)
-        self.radius = self._spread(rows.z)
+        self.radius = None
         if not self.smooth:
             self.sigma = min(other.sigma, WARM_SIGMA * self.first_sigma)
             rows.evaluate(self.kernel, self.sigma)
@@ -207,9 +226,8 @@ class _State:
             self.minimise(max_iter)
             steps = self.n_iter - n_before
             if self.smooth:
-                if self.frozen is None:
-                    z = self.rows.z
-                    last = {"variables": self.w, "predictions": z, "gradient": self.gradient}
+                if self.frozen is None and self.tracked is None:
+                    last = {"variables": self.w, "rows": self.rows, "gradient": self.gradient}
                     self.problem.last.update(last)
                 break
             if steps >= LONGEST_SOLVE:  # stuck where the envelope is too close to the loss
@@ -230,15 +248,26 @@ class _State:
 
     def evaluate(self) -> None:
         """Derivatives of the smoothed losses, their gradient and the gap they prove."""
-        problem, rows = self.problem, self.rows
-        loss, dual = rows.evaluate(self.kernel, self.sigma)
-        if self.known_gradient is None:
-            self.gradient = rows.rmatvec(rows.gradient, problem.fit_intercept)
-        else:
-            self.gradient, self.known_gradient = self.known_gradient, None
-        self.loss, self.dual = loss, dual
+        problem = self.problem
+        sums: tuple[float, float] = self.rows.evaluate(self.kernel, self.sigma)
+        self.loss, self.dual = sums
         coef, _ = problem.split(self.w)
         self.penalty_value = problem.alpha * problem.penalty.value(coef)
+        self.assess()
+
+    def assess(self) -> None:
+        """The gradient and the gap, which is but an estimate where features are left out."""
+        problem, rows = self.problem, self.rows
+        loss, dual = self.loss, self.dual
+        if self.known_gradient is not None:
+            self.gradient, self.known_gradient = self.known_gradient, None
+        elif self.tracked is None:
+            self.gradient = rows.rmatvec(rows.gradient, problem.fit_intercept)
+        else:
+            columns = self.tracked.columns
+            coef_gradient = np.zeros(problem.n_features)
+            coef_gradient[columns] = rows.design.rmatvec_some(rows.gradient, columns)
+            self.gradient = problem.join(coef_gradient, rows.gradient.sum())
         if self.frozen is not None:
             frozen = self.frozen
             self.gradient += frozen.gradient
@@ -254,10 +283,13 @@ class _State:
         coef_gradient, slope = problem.split(self.gradient)
         lower = dual_estimate(problem, dual, coef_gradient, slope, upper)
         self.gap = upper - lower
-        if self.frozen is None:
+        if self.frozen is None and self.tracked is None:
             if self.gap < 0.9 * self.best_gap:
                 self.best_gap, self.improved_at = self.gap, self.n_iter
             self.stalled |= self.n_iter > self.improved_at + PATIENCE
+
+    def within_tol(self) -> bool:
+        return relative_gap(self.problem, self.gap) <= self.monitor.tol
 
     def check(self) -> None:
         point = Point(*self.problem.split(self.w), self.rows.derivative)
@@ -270,6 +302,38 @@ class _State:
             self.frozen.updated = True
         self.centre = self.w.copy()
 
+    def share_of_penalty(self, g: Array) -> float:
+        """Of the gap; the rest is the distance of the losses from their envelopes."""
+        problem, penalty, alpha = self.problem, self.problem.penalty, self.problem.alpha
+        (w, _), (coef, slope) = problem.split(self.w), problem.split(g)
+        share = self.penalty_value + float(w @ coef)
+        share += penalty.bounded_conjugate(-coef, alpha, self.upper / alpha)
+        lower, upper = problem.intercept_interval(self.upper)
+        if problem.fit_intercept and np.isfinite(upper - lower):
+            share += abs(slope) * (upper - lower)
+        return share
+
+    # Features that violate nothing are left out for a while
+
+    def track(self, columns: Indices, whole: bool) -> None:
+        """Go on with the gradients of some features, if that is less work."""
+        design = self.problem.design
+        if self.frozen is None and not design.matrix.by_row and design.share(columns) <= 0.5:
+            target = self.monitor.tol * self.problem.objective_unit
+            until = target if whole else max(0.1 * self.gap, target)
+            self.tracked = _Tracked(columns, whole, until)
+
+    def track_all(self, tracked: _Tracked) -> None:
+        """Back to all features; a certificate is asked for where they may make no difference."""
+        problem, monitor = self.problem, self.monitor
+        self.tracked = None
+        if tracked.whole:
+            self.check()
+            if monitor.gradient is not None:  # of the same dual point
+                slope = float(np.sum(self.rows.gradient))
+                self.known_gradient = problem.join(monitor.gradient, slope)
+        self.assess()
+
     # Rows far from a kink are left out for a while: shrinking
 
     def freeze(self) -> None:
@@ -278,6 +342,8 @@ class _State:
         # shares of the weight, so that a weight of 2 still equals a repeated row
         if float(np.sum(rows.weights[rows.curvature > 0.0])) > 0.25:
             return
+        if self.radius is None:
+            self.radius = self._spread(rows.z)
         near = rows.near(self.kernel, self.sigma, self.radius)
         if not 0.0 < float(np.sum(rows.weights[near])) < 0.33:
             self.radius *= 0.5
@@ -319,44 +385,46 @@ class _State:
     def minimise(self, max_iter: int) -> None:
         """Newton steps until the penalty's share of the gap is a fifth of it."""
         problem, monitor = self.problem, self.monitor
-        penalty, alpha = problem.penalty, problem.alpha
-        n_features = problem.n_features
         most = max_iter if self.smooth else min(max_iter, self.n_iter + LONGEST_SOLVE)
-        first = self.n_iter
+        first, gap_before = self.n_iter, np.inf
         while True:
             self.evaluate()
-            found = relative_gap(problem, self.gap) <= monitor.tol
+            if self.tracked is not None and self.gap <= self.tracked.until:
+                self.track_all(self.tracked)
+                if monitor.done:
+                    return
+            found = self.within_tol()
+            # if it shrinks the gap as the last step did, that is enough
+            target = 0.3 * monitor.tol * problem.objective_unit
+            self.chord |= self.smooth and self.gap**2 <= target * gap_before < np.inf
+            gap_before = self.gap
             if self.frozen is not None:
                 frozen = self.frozen
                 if found or self.gap < 0.1 * frozen.gap or self.n_iter >= frozen.n_iter + 20:
                     self.thaw()
                     self.evaluate()
-                    found = relative_gap(problem, self.gap) <= monitor.tol
+                    found = self.within_tol()
             since = self.n_iter - self.checked_at
             progress = since >= CHECK_EVERY and self.gap < 0.05 * self.checked_gap
             if self.frozen is None and (found or progress or since >= 30):
                 self.check()
             if monitor.done or self.stalled:
                 return
-            g = self.gradient + self.proximal * self.scale * (self.w - self.centre)
-            coef, slope = g[:n_features], g[n_features:]
-            w = self.w[:n_features]
-            radius = self.upper / alpha
-            share = self.penalty_value + w @ coef
-            share += penalty.bounded_conjugate(-coef, alpha, radius)
-            lower, upper = problem.intercept_interval(self.upper)
-            if problem.fit_intercept and np.isfinite(upper - lower):
-                share += abs(float(slope[0])) * (upper - lower)
-            if not self.smooth and self.n_iter > first and share <= 0.2 * self.gap:
-                return
+            g = self.gradient
+            if not self.smooth:
+                g = g + self.proximal * self.scale * (self.w - self.centre)
+                if self.n_iter > first and self.share_of_penalty(g) <= 0.2 * self.gap:
+                    return
             if self.n_iter >= most:
                 return
-            columns, violation = self.working_set(g)
+            columns, violation, whole = self.working_set(g)
             if len(columns) > LARGEST_WORKING_SET:
                 self.stalled = True
                 return
-            if self.frozen is None:
+            if self.frozen is None and self.tracked is None:
                 self.freeze()
+            if self.smooth and self.tracked is None:
+                self.track(columns, whole)
             self.step(g, columns, violation)
             self.n_iter += 1
 
@@ -364,16 +432,19 @@ class _State:
         """A proximal Newton step on the working set."""
         problem, rows = self.problem, self.rows
         n_features = problem.n_features
-        inside = np.append(columns, np.arange(n_features, problem.n_variables))
         h = rows.curvature
-        if not self.curvature_changed and len(self.gram.h) == len(h):
+        if self.chord and len(self.gram.h) == len(h):
             h = self.gram.h
-        self.curvature_changed = True
+            known = self.gram.knows(columns)
+            if known.any() and not problem.loss.constant_curvature:
+                columns = columns[known]  # the others' turn comes with a new matrix
+        self.chord = False
+        inside = np.append(columns, np.arange(n_features, problem.n_variables))
         H = self.gram.of(rows.design, h, columns)
         if not self.smooth:
             H *= self.sigma
-        ridge = self.proximal * self.scale[inside] + 1e-12 * np.diag(H)
-        H[np.diag_indices_from(H)] += ridge
+        diagonal = H.ravel()[:: len(H) + 1]
+        diagonal += self.proximal * self.scale[inside] + 1e-12 * diagonal
         w = self.w[inside]
         with blas_threads_for(len(columns)):
             p = minimise_quadratic(
@@ -419,8 +490,11 @@ class _State:
             self.w[inside] = w + length * (p - w)
         rows.z = rows.z + length * along
 
-    def working_set(self, g: Array) -> tuple[Indices, float]:
-        """Features that are active or violate optimality, whole groups; the largest violation."""
+    def working_set(self, g: Array) -> tuple[Indices, float, bool]:
+        """Features that are active or violate optimality, whole groups.
+
+        Beside them the largest violation, and whether they are all there are.
+        """
         problem, penalty = self.problem, self.problem.penalty
         n_features = problem.n_features
         w, coef = self.w[:n_features], g[:n_features]
@@ -436,7 +510,8 @@ class _State:
         chosen = active | (violation > 0.0)
         n_active = int(active.sum())
         most = n_active + max(n_active // 2, 50)
-        if chosen.sum() > most:
+        whole = chosen.sum() <= most
+        if not whole:
             room = np.where(active, -1.0, violation)
             chosen = active.copy()
             chosen[np.argpartition(-room, most - 1)[:most]] = True
@@ -446,4 +521,4 @@ class _State:
         total = float(np.max(violation, initial=0.0))
         if problem.fit_intercept:
             total = max(total, abs(float(g[-1])))
-        return np.flatnonzero(chosen).astype(np.int64), total
+        return np.flatnonzero(chosen).astype(np.int64), total, bool(whole)
