@@ -391,7 +391,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         classes = np.unique(y)
         labels = np.searchsorted(classes, y)
         weights = sample_weight * self._class_weights(classes, y, sample_weight)[labels]
-        n_present = len(np.unique(labels[weights > 0]))
+        n_present = np.count_nonzero(np.bincount(labels, weights > 0))
         if n_present < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes whose sample_weight "
@@ -408,6 +408,8 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
 
     def _class_weights(self, classes, y, sample_weight):
         """The weight of each class; 1 for a class without samples of positive weight."""
+        if self.class_weight is None:
+            return np.ones(len(classes))
         with np.errstate(divide="ignore", invalid="ignore"):
             class_weight = compute_class_weight(
                 self.class_weight, classes=classes, y=y, sample_weight=sample_weight

@@ -37,6 +37,7 @@ LARGEST_WORKING_SET = 4000  # its Gram matrix takes 128 MB
 SAMPLE = 60  # rows for each variable, at least
 LONGEST_SOLVE = 20  # Newton steps with the same multipliers
 CHECK_EVERY = 8  # Newton steps, at least: a certificate costs several products
+INNER_GAP = 0.3  # of the gap: how far to go on a part of the features
 PATIENCE = 200  # Newton steps without a tenth off the gap
 
 
@@ -75,7 +76,7 @@ def _begin(problem: Problem, monitor: Monitor) -> "_State":
     size = max(n // 10, SAMPLE * problem.n_variables)
     if 4 * size > n:
         return state
-    chosen = np.sort(np.random.RandomState(0).permutation(weighty)[:size])
+    chosen = weighty[np.random.RandomState(0).random_sample(n) < size / n]
     weights = problem.weights[chosen]
     sample = Problem(
         design=problem.design.rows(chosen),
@@ -138,7 +139,7 @@ class _Tracked:
     """The features whose gradient is kept up to date for a while."""
 
     columns: Indices
-    whole: bool  # all that were active or violated optimality
+    last: bool  # whether the others are not expected to matter any more
     until: float  # the gap at which to look at the others again
 
 
@@ -181,6 +182,7 @@ class _State:
         self.tracked: _Tracked | None = None
         self.known_gradient: Array | None = None
         self.chord = False  # whether the next step takes the last Gram matrix
+        self.settled = False  # whether the working set is near the last one
         rows, last = None, problem.last
         if start is None:
             z = np.full(problem.n_samples, point.intercept)
@@ -189,7 +191,7 @@ class _State:
                 self.known_gradient = problem.join(problem.null_gradient, slope)
         elif self.smooth and last and np.array_equal(self.w, last["variables"]):
             rows, self.known_gradient = last["rows"], last["gradient"]
-            self.chord = True  # the curvature has changed but little
+            self.chord = self.settled = True  # little has changed
         else:
             z = problem.matvec(self.w)
         rows = rows or _Rows(problem.design, problem.y, weights, theta, z)
@@ -320,19 +322,21 @@ class _State:
         design = self.problem.design
         if self.frozen is None and not design.matrix.by_row and design.share(columns) <= 0.5:
             target = self.monitor.tol * self.problem.objective_unit
-            until = target if whole else max(0.1 * self.gap, target)
-            self.tracked = _Tracked(columns, whole, until)
+            last = whole and self.settled
+            until = target if last else max(INNER_GAP * self.gap, target)
+            self.tracked = _Tracked(columns, last, until)
 
     def track_all(self, tracked: _Tracked) -> None:
         """Back to all features; a certificate is asked for where they may make no difference."""
         problem, monitor = self.problem, self.monitor
-        self.tracked = None
-        if tracked.whole:
+        self.tracked, gap = None, self.gap
+        if tracked.last:
             self.check()
             if monitor.gradient is not None:  # of the same dual point
                 slope = float(np.sum(self.rows.gradient))
                 self.known_gradient = problem.join(monitor.gradient, slope)
         self.assess()
+        self.settled = self.gap <= 2.0 * gap
 
     # Rows far from a kink are left out for a while: shrinking
 
