@@ -184,13 +184,33 @@ def test_gram_matrices(layout, n_columns, ones, rng):
     assert_allclose(design.cross_gram(h, left, right, ones), cross, atol=1e-12)
 
 
-@pytest.mark.parametrize("layout", ["F", "CSC", "CSC, 64-bit"])
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "CSC", "CSC, 64-bit"])
 def test_products_with_some_columns(layout, rng):
     X = rng.normal(size=(20, 9)) * (rng.random((20, 9)) < 0.5)
     design, rows = Design(LAYOUTS[layout](X)), rng.normal(size=20)
     columns = np.array([7, 0, 3])
     assert_allclose(design.rmatvec_some(rows, columns), X[:, columns].T @ rows, atol=1e-14)
-    if layout != "F":
-        assert design.share(columns) == np.count_nonzero(X[:, columns]) / np.count_nonzero(X)
+    if layout.startswith("CSC"):
+        assert design.work_on(columns) == np.count_nonzero(X[:, columns]) / np.count_nonzero(X)
     with pytest.raises(ValueError, match="columns must lie"):
         design.rmatvec_some(rows, np.array([9]))
+    design = Design(LAYOUTS[layout](X.astype(np.float32)))
+    assert_allclose(design.rmatvec_some(rows, columns), X[:, columns].T @ rows, atol=1e-6)
+    assert design.rmatvec_some(rows, columns).dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", ["C", "F"])
+def test_dense_products_with_few_nonzeros(layout, dtype, rng):
+    X = rng.normal(size=(150, 170)).astype(dtype)
+    design, X = Design(LAYOUTS[layout](X)), X.astype(np.float64)
+    w, rows = np.zeros(170), np.zeros(150)
+    w[[3, 80, 169]], rows[[0, 149]] = rng.normal(size=3), rng.normal(size=2)
+    assert_allclose(design.matvec(w), X @ w, atol=1e-14)
+    assert_allclose(design.rmatvec(rows), X.T @ rows, atol=1e-14)
+    for found, expected in (
+        (design.matvec_bounded(w, 0.5), X @ w + 0.5),
+        (design.rmatvec_bounded(np.ones(150), rows), X.T @ rows),
+    ):
+        assert_allclose(found[0], expected, atol=1e-14)
+        assert (np.abs(found[0] - expected) <= found[1]).all() and (found[1] < 1e-13).all()

@@ -115,13 +115,16 @@ class Design:
         return self.matrix.rmatvec(rows)
 
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
-        """X_W' rows over the columns W, of shape (n_columns,), of data stored by columns."""
+        """X_W' rows over the columns W, of shape (n_columns,), of a matrix by columns or dense."""
         return self.matrix.rmatvec_some(rows, columns)
 
-    def share(self, columns: Indices) -> float:
-        """The share of the stored entries that lie in some columns, of data stored by columns."""
+    def work_on(self, columns: Indices) -> float:
+        """About the time of `rmatvec_some` over that of `rmatvec`."""
         if not sp.issparse(self._X):
-            return len(columns) / self.shape[1]
+            gather = 5.0 if self.matrix.by_row else 1.0
+            return gather * len(columns) / self.shape[1]
+        if self.matrix.by_row:
+            return np.inf
         starts = self._X.indptr
         return float(np.sum(starts[columns + 1] - starts[columns])) / max(self._X.nnz, 1)
 

@@ -54,6 +54,10 @@ def _max_abs(v: Array):
 
 def _euclidean_norm(v):
     """||v||_2, safe from under- and overflow, summed in pairs."""
+    with np.errstate(over="ignore", under="ignore"):
+        square = float(np.sum(v * v))
+    if 1e-250 < square < np.inf:
+        return float(np.sqrt(square))
     scale = _max_abs(v)
     if scale == 0.0 or not np.isfinite(scale):
         return scale
@@ -343,8 +347,13 @@ class ElasticNet(_Separable, Penalty):
         return _soft_threshold(w, step * self.l1_ratio) / (1.0 + step * (1.0 - self.l1_ratio))
 
     def conjugate(self, v: Array, alpha: float) -> float:
-        excess = np.maximum(np.abs(v) - alpha * self.l1_ratio, 0.0)
+        excess = self._excess(v, alpha)
         return _half_square(_euclidean_norm(excess), alpha * (1.0 - self.l1_ratio))
+
+    def _excess(self, v: Array, alpha: float) -> Array:
+        """What of |v_j| is above alpha l1_ratio, where anything is."""
+        excess = np.abs(v) - alpha * self.l1_ratio
+        return excess[~(excess <= 0.0)]
 
     def largest_alpha(self, v: Array) -> float:
         """The least alpha with conjugate(v, alpha) = 0."""
@@ -354,9 +363,9 @@ class ElasticNet(_Separable, Penalty):
         # R(w) <= radius implies ||w||_1 <= r = radius / l1_ratio. With a multiplier tau >= 0 of
         # that, the sup is at most tau r + sum_j max(e_j - tau, 0)^2 / (2 c): for every tau, and
         # least where max(e - tau, 0) / c is the projection of e / c onto the l1 ball
-        excess = np.maximum(np.abs(v) - alpha * self.l1_ratio, 0.0)
+        excess = self._excess(v, alpha)
         largest, c, r = _max_abs(excess), alpha * (1.0 - self.l1_ratio), radius / self.l1_ratio
-        bounds = [self.conjugate(v, alpha), _product(r, largest)]
+        bounds = [_half_square(_euclidean_norm(excess), c), _product(r, largest)]
         with np.errstate(over="ignore"):
             unbounded = excess / c
         if np.isfinite(unbounded).all() and np.sum(unbounded) > r > 0.0:

@@ -14,7 +14,7 @@ from ._typing import Array
 from .design import Design
 from .gram import WeightedGram
 from .losses import EPSILON, Loss
-from .penalties import Penalty
+from .penalties import Penalty, SquaredL2
 
 if TYPE_CHECKING:
     from .certificates import Certificate
@@ -96,6 +96,16 @@ class Problem:
             self.intercept_interval(self.null_objective)
         other = copy(self)
         other.alpha = alpha
+        return other
+
+    def by_columns(self) -> "Problem":
+        """The same problem with X by columns, if Newton steps on working sets solve it."""
+        penalty = self.penalty
+        separable = hasattr(penalty, "terms") or hasattr(penalty, "group_terms")
+        if self.loss.linear_tails or isinstance(penalty, SquaredL2) or not separable:
+            return self
+        other = copy(self)
+        other.design = self.design.by_columns
         return other
 
     @cached_property

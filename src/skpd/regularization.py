@@ -155,11 +155,16 @@ def path(
     )
 
 
+MANY_ALPHAS = 5  # from which on a copy of a sparse X by columns pays
+
+
 def follow(
     estimator: PrimalDualEstimator, problem: Problem, alphas: Array, seed: int, stop: Event
 ) -> Iterator[Solution]:
     """The solutions for decreasing alphas, each from the one before, until ``stop`` is set."""
     start, random_state = None, np.random.RandomState(seed)
+    if len(alphas) >= MANY_ALPHAS and estimator._solver() == "auto":
+        problem = problem.by_columns()
     for alpha in alphas:
         solution = estimator._solve(
             problem.with_alpha(float(alpha)),

@@ -100,9 +100,9 @@ class Matrix {
         return product<Map>(rows, n_rows_, n_columns_, !by_row_);
     }
 
-    // X_W' rows, over the columns W of a matrix stored by columns
+    // X_W' rows, over the columns W of a matrix that is dense or stored by columns
     nb::ndarray<nb::numpy, double, nb::ndim<1>> rmatvec_some(In rows, Array<const std::int64_t> columns) const {
-        require(!by_row_ && rows.shape(0) == n_rows_, "the vector does not fit the matrix, or that is stored by rows");
+        require(rows.shape(0) == n_rows_, "the vector does not fit the matrix");
         for (std::size_t k = 0; k < columns.shape(0); ++k)
             require(columns.data()[k] >= 0 && columns.data()[k] < static_cast<std::int64_t>(n_columns_),
                     "columns must lie in the matrix");
@@ -111,7 +111,10 @@ class Matrix {
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& layout) {
-                    gather_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                    if (!by_row_) gather_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                    else if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
+                        scatter_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                    else throw std::invalid_argument("a sparse matrix must be stored by columns");
                 },
                 layout_);
         }

@@ -239,12 +239,39 @@ struct Sparse {
     }
 };
 
+template <class M>
+constexpr bool is_dense = false;
+template <class T>
+constexpr bool is_dense<Dense<T>> = true;
+
 using AnyLayout = std::variant<Dense<double>, Dense<float>, Sparse<double, std::int32_t>, Sparse<float, std::int32_t>,
                                Sparse<double, std::int64_t>, Sparse<float, std::int64_t>>;
+
+// Where a vector is not zero, if that is so rare that the rest of a dense row is better left unread.
+inline std::vector<std::size_t> rare_nonzeros(const double* v, std::size_t n) {
+    std::vector<std::size_t> places;
+    for (std::size_t j = 0; j < n; ++j) {
+        if (v[j] == 0.0) continue;
+        if (16 * places.size() > n) return {};
+        places.push_back(j);
+    }
+    return places;
+}
 
 // out[k] = sum_j map(x_kj) v_j
 template <class Map, class M>
 void gather(const M& matrix, const double* v, double* out) {
+    if constexpr (is_dense<M> && std::is_same_v<Map, Identity>) {
+        if (const auto places = rare_nonzeros(v, matrix.n_minor); !places.empty()) {
+            for (std::size_t k = 0; k < matrix.n_major; ++k) {
+                const auto* x = matrix.major(k);
+                double sum = 0.0;
+                for (const std::size_t j : places) sum += static_cast<double>(x[j]) * v[j];
+                out[k] = sum;
+            }
+            return;
+        }
+    }
     for (std::size_t k = 0; k < matrix.n_major; ++k) {
         if constexpr (std::is_same_v<Map, Identity>) {
             out[k] = matrix.dot(k, v);
@@ -260,6 +287,16 @@ void gather(const M& matrix, const double* v, double* out) {
 template <class M, class I>
 void gather_some(const M& matrix, const I* some, std::size_t n, const double* v, double* out) {
     for (std::size_t k = 0; k < n; ++k) out[k] = matrix.dot(static_cast<std::size_t>(some[k]), v);
+}
+
+// out[j] += sum_k v_k x_{k, some[j]}
+template <class T, class I>
+void scatter_some(const Dense<T>& matrix, const I* some, std::size_t n, const double* v, double* out) {
+    for (std::size_t k = 0; k < matrix.n_major; ++k) {
+        if (v[k] == 0.0) continue;
+        const T* x = matrix.major(k);
+        for (std::size_t j = 0; j < n; ++j) out[j] += v[k] * static_cast<double>(x[some[j]]);
+    }
 }
 
 // out[j] += sum_k v_k map(x_kj)
@@ -291,6 +328,23 @@ struct BoundedVector {
 
 template <class M>
 void gather_bounded(const M& matrix, const double* v, BoundedVector& out) {
+    if constexpr (is_dense<M>) {
+        if (const auto places = rare_nonzeros(v, matrix.n_minor); !places.empty()) {
+            for (std::size_t k = 0; k < matrix.n_major; ++k) {
+                const auto* x = matrix.major(k);
+                Sized row;
+                for (const std::size_t j : places) {
+                    const double product = static_cast<double>(x[j]) * v[j];
+                    row.sum += product;
+                    row.size += std::fabs(product);
+                }
+                out.sum[k] += row.sum;
+                out.size[k] += row.size;
+                out.bound(k, places.size());
+            }
+            return;
+        }
+    }
     const auto n = static_cast<std::size_t>(std::count_if(v, v + matrix.n_minor, [](double x) { return x != 0.0; }));
     for (std::size_t k = 0; k < matrix.n_major; ++k) {
         const Sized row = matrix.dot_sized(k, v);

@@ -130,7 +130,7 @@ NB_MODULE(_kernels, m) {
         .def_prop_ro("n_entries", &Matrix::n_entries, "Entries that are stored.")
         .def("matvec", &Matrix::matvec<Identity>, "coef"_a, "X coef")
         .def("rmatvec", &Matrix::rmatvec<Identity>, "rows"_a, "X' rows")
-        .def("rmatvec_some", &Matrix::rmatvec_some, "rows"_a, "columns"_a, "X_W' rows, for a matrix stored by columns")
+        .def("rmatvec_some", &Matrix::rmatvec_some, "rows"_a, "columns"_a, "X_W' rows, for a matrix that is dense or stored by columns")
         .def("matvec_absolute", &Matrix::matvec<Absolute>, "coef"_a, "|X| coef")
         .def("rmatvec_absolute", &Matrix::rmatvec<Absolute>, "rows"_a, "|X|' rows")
         .def("matvec_square", &Matrix::matvec<Square>, "coef"_a, "(X * X) coef")

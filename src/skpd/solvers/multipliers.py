@@ -37,6 +37,7 @@ LARGEST_WORKING_SET = 4000  # its Gram matrix takes 128 MB
 SAMPLE = 60  # rows for each variable, at least
 LONGEST_SOLVE = 20  # Newton steps with the same multipliers
 CHECK_EVERY = 8  # Newton steps, at least: a certificate costs several products
+NEAR = 0.01  # a relative gap from which on new features are not expected
 INNER_GAP = 0.3  # of the gap: how far to go on a part of the features
 PATIENCE = 200  # Newton steps without a tenth off the gap
 
@@ -319,10 +320,10 @@ class _State:
 
     def track(self, columns: Indices, whole: bool) -> None:
         """Go on with the gradients of some features, if that is less work."""
-        design = self.problem.design
-        if self.frozen is None and not design.matrix.by_row and design.share(columns) <= 0.5:
+        if self.frozen is None and self.problem.design.work_on(columns) <= 0.5:
             target = self.monitor.tol * self.problem.objective_unit
-            last = whole and self.settled
+            near = self.settled or self.gap <= NEAR * self.problem.objective_unit
+            last = whole and near
             until = target if last else max(INNER_GAP * self.gap, target)
             self.tracked = _Tracked(columns, last, until)
 
@@ -516,9 +517,9 @@ class _State:
         most = n_active + max(n_active // 2, 50)
         whole = chosen.sum() <= most
         if not whole:
-            room = np.where(active, -1.0, violation)
+            others, room = np.flatnonzero(chosen & ~active), most - n_active
             chosen = active.copy()
-            chosen[np.argpartition(-room, most - 1)[:most]] = True
+            chosen[others[np.argpartition(-violation[others], room - 1)[:room]]] = True
         labels = getattr(penalty, "labels", None)
         if labels is not None:
             chosen = np.isin(labels, labels[chosen])
