@@ -514,7 +514,7 @@ class _State:
         active = w != 0.0
         chosen = active | (violation > 0.0)
         n_active = int(active.sum())
-        most = n_active + max(n_active // 2, 50)
+        most = n_active + max(n_active, 50)
         whole = chosen.sum() <= most
         if not whole:
             others, room = np.flatnonzero(chosen & ~active), most - n_active
