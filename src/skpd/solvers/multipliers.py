@@ -330,12 +330,15 @@ class _State:
     def track_all(self, tracked: _Tracked) -> None:
         """Back to all features; a certificate is asked for where they may make no difference."""
         problem, monitor = self.problem, self.monitor
-        self.tracked, gap = None, self.gap
+        rows, gap = self.rows, self.gap
+        self.tracked, gradient = None, None
         if tracked.last:
             self.check()
-            if monitor.gradient is not None:  # of the same dual point
-                slope = float(np.sum(self.rows.gradient))
-                self.known_gradient = problem.join(monitor.gradient, slope)
+            gradient = monitor.gradient  # of the same dual point
+        elif self.within_tol():  # the certificate to come will want the same product
+            gradient, _ = rows.design.rmatvec_bounded(rows.weights, rows.derivative)
+        if gradient is not None:
+            self.known_gradient = problem.join(gradient, float(np.sum(rows.gradient)))
         self.assess()
         self.settled = self.gap <= 2.0 * gap
 
