@@ -49,7 +49,7 @@ def _soft_threshold(w: Array, threshold):
 
 
 def _max_abs(v: Array):
-    return float(np.max(np.abs(v), initial=0.0))
+    return float(np.abs(v).max(initial=0.0))
 
 
 def _euclidean_norm(v):

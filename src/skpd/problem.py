@@ -70,6 +70,7 @@ class Problem:
     fit_intercept: bool = True
     total_weight: float | None = None
     _strata: Any = field(default=None, init=False, repr=False)
+    _interval: Any = field(default=None, init=False, repr=False)  # the last intercept_interval
     # where a solver ended, for the next alpha of a path
     last: dict = field(default_factory=dict, init=False, repr=False)
     _level_sets: Any = field(default=None, init=False, repr=False)
@@ -241,13 +242,17 @@ class Problem:
                 means.append(self.penalty.widest(mean, error))
                 means.append(self.penalty.widest(-mean, error))
             self._strata = strata, means
+        given = self.alpha, upper
+        if self._interval is not None and self._interval[0] == given:
+            return self._interval[1]
         strata, means = self._strata
         radius = upper / self.alpha
         supports = [self.penalty.support(mean, radius) for mean in means]
         reaches = [max(pair) for pair in zip(supports[::2], supports[1::2], strict=True)]
         lower, upper = self.loss.constant_interval(strata, upper, reaches)
         if np.isnan(lower) or np.isnan(upper) or lower > upper:
-            return -np.inf, np.inf
+            lower, upper = -np.inf, np.inf
+        self._interval = given, (lower, upper)
         return lower, upper
 
     # A level of the coefficients that the penalty leaves free, beside the intercept
