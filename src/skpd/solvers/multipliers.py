@@ -13,7 +13,10 @@ A smooth loss that has curvature wherever it has a slope is its own envelope (si
 infinite) and needs one round.
 
 Each smooth problem is solved by proximal Newton steps: the penalised quadratic model on
-the features that are active or violate optimality, then a step along its minimiser.
+the features that are active or violate optimality, then a step along its minimiser. Where
+the loss is smooth, only their gradients are kept until the gap on them is small beside the
+whole one, and a step that needs to gain no more than the last one did takes that one's Gram
+matrix (a chord step).
 """
 
 from dataclasses import dataclass
