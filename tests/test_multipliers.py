@@ -262,3 +262,26 @@ def test_a_sample_is_drawn_from_the_rows_that_count(rng):
         found, expected = solve(problem, **arguments), solve(few, **arguments)
         assert found.converged
         assert_allclose(found.certificate.primal, expected.certificate.primal, rtol=1e-8)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 20.0])
+@pytest.mark.parametrize("loss", random.LOSSES, ids=str)
+def test_rows_that_bend(loss, sigma, rng):
+    """All but those whose derivative is the same on an interval around z."""
+    n, radius = 400, 0.5
+    y = np.sign(rng.normal(size=n)) if hasattr(loss, "_least_margin") else rng.normal(size=n)
+    z, weights = 3 * rng.normal(size=n), np.ones(n)
+    theta = loss.project_dual(y, rng.normal(size=n))
+    first, gradient, curvature = np.empty((3, n))
+    loss.kernel.smoothed_derivatives(y, weights, theta, z, sigma, first, gradient, curvature)
+    rows = loss.kernel.rows_that_bend(y, theta, z, sigma, first, curvature, radius)
+    slopes = np.array([
+        loss.prox_conjugate(y, theta + sigma * (z + shift), sigma)
+        for shift in np.linspace(-radius, radius, 41)
+    ])  # fmt: skip
+    moves = np.ptp(slopes, axis=0) > 1e-9
+    assert np.isin(np.flatnonzero(moves), rows).all()
+    # at a kink itself the derivative need not move for a row to have curvature
+    assert np.isin(rows, np.flatnonzero(moves | (curvature > 0.0))).all()
+    if loss.linear_tails:
+        assert len(rows) < n

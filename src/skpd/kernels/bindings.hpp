@@ -30,9 +30,10 @@ using Out = Array<double>;
 template <class T>
 using Table = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 
-inline nb::ndarray<nb::numpy, double, nb::ndim<1>> as_numpy(std::vector<double> values) {
-    auto* owned = new std::vector<double>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T> values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return {owned->data(), {owned->size()}, owner};
 }
 

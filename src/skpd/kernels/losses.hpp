@@ -308,6 +308,20 @@ SKPD_CLONES void smoothed_derivatives(const Smoothed<Loss>& smoothed, std::size_
     *dual = dual_sum;
 }
 
+// Whether a row has curvature or its derivative changes within a radius of z.
+template <class Loss>
+SKPD_CLONES void rows_that_bend(const Smoothed<Loss>& smoothed, std::size_t n, const double* y, const double* theta,
+                                const double* z, const double* derivative, const double* curvature, double radius,
+                                std::uint8_t* bends) {
+    const Smoothed<Loss> local = smoothed;
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) {
+        const double below = local.derivative(y[i], theta[i], z[i] - radius);
+        const double above = local.derivative(y[i], theta[i], z[i] + radius);
+        bends[i] = curvature[i] > 0.0 || below != derivative[i] || above != derivative[i];
+    }
+}
+
 // The derivative, at z + step direction, of the weighted sum of the smoothed losses along direction.
 template <class Loss>
 SKPD_CLONES double smoothed_slope(const Smoothed<Loss>& smoothed, std::size_t n, const double* y,

@@ -52,6 +52,25 @@ void bind_loss(nb::class_<Loss>& bound) {
         "the first times the weights and the second, over sigma if finite, times the weights; returns the weighted sum of the losses "
         "at z, and of minus their conjugates at the first derivative.");
     bound.def(
+        "rows_that_bend",
+        [](const Loss& loss, In y, In theta, In z, double sigma, In derivative, In curvature, double radius) {
+            const std::size_t n = z.shape(0);
+            for (const std::size_t size : {y.shape(0), theta.shape(0), derivative.shape(0), curvature.shape(0)})
+                require(size == n, "y, theta, z and what is known there differ in length");
+            std::vector<std::uint8_t> bends(n);
+            std::vector<std::int64_t> rows;
+            {
+                nb::gil_scoped_release release;
+                rows_that_bend(Smoothed<Loss>{loss, sigma}, n, y.data(), theta.data(), z.data(), derivative.data(),
+                               curvature.data(), radius, bends.data());
+                for (std::size_t i = 0; i < n; ++i)
+                    if (bends[i]) rows.push_back(static_cast<std::int64_t>(i));
+            }
+            return as_numpy(std::move(rows));
+        },
+        "y"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "curvature"_a, "radius"_a,
+        "The rows with curvature, or whose derivative is another within a radius of z.");
+    bound.def(
         "smoothed_slope",
         [](const Loss& loss, In y, In weights, In theta, In z, In direction, double step, double sigma) {
             const std::size_t n = z.shape(0);

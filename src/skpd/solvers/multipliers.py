@@ -130,12 +130,9 @@ class _Rows:
 
     def near(self, kernel, sigma: float, radius: float) -> Indices:
         """The rows whose derivative changes within a distance of z."""
-        first, _, _ = work = np.empty((3, len(self.y)))
-        changes = self.curvature > 0.0
-        for z in (self.z - radius, self.z + radius):
-            kernel.smoothed_derivatives(self.y, self.weights, self.theta, z, sigma, *work)
-            changes |= first != self.derivative
-        return np.flatnonzero(changes)
+        return kernel.rows_that_bend(
+            self.y, self.theta, self.z, sigma, self.derivative, self.curvature, radius
+        )
 
 
 @dataclass
