@@ -255,7 +255,7 @@ class _State:
         sums: tuple[float, float] = self.rows.evaluate(self.kernel, self.sigma)
         self.loss, self.dual = sums
         coef, _ = problem.split(self.w)
-        self.penalty_value = problem.alpha * problem.penalty.value(coef)
+        self.penalty_value = problem.alpha * problem.penalty.value(coef[self.part])
         self.assess()
 
     def assess(self) -> None:
@@ -284,7 +284,7 @@ class _State:
         else:
             upper = self.upper = min(self.upper, loss + self.penalty_value)
         coef_gradient, slope = problem.split(self.gradient)
-        lower = dual_estimate(problem, dual, coef_gradient, slope, upper)
+        lower = dual_estimate(problem, dual, coef_gradient[self.part], slope, upper)
         self.gap = upper - lower
         if self.frozen is None and self.tracked is None:
             if self.gap < 0.9 * self.best_gap:
@@ -317,6 +317,12 @@ class _State:
         return share
 
     # Features that violate nothing are left out for a while
+
+    @property
+    def part(self) -> Indices | slice:
+        """Of the features, those that need to be looked at: the others have w_j = 0."""
+        separable = hasattr(self.problem.penalty, "terms")
+        return self.tracked.columns if self.tracked is not None and separable else slice(None)
 
     def track(self, columns: Indices, whole: bool) -> None:
         """Go on with the gradients of some features, if that is less work."""
@@ -463,13 +469,14 @@ class _State:
         along = rows.matvec(direction)
 
         # R(w + t d) <= (1 - t) R(w) + t R(w + d): the slope of a convex bound on the line
-        after = problem.penalty.value(self.w[:n_features] + direction[:n_features])
-        rise = problem.alpha * after - self.penalty_value
-        pull = self.proximal * self.scale * direction
-        at_start = float(pull @ (self.w - self.centre))
+        coef, _ = problem.split(self.w + direction)
+        rise = problem.alpha * problem.penalty.value(coef[self.part]) - self.penalty_value
+        at_start = curve = 0.0
+        if not self.smooth:
+            pull = self.proximal * self.scale * direction
+            at_start, curve = float(pull @ (self.w - self.centre)), float(pull @ direction)
         if self.frozen is not None:
             at_start += float(self.frozen.gradient @ direction)
-        curve = float(pull @ direction)
 
         def slope(t: float) -> float:
             smooth = self.kernel.smoothed_slope(
@@ -503,13 +510,13 @@ class _State:
 
         Beside them the largest violation, and whether they are all there are.
         """
-        problem, penalty = self.problem, self.problem.penalty
+        problem, penalty, part = self.problem, self.problem.penalty, self.part
         n_features = problem.n_features
-        w, coef = self.w[:n_features], g[:n_features]
+        w, coef = self.w[:n_features][part], g[:n_features][part]
         if self.smooth:  # small beside w, so that nearly all of it stays on its side of its kinks
             slope = max(float(np.max(np.abs(coef), initial=0.0)), problem.alpha)
             size = float(np.max(np.abs(w), initial=0.0))
-            step = np.full(n_features, 1e-2 * size / slope if size > 0.0 else 1.0)
+            step = np.full(len(w), 1e-2 * size / slope if size > 0.0 else 1.0)
         else:
             scale = self.sigma * self.scale[:n_features]
             step = penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
@@ -529,4 +536,5 @@ class _State:
         total = float(np.max(violation, initial=0.0))
         if problem.fit_intercept:
             total = max(total, abs(float(g[-1])))
-        return np.flatnonzero(chosen).astype(np.int64), total, bool(whole)
+        columns = np.flatnonzero(chosen) if isinstance(part, slice) else part[chosen]
+        return columns.astype(np.int64), total, bool(whole)
