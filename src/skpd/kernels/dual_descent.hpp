@@ -41,6 +41,25 @@ struct DualDescent {
     virtual std::vector<double> variables() const = 0;  // v
 };
 
+struct DualDescentRow {
+    double theta, y, weight, step;  // step = alpha / (c_i ||(x_i, s)||^2)
+};
+
+// Which rows may move where predictions that were z have gone at most norm (way - way_seen) to either side.
+template <class Loss>
+SKPD_CLONES void may_move(const Loss& loss, std::size_t n, const DualDescentRow* rows, const double* z,
+                          const double* way_seen, const double* norms, double way, unsigned char* moves) {
+    const Loss local = loss;
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto [theta, y, weight, step] = rows[i];
+        const double reach = norms[i] * (way - way_seen[i]);
+        const double below = dual_prox(local, y, theta, z[i] - reach, step);
+        const double above = dual_prox(local, y, theta, z[i] + reach, step);
+        moves[i] = !(below == theta) | !(above == theta);
+    }
+}
+
 template <class Loss, class M>
 class DualDescentOn final : public DualDescent {
    public:
@@ -70,13 +89,16 @@ class DualDescentOn final : public DualDescent {
             visits += static_cast<double>(n_active_);
             ++epochs;
             const double estimate = epoch();
-            if (estimate > target_ && n_active_ > 0) continue;
+            if (last_gap_ < 0.0) last_gap_ = estimate;
+            if (estimate > std::max(target_, look_at * last_gap_) && n_active_ > 0) continue;
             const std::size_t before = n_active_;
-            const double gap = gap_and_wake();
-            visits += static_cast<double>(n_);
-            if (gap <= target) return {epochs, visits, gap};
+            last_gap_ = gap_and_wake(visits);
+            if (last_gap_ <= target) return {epochs, visits, last_gap_};
+            if (estimate > target_) continue;
             // an estimate that sees all that moves was too good: ask for more
-            if (n_active_ == before) target_ = std::max(0.25 * target, 0.5 * target_);
+            if (n_active_ == before) target_ = std::max(0.25 * target, 0.7 * target_);
+            // rows were left out too soon
+            else patience_ = std::min(2.0 * patience_, 16.0);
         }
         return {epochs, visits, std::numeric_limits<double>::infinity()};
     }
@@ -109,10 +131,9 @@ class DualDescentOn final : public DualDescent {
    private:
     static constexpr std::size_t block = 4;  // rows that are visited in order
     static constexpr int most_moves = 3;     // of the subspace
+    static constexpr double look_at = 1e-3;  // share of the last gap at which to look at all rows again
 
-    struct Row {
-        double theta, y, weight, step;  // step = alpha / (c_i ||(x_i, s)||^2)
-    };
+    using Row = DualDescentRow;
     using Moves = std::array<std::vector<double>, most_moves>;
 
     double predict(std::size_t i, const double* v) const { return matrix_.dot(i, v) + constant_ * v[d_]; }
@@ -127,6 +148,7 @@ class DualDescentOn final : public DualDescent {
         return primal_value(loss_, row.y, z) + conjugate(loss_, row.y, row.theta) - row.theta * z;
     }
     bool rests(const Row& row, double z) const { return dual_prox(loss_, row.y, row.theta, z, row.step) == row.theta; }
+    bool rests(const Row& row, double from, double to) const { return rests(row, from) && rests(row, to); }
 
     // One pass over the active rows. Returns the sum of what they lack in Fenchel's
     // inequality, each at the time of its visit: the gap, once v hardly moves.
@@ -135,7 +157,8 @@ class DualDescentOn final : public DualDescent {
         const std::size_t n_blocks = (n_active_ + block - 1) / block;
         blocks_.resize(n_blocks);
         std::iota(blocks_.begin(), blocks_.end(), 0u);
-        resting_.clear();
+        rests_.assign(n_active_, 0);
+        n_resting_ = 0;
         double estimate = 0.0, largest = 0.0;
         const double slack = patience_ * largest_violation_;
         for (std::size_t k = 0; k < n_blocks; ++k) {
@@ -148,8 +171,10 @@ class DualDescentOn final : public DualDescent {
                 estimate += row.weight * fenchel_young(row, z);
                 const double next = dual_prox(loss_, row.y, row.theta, z, row.step), change = next - row.theta;
                 if (change == 0.0) {
-                    if (slack > 0.0 && std::isfinite(slack) && rests(row, z - slack) && rests(row, z + slack))
-                        resting_.push_back(static_cast<std::uint32_t>(place));
+                    if (slack > 0.0 && std::isfinite(slack) && rests(row, z - slack, z + slack)) {
+                        rests_[place] = 1;
+                        ++n_resting_;
+                    }
                     continue;
                 }
                 row.theta = next;
@@ -168,19 +193,16 @@ class DualDescentOn final : public DualDescent {
     // Leaves out the rows that would not move even if their predictions moved as far as
     // the largest violation; the others keep their order.
     void shrink() {
-        if (resting_.empty()) return;
-        std::sort(resting_.begin(), resting_.end());
-        std::vector<std::uint32_t> out;
-        std::size_t kept = resting_[0], next = 0;
-        for (std::size_t place = kept; place < n_active_; ++place) {
-            if (next < resting_.size() && resting_[next] == place) {
-                out.push_back(order_[place]);
-                ++next;
-            } else {
-                order_[kept++] = order_[place];
-            }
+        if (n_resting_ == 0) return;
+        left_out_.resize(n_active_);
+        std::size_t kept = 0, out = 0;
+        for (std::size_t place = 0; place < n_active_; ++place) {  // no branches: they would be guesses
+            const std::uint32_t i = order_[place];
+            order_[kept] = left_out_[out] = i;
+            kept += !rests_[place];
+            out += rests_[place];
         }
-        std::copy(out.begin(), out.end(), order_.begin() + static_cast<std::ptrdiff_t>(kept));
+        std::copy_n(left_out_.begin(), out, order_.begin() + static_cast<std::ptrdiff_t>(kept));
         n_active_ = kept;
     }
 
@@ -195,17 +217,33 @@ class DualDescentOn final : public DualDescent {
     }
 
     // The gap by its definition. Wakes the rows left out that would move after all.
-    double gap_and_wake() {
-        double gap = 0.0;
-        std::vector<bool> moves(n_, false);
-        for (std::size_t i = 0; i < n_; ++i) {
-            const double z = predict(i, v_.data());
-            gap += rows_[i].weight * fenchel_young(rows_[i], z);
-            moves[i] = !rests(rows_[i], z);
+    // A row that rests has no part in the gap; its prediction is not needed where it would rest as well
+    // with any that the way v has gone since the last one can have led to.
+    double gap_and_wake(double& visits) {
+        if (v_seen_.empty()) {
+            norms_.resize(n_);
+            for (std::size_t i = 0; i < n_; ++i) norms_[i] = 1.0 / std::sqrt(rows_[i].weight * rows_[i].step);
+            z_seen_.assign(n_, 0.0);
+            way_seen_.assign(n_, -std::numeric_limits<double>::infinity());
+            v_seen_ = v_;
         }
-        const std::size_t before = n_active_;
-        wake([&](std::size_t i) { return moves[i]; });
-        if (n_active_ > before) patience_ = std::min(2.0 * patience_, 16.0);
+        double square = 0.0, gap = 0.0;
+        for (std::size_t j = 0; j <= d_; ++j) square += (v_[j] - v_seen_[j]) * (v_[j] - v_seen_[j]);
+        v_seen_ = v_;
+        way_ += std::sqrt(alpha_ * square);
+        would_move_.assign(n_, 1);
+        if constexpr (Loss::quadratic_pieces)  // others have no kinks to rest at
+            may_move(loss_, n_, rows_.data(), z_seen_.data(), way_seen_.data(), norms_.data(), way_, would_move_.data());
+        for (std::size_t i = 0; i < n_; ++i) {
+            if (!would_move_[i]) continue;
+            const Row& row = rows_[i];
+            const double z = z_seen_[i] = predict(i, v_.data());
+            way_seen_[i] = way_;
+            visits += 1.0;
+            gap += row.weight * fenchel_young(row, z);
+            would_move_[i] = !rests(row, z);
+        }
+        wake([&](std::size_t i) { return would_move_[i] != 0; });
         return std::max(gap, 0.0);
     }
 
@@ -378,11 +416,14 @@ class DualDescentOn final : public DualDescent {
     double offset_;
     std::uint64_t random_;
 
-    std::vector<std::uint32_t> order_, blocks_, resting_;  // order_: the active rows first
-    std::size_t n_active_ = 0;
+    std::vector<std::uint32_t> order_, blocks_, left_out_;  // order_: the active rows first
+    std::vector<unsigned char> rests_, would_move_;
+    std::size_t n_active_ = 0, n_resting_ = 0;
+    std::vector<double> norms_, v_seen_, z_seen_, way_seen_;  // of the rows; at the last looks at them
+    double way_ = 0.0;                                        // that v has gone, from look to look
     double largest_violation_ = std::numeric_limits<double>::infinity();
     double patience_ = 0.7, target_ = std::numeric_limits<double>::infinity();
-    double first_estimate_ = -1.0, last_estimate_ = 0.0;
+    double last_gap_ = -1.0, first_estimate_ = -1.0, last_estimate_ = 0.0;
 
     bool accelerating_ = false;
     int n_moves_ = 0;
