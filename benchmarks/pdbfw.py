@@ -47,14 +47,13 @@ def until(iterates, objective, best, unit, limit, passes):
 def block_frank_wolfe(problem, step_size):
     """Its iterates one by one, with the entries visited; all that it sets up is counted."""
     rows = problem.design.by_rows
-    columns = Design(rows._X).by_columns if sp.issparse(rows._X) else rows
     mu, dual_step = problem.alpha * problem.penalty.weight, 0.0
     if step_size == "theory":
         largest = float(np.max(rows.row_norms())) ** 2
         dual_step = problem.n_samples / (1.0 + 12.5 * largest / (mu * problem.n_samples))
     method = kernels.block_frank_wolfe(
-        rows.matrix, columns.matrix, problem.loss.kernel, problem.y,
-        problem.weights, np.zeros(problem.n_samples), mu, problem.penalty.radius, 0.0, 0.0,
+        rows.matrix, problem.loss.kernel, problem.y, problem.weights,
+        np.zeros(problem.n_samples), mu, problem.penalty.radius, 0.0, 0.0,
         step_size == "line-search", 0.5, dual_step, 0, 0,
     )  # fmt: skip
 
@@ -63,7 +62,7 @@ def block_frank_wolfe(problem, step_size):
             method.run(-1.0, 1, np.inf)
             yield method.variables()[:-1]
 
-    return columns, method, iterates()
+    return method, iterates()
 
 
 def over_l1_ball(name, radius, limit, normalise):
@@ -86,9 +85,9 @@ def over_l1_ball(name, radius, limit, normalise):
     table = {}
     for step_size in ("line-search", "theory"):
         before = time.process_time()
-        columns, method, steps = block_frank_wolfe(problem, step_size)
+        method, steps = block_frank_wolfe(problem, step_size)
         setup = time.process_time() - before
-        ball = Ball(columns, y, mu, radius)
+        ball = Ball(problem.design, y, mu, radius)
         reached = until(
             steps, ball.objective, best, unit, limit, lambda m=method: m.entries / X.nnz
         )
@@ -193,10 +192,9 @@ def per_iteration():
             Design(X), y, np.full(n, 1 / n), SmoothedHinge(), SquaredL2OnL1Ball(2.0), 1.0, False
         )
         for step_size in ("theory", "line-search"):
-            _, method, _ = block_frank_wolfe(problem, step_size)
             method = kernels.block_frank_wolfe(
-                problem.design.matrix, problem.design.matrix, problem.loss.kernel,
-                y, problem.weights, np.zeros(n), 1.0, 2.0, 0.0, 0.0, step_size == "line-search",
+                problem.design.matrix, problem.loss.kernel, y, problem.weights,
+                np.zeros(n), 1.0, 2.0, 0.0, 0.0, step_size == "line-search",
                 0.5, 1.0, s, 0,
             )  # fmt: skip
             method.run(-1.0, 20, np.inf)

@@ -59,8 +59,8 @@ def excess(w):
 
 
 method = kernels.block_frank_wolfe(
-    design.matrix, design.by_columns.matrix, loss.kernel, labels, weights,
-    np.zeros(n), alpha, radius, 0.0, 0.0, True, 0.5, 0.0, 0, 0,
+    design.matrix, loss.kernel, labels, weights, np.zeros(n),
+    alpha, radius, 0.0, 0.0, True, 0.5, 0.0, 0, 0,
 )  # fmt: skip
 block = []
 while method.entries < 200 * X.nnz:

@@ -25,8 +25,8 @@ def classes(rng, n, d, layout=np.asarray):
 
 def method(design, loss, y, c, mu, radius, *, line_search=False, dual_step=0.0, s=0, k=0):
     return kernels.block_frank_wolfe(
-        design.matrix, design.by_columns.matrix, loss.kernel, y, c,
-        np.zeros(len(y)), mu, radius, 0.0, 0.0, line_search, 0.5, dual_step, s, k,
+        design.matrix, loss.kernel, y, c, np.zeros(len(y)),
+        mu, radius, 0.0, 0.0, line_search, 0.5, dual_step, s, k,
     )  # fmt: skip
 
 
@@ -46,14 +46,14 @@ def test_the_steps_of_the_paper(layout, rng):
         x_new = np.zeros(12)
         x_new[kept] = kernels.project_l1_ball(centre[kept], radius)
         x = (1 - eta) * x + eta * x_new
+        assert_allclose(fast.variables()[:-1], x, atol=1e-12)
+        assert_allclose(fast.theta(), theta, atol=1e-12)
         # argmax of (w y' - f*(y')) / n - (y' - y)^2 / (2 delta), f*(u) = u + u^2 / 2 of u = y y'
         step = delta / n
         u = np.clip((y * theta + step * (y * (X @ x) - 1)) / (1 + step), -1, 0)
         moved = y * u
         rows = np.argsort(-np.abs(moved - theta))[:k]
         theta[rows] = moved[rows]
-        assert_allclose(fast.variables()[:-1], x, atol=1e-12)
-        assert_allclose(fast.theta(), theta, atol=1e-12)
 
 
 @pytest.mark.parametrize("line_search", [True, False])
@@ -72,6 +72,31 @@ def test_an_iteration_visits_n_s_entries(line_search, rng):
         # columns that leave or enter count too, and rows are read twice by the line search,
         # which also counts the passes over vectors of length n and d
         assert per_iteration <= 2 * n * s * (1 if not line_search else 3) + 2 * (n + d)
+
+
+@pytest.mark.parametrize("line_search", [True, False])
+def test_sparse_data_takes_the_same_steps(line_search, rng):
+    """Columns are collected once they are needed, after passes over all rows."""
+    n, d, s = 300, 500, 12
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 1.0 / np.arange(1, d + 1) ** 0.6)
+    y = np.where(X[:, 20:23].sum(axis=1) + 0.1 * rng.normal(size=n) > 0, 1.0, -1.0)
+    runs = [
+        method(
+            Design(layout(X)), SmoothedHinge(), y, np.full(n, 1 / n), 0.05, 2.0,
+            line_search=line_search, dual_step=0.1, s=s, k=40,
+        )
+        for layout in (np.asarray, sp.csr_array)
+    ]  # fmt: skip
+    for _ in range(200):
+        for run in runs:
+            run.run(-1.0, 1, np.inf)
+        assert_allclose(runs[0].variables(), runs[1].variables(), atol=1e-11)
+        assert_allclose(runs[0].theta(), runs[1].theta(), atol=1e-11)
+    before = runs[1].entries
+    runs[1].run(-1.0, 20, np.inf)
+    columns = np.sort(np.count_nonzero(X, axis=0))[-s:].sum()
+    rows = (2 if line_search else 1) * 40 / n * np.count_nonzero(X)
+    assert (runs[1].entries - before) / 20 <= columns + rows < np.count_nonzero(X)
 
 
 @pytest.mark.parametrize("loss", [SmoothedHinge(), Squared(), Logistic(), Hinge()])

@@ -13,22 +13,21 @@ namespace {
 
 using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, const LogisticLoss*, const ResidualLoss*>;
 
-std::unique_ptr<BlockFrankWolfe> make(const Matrix& rows, const Matrix& columns, AnyLoss any_loss, In y, In weights,
-                                      In theta, const BlockFrankWolfeSettings& settings) {
-    require(rows.by_row(), "rows must be stored by rows");
+std::unique_ptr<BlockFrankWolfe> make(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta,
+                                      const BlockFrankWolfeSettings& settings) {
+    require(matrix.by_row(), "the matrix must be stored by rows");
     return std::visit(
         [&](const auto* loss, const auto& layout) -> std::unique_ptr<BlockFrankWolfe> {
             using Loss = std::remove_cvref_t<decltype(*loss)>;
             using Layout = std::remove_cvref_t<decltype(layout)>;
-            const auto* other = std::get_if<Layout>(&columns.layout());
-            if (other == nullptr || layout.n_major >= (std::size_t{1} << 32) || layout.n_minor >= (std::size_t{1} << 32) ||
+            if (layout.n_major >= (std::size_t{1} << 32) || layout.n_minor >= (std::size_t{1} << 32) ||
                 y.shape(0) != layout.n_major || weights.shape(0) != layout.n_major || theta.shape(0) != layout.n_major)
-                throw std::invalid_argument("rows, columns and vectors must fit each other, with sizes below 2^32");
+                throw std::invalid_argument("the matrix and vectors must fit each other, with sizes below 2^32");
             nb::gil_scoped_release release;
-            return std::make_unique<BlockFrankWolfeOn<Loss, Layout>>(*loss, layout, *other, y.data(), weights.data(),
-                                                                     theta.data(), settings);
+            return std::make_unique<BlockFrankWolfeOn<Loss, Layout>>(*loss, layout, y.data(), weights.data(), theta.data(),
+                                                                     settings);
         },
-        any_loss, rows.layout());
+        any_loss, matrix.layout());
 }
 
 }  // namespace
@@ -50,16 +49,15 @@ void bind_block_frank_wolfe(nb::module_& m) {
         .def_prop_ro("n_coordinates", &BlockFrankWolfe::n_coordinates, "k of the last iteration.");
     m.def(
         "block_frank_wolfe",
-        [](const Matrix& rows, const Matrix& columns, AnyLoss loss, In y, In weights, In theta, double mu, double radius,
+        [](const Matrix& matrix, AnyLoss loss, In y, In weights, In theta, double mu, double radius,
            double constant, double offset, bool line_search, double eta, double dual_step, std::size_t sparsity,
            std::size_t n_coordinates) {
-            return make(rows, columns, loss, y, weights, theta,
+            return make(matrix, loss, y, weights, theta,
                         {mu, radius, constant, offset, line_search, eta, dual_step, sparsity, n_coordinates});
         },
-        "rows"_a, "columns"_a, "loss"_a, "y"_a, "weights"_a, "theta"_a, "mu"_a, "radius"_a, "constant"_a, "offset"_a,
+        "matrix"_a, "loss"_a, "y"_a, "weights"_a, "theta"_a, "mu"_a, "radius"_a, "constant"_a, "offset"_a,
         "line_search"_a, "eta"_a, "dual_step"_a, "sparsity"_a, "n_coordinates"_a, nb::keep_alive<0, 1>(),
-        nb::keep_alive<0, 2>(),
-        "Primal-dual block Frank-Wolfe from theta, on a matrix by rows and by columns (in either order if dense).");
+        "Primal-dual block Frank-Wolfe from theta, on a matrix stored by rows.");
 }
 
 }  // namespace skpd

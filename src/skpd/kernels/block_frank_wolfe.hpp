@@ -110,14 +110,127 @@ SKPD_CLONES double fenchel_young_gap(const Loss& loss, std::size_t n, const doub
     return gap;
 }
 
+// sum_j a_j soft(g_j, tau) and sum_j a_j sign_j
+struct AlongRow {
+    double excess = 0.0, slope = 0.0;
+};
+template <class T>
+SKPD_CLONES AlongRow along_dense_row(const T* a, const double* g, const double* signs, double tau, std::size_t n) {
+    double excess = 0.0, slope = 0.0;
+#pragma omp simd reduction(+ : excess, slope)
+    for (std::size_t j = 0; j < n; ++j) {
+        excess += static_cast<double>(a[j]) * soft(g[j], tau);
+        slope += static_cast<double>(a[j]) * signs[j];
+    }
+    return {excess, slope};
+}
+
+// Products of a sparse matrix, stored by rows, with sparse vectors x. Where these need few of its entries,
+// their columns are collected, by one pass over the matrix for all that are likely to be needed soon, and
+// kept; all rows are read otherwise.
+template <class M>
+class SparseProducts {
+   public:
+    explicit SparseProducts(const M& rows) : rows_(rows) {}
+
+    // out += A x, x being 0 outside of the support, whose columns are all likely. Returns the entries visited.
+    template <class Likely>
+    double add(const double* x, const std::vector<std::uint32_t>& support, Likely likely, double* out) {
+        needed_ = 0;
+        if (support.empty()) return 0.0;
+        const std::size_t n_entries = rows_.n_entries();
+        if (begin_.empty()) {
+            begin_.assign(rows_.n_minor, none);
+            end_.assign(rows_.n_minor, none);
+        }
+        const bool missing = !std::all_of(support.begin(), support.end(), [&](auto j) { return collected(j); });
+        if (missing && needs_many_) {
+            by_rows(x, out);
+        } else {
+            if (missing) collect(likely);
+            for (const std::uint32_t j : support) {
+                for (std::size_t p = begin_[j]; p < end_[j]; ++p) out[row_[p]] += x[j] * value_[p];
+                needed_ += end_[j] - begin_[j];
+            }
+        }
+        needs_many_ = many * needed_ > n_entries;
+        return static_cast<double>(missing ? n_entries : needed_);
+    }
+    // The entries in the support's columns.
+    double needed() const { return static_cast<double>(needed_); }
+
+   private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1), many = 8;
+
+    bool collected(std::size_t j) const { return begin_[j] != none; }
+
+    void by_rows(const double* x, double* out) {
+        for (std::size_t i = 0; i < rows_.n_major; ++i) {
+            double even = 0.0, odd = 0.0;  // two chains, so that additions overlap
+            const auto take = [&](double& sum, auto p) {
+                const double value = x[rows_.indices[p]];
+                sum += static_cast<double>(rows_.data[p]) * value;
+                needed_ += value != 0.0;
+            };
+            auto p = rows_.indptr[i];
+            const auto end = rows_.indptr[i + 1];
+            for (; p + 1 < end; p += 2) {
+                take(even, p);
+                take(odd, p + 1);
+            }
+            if (p < end) take(even, p);
+            out[i] += even + odd;
+        }
+    }
+
+    template <class Likely>
+    void collect(Likely likely) {
+        struct Entry {
+            std::uint32_t row, column;
+            double value;
+        };
+        const std::size_t d = rows_.n_minor;
+        std::vector<unsigned char> wanted(d);
+        for (std::size_t j = 0; j < d; ++j) wanted[j] = !collected(j) && likely(j);
+        std::vector<Entry> found;
+        std::vector<std::size_t> count(d, 0);
+        for (std::size_t i = 0; i < rows_.n_major; ++i)
+            rows_.for_each(i, [&](std::size_t j, double a) {
+                if (!wanted[j]) return;
+                found.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), a});
+                ++count[j];
+            });
+        std::size_t end = row_.size();
+        for (std::size_t j = 0; j < d; ++j)
+            if (wanted[j]) {
+                begin_[j] = end_[j] = end;
+                end += count[j];
+            }
+        row_.resize(end);
+        value_.resize(end);
+        for (const auto& [row, column, value] : found) {
+            const std::size_t to = end_[column]++;
+            row_[to] = row;
+            value_[to] = value;
+        }
+    }
+
+    const M rows_;
+    std::vector<std::size_t> begin_, end_;  // of the columns in row_ and value_
+    std::vector<std::uint32_t> row_;
+    std::vector<double> value_;
+    std::size_t needed_ = 0;
+    bool needs_many_ = true;
+};
+
 template <class Loss, class M>
 class BlockFrankWolfeOn final : public BlockFrankWolfe {
    public:
-    BlockFrankWolfeOn(const Loss& loss, const M& rows, const M& columns, const double* y, const double* weights,
-                      const double* theta, const BlockFrankWolfeSettings& settings)
-        : loss_(loss), rows_(rows), columns_(columns), set_(settings), n_(rows.n_major), d_(rows.n_minor),
+    BlockFrankWolfeOn(const Loss& loss, const M& rows, const double* y, const double* weights, const double* theta,
+                      const BlockFrankWolfeSettings& settings)
+        : loss_(loss), rows_(rows), products_(rows), set_(settings), n_(rows.n_major), d_(rows.n_minor),
           y_(y, y + n_), weights_(weights, weights + n_), theta_(theta, theta + n_), step_(n_), moved_(n_), score_(n_),
-          z_(n_, 0.0), g_(d_, 0.0), centre_(d_), x_(d_, 0.0), next_(d_, 0.0) {
+          z_(n_, 0.0), g_(d_, 0.0), signs_(d_), centre_(d_), x_(d_, 0.0), next_(d_, 0.0) {
         const double constant = set_.constant;
         for (std::size_t i = 0; i < n_; ++i) {
             double square = constant * constant;
@@ -138,12 +251,12 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         const double start = entries_;
         int iteration = 0;
         double gap = std::numeric_limits<double>::infinity();
-        while (iteration < max_iter && entries_ - start < max_entries) {
+        while (iteration < max_iter && entries_ - start < max_entries && gap > target) {
             ++iteration;
+            if (ready_) dual_step();  // of the iteration before: x and theta remain the points whose gap is known
             const double excess = primal_step();
             gap = excess + potential();
-            if (gap <= target) break;
-            dual_step();
+            ready_ = true;
         }
         return {iteration, gap};
     }
@@ -152,6 +265,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         double sum = 0.0;
         for (std::size_t i = 0; i < n_; ++i) sum += weights_[i] * theta_[i];
         set_.offset = x_b_;
+        ready_ = false;
         return sum;
     }
 
@@ -160,10 +274,11 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         g_b_ = 0.0;
         for (std::size_t i = 0; i < n_; ++i) {
             const double change = weights_[i] * theta_[i];
-            if (change != 0.0) rows_.axpy(i, change, g_.data());
+            if (change == 0.0) continue;
+            rows_.axpy(i, change, g_.data());
+            entries_ += static_cast<double>(rows_.length(i));
             g_b_ += set_.constant * change;
         }
-        entries_ += static_cast<double>(rows_.n_entries());
         if (std::none_of(x_.begin(), x_.end(), [](double value) { return value != 0.0; })) return;
         for (std::size_t i = 0; i < n_; ++i) z_[i] = rows_.dot(i, x_.data()) + set_.constant * x_b_;
         entries_ += static_cast<double>(rows_.n_entries());
@@ -184,8 +299,8 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
 
     // The step (8) and the product (9). Returns how far x is above where the Lagrangian is least.
     double primal_step() {
-        const double mu = set_.mu, eta_ = eta();
-        for (std::size_t j = 0; j < d_; ++j) centre_[j] = x_[j] - (g_[j] / mu + x_[j]) / eta_;
+        const double mu = set_.mu, eta_ = eta(), scale = 1.0 / mu, length = 1.0 / eta_;
+        for (std::size_t j = 0; j < d_; ++j) centre_[j] = x_[j] - (g_[j] * scale + x_[j]) * length;
         tau_ = l1_threshold(centre_.data(), d_, set_.radius, tau_);
         support_.clear();
         for (std::size_t j = 0; j < d_; ++j)
@@ -196,18 +311,13 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         for (const std::uint32_t j : support_) next_[j] = soft(centre_[j], tau_);
         const double before_b = x_b_;
         if (set_.constant != 0.0) x_b_ = set_.offset - g_b_ / mu;
-        // z <- (1 - eta) z + eta A x~, for eta = 1 as z + A (x~ - x) with the columns that change
-        changed_.clear();
-        const double keep = eta_ == 1.0 ? 1.0 : 1.0 - eta_;
+        // z <- (1 - eta) z + eta A x~
+        const double keep = 1.0 - eta_, shift = set_.constant * (x_b_ - keep * before_b);
         for (std::size_t j = 0; j < d_; ++j) {
-            const double part = eta_ * next_[j], before = x_[j];
-            x_[j] = (1.0 - eta_) * before + part;
-            next_[j] = eta_ == 1.0 ? part - before : part;
-            if (next_[j] != 0.0) changed_.push_back(static_cast<std::uint32_t>(j));
+            next_[j] *= eta_;
+            x_[j] = keep * x_[j] + next_[j];
         }
-        const double shift = set_.constant * (x_b_ - keep * before_b);
-        if (keep != 1.0 || shift != 0.0)
-            for (double& value : z_) value = keep * value + shift;
+        for (double& value : z_) value = keep * value + shift;
         add_columns();
         choose_n_coordinates();
         return set_.line_search && !truncated_ ? 0.0 : excess();
@@ -248,18 +358,17 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
             for (std::size_t i = 0; i < n_; ++i) {
                 const auto* row = rows_.major(i);
                 double sum = 0.0;
-                for (const std::uint32_t j : changed_) sum += static_cast<double>(row[j]) * next_[j];
+                for (const std::uint32_t j : support_) sum += static_cast<double>(row[j]) * next_[j];
                 z_[i] += sum;
             }
-            column_entries_ = static_cast<double>(n_ * changed_.size());
+            column_entries_ = static_cast<double>(n_ * support_.size());
+            entries_ += column_entries_;
         } else {
-            column_entries_ = 0.0;
-            for (const std::uint32_t j : changed_) {
-                columns_.axpy(j, next_[j], z_.data());
-                column_entries_ += static_cast<double>(columns_.indptr[j + 1] - columns_.indptr[j]);
-            }
+            const auto likely = [&](std::size_t j) { return next_[j] != 0.0 || 2.0 * std::fabs(centre_[j]) > tau_; };
+            const double visited = products_.add(next_.data(), support_, likely, z_.data());
+            entries_ += visited;
+            column_entries_ = set_.line_search ? visited : products_.needed();
         }
-        entries_ += column_entries_;
     }
 
     // k such that its rows hold as many entries as the s columns: n s / d for dense data.
@@ -329,25 +438,47 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         const double mu = set_.mu, total = mu * set_.radius;
         double tau = tau_ * mu, sum = 0.0, count = 0.0;
         for (std::size_t j = 0; j < d_; ++j) {
-            sum += std::max(std::fabs(g_[j]) - tau, 0.0);
-            count += std::fabs(g_[j]) > tau ? 1.0 : 0.0;
+            const double above = g_[j] > tau ? 1.0 : 0.0, below = g_[j] < -tau ? 1.0 : 0.0;
+            signs_[j] = above - below;
+            count += above + below;
+            sum += signs_[j] * g_[j];
         }
+        sum -= count * tau;
         count = std::max(count, 1.0);
+        const double share = 1.0 / count;
         for (const std::uint32_t i : chosen_) {
-            double z = 0.0, slope = 0.0;  // of the sum, along the row
-            rows_.for_each(i, [&](std::size_t j, double a) {
-                const double excess = soft(g_[j], tau);
-                z -= a * excess;
-                slope += excess > 0.0 ? a : (excess < 0.0 ? -a : 0.0);
-            });
-            z = z / mu + set_.constant * (set_.offset - g_b_ / mu);
+            const auto [excess, slope] = along_row(i, tau);
+            const double z = -excess / mu + set_.constant * (set_.offset - g_b_ / mu);
             const double change = move(i, dual_prox(loss_, y_[i], theta_[i], z, step_[i]));
             sum += change * slope;
-            const double to = std::max(tau + (sum - total) / count, 0.0);
+            const double to = std::max(tau + (sum - total) * share, 0.0);
             sum -= (to - tau) * count;
             tau = to;
         }
         tau_ = tau / mu;
+    }
+
+    AlongRow along_row(std::size_t i, double tau) const {
+        const double *g = g_.data(), *signs = signs_.data();
+        if constexpr (is_dense) {
+            return along_dense_row(rows_.major(i), g, signs, tau, d_);
+        } else {
+            AlongRow even, odd;  // two chains, so that additions overlap
+            const auto take = [&](AlongRow& total, auto p) {
+                const double a = static_cast<double>(rows_.data[p]);
+                const auto j = rows_.indices[p];
+                total.excess += a * soft(g[j], tau);
+                total.slope += a * signs[j];
+            };
+            auto p = rows_.indptr[i];
+            const auto end = rows_.indptr[i + 1];
+            for (; p + 1 < end; p += 2) {
+                take(even, p);
+                take(odd, p + 1);
+            }
+            if (p < end) take(even, p);
+            return {even.excess + odd.excess, even.slope + odd.slope};
+        }
     }
 
     // A random order of the rows, in blocks of neighbours, which the cache likes.
@@ -371,15 +502,17 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
     static constexpr bool is_dense = std::is_same_v<M, Dense<double>> || std::is_same_v<M, Dense<float>>;
 
     const Loss loss_;
-    const M rows_, columns_;
+    const M rows_;
+    SparseProducts<M> products_;
     BlockFrankWolfeSettings set_;
     const std::size_t n_, d_;
     std::vector<double> y_, weights_, theta_, step_, moved_, score_, sorted_;
-    std::vector<double> z_, g_, centre_, x_, next_;
+    std::vector<double> z_, g_, signs_, centre_, x_, next_;
     double x_b_ = 0.0, g_b_ = 0.0, tau_ = 0.0;
-    std::vector<std::uint32_t> support_, changed_, chosen_, order_;
+    std::vector<std::uint32_t> support_, chosen_, order_;
     std::size_t sparsity_ = 0, k_ = 1, place_ = 0;
     bool truncated_ = false;
+    bool ready_ = false;  // the moves of the dual variables are known
     std::uint64_t random_ = 88172645463325252u;
     double entries_ = 0.0, column_entries_ = 0.0;
 };
