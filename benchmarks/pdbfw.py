@@ -156,7 +156,7 @@ def over_trace_ball(rank, share, limit):
     start = time.process_time()
     found = trace_norm(problem(), tol=1e-3, max_iter=2000, random_state=np.random.RandomState(0))
     certified = time.process_time() - start
-    for n_iter in (5, 8, 12, 16, 20, 30, 40, 60, 80, 120, 200, 400):
+    for n_iter in (4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 60, 80, 120, 200, 400):
         start = time.process_time()
         some = trace_norm(
             problem(), tol=0.0, max_iter=n_iter, random_state=np.random.RandomState(0)

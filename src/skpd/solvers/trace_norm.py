@@ -28,6 +28,7 @@ __all__ = ["TraceNormProblem", "TraceNormSolution", "trace_norm"]
 
 EXTRA = 8  # columns of the subspace beyond the rank
 SWEEPS = 2  # subspace iterations, each from the subspace before
+PATIENCE = 4  # steps in the primal alone without half off the gap
 NOISE = 1e-11  # singular values below this share of the largest are rounding
 
 
@@ -62,13 +63,16 @@ class TraceNormProblem:
             self.y_mean = self.weights @ self.Y
         self.targets = self.Y - self.y_mean
         self.null_objective = self.loss(-self.targets)
+        self.inner_radius = self.radius * (1.0 - 1e-11)  # room for rounding
 
     def matmul(self, M: Array) -> Array:
-        return self.X @ M - self.x_mean @ M
+        product = self.X @ M
+        return product - self.x_mean @ M if self.centre else product
 
     def rmatmul(self, R: Array, rows: Any = slice(None)) -> Array:
         """X' R over some of the rows."""
-        return np.asarray(self.X[rows].T @ R) - np.outer(self.x_mean, R.sum(axis=0))
+        product = np.asarray(self.X[rows].T @ R)
+        return product - np.outer(self.x_mean, R.sum(axis=0)) if self.centre else product
 
     def loss(self, residuals: Array) -> float:
         return 0.5 * float(np.sum(self.weights @ residuals**2))
@@ -78,6 +82,8 @@ class TraceNormProblem:
 
     def dual(self, theta: Array) -> float:
         """D(theta), rounded down by a bound on the errors of the products and of the SVD."""
+        if not theta.any():
+            return 0.0
         scaled = self.weights[:, np.newaxis] * theta
         G = self.rmatmul(scaled)
         squares = self.X.multiply(self.X).sum() if hasattr(self.X, "multiply") else self.X**2
@@ -92,6 +98,19 @@ class TraceNormProblem:
         terms = float(self.weights @ (theta**2 + np.abs(theta * self.targets)).sum(axis=1))
         rounding = (sum(self.shape) + 64) * EPSILON * (terms + conjugate + self.null_objective)
         return max(-float(own) - conjugate - rounding, 0.0)
+
+    def dual_along(self, theta: Array, sigma: Array) -> Callable[[float], float]:
+        """D(t theta) as a function of t, from the largest singular values of G, not as proof."""
+        square = 0.5 * float(self.weights @ (theta**2).sum(axis=1))
+        linear = float(self.weights @ (theta * self.targets).sum(axis=1))
+
+        def value(t: float) -> float:
+            tau = _threshold(t * sigma, self.alpha * self.radius)
+            excess = np.maximum(t * sigma - tau, 0.0)
+            conjugate = tau * self.radius + 0.5 * float(excess @ excess) / self.alpha
+            return -t * (t * square + linear) - conjugate
+
+        return value
 
     def certificate(self, W: Array, theta: Array) -> Certificate:
         primal = self.primal(W) * (1.0 + (sum(self.shape) + 64) * EPSILON)
@@ -143,6 +162,50 @@ class _TopSingular:
         return Q @ U, sigma, right
 
 
+def _primal_steps(problem: TraceNormProblem, top: _TopSingular):
+    """Block Frank-Wolfe in the primal alone: W with its exact dual point, G and objective.
+
+    A step goes towards the projection of a gradient step of the length that the curvature
+    along the last one suggests, of as small a rank as that has, to the minimum along it.
+    """
+    (n, d, c), alpha, weights = problem.shape, problem.alpha, problem.weights
+    W, product = np.zeros((d, c)), np.zeros((n, c))
+    theta = -problem.targets
+    G = problem.rmatmul(weights[:, np.newaxis] * theta)
+    size = float(np.sum(G * G))
+    if size == 0.0:
+        return
+    curvature = float(np.sum(weights @ problem.matmul(G) ** 2)) / size + alpha
+    s = 8
+    while True:
+        gradient = G + alpha * W
+        while True:
+            U, sigma, right = top(W - gradient / curvature, s)
+            tau = _threshold(sigma, problem.inner_radius)
+            kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
+            if kept.sum() <= s or len(sigma) == min(d, c):
+                break
+            s *= 2
+        left, right = U[:, kept] * (sigma[kept] - tau), right[kept]
+        direction, along = left @ right - W, problem.matmul(left) @ right - product
+        square = float(np.sum(direction**2))
+        bend = float(np.sum(weights @ along**2)) + alpha * square
+        slope = -float(np.sum(gradient * direction))
+        if not (slope > 0.0 and bend > 0.0):
+            return
+        curvature, length = bend / square, min(1.0, slope / bend)
+        W, product = W + length * direction, product + length * along
+        theta = product - problem.targets
+        G = problem.rmatmul(weights[:, np.newaxis] * theta)
+        yield (
+            W,
+            theta,
+            G,
+            problem.loss(theta) + 0.5 * alpha * float(np.sum(W * W)),
+            int(kept.sum()),
+        )
+
+
 def trace_norm(
     problem: TraceNormProblem,
     *,
@@ -167,7 +230,10 @@ def trace_norm(
     step_size : {"line-search", "theory"}, default="line-search"
         "theory": the step sizes of Theorem 4.3. "line-search": the full primal step, after which
         W minimises the Lagrangian, and in the dual the step to the maximum of a quadratic lower
-        bound over the span of the rows' moves and the move before.
+        bound over the span of the rows' moves and the move before. Unless ``rank`` or ``n_rows``
+        are given it begins the other way round, with the full dual step, after which theta
+        maximises the Lagrangian, and the line search in the primal, for as long as that
+        halves the gap every few steps.
     rank : int, default=None
         s, the rank of an update; by default it grows whenever it is not enough.
     n_rows : int, default=None
@@ -220,6 +286,25 @@ def trace_norm(
         return stop or best.relative_gap <= tol
 
     done = check()
+    goal = tol * problem.null_objective
+    if line_search and rank is None and n_rows is None and not done:
+        estimates: list[float] = []
+        largest_of_G = _TopSingular(random_state)
+        for primal_step in _primal_steps(problem, top):
+            n_iter += 1
+            W, theta, G, objective, active = primal_step
+            sigma = largest_of_G(G, active)[1]
+            along = problem.dual_along(theta, sigma)
+            estimates.append(min([objective - along(1.0), *estimates[-1:]]))
+            slow = len(estimates) > PATIENCE and estimates[-1] > 0.5 * estimates[-1 - PATIENCE]
+            if estimates[-1] <= 0.9 * goal:
+                done = check()
+            if done or slow or n_iter >= max_iter:
+                break
+        if n_iter and not done and n_iter < max_iter:
+            checked = estimates[-1]
+            length = max(np.linspace(0.0, 1.0, 21), key=along)
+            theta, G = length * theta, length * G
     while not done and n_iter < max_iter:
         n_iter += 1
         # primal: the step (18), of rank s
@@ -227,7 +312,7 @@ def trace_norm(
         while True:
             U, sigma, right = top(centre, s)
             sigma = sigma[: s + 1] if rank is None else sigma[:s]
-            tau = _threshold(sigma, problem.radius)
+            tau = _threshold(sigma, problem.inner_radius)
             kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
             if rank is not None or len(sigma) == most or not kept.all() or not sigma.any():
                 break
@@ -252,7 +337,6 @@ def trace_norm(
             reached, kept_point = value, (theta, G, before)
             # on the ball the conjugate bends less than 1 / alpha, inside just that
             share = 0.8 * share if tau > 0.0 else 1.0
-        goal = tol * problem.null_objective
         due = n_iter % 25 == 0 if not line_search else estimate <= max(0.1 * checked, 0.9 * goal)
         if due or n_iter % 200 == 0:
             done = check()
@@ -300,13 +384,13 @@ def trace_norm(
     norm = float(np.sum(np.linalg.svd(best_W, compute_uv=False))) * (1.0 + 1e-12)
     if norm > problem.radius:  # by rounding
         best_W = best_W * (problem.radius / norm)
-    certificate = problem.certificate(best_W, best_theta)
+        best = problem.certificate(best_W, best_theta)
     return TraceNormSolution(
         coef=best_W,
         dual_coef=best_theta,
-        certificate=certificate,
+        certificate=best,
         rank=active,
         n_iter=n_iter,
-        converged=certificate.relative_gap <= tol,
+        converged=best.relative_gap <= tol,
         history=np.array(history, dtype=HISTORY_DTYPE),
     )
