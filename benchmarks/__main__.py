@@ -4,6 +4,7 @@ import argparse
 import importlib
 
 NAMES = {
+    "agm": "gradients of the accelerated methods with L found on the way and with L given",
     "certificates": "no certificate above the optimum of an independent solver",
     "certify": "certificates of other packages' models against an independent solver",
     "drsvm": "the robust SVM against Clarabel, dro and its paper's tables",
