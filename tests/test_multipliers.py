@@ -12,7 +12,7 @@ from benchmarks.reference import linear_programme
 from skpd.design import Design
 from skpd.gram import WeightedGram
 from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
-from skpd.penalties import L1, GroupL2, SparseGroup, SquaredL2
+from skpd.penalties import L1, ElasticNet, GroupL2, SparseGroup, SquaredL2
 from skpd.problem import Point, Problem
 from skpd.solvers import Monitor, solve
 from skpd.solvers.multipliers import method_of_multipliers
@@ -154,6 +154,14 @@ def test_groups_of_scattered_features(rng):
         for _ in range(3)
     )  # fmt: skip
     assert objective(p) <= best + 1e-9
+
+
+def test_a_coordinate_without_curvature_of_its_own(rng):
+    """The penalty's is enough."""
+    penalty = ElasticNet(l1_ratio=0.5).bind(2)
+    H, g, w = np.diag([2.0, 0.0]), np.array([1.0, -3.0]), np.array([0.0, 0.5])
+    p = minimise_quadratic(H, g, w, penalty, 1.0, np.arange(2), 1e-12)
+    assert_allclose(p, [-(1.0 - 0.5) / 2.5, (3.0 - 0.5) / 0.5])
 
 
 @pytest.mark.parametrize("penalty", ENGINE_PENALTIES, ids=str)

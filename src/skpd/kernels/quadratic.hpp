@@ -25,6 +25,10 @@ struct SeparablePenalty {
         const double shrunk = v - clip(v, -step * l1, step * l1);
         return clip(shrunk / (1.0 + step * l2), lower, upper);
     }
+    // argmin over x of curvature x^2 / 2 - slope x + R(x), where one of the curvatures is positive
+    double minimiser(double curvature, double slope) const {
+        return clip((slope - clip(slope, -l1, l1)) / (curvature + l2), lower, upper);
+    }
 };
 
 // Sweeps over the coordinates until none moves its gradient by more than tol, or the
@@ -36,15 +40,14 @@ inline double coordinate_descent(const double* H, std::size_t n, std::size_t n_p
     for (int sweep = 0; sweep < sweeps; ++sweep) {
         largest = 0.0;
         for (std::size_t j = 0; j < n; ++j) {
-            const double curvature = H[j * n + j];
-            if (!(curvature > 0.0)) continue;
-            const double v = p[j] - r[j] / curvature;
-            const double next = j < n_penalised ? penalty.prox(v, 1.0 / curvature) : v;
+            const double curvature = H[j * n + j], l2 = j < n_penalised ? penalty.l2 : 0.0;
+            if (!(curvature + l2 > 0.0)) continue;
+            const double next = j < n_penalised ? penalty.minimiser(curvature, curvature * p[j] - r[j]) : p[j] - r[j] / curvature;
             const double change = next - p[j];
             if (change == 0.0) continue;
             p[j] = next;
             dense_axpy(change, H + j * n, r, n);
-            largest = std::max(largest, std::fabs(change) * curvature);
+            largest = std::max(largest, std::fabs(change) * (curvature + l2));
         }
         if (largest <= tol) break;
     }
