@@ -96,50 +96,75 @@ inline void step_on_support(const double* H, std::size_t n, std::size_t n_penali
     }
 }
 
-// The same by groups, for sum_g weight_g ||p_g||_2 + l1 ||p||_1. A group's step is that
-// of a bound on the curvature of its block (its trace), repeated until the group is at rest.
+// The largest sum of magnitudes in a row of a block whose rows are so far apart: no eigenvalue
+// is larger.
+inline double row_sum_norm(const double* B, std::size_t stride, std::size_t n) {
+    double largest = 0.0;
+    for (std::size_t a = 0; a < n; ++a) {
+        double sum = 0.0;
+        for (std::size_t b = 0; b < n; ++b) sum += std::fabs(B[a * stride + b]);
+        largest = std::max(largest, sum);
+    }
+    return largest;
+}
+
+// argmin over x of g'(x - p) + (x - p)' B (x - p) / 2 + l1 ||x||_1 + weight ||x||_2, nearly: by
+// proximal gradients from x = p, with a bound on the eigenvalues of B. Overwrites g and change.
+inline void minimise_on_group(const double* B, std::size_t stride, std::size_t n, double bound, double* g,
+                              const double* p, double l1, double weight, double* x, double* change) {
+    std::copy_n(p, n, x);
+    double first = 0.0;
+    for (int inner = 0; inner < 10; ++inner) {
+        double square = 0.0, moved = 0.0;
+        for (std::size_t a = 0; a < n; ++a) {
+            const double v = bound * x[a] - g[a];
+            change[a] = v - clip(v, -l1, l1);
+            square += change[a] * change[a];
+        }
+        const double norm = std::sqrt(square), factor = norm > weight ? (1.0 - weight / norm) / bound : 0.0;
+        for (std::size_t a = 0; a < n; ++a) {
+            change[a] = factor * change[a] - x[a];
+            x[a] += change[a];
+            moved = std::max(moved, std::fabs(change[a]));
+        }
+        if (inner == 0) first = moved;
+        if (n == 1 || moved <= 0.1 * first) break;
+        for (std::size_t b = 0; b < n; ++b)
+            for (std::size_t a = 0; a < n; ++a) g[a] += B[b * stride + a] * change[b];
+    }
+}
+
+// The same by groups, for sum_g weight_g ||p_g||_2 + l1 ||p||_1.
 inline double block_coordinate_descent(const double* H, std::size_t n, const std::int64_t* starts,
                                        std::size_t n_groups, const double* weights, double l1, double* p, double* r,
                                        int sweeps, double tol) {
     double largest = 0.0;
-    std::vector<double> next;
+    std::vector<double> slope, next, change;
+    const auto move = [&](std::size_t j, double to, double curvature) {
+        const double change = to - p[j];
+        if (change == 0.0) return;
+        p[j] = to;
+        dense_axpy(change, H + j * n, r, n);
+        largest = std::max(largest, std::fabs(change) * curvature);
+    };
     for (int sweep = 0; sweep < sweeps; ++sweep) {
         largest = 0.0;
         for (std::size_t g = 0; g < n_groups; ++g) {
             const auto first = static_cast<std::size_t>(starts[g]), last = static_cast<std::size_t>(starts[g + 1]);
-            double curvature = 0.0;
-            for (std::size_t j = first; j < last; ++j) curvature += H[j * n + j];
-            if (!(curvature > 0.0)) continue;
-            const double step = 1.0 / curvature;
-            next.resize(last - first);
-            for (int inner = 0; inner < 10; ++inner) {
-                double square = 0.0, moved = 0.0;
-                for (std::size_t j = first; j < last; ++j) {
-                    const double v = p[j] - step * r[j];
-                    const double shrunk = v - clip(v, -step * l1, step * l1);
-                    next[j - first] = shrunk;
-                    square += shrunk * shrunk;
-                }
-                const double norm = std::sqrt(square);
-                const double factor = norm > step * weights[g] ? 1.0 - step * weights[g] / norm : 0.0;
-                for (std::size_t j = first; j < last; ++j) {
-                    const double change = factor * next[j - first] - p[j];
-                    if (change == 0.0) continue;
-                    p[j] += change;
-                    dense_axpy(change, H + j * n, r, n);
-                    moved = std::max(moved, std::fabs(change) * curvature);
-                }
-                largest = std::max(largest, moved);
-                if (moved <= 0.1 * largest || last - first == 1) break;
-            }
+            const std::size_t size = last - first;
+            const double* block = H + first * n + first;
+            const double bound = row_sum_norm(block, n, size);
+            if (!(bound > 0.0)) continue;
+            slope.assign(r + first, r + last);
+            next.resize(size);
+            change.resize(size);
+            minimise_on_group(block, n, size, bound, slope.data(), p + first, l1, weights[g], next.data(), change.data());
+            for (std::size_t j = first; j < last; ++j) move(j, next[j - first], bound);
         }
         // the free coordinates, behind the groups
         for (auto j = static_cast<std::size_t>(starts[n_groups]); j < n; ++j) {
-            if (!(H[j * n + j] > 0.0)) continue;
-            const double change = -r[j] / H[j * n + j];
-            p[j] += change;
-            dense_axpy(change, H + j * n, r, n);
-            largest = std::max(largest, std::fabs(change) * H[j * n + j]);
+            const double curvature = H[j * n + j];
+            if (curvature > 0.0) move(j, p[j] - r[j] / curvature, curvature);
         }
         if (largest <= tol) break;
     }
