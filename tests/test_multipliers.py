@@ -1,5 +1,8 @@
 """The default engine: its compiled parts, and its answers against independent optima."""
 
+import signal
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,12 +12,13 @@ from sklearn.linear_model import Lasso
 
 from benchmarks import certificates as random
 from benchmarks.reference import linear_programme
+from skpd import kernels
 from skpd.design import Design
-from skpd.gram import WeightedGram
+from skpd.gram import ColumnCurvature, WeightedGram
 from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
 from skpd.penalties import L1, ElasticNet, GroupL2, SparseGroup, SquaredL2
 from skpd.problem import Point, Problem
-from skpd.solvers import Monitor, solve
+from skpd.solvers import Monitor, quadratic, solve
 from skpd.solvers.multipliers import method_of_multipliers
 from skpd.solvers.quadratic import minimise_quadratic
 
@@ -164,9 +168,148 @@ def test_a_coordinate_without_curvature_of_its_own(rng):
     assert_allclose(p, [-(1.0 - 0.5) / 2.5, (3.0 - 0.5) / 0.5])
 
 
+@pytest.fixture(params=[True, False], ids=["by columns", "by Gram matrix"])
+def by_columns(request, monkeypatch):
+    """The form of the curvature, whatever it costs."""
+    monkeypatch.setattr(WeightedGram, "_favours_columns", lambda *arguments: request.param)
+    return request.param
+
+
+LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize("penalty", ENGINE_PENALTIES, ids=str)
+def test_penalised_quadratic_by_columns(penalty, direct, layout, dtype, rng, monkeypatch):
+    """The same fixed point, with more columns than rows that curve and with fewer."""
+    monkeypatch.setattr(WeightedGram, "_favours_columns", lambda *arguments: True)
+    if direct:  # after no conjugate gradients at all
+        monkeypatch.setattr(quadratic, "_conjugate_gradients", lambda *arguments: (True, 0))
+    n, d = 30, 24
+    X = (rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)).astype(dtype)
+    bound, design = penalty.bind(d), Design(layout(X))
+    table = np.column_stack([X.astype(np.float64), np.ones(n)])
+    h = rng.random(n) * (rng.random(n) < 0.6)
+    step = 0.02
+    for ones in (True, False):
+        gram = WeightedGram(ones)
+        for columns in (np.arange(6, 18), np.arange(d)):
+            inside = np.append(columns, np.full(int(ones), d))
+            ridge = 0.1 + rng.random(len(inside))
+            curvature = gram.curvature(design, h, 3.0, columns, ridge)
+            assert_allclose(gram.last_h, h)
+            A = table[:, inside]
+            H = 3.0 * A.T @ (h[:, None] * A) + np.diag(ridge)
+            g, w = rng.normal(size=len(inside)), np.zeros(d + 1)
+            w[:d] = bound.prox(rng.normal(size=d), 1e-3)
+            p = w.copy()
+            p[inside] = minimise_quadratic(
+                curvature, g, w[inside], bound, 0.1, columns, 1e-11, max_rounds=200
+            )
+            gradient = np.zeros(d + 1)
+            gradient[inside] = g + H @ (p - w)[inside]
+            fixed = bound.prox(p[:d] - step * gradient[:d], step * 0.1)
+            assert_allclose(fixed[columns], p[columns], atol=1e-8)
+            assert not ones or abs(gradient[d]) <= 1e-8
+            assert curvature.passes > 0
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize(
+    "penalty", [SquaredL2(), GroupL2(groups=3), SparseGroup(groups=3, l1_ratio=0.3)], ids=str
+)
+def test_a_direct_step_is_a_newton_step(penalty, wide, rng, monkeypatch):
+    """Where none of its coordinates meets a kink, from the system of all columns."""
+    monkeypatch.setattr(WeightedGram, "_favours_columns", lambda *arguments: True)
+    n, d, alpha = (10 if wide else 30), 15, 1e-3
+    X = rng.normal(size=(n, d))
+    h, ridge = rng.random(n), 0.5 + rng.random(d + 1)
+    bound, w = penalty.bind(d), np.append(np.sign(rng.normal(size=d)), 0.3)
+    curvature = WeightedGram(True).curvature(Design(X), h, 1.0, np.arange(d), ridge)
+    A = np.column_stack([X, np.ones(n)])
+    H = A.T @ (h[:, None] * A) + np.diag(ridge)
+    g = 1e-2 * rng.normal(size=d + 1)
+    hessian, slope = H.copy(), g.copy()
+    if isinstance(penalty, SquaredL2):
+        part = quadratic._SeparablePart(bound, alpha, d)
+        hessian[range(d), range(d)] += alpha
+        slope[:d] += alpha * w[:d]
+    else:
+        part = quadratic._GroupedPart(bound, alpha, np.arange(d))
+        l1, weights = bound.group_terms
+        slope[:d] += alpha * l1 * np.sign(w[:d])
+        for k, weight in enumerate(weights):
+            inside = np.arange(3 * k, 3 * k + 3)
+            norm = np.linalg.norm(w[inside])
+            u = w[inside] / norm
+            slope[inside] += alpha * weight * u
+            hessian[np.ix_(inside, inside)] += alpha * weight / norm * (np.eye(3) - np.outer(u, u))
+    p, response = w.copy(), np.zeros(n)
+    model = (curvature.places, g, w, curvature.ridge, part.coordinates(), p, response)
+    quadratic._direct_step(curvature, g, w, part, model)
+    assert_allclose(p, w - np.linalg.solve(hessian, slope), atol=1e-12)
+    assert_allclose(response, np.sqrt(h) * (A @ (p - w)), atol=1e-12)
+
+
+def test_scaled_columns_refuse_what_does_not_fit(rng):
+    design, weights = Design(rng.normal(size=(5, 3))), np.ones(2)
+    with pytest.raises(ValueError, match="does not fit the matrix"):
+        kernels.ScaledColumns(design.matrix, np.ones(4), False)
+    columns = kernels.ScaledColumns(design.matrix, np.array([1.0, 0.0, 2.0, 0.0, 1.0]), False)
+    with pytest.raises(ValueError, match="columns must lie in the matrix"):
+        columns.append(design.matrix, np.array([3]))
+    with pytest.raises(ValueError, match="does not fit"):
+        columns.append(Design(rng.normal(size=(4, 3))).matrix, np.array([0]))
+    columns.append(design.matrix, np.array([2, 0]))
+    assert (columns.size, columns.n_rows, columns.n_entries, columns.dense) == (2, 3, 6, True)
+    penalty = kernels.SeparableCoordinates(1.0, 0.0, -np.inf, np.inf, 2)
+    ends = (np.zeros(2), np.zeros(2), weights, penalty, np.zeros(2))
+    for places, rows in ((np.array([0, 2]), 3), (np.array([0, 1]), 2)):
+        with pytest.raises(ValueError, match=r"outside the columns|differ in length"):
+            columns.descend(places, *ends, np.zeros(rows), 1, 0.0)
+    with pytest.raises(ValueError, match="the support must increase"):
+        columns.step_along(np.array([0, 1]), *ends, np.zeros(3), np.array([1, 0]), np.zeros(2))
+    with pytest.raises(ValueError, match="out has the wrong shape"):
+        columns.table(np.array([0, 1]), np.empty((2, 2)))
+    with pytest.raises(ValueError, match="starts must"):
+        kernels.GroupedCoordinates(1.0, np.ones(2), np.array([0, 2, 1]))
+    groups = kernels.GroupedCoordinates(1.0, np.ones(1), np.array([0, 3]))
+    with pytest.raises(ValueError, match="the penalty does not fit"):
+        columns.descend(np.array([0, 1]), *ends[:3], groups, np.zeros(2), np.zeros(3), 1, 0.0)
+
+
+def test_an_interrupt_ends_a_long_descent(rng):
+    columns = kernels.ScaledColumns(Design(rng.normal(size=(50, 20))).matrix, np.ones(50), True)
+    penalty = kernels.SeparableCoordinates(0.0, 1.0, -np.inf, np.inf, 0)
+    zero = np.zeros(1)
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        columns.descend(
+            np.array([0]), np.ones(1), zero, zero, penalty, np.zeros(1), np.zeros(50), 2**30, -1.0
+        )
+    timer.join()
+
+
+def test_wide_working_sets_get_no_gram_matrix(rng):
+    def form(design, n_columns):
+        h = np.ones(design.shape[0])
+        return type(WeightedGram(False).curvature(
+            design, h, 1.0, np.arange(n_columns), np.zeros(n_columns)
+        ))  # fmt: skip
+
+    wide, tall = Design(rng.normal(size=(100, 1000))), Design(rng.normal(size=(20_000, 50)))
+    assert form(wide, 1000) is ColumnCurvature and form(wide, 30) is np.ndarray
+    assert form(tall, 50) is np.ndarray
+    sparse = Design(sp.random_array((3, 5000), density=0.1, format="csr", rng=rng))
+    assert form(sparse, 4500) is ColumnCurvature
+
+
 @pytest.mark.parametrize("penalty", ENGINE_PENALTIES, ids=str)
 @pytest.mark.parametrize("loss", random.LOSSES, ids=str)
-def test_every_pair_to_eight_digits(loss, penalty):
+def test_every_pair_to_eight_digits(loss, penalty, by_columns):
     """The engine alone, in at most 300 Newton steps, on awkward but not extreme data."""
     rng = np.random.default_rng(5)
     for _ in range(4):
@@ -195,7 +338,7 @@ def test_reference_optima(skpd_data, name, width, penalty, alpha, optimum):
         assert certificate.relative_gap <= tol
 
 
-def test_lasso_with_more_features_than_rows(rng):
+def test_lasso_with_more_features_than_rows(rng, by_columns):
     X = rng.normal(size=(80, 600))
     y = X[:, :5].sum(axis=1) + 0.1 * rng.normal(size=80)
     alpha = np.abs(X.T @ (y - y.mean())).max() / 80 / 20
@@ -238,6 +381,18 @@ def test_it_hands_over_where_it_stalls(rng):
         multipliers.LARGEST_WORKING_SET = largest
     assert not alone.done and alone.n_iter == 0
     assert found.converged and found.n_iter > 0
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_hinge_with_more_features_than_rows(layout, intercept, rng, by_columns):
+    X = rng.normal(size=(40, 150)) * (rng.random((40, 150)) < 0.5)
+    y, weights = np.sign(X[:, 0] + rng.normal(size=40)), np.full(40, 1 / 40)
+    value = linear_programme(X, y, weights, Hinge(), L1(), 0.02, intercept)
+    problem = Problem(Design(layout(X)), y, weights, Hinge(), L1(), 0.02, intercept)
+    found = solve(problem, tol=1e-9, max_iter=300, random_state=np.random.RandomState(0))
+    assert found.converged
+    assert_allclose(found.certificate.primal, value, rtol=1e-8)
 
 
 def test_sparse_group_at_its_ends_is_lasso_and_group_lasso(rng):

@@ -31,10 +31,10 @@ def test_it_is_lifted_after_a_fit(n_jobs, rng, monkeypatch):
     before, seen = blas_threads(), []
     minimise = multipliers.minimise_quadratic
 
-    def observed(H, *arguments):
-        if len(H) > LARGEST_ALONE + 1:
+    def observed(H, gradient, *arguments):
+        if len(gradient) > LARGEST_ALONE + 1:
             seen.extend(blas_threads())
-        return minimise(H, *arguments)
+        return minimise(H, gradient, *arguments)
 
     monkeypatch.setattr(multipliers, "minimise_quadratic", observed)
     PdproxSVC(1e-3, n_jobs=n_jobs).fit(X, y)

@@ -235,6 +235,15 @@ class Design:
             return self._X[rows][:, columns]
         return self._X[np.ix_(rows, columns)]
 
+    @cached_property
+    def column_counts(self) -> Indices:
+        """Entries of every column that are stored, of shape (n_features,)."""
+        if not sp.issparse(self._X):
+            return np.full(self.shape[1], self.shape[0])
+        if self.matrix.by_row:
+            return np.bincount(self._X.indices, minlength=self.shape[1])
+        return np.diff(self._X.indptr)
+
     def row_sums(self) -> Array:
         """``sum_j |x_ij|``, of shape (n_samples,)."""
         return self.matrix.matvec_absolute(np.ones(self.shape[1]))

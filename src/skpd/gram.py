@@ -1,4 +1,6 @@
-"""A Gram matrix X_W' diag(h) X_W that is updated where that costs less than a new one."""
+"""The curvature X_W' diag(h) X_W on a working set: as a Gram matrix or by a factor of it."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -6,14 +8,46 @@ from . import kernels
 from ._typing import Array, Indices
 from .design import Design
 
-__all__ = ["WeightedGram"]
+__all__ = ["ColumnCurvature", "WeightedGram"]
+
+LARGEST_GRAM = 4000  # columns: 128 MB
+SMALL_GRAM = 100  # of no consequence, so that a weight of 2 still equals a repeated row
+ROUNDING = 1e-12  # added to a diagonal, as a share of it
+
+# What a Newton step costs, in multiplications of dense vectors
+SWEEPS = 20  # of coordinate descent, about
+PASSES = 40  # over the columns, at first: two for each sweep and each conjugate gradient
+BLAS = 8.0  # multiplications in products and factors of matrices in the time of one
+SPARSE = 5.0  # the time of one for an entry of a sparse vector
+
+
+@dataclass
+class ColumnCurvature:
+    """A'A + diag(ridge), by A = diag(h)^(1/2) X_W without the rows with h = 0.
+
+    ``columns[places]`` are those of A, the column of ones last. ``passes`` counts the passes
+    over them until now.
+    """
+
+    columns: kernels.ScaledColumns
+    places: Indices
+    ridge: Array
+    passes: float = 0.0
+
+    @property
+    def cost_of_pass(self) -> float:
+        share = len(self.places) / max(self.columns.size, 1)
+        return share * self.columns.n_entries * (1.0 if self.columns.dense else SPARSE)
+
+    def diagonal(self) -> Array:
+        return self.columns.squares()[self.places] + self.ridge
 
 
 class WeightedGram:
     """The last Gram matrix, and what it was computed from.
 
     Between two Newton steps few rows enter or leave the curved part of a loss, and those of
-    the squared loss never change.
+    the squared loss never change, so that it is updated where that costs less than a new one.
 
     Parameters
     ----------
@@ -28,6 +62,55 @@ class WeightedGram:
         self.h: Array = np.empty(0)
         self._matrix: Array = np.empty((0, 0))  # with room to grow
         self._size = self._place_of_ones = 0
+        self._factor: _Factor | None = None  # of the last curvature, if it was given by columns
+        self._passes = float(PASSES)  # that the next will take, from what the last ones took
+        self._densities: Array | None = None  # shares of entries that are stored, by column
+
+    @property
+    def last_h(self) -> Array:
+        """The h of the last curvature."""
+        return self.h if self._factor is None else self._factor.h
+
+    def curvature(
+        self, design: Design, h: Array, scale: float, columns: Indices, ridge: Array
+    ) -> Array | ColumnCurvature:
+        """scale X_W' diag(h) X_W + diag(ridge), in the form in which a Newton step costs less."""
+        factor = self._factor
+        if factor is not None:
+            self._passes = max(float(PASSES), factor.given.passes)
+        if self._favours_columns(design, h, columns):
+            if factor is None or factor.scale != scale or not np.array_equal(factor.h, h):
+                factor = self._factor = _Factor(design, h, scale, self.ones)
+            factor.give(design, columns, ridge)
+            return factor.given
+        self._factor = None
+        self._passes = max(float(PASSES), 0.9 * self._passes)
+        H = self.of(design, h, columns)
+        if scale != 1.0:
+            H *= scale
+        diagonal = H.ravel()[:: len(H) + 1]
+        diagonal += ridge + ROUNDING * diagonal
+        return H
+
+    def _favours_columns(self, design: Design, h: Array, columns: Indices) -> bool:
+        """Compares passes over the columns with forming, sweeping and factorising their Gram."""
+        m = len(columns)
+        if m <= SMALL_GRAM or m > LARGEST_GRAM:
+            return m > LARGEST_GRAM
+        n_curved = int(np.count_nonzero(h))
+        if self._densities is None:
+            self._densities = design.column_counts / design.shape[0]
+        length = float(np.sum(self._densities[columns]))  # of a row, about
+        dense = length == m
+        by_columns = self._passes * n_curved * length * (1.0 if dense else SPARSE)
+        forming = n_curved * length * length * (1.0 / BLAS if dense else SPARSE)
+        using = SWEEPS * m * m + m**3 / (3.0 * BLAS)
+        if by_columns >= forming + using:
+            return False
+        if len(h) == len(self.h) and np.array_equal(h, self.h):
+            known = float(np.isin(columns, self._columns, assume_unique=True).mean())
+            forming *= 1.0 - known * known
+        return by_columns < forming + using
 
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """X_W' diag(h) X_W over the columns W, increasing, as a new array."""
@@ -59,7 +142,9 @@ class WeightedGram:
         return out
 
     def knows(self, columns: Indices) -> np.ndarray:
-        """Which of some columns are in the last matrix."""
+        """Which of some columns are in the last matrix or factor."""
+        if self._factor is not None:
+            return self._factor.places[columns] >= 0
         if len(self._columns) == 0:
             return np.zeros(len(columns), dtype=bool)
         places = np.searchsorted(self._columns, columns)
@@ -95,6 +180,7 @@ class WeightedGram:
 
     def take_rows(self, rows: Indices) -> None:
         """Go on with some rows; the others must have h = 0 from now on."""
+        self._factor = None
         if len(self.h) and self.h.sum() == self.h[rows].sum():
             self.h = self.h[rows]
         else:
@@ -106,3 +192,24 @@ class WeightedGram:
         if len(self.h) == len(rows):
             h[rows] = self.h
         self.h = h
+
+
+class _Factor:
+    """The columns of (scale diag(h))^(1/2) X that were asked for until now."""
+
+    def __init__(self, design: Design, h: Array, scale: float, ones: bool) -> None:
+        self.h, self.scale, self.ones = h.copy(), scale, ones
+        self.columns = kernels.ScaledColumns(design.matrix, scale * h, ones)
+        self.places = np.full(design.shape[1], -1)
+        self.given: ColumnCurvature  # last
+
+    def give(self, design: Design, columns: Indices, ridge: Array) -> None:
+        new = columns[self.places[columns] < 0]
+        size = self.columns.size
+        self.columns.append(design.matrix, new)
+        self.places[new] = np.arange(size, size + len(new))
+        places = self.places[columns]
+        if self.ones:
+            places = np.append(places, 0)
+        ridge = ridge + ROUNDING * self.columns.squares()[places]
+        self.given = ColumnCurvature(self.columns, places, ridge)

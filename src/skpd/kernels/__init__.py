@@ -2,12 +2,15 @@
 
 from ._kernels import (
     GeneralizedHingeLoss,
+    GroupedCoordinates,
     HingeLoss,
     Incremental,
     LogisticLoss,
     Matrix,
     RandomCoordinates,
     ResidualLoss,
+    ScaledColumns,
+    SeparableCoordinates,
     approx,
     block_coordinate_descent,
     block_frank_wolfe,
@@ -29,12 +32,15 @@ from ._kernels import (
 
 __all__ = [
     "GeneralizedHingeLoss",
+    "GroupedCoordinates",
     "HingeLoss",
     "Incremental",
     "LogisticLoss",
     "Matrix",
     "RandomCoordinates",
     "ResidualLoss",
+    "ScaledColumns",
+    "SeparableCoordinates",
     "approx",
     "block_coordinate_descent",
     "block_frank_wolfe",

@@ -111,6 +111,7 @@ using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, cons
 
 namespace skpd {
 void bind_block_frank_wolfe(nb::module_& m);
+void bind_column_quadratic(nb::module_& m);
 void bind_coordinates(nb::module_& m);
 void bind_incremental(nb::module_& m);
 void bind_total_variation(nb::module_& m);
@@ -360,6 +361,7 @@ NB_MODULE(_kernels, m) {
         "x"_a, "starts"_a, "weights"_a, "l1_ratio"_a,
         "For each group, the dual norm of l1_ratio ||.||_1 + (1 - l1_ratio) weight ||.||_2.");
     bind_block_frank_wolfe(m);
+    bind_column_quadratic(m);
     bind_coordinates(m);
     bind_incremental(m);
     bind_total_variation(m);

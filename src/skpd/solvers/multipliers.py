@@ -26,6 +26,7 @@ import numpy as np
 from .._typing import Array, Indices
 from ..certificates import dual_estimate, relative_gap
 from ..design import Design
+from ..gram import ColumnCurvature
 from ..problem import Point, Problem
 from .monitor import Monitor
 from .quadratic import minimise_quadratic
@@ -36,7 +37,8 @@ __all__ = ["method_of_multipliers"]
 PROXIMAL = 1e-3  # delta
 FIRST_SIGMA = 0.1  # in units of the range of the dual variable over that of the predictions
 WARM_SIGMA = 30.0  # times the first, from a dual point that is near a solution
-LARGEST_WORKING_SET = 4000  # its Gram matrix takes 128 MB
+LARGEST_WORKING_SET = 4000  # on as many rows with curvature
+BY_COLUMNS = 0.03  # accuracy of a quadratic problem without a Gram matrix
 SAMPLE = 60  # rows for each variable, at least
 LONGEST_SOLVE = 20  # Newton steps with the same multipliers
 CHECK_EVERY = 8  # Newton steps, at least: a certificate costs several products
@@ -432,7 +434,8 @@ class _State:
             if self.n_iter >= most:
                 return
             columns, violation, whole = self.working_set(g)
-            if len(columns) > LARGEST_WORKING_SET:
+            n_curved = int(np.count_nonzero(self.rows.curvature))
+            if min(len(columns), n_curved) > LARGEST_WORKING_SET:
                 self.stalled = True
                 return
             if self.frozen is None and self.tracked is None:
@@ -447,22 +450,20 @@ class _State:
         problem, rows = self.problem, self.rows
         n_features = problem.n_features
         h = rows.curvature
-        if self.chord and len(self.gram.h) == len(h):
-            h = self.gram.h
+        if self.chord and len(self.gram.last_h) == len(h):
+            h = self.gram.last_h
             known = self.gram.knows(columns)
             if known.any() and not problem.loss.constant_curvature:
                 columns = columns[known]  # the others' turn comes with a new matrix
         self.chord = False
         inside = np.append(columns, np.arange(n_features, problem.n_variables))
-        H = self.gram.of(rows.design, h, columns)
-        if not self.smooth:
-            H *= self.sigma
-        diagonal = H.ravel()[:: len(H) + 1]
-        diagonal += self.proximal * self.scale[inside] + 1e-12 * diagonal
+        scale, ridge = 1.0 if self.smooth else self.sigma, self.proximal * self.scale[inside]
+        H = self.gram.curvature(rows.design, h, scale, columns, ridge)
+        accuracy = BY_COLUMNS if isinstance(H, ColumnCurvature) else self.accuracy
         w = self.w[inside]
         with blas_threads_for(len(columns)):
             p = minimise_quadratic(
-                H, g[inside], w, problem.penalty, problem.alpha, columns, self.accuracy * violation
+                H, g[inside], w, problem.penalty, problem.alpha, columns, accuracy * violation
             )
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w

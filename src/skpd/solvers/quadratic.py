@@ -1,12 +1,17 @@
-"""Penalised quadratics on a working set, by coordinate descent on their Gram matrix."""
+"""Penalised quadratics on a working set, by coordinate descent and Newton steps."""
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg.lapack import dposv
 
 from .. import kernels
 from .._typing import Array, Indices
+from ..gram import BLAS, LARGEST_GRAM, SWEEPS, ColumnCurvature
 
 __all__ = ["minimise_quadratic"]
+
+LINEAR_ACCURACY = 0.3  # of conjugate gradients: the share of the residual that is left
 
 
 def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=20):
@@ -17,7 +22,7 @@ def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=
 
     Parameters
     ----------
-    H : ndarray of shape (m, m)
+    H : ndarray of shape (m, m) or ColumnCurvature
         Curvature on the working set and, behind it, on the intercept.
     gradient, w : ndarray of shape (m,)
     penalty : Penalty
@@ -34,15 +39,112 @@ def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=
     p : ndarray of shape (m,)
     """
     if hasattr(penalty, "terms"):
-        return _minimise(
-            H, gradient, w, _SeparablePart(penalty, alpha, len(columns)), tol, max_rounds
-        )
-    part = _GroupedPart(penalty, alpha, columns)
+        part = _SeparablePart(penalty, alpha, len(columns))
+    else:
+        part = _GroupedPart(penalty, alpha, columns)
     order = np.append(part.order, np.arange(len(columns), len(w)))  # groups side by side
-    H = H if np.array_equal(order, np.arange(len(w))) else H[np.ix_(order, order)]
     found = np.empty_like(w)
+    if isinstance(H, ColumnCurvature):
+        curvature = replace(H, places=H.places[order], ridge=H.ridge[order])
+        found[order] = _minimise_by_columns(
+            curvature, gradient[order], w[order], part, tol, max_rounds
+        )
+        H.passes = curvature.passes
+        return found
+    if not np.array_equal(order, np.arange(len(w))):
+        H = H[np.ix_(order, order)]
     found[order] = _minimise(H, gradient[order], w[order], part, tol, max_rounds)
     return found
+
+
+def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds):
+    """The same with a factor of H, and conjugate gradients as long as they need few steps."""
+    columns = curvature.columns
+    p, response = w.copy(), np.zeros(columns.n_rows)  # A (p - w)
+    model = (curvature.places, gradient, w, curvature.ridge, part.coordinates(), p, response)
+    direct = False
+    for _ in range(max_rounds):
+        change, sweeps = columns.descend(*model, SWEEPS, tol)
+        curvature.passes += 2 * sweeps
+        if change <= tol:
+            break
+        affordable, most = _conjugate_gradients(curvature, np.count_nonzero(p))
+        if direct and affordable:
+            _direct_step(curvature, gradient, w, part, model)
+            curvature.passes += 2 * most
+        else:
+            steps = columns.newton_step(*model, most, LINEAR_ACCURACY)
+            curvature.passes += 2 * steps
+            direct = steps == most
+    return p
+
+
+def _conjugate_gradients(curvature, k):
+    """Whether a direct step on k coordinates fits in memory, and how many take as long."""
+    c = curvature.columns.n_rows
+    least = min(k, c)
+    direct = (k * c * least + least**3 / 3) / BLAS
+    one = 2.0 * curvature.cost_of_pass * k / max(len(curvature.places), 1) + 5.0 * k + 2.0 * c
+    return k * c <= LARGEST_GRAM**2, int(np.clip(direct / max(one, 1.0), 20, 500))
+
+
+def _direct_step(curvature, gradient, w, part, model):
+    """A Newton step on the support by factorising a matrix over its columns or over the rows.
+
+    The system is B'B + E with the columns B of A on the support, E diagonal but for a term of
+    rank one for each group. Where the rows are fewer, by Woodbury's identity,
+
+        (B'B + E)^-1 = E^-1 - E^-1 B' (I + B E^-1 B')^-1 B E^-1.
+    """
+    p, response = model[-2:]
+    support = part.support(p)
+    support = support[curvature.diagonal()[support] > 0.0]
+    k, c = len(support), len(response)
+    if k == 0:
+        return
+    table = np.empty((k, c))  # B'
+    curvature.columns.table(curvature.places[support], table)
+    ridge = curvature.ridge[support]
+    slope = gradient[support] + table @ response + ridge * (p - w)[support]
+    if k <= c:
+        system = table @ table.T
+        system.ravel()[:: k + 1] += ridge
+        slope += part.add_derivatives(p[support], support, system)
+        system.ravel()[:: k + 1] *= 1.0 + 1e-14
+        _, step, info = dposv(system.T, slope, lower=True, overwrite_a=True)
+    else:
+        inverse = part.inverse_of_second(p[support], support, ridge)
+        slope += part.first_derivatives(p[support], support)
+        root = inverse.root_times(table)
+        system = root.T @ root
+        system.ravel()[:: c + 1] += 1.0
+        right = table.T @ inverse.times(slope)
+        _, inner, info = dposv(system.T, right, lower=True, overwrite_a=True)
+        step = inverse.times(slope - table @ inner)
+    if info == 0:
+        curvature.columns.step_along(*model, support, -step)
+
+
+class _Inverse:
+    """diag(1 / d) + sum_g v_g v_g', the groups g side by side, anything behind them."""
+
+    def __init__(self, d: Array, v: Array, starts: Indices) -> None:
+        self.d, self.v, self.starts = d, v, starts
+
+    def times(self, x: Array) -> Array:
+        out, k = x / self.d, len(self.v)
+        if k > 0:
+            sums = np.add.reduceat(self.v * x[:k], self.starts)
+            out[:k] += self.v * np.repeat(sums, np.diff(self.starts, append=k))
+        return out
+
+    def root_times(self, table: Array) -> Array:
+        """F with F'F = table' times this times table."""
+        root, k = table / np.sqrt(self.d)[:, np.newaxis], len(self.v)
+        if k == 0:
+            return root
+        sums = np.add.reduceat(self.v[:, np.newaxis] * table[:k], self.starts, axis=0)
+        return np.concatenate([root, sums])
 
 
 def _minimise(H, gradient, w, part, tol, max_rounds):
@@ -77,6 +179,12 @@ class _SeparablePart:
     def __init__(self, penalty, alpha: float, n_penalised: int) -> None:
         l1, l2, self.lower, self.upper = penalty.terms
         self.l1, self.l2, self.n_penalised = alpha * l1, alpha * l2, n_penalised
+        self.order = np.arange(n_penalised)
+
+    def coordinates(self) -> kernels.SeparableCoordinates:
+        return kernels.SeparableCoordinates(
+            self.l1, self.l2, self.lower, self.upper, self.n_penalised
+        )
 
     def descend(self, H: Array, p: Array, r: Array, sweeps: int, tol: float) -> float:
         return kernels.coordinate_descent(
@@ -93,9 +201,15 @@ class _SeparablePart:
 
     def add_derivatives(self, p: Array, support: Indices, system: Array) -> Array:
         """Adds the second derivatives to the system, returns the first."""
-        own = support < self.n_penalised
-        system.ravel()[:: len(p) + 1] += own * self.l2
-        return own * (self.l1 * np.sign(p) + self.l2 * p)
+        system.ravel()[:: len(p) + 1] += self.l2 * (support < self.n_penalised)
+        return self.first_derivatives(p, support)
+
+    def first_derivatives(self, p: Array, support: Indices) -> Array:
+        return (support < self.n_penalised) * (self.l1 * np.sign(p) + self.l2 * p)
+
+    def inverse_of_second(self, p: Array, support: Indices, ridge: Array) -> _Inverse:
+        diagonal = ridge + self.l2 * (support < self.n_penalised)
+        return _Inverse(diagonal, np.empty(0), np.empty(0, dtype=np.int64))
 
     def move(self, H: Array, p: Array, r: Array, support: Indices, step: Array) -> None:
         kernels.step_on_support(
@@ -115,6 +229,9 @@ class _GroupedPart:
         self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.weights = alpha * group_weights[groups]
         self.groups = np.repeat(np.arange(len(groups)), counts)
+
+    def coordinates(self) -> kernels.GroupedCoordinates:
+        return kernels.GroupedCoordinates(self.l1, self.weights, self.starts)
 
     def descend(self, H: Array, p: Array, r: Array, sweeps: int, tol: float) -> float:
         return kernels.block_coordinate_descent(
@@ -138,9 +255,8 @@ class _GroupedPart:
 
     def add_derivatives(self, p: Array, support: Indices, system: Array) -> Array:
         """With u = p_g / ||p_g||: l1 sign(p) + weight u and (weight / ||p_g||) (I - u u')."""
-        k = int(np.searchsorted(support, len(self.groups)))
+        k, norms = self._own(p, support)
         groups = self.groups[support[:k]]
-        norms = self._norms(p[:k], groups)[groups]
         u, weights = p[:k] / norms, self.weights[groups]
         system[np.arange(k), np.arange(k)] += weights / norms
         counts = np.bincount(groups, minlength=len(self.weights))
@@ -151,9 +267,37 @@ class _GroupedPart:
         )
         column += first[groups[row]]
         system[row, column] -= (weights / norms * u)[row] * u[column]
+        return self.first_derivatives(p, support)
+
+    def first_derivatives(self, p: Array, support: Indices) -> Array:
+        k, norms = self._own(p, support)
         slope = np.zeros(len(p))
-        slope[:k] = self.l1 * np.sign(p[:k]) + weights * u
+        slope[:k] = self.weights[self.groups[support[:k]]] * p[:k] / norms
+        slope[:k] += self.l1 * np.sign(p[:k])
         return slope
+
+    def _own(self, p: Array, support: Indices) -> tuple[int, Array]:
+        """How many of the support are penalised, and the norms of their groups."""
+        k = int(np.searchsorted(support, len(self.groups)))
+        groups = self.groups[support[:k]]
+        return k, self._norms(p[:k], groups)[groups]
+
+    def inverse_of_second(self, p: Array, support: Indices, ridge: Array) -> _Inverse:
+        """diag(d) - c u u' in a group, with c = weight / ||p_g|| and d = ridge + c.
+
+        1 - c sum_j u_j^2 / d_j, which its inverse divides by, is sum_j u_j^2 ridge_j / d_j.
+        """
+        k, norms = self._own(p, support)
+        groups = self.groups[support[:k]]
+        u, c = p[:k] / norms, self.weights[groups] / norms
+        diagonal = ridge.copy()
+        diagonal[:k] += c
+        starts = np.flatnonzero(np.diff(groups, prepend=-1))
+        if k == 0:
+            return _Inverse(diagonal, np.empty(0), starts)
+        divisor = np.add.reduceat(u * u * ridge[:k] / diagonal[:k], starts)
+        v = u / diagonal[:k] * np.sqrt(c / np.repeat(divisor, np.diff(starts, append=k)))
+        return _Inverse(diagonal, v, starts)
 
     def value(self, p: Array, support: Indices) -> float:
         own = support < len(self.groups)

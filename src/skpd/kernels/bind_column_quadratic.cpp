@@ -1,0 +1,160 @@
+// Python bindings of the quadratics given by a factor of their curvature.
+#include <nanobind/stl/pair.h>
+
+#include <chrono>
+
+#include "bindings.hpp"
+#include "column_quadratic.hpp"
+
+using namespace nanobind::literals;
+
+namespace skpd {
+namespace {
+
+using Indices = Array<const std::int64_t>;
+
+// A quadratic at a point, as Python holds it
+struct Model {
+    const ScaledColumns& columns;
+    Indices places;
+    In g, w, ridge;
+    Out p, s;
+
+    template <class R, class Act>
+    auto operator()(const R& penalty, Act act) const {
+        const std::size_t n = p.shape(0);
+        require(penalty.n_penalised() <= n, "the penalty does not fit p");
+        require(places.shape(0) == n && g.shape(0) == n && w.shape(0) == n && ridge.shape(0) == n &&
+                    s.shape(0) == columns.n_rows(),
+                "places, g, w, ridge, p and s differ in length");
+        for (std::size_t j = 0; j < n; ++j)
+            require(places.data()[j] >= 0 && places.data()[j] < static_cast<std::int64_t>(columns.size()),
+                    "a place lies outside the columns");
+        auto looked = std::chrono::steady_clock::now();
+        const auto pause = [&looked] {  // for Ctrl-C
+            const auto now = std::chrono::steady_clock::now();
+            if (now - looked < std::chrono::milliseconds(200)) return;
+            looked = now;
+            nb::gil_scoped_acquire acquire;
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        };
+        nb::gil_scoped_release release;
+        return columns.visit([&](const auto& of) {
+            return act(ColumnQuadratic<std::remove_cvref_t<decltype(of)>>{of, columns.squares(), places.data(), n, g.data(),
+                                                                         w.data(), ridge.data(), p.data(), s.data(), pause});
+        });
+    }
+};
+
+template <class R>
+void bind_methods(nb::class_<ScaledColumns>& bound) {
+    bound.def(
+        "descend",
+        [](const ScaledColumns& self, Indices places, In g, In w, In ridge, const R& penalty, Out p, Out s, int sweeps,
+           double tol) {
+            return Model{self, places, g, w, ridge, p, s}(penalty, [&](auto quadratic) {
+                return quadratic.descend(penalty, sweeps, tol);
+            });
+        },
+        "places"_a, "g"_a, "w"_a, "ridge"_a, "penalty"_a, "p"_a, "s"_a, "sweeps"_a, "tol"_a,
+        "Coordinate descent on a quadratic at p, s = A (p - w); updates both, returns the last largest change and the number of sweeps.");
+    bound.def(
+        "newton_step",
+        [](const ScaledColumns& self, Indices places, In g, In w, In ridge, const R& penalty, Out p, Out s, int most,
+           double accuracy) {
+            return Model{self, places, g, w, ridge, p, s}(penalty, [&](auto quadratic) {
+                return quadratic.newton_step(penalty, most, accuracy);
+            });
+        },
+        "places"_a, "g"_a, "w"_a, "ridge"_a, "penalty"_a, "p"_a, "s"_a, "most"_a, "accuracy"_a,
+        "A Newton step on the support of p by at most so many conjugate gradients; their number.");
+    bound.def(
+        "step_along",
+        [](const ScaledColumns& self, Indices places, In g, In w, In ridge, const R& penalty, Out p, Out s,
+           Indices support, In step) {
+            const std::size_t k = support.shape(0);
+            require(step.shape(0) == k, "support and step differ in length");
+            for (std::size_t a = 0; a < k; ++a)
+                require(support.data()[a] >= (a ? support.data()[a - 1] + 1 : 0) &&
+                            support.data()[a] < static_cast<std::int64_t>(p.shape(0)),
+                        "the support must increase and lie among the coordinates");
+            return Model{self, places, g, w, ridge, p, s}(penalty, [&](auto quadratic) {
+                const std::vector<std::size_t> chosen(support.data(), support.data() + k);
+                return quadratic.step_along(penalty, chosen, quadratic.gradients(chosen), {step.data(), step.data() + k});
+            });
+        },
+        "places"_a, "g"_a, "w"_a, "ridge"_a, "penalty"_a, "p"_a, "s"_a, "support"_a, "step"_a,
+        "Moves the support along a step as far as that lowers the objective; whether it does.");
+}
+
+}  // namespace
+
+void bind_column_quadratic(nb::module_& m) {
+    nb::class_<SeparableCoordinates>(m, "SeparableCoordinates", "l1 |p| + l2 p^2 / 2 on [lower, upper], for the first coordinates.")
+        .def("__init__",
+             [](SeparableCoordinates* self, double l1, double l2, double lower, double upper, std::size_t n_penalised) {
+                 new (self) SeparableCoordinates{{l1, l2, lower, upper}, n_penalised};
+             },
+             "l1"_a, "l2"_a, "lower"_a, "upper"_a, "n_penalised"_a);
+    nb::class_<GroupedCoordinates>(m, "GroupedCoordinates", "l1 ||p||_1 + sum_g weight_g ||p_g||_2, groups side by side.")
+        .def("__init__",
+             [](GroupedCoordinates* self, double l1, In weights, Indices starts) {
+                 const std::size_t n_groups = weights.shape(0);
+                 require(starts.shape(0) == n_groups + 1, "starts must hold one entry more than there are groups");
+                 for (std::size_t g = 0; g < n_groups; ++g)
+                     require(starts.data()[g] >= 0 && starts.data()[g] <= starts.data()[g + 1], "starts must increase");
+                 new (self) GroupedCoordinates{l1, weights.data(), starts.data(), n_groups};
+             },
+             "l1"_a, "weights"_a, "starts"_a, nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+    nb::class_<ScaledColumns> columns(m, "ScaledColumns", "Columns of diag(h)^(1/2) X without the rows with h = 0.");
+    columns
+        .def("__init__",
+             [](ScaledColumns* self, const Matrix& matrix, In h, bool ones) {
+                 require(h.shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
+                 std::visit([&](const auto& layout) { new (self) ScaledColumns(layout, matrix.n_rows(), h.data(), ones); },
+                            matrix.layout());
+             },
+             "matrix"_a, "h"_a, "ones"_a)
+        .def("append",
+             [](ScaledColumns& self, const Matrix& matrix, Indices wanted) {
+                 require(matrix.n_rows() == self.n_samples() && self.fits(matrix.layout()),
+                         "the matrix does not fit the columns");
+                 for (std::size_t a = 0; a < wanted.shape(0); ++a)
+                     require(wanted.data()[a] >= 0 && wanted.data()[a] < static_cast<std::int64_t>(matrix.n_columns()),
+                             "columns must lie in the matrix");
+                 nb::gil_scoped_release release;
+                 std::visit(
+                     [&](const auto& layout) {
+                         self.append(layout, matrix.by_row(), matrix.n_rows(), matrix.n_columns(), wanted.data(),
+                                     wanted.shape(0));
+                     },
+                     matrix.layout());
+             },
+             "matrix"_a, "columns"_a, "Puts some columns of the same matrix, scaled, behind those at hand.")
+        .def(
+            "table",
+            [](const ScaledColumns& self, Indices places, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+                require(out.shape(0) == places.shape(0) && out.shape(1) == self.n_rows(), "out has the wrong shape");
+                for (std::size_t a = 0; a < places.shape(0); ++a)
+                    require(places.data()[a] >= 0 && places.data()[a] < static_cast<std::int64_t>(self.size()),
+                            "a place lies outside the columns");
+                nb::gil_scoped_release release;
+                std::fill_n(out.data(), out.shape(0) * out.shape(1), 0.0);
+                self.visit([&](const auto& columns) {
+                    for (std::size_t a = 0; a < places.shape(0); ++a)
+                        columns.for_each(static_cast<std::size_t>(places.data()[a]), [&](std::size_t t, double x) {
+                            out.data()[a * self.n_rows() + t] = x;
+                        });
+                });
+            },
+            "places"_a, "out"_a, "Writes some of the columns as the rows of a table.")
+        .def_prop_ro("n_rows", &ScaledColumns::n_rows)
+        .def_prop_ro("n_entries", &ScaledColumns::n_entries)
+        .def_prop_ro("size", &ScaledColumns::size, "How many columns.")
+        .def_prop_ro("dense", &ScaledColumns::dense)
+        .def("squares", [](const ScaledColumns& self) { return as_numpy(self.squares()); }, "||A_a||^2 of every column.");
+    bind_methods<SeparableCoordinates>(columns);
+    bind_methods<GroupedCoordinates>(columns);
+}
+
+}  // namespace skpd
