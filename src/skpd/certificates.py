@@ -34,7 +34,7 @@ solvers steer by, and proves nothing.)
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, singledispatch
 from math import fsum, inf
 from typing import Any
@@ -108,7 +108,6 @@ class DualBound:
     radius: float = inf
     intercept_radius: float = inf
     radius_kind: str = "monotone"
-    gradient: Any = None  # X' (weights * theta) of the point as it was given
 
 
 @singledispatch
@@ -214,16 +213,13 @@ def dual_bound(
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     how = (upper, radius, interval, ball, scaling, accuracy)
     best = _best_repair(problem, theta, *how)
-    gradient = best.gradient
     if problem.fit_intercept:
         balanced = _best_repair(problem, _balanced(problem, theta), *how)
         best = max(best, balanced, key=lambda bound: bound.value)
     if not best.value > 0.0:  # theta = 0 proves that P >= 0
         best = DualBound(0.0, "scaling", np.zeros_like(theta))
     length = 0.5 * float(interval[1] - interval[0])
-    return DualBound(
-        float(best.value), best.kind, best.theta, float(radius), length, radius_kind, gradient
-    )
+    return DualBound(float(best.value), best.kind, best.theta, float(radius), length, radius_kind)
 
 
 def dual_estimate(
@@ -325,8 +321,7 @@ def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accurac
         if problem.has_free_level:
             level = (fsum(u), fsum(error) + EPSILON * abs(fsum(u)))
         products = (v, slope, level, along)
-        best = _repair(problem, theta, products, upper, radius, interval, ball, scaling, accuracy)
-        return replace(best, gradient=u)
+        return _repair(problem, theta, products, upper, radius, interval, ball, scaling, accuracy)
 
     u, error = problem.design.rmatvec_bounded(problem.weights, theta)
     plain = repaired(u, error)

@@ -55,7 +55,6 @@ class Monitor:
         self.stopped = False
         self.n_iter = 0
         self.primal, self.dual = np.inf, 0.0
-        self.gradient: Any = None  # X' (weights * theta) of the last dual point, None if unknown
         self._coef: Any = None
         self._intercept = 0.0
         self._theta: Any = None
@@ -128,7 +127,6 @@ class Monitor:
         accuracy = 0.05 * self.tol * self.problem.objective_unit
         primal = primal_objective(self.problem, coef, point.intercept, accuracy)
         bound = dual_bound(self.problem, point.dual_coef, min(primal, self.primal), accuracy)
-        self.gradient = bound.gradient
         if self._theta is None or bound.value > self.dual:
             self.dual = bound.value
             self._theta = np.array(point.dual_coef)

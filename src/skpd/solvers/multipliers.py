@@ -42,8 +42,7 @@ BY_COLUMNS = 0.03  # accuracy of a quadratic problem without a Gram matrix
 SAMPLE = 60  # rows for each variable, at least
 LONGEST_SOLVE = 20  # Newton steps with the same multipliers
 CHECK_EVERY = 8  # Newton steps, at least: a certificate costs several products
-NEAR = 0.01  # a relative gap from which on new features are not expected
-INNER_GAP = 0.3  # of the gap: how far to go on a part of the features
+INNER_GAP = 0.6  # of the gap: how far to go on a part of the features
 PATIENCE = 200  # Newton steps without a tenth off the gap
 
 
@@ -142,7 +141,6 @@ class _Tracked:
     """The features whose gradient is kept up to date for a while."""
 
     columns: Indices
-    last: bool  # whether the others are not expected to matter any more
     until: float  # the gap at which to look at the others again
 
 
@@ -330,22 +328,16 @@ class _State:
         """Go on with the gradients of some features, if that is less work."""
         if self.frozen is None and self.problem.design.work_on(columns) <= 0.5:
             target = self.monitor.tol * self.problem.objective_unit
-            near = self.settled or self.gap <= NEAR * self.problem.objective_unit
-            last = whole and near
-            until = target if last else max(INNER_GAP * self.gap, target)
-            self.tracked = _Tracked(columns, last, until)
+            settled = whole and self.settled
+            until = target if settled else max(INNER_GAP * self.gap, target)
+            self.tracked = _Tracked(columns, until)
 
-    def track_all(self, tracked: _Tracked) -> None:
-        """Back to all features; a certificate is asked for where they may make no difference."""
-        problem, monitor = self.problem, self.monitor
-        rows, gap = self.rows, self.gap
-        self.tracked, gradient = None, None
-        if tracked.last:
-            self.check()
-            gradient = monitor.gradient  # of the same dual point
-        elif self.within_tol():  # the certificate to come will want the same product
+    def track_all(self) -> None:
+        """Back to all features."""
+        problem, rows, gap = self.problem, self.rows, self.gap
+        self.tracked = None
+        if self.within_tol():  # the certificate to come will want the same product
             gradient, _ = rows.design.rmatvec_bounded(rows.weights, rows.derivative)
-        if gradient is not None:
             self.known_gradient = problem.join(gradient, float(np.sum(rows.gradient)))
         self.assess()
         self.settled = self.gap <= 2.0 * gap
@@ -406,9 +398,7 @@ class _State:
         while True:
             self.evaluate()
             if self.tracked is not None and self.gap <= self.tracked.until:
-                self.track_all(self.tracked)
-                if monitor.done:
-                    return
+                self.track_all()
             found = self.within_tol()
             # if it shrinks the gap as the last step did, that is enough
             target = 0.3 * monitor.tol * problem.objective_unit
