@@ -33,7 +33,7 @@ def child(folder, name, alpha):
     """Print the peaks before loading, after it and after the fit, and the bytes of X."""
     model = MODELS[name]
     # what a first fit imports is no memory of the fit
-    warm_up(OURS, model, sparse=(Path(folder) / "X.npz").exists())
+    warm_up(OURS, name, float(alpha), sparse=(Path(folder) / "X.npz").exists())
     before = peak()
     data = saved(Path(folder))
     X, y = data.X, model.target(data)
