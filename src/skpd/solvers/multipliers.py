@@ -184,6 +184,7 @@ class _State:
         self.known_gradient: Array | None = None
         self.chord = False  # whether the next step takes the last Gram matrix
         self.settled = False  # whether the working set is near the last one
+        self.last_step = False  # whether none is expected to come
         rows, last = None, problem.last
         if start is None:
             z = np.full(problem.n_samples, point.intercept)
@@ -264,6 +265,10 @@ class _State:
         loss, dual = self.loss, self.dual
         if self.known_gradient is not None:
             self.gradient, self.known_gradient = self.known_gradient, None
+        elif self.tracked is None and self.last_step:
+            # the certificate to come will want this product, which `Design` keeps
+            coef_gradient, _ = rows.design.rmatvec_bounded(rows.weights, rows.derivative)
+            self.gradient = problem.join(coef_gradient, float(np.sum(rows.gradient)))
         elif self.tracked is None:
             self.gradient = rows.rmatvec(rows.gradient, problem.fit_intercept)
         else:
@@ -334,11 +339,8 @@ class _State:
 
     def track_all(self) -> None:
         """Back to all features."""
-        problem, rows, gap = self.problem, self.rows, self.gap
-        self.tracked = None
-        if self.within_tol():  # the certificate to come will want the same product
-            gradient, _ = rows.design.rmatvec_bounded(rows.weights, rows.derivative)
-            self.known_gradient = problem.join(gradient, float(np.sum(rows.gradient)))
+        gap, self.tracked = self.gap, None
+        self.last_step = self.within_tol()
         self.assess()
         self.settled = self.gap <= 2.0 * gap
 
@@ -445,6 +447,7 @@ class _State:
             known = self.gram.knows(columns)
             if known.any() and not problem.loss.constant_curvature:
                 columns = columns[known]  # the others' turn comes with a new matrix
+        self.last_step = self.smooth and (self.chord or problem.loss.constant_curvature)
         self.chord = False
         inside = np.append(columns, np.arange(n_features, problem.n_variables))
         scale, ridge = 1.0 if self.smooth else self.sigma, self.proximal * self.scale[inside]
