@@ -81,7 +81,7 @@ def _begin(problem: Problem, monitor: Monitor) -> "_State":
     size = max(n // 10, SAMPLE * problem.n_variables)
     if 4 * size > n:
         return state
-    chosen = weighty[np.random.RandomState(0).random_sample(n) < size / n]
+    chosen = np.sort(np.random.RandomState(0).permutation(weighty)[:size])
     weights = problem.weights[chosen]
     sample = Problem(
         design=problem.design.rows(chosen),
