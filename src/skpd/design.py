@@ -126,8 +126,7 @@ class Design:
             return gather * len(columns) / self.shape[1]
         if self.matrix.by_row:
             return np.inf
-        starts = self._X.indptr
-        return float(np.sum(starts[columns + 1] - starts[columns])) / max(self._X.nnz, 1)
+        return float(np.sum(self.column_counts[columns])) / max(self._X.nnz, 1)
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """X coef + intercept and a bound on its rounding error."""
