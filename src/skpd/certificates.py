@@ -203,12 +203,13 @@ def dual_bound(
     upper *= 1.0 + 64.0 * EPSILON
     radius = upper / problem.alpha
     interval = problem.intercept_interval(upper)
-    theta = problem.loss.project_dual(problem.y, theta)
+    length = 0.5 * float(interval[1] - interval[0])
+    if theta.any():
+        theta = problem.loss.project_dual(problem.y, theta)
     if not theta.any():  # it proves that P >= 0, as the losses are
-        length = 0.5 * float(interval[1] - interval[0])
-        return DualBound(0.0, "scaling", theta, float(radius), length, radius_kind)
-    # too small to count, and a danger to the precision of products
-    theta = np.where(np.abs(theta) > 1e-60 * np.max(np.abs(theta), initial=0.0), theta, 0.0)
+        return DualBound(0.0, "scaling", np.zeros_like(theta), float(radius), length, radius_kind)
+    size = np.abs(theta)
+    theta = np.where(size > 1e-60 * np.max(size), theta, 0.0)  # less would harm products
     penalty: Any = problem.penalty
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     how = (upper, radius, interval, ball, scaling, accuracy)
@@ -218,7 +219,6 @@ def dual_bound(
         best = max(best, balanced, key=lambda bound: bound.value)
     if not best.value > 0.0:  # theta = 0 proves that P >= 0
         best = DualBound(0.0, "scaling", np.zeros_like(theta))
-    length = 0.5 * float(interval[1] - interval[0])
     return DualBound(float(best.value), best.kind, best.theta, float(radius), length, radius_kind)
 
 
@@ -323,7 +323,7 @@ def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accurac
         products = (v, slope, level, along)
         return _repair(problem, theta, products, upper, radius, interval, ball, scaling, accuracy)
 
-    u, error = problem.design.rmatvec_bounded(problem.weights, theta)
+    u, error = problem.products(theta, problem.threshold)
     plain = repaired(u, error)
     worth = max(0.01 * (upper - plain.value), PLAIN * upper, accuracy)
     if not problem.has_free_level and _loss_by_rounding(problem, u, error, radius, ball) <= worth:
@@ -352,6 +352,8 @@ def _along(problem, theta):
         return values(scale)[0]
 
     def parabola(scale):  # through 0, and the values at 1/2 and 1
+        if scale == 1.0:
+            return value(1.0)
         shares = (4.0 * scale * (1.0 - scale), scale * (2.0 * scale - 1.0))
         parts = [(share, *at) for share, at in zip(shares, values(0.5, 1.0), strict=True)]
         rounding = sum(abs(share) * (r + 4.0 * EPSILON * abs(v)) for share, v, r in parts)

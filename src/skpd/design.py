@@ -72,7 +72,6 @@ class Design:
                 X = np.ascontiguousarray(X)
             self.matrix = kernels.Matrix.dense(X)
         self._X = X
-        self._last_product: tuple | None = None
 
     @cached_property
     def by_rows(self) -> "Design":
@@ -135,18 +134,8 @@ class Design:
         return self.matrix.matvec_bounded(coef, intercept)
 
     def rmatvec_bounded(self, weights: Array, rows: Array) -> tuple[Array, Array]:
-        """X' (weights * rows) and a bound on its rounding error.
-
-        The last such product is kept: a solver and, after it, a certificate may want the same.
-        """
-        last = self._last_product
-        if last is not None and weights is last[0] and np.array_equal(rows, last[1]):
-            return last[2]
-        product = self.matrix.rmatvec_bounded(weights, rows)
-        for part in product:
-            part.flags.writeable = False
-        self._last_product = weights, rows.copy(), product
-        return product
+        """X' (weights * rows) and a bound on its rounding error."""
+        return self.matrix.rmatvec_bounded(weights, rows)
 
     def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
         """X coef + intercept as an unevaluated sum (high, low), and a bound on its error."""

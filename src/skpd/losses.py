@@ -228,7 +228,7 @@ class Loss(ABC):
         """The nearest dual-feasible point; 0 in place of NaN."""
         if not np.isfinite(theta).all():
             theta = np.nan_to_num(theta, nan=0.0, posinf=None)
-        return self._clip(y, theta)
+        return self._clip(y, theta) if np.isfinite(self.conjugate_domain).any() else theta
 
     @abstractmethod
     def _clip(self, y: Array, theta: Array) -> Array:
@@ -304,9 +304,9 @@ class ResidualLoss(Loss):
         return self._phi((z - y) + z_low)
 
     def largest(self, y: Array, z: Array, z_low: Array | float, error: Array) -> Array:
-        # convex, and so largest at an end
-        ends = [self.value(y, z, z_low + side * error) for side in (-1.0, 1.0)]
-        return np.maximum(*ends)
+        residual = (z - y) + z_low
+        # phi is convex, and so largest at an end
+        return np.maximum(self._phi(residual - error), self._phi(residual + error))
 
     def gradient(self, y: Array, z: Array) -> Array:
         return self._phi_derivative(z - y)

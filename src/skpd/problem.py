@@ -12,6 +12,7 @@ import numpy as np
 from . import kernels
 from ._typing import Array
 from .design import Design
+from .dual_products import DualProducts, DualProductsOfPath
 from .gram import WeightedGram
 from .losses import EPSILON, Loss
 from .penalties import Penalty, SquaredL2
@@ -90,7 +91,7 @@ class Problem:
 
     def with_alpha(self, alpha: float) -> "Problem":
         """The same problem with another alpha; what is known of the data stays known."""
-        _ = self.objective_unit, self.null_gradient, self.gram
+        _ = self.objective_unit, self.null_gradient, self.gram, self.products
         if self.loss.linear_tails:
             _ = self.squares
         if self.fit_intercept:
@@ -107,6 +108,7 @@ class Problem:
             return self
         other = copy(self)
         other.design = self.design.by_columns
+        other.products = DualProductsOfPath(other.design, self.weights)
         return other
 
     @cached_property
@@ -126,6 +128,17 @@ class Problem:
     def gram(self) -> WeightedGram:
         """The last Gram matrix of weighted rows and some columns, the intercept's included."""
         return WeightedGram(self.fit_intercept)
+
+    @cached_property
+    def products(self) -> DualProducts:
+        """X' diag(c) theta of dual points, with bounds on their errors."""
+        return DualProducts(self.design, self.weights)
+
+    @property
+    def threshold(self) -> float:
+        """What entries of X' diag(c) theta may be without a part in any bound or step."""
+        l1 = self.penalty.terms[0] if hasattr(self.penalty, "terms") else 0.0
+        return 0.999 * self.alpha * l1  # clear of those that are at it
 
     @cached_property
     def squares(self) -> Array:

@@ -1,6 +1,7 @@
 """What must be compiled: products with the data, row passes and projections."""
 
 from ._kernels import (
+    DualProducts,
     GeneralizedHingeLoss,
     GroupedCoordinates,
     HingeLoss,
@@ -31,6 +32,7 @@ from ._kernels import (
 )
 
 __all__ = [
+    "DualProducts",
     "GeneralizedHingeLoss",
     "GroupedCoordinates",
     "HingeLoss",

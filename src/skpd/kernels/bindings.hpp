@@ -147,10 +147,7 @@ class Matrix {
     auto rmatvec_compensated(In weights, In rows) const {
         require(weights.shape(0) == n_rows_ && rows.shape(0) == n_rows_, "the vector does not fit the matrix");
         CompensatedVector v(n_rows_), out(n_columns_);
-        for (std::size_t i = 0; i < n_rows_; ++i) {
-            v.high[i] = weights.data()[i] * rows.data()[i];
-            v.low[i] = Compensated::product_error(weights.data()[i], rows.data()[i], v.high[i]);
-        }
+        exact_products(weights.data(), rows.data(), v.high.data(), v.low.data(), n_rows_);
         return compensated(v, out, !by_row_);
     }
 

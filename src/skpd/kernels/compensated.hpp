@@ -61,6 +61,14 @@ struct Compensated {
     }
 };
 
+// high + low = a b
+SKPD_CLONES inline void exact_products(const double* a, const double* b, double* high, double* low, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+        high[i] = a[i] * b[i];
+        low[i] = Compensated::product_error(a[i], b[i], high[i]);
+    }
+}
+
 // The sum rounded to high + low, |low| at most half a unit in the last place of high,
 // and a bound on what that misses of the exact value.
 struct Rounded {

@@ -113,6 +113,7 @@ namespace skpd {
 void bind_block_frank_wolfe(nb::module_& m);
 void bind_column_quadratic(nb::module_& m);
 void bind_coordinates(nb::module_& m);
+void bind_dual_products(nb::module_& m);
 void bind_incremental(nb::module_& m);
 void bind_total_variation(nb::module_& m);
 }
@@ -290,14 +291,11 @@ NB_MODULE(_kernels, m) {
         "compensated_dot",
         [](In a, In b, In c) {
             require(a.shape(0) == b.shape(0) && b.shape(0) == c.shape(0), "a, b and c differ in length");
-            Compensated sum;
-            for (std::size_t i = 0; i < a.shape(0); ++i) {
-                Compensated product;
-                product.add_product(a.data()[i], b.data()[i]);
-                sum.add_product(product.high, c.data()[i]);
-                sum.low += product.low * c.data()[i];
-            }
-            const Rounded rounded(sum, a.shape(0));
+            const std::size_t n = a.shape(0);
+            std::vector<double> high(n), low(n);
+            exact_products(a.data(), b.data(), high.data(), low.data(), n);
+            // the sums of the lanes are terms too
+            const Rounded rounded(dense_dot_compensated(c.data(), high.data(), low.data(), n), n + std::min<std::size_t>(n, 12));
             return std::make_pair(rounded.high, rounded.error + std::fabs(rounded.low));
         },
         "a"_a, "b"_a, "c"_a, "sum_i a_i b_i c_i in twice the working precision, and a bound on its error.");
@@ -363,6 +361,7 @@ NB_MODULE(_kernels, m) {
     bind_block_frank_wolfe(m);
     bind_column_quadratic(m);
     bind_coordinates(m);
+    bind_dual_products(m);
     bind_incremental(m);
     bind_total_variation(m);
 }

@@ -27,6 +27,7 @@ from .._typing import Array, Indices
 from ..certificates import dual_estimate, relative_gap
 from ..design import Design
 from ..gram import ColumnCurvature
+from ..penalties import Norm
 from ..problem import Point, Problem
 from .monitor import Monitor
 from .quadratic import minimise_quadratic
@@ -192,8 +193,8 @@ class _State:
                 slope = float(weights @ point.dual_coef)
                 self.known_gradient = problem.join(problem.null_gradient, slope)
         elif self.smooth and last and np.array_equal(self.w, last["variables"]):
-            rows, self.known_gradient = last["rows"], last["gradient"]
-            self.chord = self.settled = True  # little has changed
+            rows = last["rows"]
+            self.chord = self.settled = self.last_step = True  # little has changed
         else:
             z = problem.matvec(self.w)
         rows = rows or _Rows(problem.design, problem.y, weights, theta, z)
@@ -231,8 +232,7 @@ class _State:
             steps = self.n_iter - n_before
             if self.smooth:
                 if self.frozen is None and self.tracked is None:
-                    last = {"variables": self.w, "rows": self.rows, "gradient": self.gradient}
-                    self.problem.last.update(last)
+                    self.problem.last.update(variables=self.w, rows=self.rows)
                 break
             if steps >= LONGEST_SOLVE:  # stuck where the envelope is too close to the loss
                 self.sigma /= 10.0
@@ -265,10 +265,8 @@ class _State:
         loss, dual = self.loss, self.dual
         if self.known_gradient is not None:
             self.gradient, self.known_gradient = self.known_gradient, None
-        elif self.tracked is None and self.last_step:
-            # the certificate to come will want this product, which `Design` keeps
-            coef_gradient, _ = rows.design.rmatvec_bounded(rows.weights, rows.derivative)
-            self.gradient = problem.join(coef_gradient, float(np.sum(rows.gradient)))
+        elif self.tracked is None and (self.last_step or problem.products.incremental):
+            self.gradient = self.whole_gradient()  # that the certificate to come will want
         elif self.tracked is None:
             self.gradient = rows.rmatvec(rows.gradient, problem.fit_intercept)
         else:
@@ -295,6 +293,13 @@ class _State:
             if self.gap < 0.9 * self.best_gap:
                 self.best_gap, self.improved_at = self.gap, self.n_iter
             self.stalled |= self.n_iter > self.improved_at + PATIENCE
+
+    def whole_gradient(self) -> Array:
+        """As exact as the certificate wants it, and where w is not 0."""
+        problem, rows = self.problem, self.rows
+        coef, _ = problem.split(self.w)
+        coef_gradient, _ = problem.products(rows.derivative, problem.threshold, coef)
+        return problem.join(coef_gradient, float(np.sum(rows.gradient)))
 
     def within_tol(self) -> bool:
         return relative_gap(self.problem, self.gap) <= self.monitor.tol
@@ -331,8 +336,11 @@ class _State:
 
     def track(self, columns: Indices, whole: bool) -> None:
         """Go on with the gradients of some features, if that is less work."""
-        if self.frozen is None and self.problem.design.work_on(columns) <= 0.5:
-            target = self.monitor.tol * self.problem.objective_unit
+        problem = self.problem
+        if whole and problem.loss.constant_curvature and problem.products.incremental:
+            return  # one step solves for them, and the others cost little
+        if self.frozen is None and problem.design.work_on(columns) <= 0.5:
+            target = self.monitor.tol * problem.objective_unit
             settled = whole and self.settled
             until = target if settled else max(INNER_GAP * self.gap, target)
             self.tracked = _Tracked(columns, until)
@@ -452,16 +460,23 @@ class _State:
         inside = np.append(columns, np.arange(n_features, problem.n_variables))
         scale, ridge = 1.0 if self.smooth else self.sigma, self.proximal * self.scale[inside]
         H = self.gram.curvature(rows.design, h, scale, columns, ridge)
-        accuracy = BY_COLUMNS if isinstance(H, ColumnCurvature) else self.accuracy
+        tol = violation * (BY_COLUMNS if isinstance(H, ColumnCurvature) else self.accuracy)
+        if problem.loss.constant_curvature and self.settled and isinstance(problem.penalty, Norm):
+            # the model is the problem: an error of a gradient costs the gap that times the radius
+            tol = min(tol, self.monitor.tol * problem.objective_unit * problem.alpha / self.upper)
         w = self.w[inside]
         with blas_threads_for(len(columns)):
-            p = minimise_quadratic(
-                H, g[inside], w, problem.penalty, problem.alpha, columns, accuracy * violation
-            )
+            p = minimise_quadratic(H, g[inside], w, problem.penalty, problem.alpha, columns, tol)
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w
         along = rows.matvec(direction)
+        length = 1.0 if problem.loss.constant_curvature else self.step_length(direction, along)
+        self.w[inside] = p if length == 1.0 else w + length * (p - w)
+        rows.z = rows.z + length * along
 
+    def step_length(self, direction: Array, along: Array) -> float:
+        """Towards the minimiser of the model, as far as the smoothed objective falls."""
+        problem, rows = self.problem, self.rows
         # R(w + t d) <= (1 - t) R(w) + t R(w + d): the slope of a convex bound on the line
         coef, _ = problem.split(self.w + direction)
         rise = problem.alpha * problem.penalty.value(coef[self.part]) - self.penalty_value
@@ -493,11 +508,7 @@ class _State:
                 if low > 0.0 and abs(value) <= 0.1 * abs(beginning):
                     break
             length = low if low > 0.0 else 0.5 * high
-        if length == 1.0:
-            self.w[inside] = p
-        else:
-            self.w[inside] = w + length * (p - w)
-        rows.z = rows.z + length * along
+        return length
 
     def working_set(self, g: Array) -> tuple[Indices, float, bool]:
         """Features that are active or violate optimality, whole groups.

@@ -1,0 +1,90 @@
+"""Products X' diag(c) theta along a path: what is left out is bounded, what matters is exact."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from skpd import PdproxRegressor, path
+from skpd.design import Design
+from skpd.dual_products import DualProducts, DualProductsOfPath
+
+LAYOUTS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "CSC": sp.csc_array,
+    "CSC matrix": sp.csc_matrix,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("scale", [0.0, 6.0, 150.0])
+def test_errors_are_bounded_in_rational_arithmetic(layout, dtype, scale, rng):
+    n, p = 25, 40
+    X = rng.normal(size=(n, p)) * 10.0 ** rng.uniform(-scale, 0.0, p)
+    X = (X * (rng.random((n, p)) < 0.5)).astype(dtype)
+    weights = rng.random(n)
+    weights[3] = 0.0
+    weights /= weights.sum()
+    exact = [
+        [Fraction(float(x)) * Fraction(c) for x in row] for row, c in zip(X, weights, strict=True)
+    ]
+    products = DualProductsOfPath(Design(LAYOUTS[layout](X)), weights)
+    theta, coef = rng.normal(size=n), np.zeros(p)
+    coef[[0, 7]] = 1.0
+    for step in (1.0, 0.1, 0.0, 1e-3, 1e-8, 1e-170):
+        theta = theta + step * rng.normal(size=n)
+        for enough, at in ((0.2, None), (0.1, coef), (0.0, None)):
+            u, error = products(theta, enough, at)
+            rounding = 1e-14 * np.linalg.norm(X.astype(np.float64), axis=0) + 1e-150
+            left_out = error > rounding
+            assert (np.abs(u) + error <= enough)[left_out].all()
+            assert at is None or not left_out[coef != 0.0].any()
+            for j in range(p):
+                true = sum(row[j] * Fraction(t) for row, t in zip(exact, theta, strict=True))
+                assert abs(Fraction(u[j]) - true) <= Fraction(error[j])
+
+
+def test_few_columns_are_met_again_where_dual_points_are_near(rng):
+    X = sp.random_array((300, 500), density=0.05, rng=rng, format="csc")
+    design, weights = Design(X), np.full(300, 1 / 300)
+    products, theta = DualProductsOfPath(design, weights), rng.normal(size=300)
+    enough = 0.9 * np.max(np.abs(products(theta)[0]))
+    theta = theta + 0.01 * rng.normal(size=300)
+    u, error = products(theta, enough)
+    large = np.abs(X.T @ theta / 300) > enough
+    assert_allclose(u[large], (X.T @ theta / 300)[large], rtol=1e-12)
+    assert 0 < np.count_nonzero(error < 1e-12) < 50
+
+
+@pytest.mark.parametrize("kind", [DualProducts, DualProductsOfPath])
+def test_nan_does_not_stay(kind, rng):
+    X, weights = rng.normal(size=(6, 3)), np.full(6, 1 / 6)
+    products = kind(Design(X), weights)
+    assert np.isnan(products(np.full(6, np.nan), 1.0)[0]).all()
+    assert_allclose(products(np.ones(6))[0], X.mean(axis=0), rtol=1e-14)
+
+
+def test_sparse_rows_are_refused(rng):
+    with pytest.raises(ValueError, match="stored by columns"):
+        DualProductsOfPath(Design(sp.csr_array(np.eye(3))), np.ones(3))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_certificates_along_a_path_hold(layout, rng):
+    """Against the objective values of scikit-learn's path at a much smaller tolerance."""
+    from sklearn.linear_model import lasso_path
+
+    X = rng.normal(size=(60, 200)) * (rng.random((60, 200)) < 0.4)
+    y = X[:, :5].sum(axis=1) + rng.normal(size=60)
+    found = path(
+        PdproxRegressor(loss="squared", fit_intercept=False, tol=1e-9), LAYOUTS[layout](X), y
+    )
+    _, coefs, _ = lasso_path(X, y, alphas=found.alphas, tol=1e-13, max_iter=100_000)
+    for alpha, w, certificate in zip(found.alphas, coefs.T, found.certificates, strict=True):
+        optimum = 0.5 * np.mean((y - X @ w) ** 2) + alpha * np.abs(w).sum()
+        assert certificate.dual <= optimum <= certificate.primal + 1e-12
+        assert certificate.relative_gap <= 1e-9
