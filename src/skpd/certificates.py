@@ -57,6 +57,7 @@ __all__ = [
     "relative_gap",
 ]
 
+GOOD = 10.0  # times the accuracy asked for: a gap that needs no better bound
 PLAIN = 1e-11  # of the objective: where rounding matters less, plain sums will do
 PARABOLAS = 4  # through the last three of the scales tried; of the concave dual along a ray
 
@@ -169,7 +170,7 @@ def dual_bound(
         The objective value of any model.
     accuracy : float, default=0.0
         Rounding errors below it, or below a hundredth of the gap, are not worth products
-        in twice the working precision, nor is a gap below it worth another choice.
+        in twice the working precision, nor is a gap below ten times it worth any more work.
     lipschitz : {"monotone", "initial", "coordinate"}, default="monotone"
         The ball of Dünner et al. (2016): of radius B = P / alpha, with P the objective value
         of the best model; the same with the value at the start, that of the best constant
@@ -325,6 +326,8 @@ def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accurac
 
     u, error = problem.products(theta, problem.threshold)
     plain = repaired(u, error)
+    if upper - plain.value <= GOOD * accuracy:
+        return plain
     worth = max(0.01 * (upper - plain.value), PLAIN * upper, accuracy)
     if not problem.has_free_level and _loss_by_rounding(problem, u, error, radius, ball) <= worth:
         return plain
@@ -382,7 +385,7 @@ def _repair(problem, theta, products, upper, radius, interval, ball, scaling, ac
         best = DualBound(bound(1.0, exact), "exact", theta)
     else:
         best = DualBound(bound(1.0, bounded), "lipschitz", theta)
-    if scaling and hasattr(penalty, "dual_norm") and not upper - best.value <= accuracy:
+    if scaling and hasattr(penalty, "dual_norm") and not upper - best.value <= GOOD * accuracy:
         scale = _best_scale(problem, theta, penalty.dual_norm(v), lambda t: bound(t, 0.0))
         scaled = DualBound(bound(scale, 0.0), "scaling", scale * theta)
         if scaled.value > best.value:

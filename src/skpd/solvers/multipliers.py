@@ -358,7 +358,7 @@ class _State:
         """Go on with the rows whose losses may bend, if they are few."""
         rows = self.all_rows
         # shares of the weight, so that a weight of 2 still equals a repeated row
-        if float(np.sum(rows.weights[rows.curvature > 0.0])) > 0.25:
+        if float(rows.weights @ (rows.curvature > 0.0)) > 0.25:
             return
         if self.radius is None:
             self.radius = self._spread(rows.z)
@@ -469,13 +469,17 @@ class _State:
             p = minimise_quadratic(H, g[inside], w, problem.penalty, problem.alpha, columns, tol)
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w
-        along = rows.matvec(direction)
-        length = 1.0 if problem.loss.constant_curvature else self.step_length(direction, along)
-        self.w[inside] = p if length == 1.0 else w + length * (p - w)
-        rows.z = rows.z + length * along
+        z, along = rows.z, rows.matvec(direction)
+        rows.z = z + along
+        length = 1.0
+        if not problem.loss.constant_curvature:
+            length = self.step_length(z, along, direction, float(g[inside] @ (p - w)))
+        if length < 1.0:
+            p, rows.z = w + length * (p - w), z + length * along
+        self.w[inside] = p
 
-    def step_length(self, direction: Array, along: Array) -> float:
-        """Towards the minimiser of the model, as far as the smoothed objective falls."""
+    def step_length(self, z: Array, along: Array, direction: Array, descent: float) -> float:
+        """How far to go from z, at 1 now, as the smoothed objective falls; ``descent`` is g.d."""
         problem, rows = self.problem, self.rows
         # R(w + t d) <= (1 - t) R(w) + t R(w + d): the slope of a convex bound on the line
         coef, _ = problem.split(self.w + direction)
@@ -486,29 +490,25 @@ class _State:
             at_start, curve = float(pull @ (self.w - self.centre)), float(pull @ direction)
         if self.frozen is not None:
             at_start += float(self.frozen.gradient @ direction)
-
-        def slope(t: float) -> float:
-            smooth = self.kernel.smoothed_slope(
-                rows.y, rows.weights, rows.theta, rows.z, along, t, self.sigma
-            )
-            return smooth + rise + at_start + t * curve
-
-        length = 1.0
         noise = 1e-13 * (abs(rise) + self.upper)
-        beginning = slope(0.0)
-        if slope(1.0) > max(-0.5 * beginning, noise):
-            low, high = 0.0, 1.0
-            for _ in range(40):
-                middle = 0.5 * (low + high)
-                value = slope(middle)
-                if value > 0.0:
-                    high = middle
-                else:
-                    low = middle
-                if low > 0.0 and abs(value) <= 0.1 * abs(beginning):
-                    break
-            length = low if low > 0.0 else 0.5 * high
-        return length
+        beginning = descent + rise
+        rows.evaluate(self.kernel, self.sigma)
+        if float(rows.gradient @ along) + rise + at_start + curve <= max(-0.5 * beginning, noise):
+            return 1.0
+        low, high = 0.0, 1.0
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            smooth = self.kernel.smoothed_slope(
+                rows.y, rows.weights, rows.theta, z, along, middle, self.sigma
+            )
+            value = smooth + rise + at_start + middle * curve
+            if value > 0.0:
+                high = middle
+            else:
+                low = middle
+            if low > 0.0 and abs(value) <= 0.1 * abs(beginning):
+                break
+        return low if low > 0.0 else 0.5 * high
 
     def working_set(self, g: Array) -> tuple[Indices, float, bool]:
         """Features that are active or violate optimality, whole groups.
@@ -521,7 +521,7 @@ class _State:
         if self.smooth:  # small beside w, so that nearly all of it stays on its side of its kinks
             slope = max(float(np.max(np.abs(coef), initial=0.0)), problem.alpha)
             size = float(np.max(np.abs(w), initial=0.0))
-            step = np.full(len(w), 1e-2 * size / slope if size > 0.0 else 1.0)
+            step: Array | float = 1e-2 * size / slope if size > 0.0 else 1.0
         else:
             scale = self.sigma * self.scale[:n_features]
             step = penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
