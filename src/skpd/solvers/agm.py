@@ -6,6 +6,14 @@ methods build lower models psi_k of J with A_k J(x_k) <= min psi_k (infinite mem
 J(x_k) <= min q_k (one memory). f is a maximum over dual points, and averages of those at
 which its gradients were taken, (22) and (35), prove a gap that falls as fast as the objective.
 
+Lemmas 3, 8 and 16 and the theorems hold for every u_k in the domain of Psi and every x_k that
+keep A_k J(x_k) <= min psi_k, (15), or J(x_k) <= min q_k, (27). J along a few directions costs no
+product with A where theirs are at hand, for f(x) = g(A x). So the methods that look for L try
+u_{k+1} = x_k first, and as x_{k+1} the lowest point that they find in the span of x_{k-1}, x_k,
+z_k and z_{k+1}: (15) then admits an L far below the curvature of f, an L that it rejects costs no
+gradient, and every gradient is that of a dual point at an x_k. Nothing promises that it admits
+any L there; where it rejects a few, Algorithms 2 and 4 take their own step.
+
 Here f(w) = min over b of sum_i c_i l(y_i, x_i.w + b): a free intercept is eliminated, which for
 the hinge is the projection onto a box and a hyperplane (Algorithm 8). A loss with kinks is
 smoothed: l* + mu b_i^2 theta_i^2 / 2 in place of l*, at a fixed level or at levels that fall.
@@ -33,7 +41,15 @@ __all__ = ["Composite", "Entropic", "Euclidean", "Iterate", "agm", "infinite_mem
 GROWTH, DECAY = 2.0, 1.05  # gamma_u and gamma_d
 COMPARE_EVERY = 10  # gradients, the averaged dual points and the latest
 LEVELS = 4.0  # by which the smoothing falls
-ROUNDING = 1e-13
+ROUNDING, EPS = 1e-13, np.finfo(float).eps
+SMALLEST, LARGEST = 1e-12, 1e100  # L over the first one, and a, where runs go on at the optimum
+SEARCHES = 4  # values of L tried with u_{k+1} = x_k, before Algorithms 2 and 4 take their step
+SEARCH_DECAY = 1.5  # gamma_d there, where a rejected L costs no gradient
+NEWTON_STEPS, BACKTRACKS = 4, 6
+NEWTON_ENDS = 1e-2  # of the decrease so far
+DRIFT = 1e-9  # of a product, relative, at which it is made anew
+STALLS = 3  # iterations that find nothing lower, until a new start
+PROX_STEP = 1e-5  # for a slope of Psi, in units of 1 / L
 
 
 @dataclass(frozen=True)
@@ -88,6 +104,9 @@ class Composite:
     adaptive : bool
     n_gradients : int
         Gradients of f so far.
+    hessian : callable, default=None
+        V g''(z) V' from z and rows V of products with A, to look for x_{k+1} in a span; for a
+        Psi that is finite everywhere.
     """
 
     smooth: Callable[[Array], tuple[float, Array, Array]]
@@ -100,19 +119,30 @@ class Composite:
     in_penalty: float = 0.0
     adaptive: bool = True
     n_gradients: int = 0
+    hessian: Any = None
 
-    def f(self, x: Array, z: Array) -> float:
-        return self.smooth(z)[0] + 0.5 * self.in_loss * float(x @ x)
+    @property
+    def searches(self) -> int:
+        """Values of L to try with x_{k+1} from a span."""
+        return SEARCHES if self.adaptive and self.hessian is not None else 0
 
-    def linearise(self, x: Array, z: Array) -> tuple[float, Array, Array]:
-        """f, its gradient and the dual point at x."""
-        self.n_gradients += 1
+    def at(self, x: Array, z: Array, error: float = 0.0) -> "Evaluation":
         value, rows, theta = self.smooth(z)
-        gradient = self.rmatvec(rows)
-        if self.in_loss:
-            value += 0.5 * self.in_loss * float(x @ x)
-            gradient = gradient + self.in_loss * x
-        return value, gradient, theta
+        f = value + 0.5 * self.in_loss * float(x @ x) if self.in_loss else value
+        return Evaluation(x, z, f, f + self.psi(x), rows, theta, error)
+
+    def gradient(self, at: "Evaluation") -> Array:
+        """The gradient of f: a product with the transpose of A."""
+        self.n_gradients += 1
+        gradient = self.rmatvec(at.rows)
+        return gradient + self.in_loss * at.x if self.in_loss else gradient
+
+    def between(self, here: "Evaluation", other: Array, z: Array, part: float) -> "Evaluation":
+        """At (1 - part) x + part other, z the product with other."""
+        return self.at(
+            part * other + (1.0 - part) * here.x,
+            part * z + (1.0 - part) * here.z,
+        )
 
     def divergence(self, x: Array, y: Array) -> float:
         d = self.geometry
@@ -120,19 +150,43 @@ class Composite:
 
 
 @dataclass(frozen=True)
+class Evaluation:
+    """f and J at x, the gradient of f in z = A x, the dual point, and a bound on z's error."""
+
+    x: Array
+    z: Array
+    f: float
+    objective: float
+    rows: Array
+    theta: Array
+    error: float
+
+    def below(self, other: "Evaluation") -> bool:
+        """Whether J is lower here by more than rounding."""
+        return self.objective < other.objective - ROUNDING * abs(other.objective)
+
+    @property
+    def point(self) -> tuple[Array, Array, float]:
+        return self.x, self.z, self.error
+
+
+@dataclass(frozen=True)
 class Iterate:
     """x_k with its product, the averaged dual point and the factor of Theorems 6, 10, 14, 18.
 
     J(x_k) - J(x) <= bound * Delta(x, x_0) for every x, and the gap at ``theta`` is at most
-    bound * max Delta(., x_0).
+    bound * max Delta(., x_0). ``slope`` is the gradient of f less its strong convexity, averaged
+    as theta is; ``latest`` are the dual point where the gradient was taken last and its slope.
     """
 
     x: Array
     z: Array
     theta: Array
+    slope: Array
     objective: float
     bound: float
     lipschitz: float
+    latest: tuple[Array, Array]
 
 
 def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
@@ -141,76 +195,100 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
     in_loss, in_penalty = c.in_loss, c.in_penalty
     both = in_loss + in_penalty
     first, z, L = x, x, c.lipschitz * (DECAY if c.adaptive else 1.0)
-    product_x = product_z = c.matvec(x)
+    here = before = c.at(x, c.matvec(x))
+    product_z = here.z
+    gradient_here, stalls = c.gradient(here) if c.searches else x, 0
     total = 0.0  # A_k
     origin = d.gradient(first)
     dual, constant = origin, float(origin @ first) - d.value(first)
     theta: Any = 0.0
+    slope: Any = 0.0
     while True:
+        searches, new = c.searches, here
         if c.adaptive:
-            L = L / DECAY
+            L = L / (SEARCH_DECAY if searches else DECAY)
+        least = L
         while True:
-            L = max(L, in_loss * (1.0 + 1e-8))
+            L = max(L, in_loss * (1.0 + 1e-8), SMALLEST * c.lipschitz)
             p, q = L - in_loss, 1.0 + 2.0 * both * total
             a = (q + np.sqrt(q * q + 4.0 * p * total * (1.0 + both * total))) / (2.0 * p)
+            a = min(float(a), LARGEST)
             after = total + a
             t1, t2 = 1.0 + both * total, in_loss * a
             t3 = in_penalty * a * total / after
             t = t1 + t2 + t3
-            part_z = a * t1 / (t * after - t2 * a)
-            u = part_z * z + (1.0 - part_z) * x
-            product_u = part_z * product_z + (1.0 - part_z) * product_x
-            value, gradient, theta_u = c.linearise(u, product_u)
-            towards = in_loss * d.gradient(u) - gradient
+            if searches:
+                u, gradient = here, gradient_here
+            else:
+                u = c.between(here, z, product_z, a * t1 / (t * after - t2 * a))
+                gradient = c.gradient(u)
+            towards = in_loss * d.gradient(u.x) - gradient
             new_dual = dual + a * towards
-            new_constant = constant + a * (value + float(towards @ u) - in_loss * d.value(u))
+            new_constant = constant + a * (u.f + float(towards @ u.x) - in_loss * d.value(u.x))
             new_z = d.minimise(new_dual, 1.0 + in_loss * after, after)
             new_product_z = c.matvec(new_z)
-            new_x = (total * x + a * new_z) / after
-            new_product_x = (total * product_x + a * new_product_z) / after
-            objective_f = c.f(new_x, new_product_x)
-            objective = objective_f + c.psi(new_x)
-            if not c.adaptive:
-                break
+            if searches:
+                points = (new_z, new_product_z, 0.0), (z, product_z, 0.0), before.point
+                new, holds = _lowest(c, here, new, points), False
+            else:
+                step = c.between(here, new_z, new_product_z, a / after)
+                holds = not c.adaptive or _below_model(c, step, u, gradient, L)
+                new = step if not c.searches or step.objective < new.objective else new
             model = (
                 new_constant + (1.0 + in_loss * after) * d.value(new_z) - float(new_dual @ new_z)
                 + after * c.psi(new_z)
             )  # fmt: skip
-            slack = ROUNDING * after * (abs(objective) + abs(value))
-            if after * objective <= model + slack or _below_model(
-                c, objective_f, value, gradient, new_x - u, L
-            ):
+            slack = ROUNDING * after * (abs(new.objective) + abs(u.f))
+            if holds or after * new.objective <= model + slack:
                 break
             L *= GROWTH
+            if searches:
+                searches -= 1
+                L = L if searches else least
         total, dual, constant = after, new_dual, new_constant
-        x, product_x, z, product_z = new_x, new_product_x, new_z, new_product_z
-        theta = theta + (a / total) * (theta_u - theta)
-        yield Iterate(x, product_x, theta, objective, 1.0 / total, L)
+        stalls = 0 if new.below(here) else stalls + 1
+        before = before if new is here else here
+        here, z, product_z = new, new_z, new_product_z
+        theta = theta + (a / total) * (u.theta - theta)
+        slope = slope - (a / total) * (towards + slope)
+        latest = u.theta, -towards
+        if c.searches:
+            gradient_here = c.gradient(here)
+            latest = here.theta, gradient_here - in_loss * d.gradient(here.x)
+        yield Iterate(here.x, here.z, theta, slope, here.objective, 1.0 / total, L, latest)
+        if c.searches and stalls == STALLS:
+            return
 
 
 def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
     """AGM-EF with a memory of one, Algorithms 3 and 4."""
     c, d = composite, composite.geometry
     in_loss, in_penalty = c.in_loss, c.in_penalty
-    value, gradient, theta = c.linearise(x, c.matvec(x))
-    u, L = x, c.lipschitz
+    u = c.at(x, c.matvec(x))
+    gradient, L = c.gradient(u), c.lipschitz
     while True:  # x_0 = z_0
-        z = d.minimise(L * d.gradient(u) - gradient, L, 1.0)
-        product_z = c.matvec(z)
-        objective_f = c.f(z, product_z)
-        if not c.adaptive or _below_model(c, objective_f, value, gradient, z - u, L):
+        z = d.minimise(L * d.gradient(x) - gradient, L, 1.0)
+        here = c.at(z, c.matvec(z))
+        if not c.adaptive or _below_model(c, here, u, gradient, L):
             break
         L *= GROWTH
-    x, product_x = z, product_z
-    objective = objective_f + c.psi(x)
-    level = value + float(gradient @ (z - u)) + L * c.divergence(z, u) + c.psi(z)  # min q_k
+    before, product_z, stalls = u, here.z, 0
+    theta, slope = latest = u.theta, gradient - in_loss * d.gradient(x)
+    level = u.f + float(gradient @ (z - x)) + L * c.divergence(z, x) + c.psi(z)  # min q_k
     curvature, bound, scale = L + in_penalty, 1.0, L - in_loss
-    yield Iterate(x, product_x, theta, objective, scale, L)
     while True:
+        if c.searches:
+            gradient_here = c.gradient(here)
+            latest = here.theta, gradient_here - in_loss * d.gradient(here.x)
+        yield Iterate(here.x, here.z, theta, slope, here.objective, bound * scale, L, latest)
+        if c.searches and stalls == STALLS:
+            return
+        searches, new = c.searches, here
         if c.adaptive:
-            L = L / DECAY
+            L = L / (SEARCH_DECAY if searches else DECAY)
+        least = L
         while True:
-            L = max(L, in_loss * (1.0 + 1e-8))
+            L = max(L, in_loss * (1.0 + 1e-8), SMALLEST * c.lipschitz)
             # (1 - a)(c + lambda2 a) + lambda1 a = L a^2
             p, q = L + in_penalty, curvature - in_penalty - in_loss
             a = 2.0 * curvature / (q + np.sqrt(q * q + 4.0 * p * curvature))
@@ -218,41 +296,94 @@ def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
             after = (1.0 - a) * curvature + (in_loss + in_penalty) * a
             t1, t2, t3 = (1.0 - a) * curvature, in_loss * a, in_penalty * a * (1.0 - a)
             t = t1 + t2 + t3
-            part_z = t1 * a / (t - t2 * a)
-            u = part_z * z + (1.0 - part_z) * x
-            product_u = part_z * product_z + (1.0 - part_z) * product_x
-            value, gradient, theta_u = c.linearise(u, product_u)
-            dual = t1 * d.gradient(z) + t2 * d.gradient(u) - a * gradient
+            if searches:
+                u, gradient = here, gradient_here
+            else:
+                u = c.between(here, z, product_z, t1 * a / (t - t2 * a))
+                gradient = c.gradient(u)
+            dual = t1 * d.gradient(z) + t2 * d.gradient(u.x) - a * gradient
             new_z = d.minimise(dual, t1 + t2, a)
             new_product_z = c.matvec(new_z)
-            new_x = (1.0 - a) * x + a * new_z
-            new_product_x = (1.0 - a) * product_x + a * new_product_z
-            objective_f = c.f(new_x, new_product_x)
-            objective = objective_f + c.psi(new_x)
+            if searches:
+                points = (new_z, new_product_z, 0.0), (z, product_z, 0.0), before.point
+                new, holds = _lowest(c, here, new, points), False
+            else:
+                step = c.between(here, new_z, new_product_z, a)
+                holds = not c.adaptive or _below_model(c, step, u, gradient, L)
+                new = step if not c.searches or step.objective < new.objective else new
             new_level = (
-                (1.0 - a) * level + t1 * c.divergence(new_z, z) + t2 * c.divergence(new_z, u)
-                + a * (value + float(gradient @ (new_z - u)) + c.psi(new_z))
+                (1.0 - a) * level + t1 * c.divergence(new_z, z) + t2 * c.divergence(new_z, u.x)
+                + a * (u.f + float(gradient @ (new_z - u.x)) + c.psi(new_z))
             )  # fmt: skip
-            slack = ROUNDING * (abs(objective) + abs(value))
-            if (
-                not c.adaptive
-                or objective <= new_level + slack
-                or _below_model(c, objective_f, value, gradient, new_x - u, L)
-            ):
+            slack = ROUNDING * (abs(new.objective) + abs(u.f))
+            if holds or new.objective <= new_level + slack:
                 break
             L *= GROWTH
+            if searches:
+                searches -= 1
+                L = L if searches else least
         curvature, level = after, new_level
-        x, product_x, z, product_z = new_x, new_product_x, new_z, new_product_z
+        stalls = 0 if new.below(here) else stalls + 1
+        before = before if new is here else here
+        here, z, product_z = new, new_z, new_product_z
         bound *= 1.0 - a
-        theta = theta + a * (theta_u - theta)
-        yield Iterate(x, product_x, theta, objective, bound * scale, L)
+        latest = u.theta, gradient - in_loss * d.gradient(u.x)
+        theta, slope = theta + a * (latest[0] - theta), slope + a * (latest[1] - slope)
 
 
-def _below_model(c: Composite, f: float, value: float, gradient: Array, step: Array, L: float):
+def _lowest(
+    c: Composite,
+    origin: Evaluation,
+    best: Evaluation,
+    others: tuple[tuple[Array, Array, float], ...],
+) -> Evaluation:
+    """A low point of J in the affine span of ``origin`` and others, by Newton from ``best``.
+
+    The others come with their products with A and bounds on the errors of these. The product with
+    the point found is a sum of theirs, and made anew where their errors may have grown in it.
+    """
+    W = np.array([x - origin.x for x, _, _ in others])
+    V = np.array([z - origin.z for _, z, _ in others])
+    errors = EPS * (np.linalg.norm(V, axis=1) + np.linalg.norm(origin.z)) + origin.error
+    errors += [error for _, _, error in others]
+    W, V, errors = (rows[np.any(W, axis=1)] for rows in (W, V, errors))
+    ridge = (c.in_loss + c.in_penalty) * (W @ W.T)
+    small = PROX_STEP / c.lipschitz
+    for _ in range(NEWTON_STEPS):
+        # Psi' by its Moreau envelope, exact where Psi is linear on what is added to its ridge
+        moved = best.x - c.geometry.prox(best.x, small)
+        slope = V @ best.rows + W @ (c.in_loss * best.x + (1.0 / small + c.in_penalty) * moved)
+        if not np.all(np.isfinite(slope)):
+            break
+        H = c.hessian(best.z, V) + ridge
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
+        values, vectors = np.linalg.eigh(scale * H * scale[:, None])
+        values, vectors = values[values > 1e-10], vectors[:, values > 1e-10]
+        step = -scale * (vectors @ (vectors.T @ (scale * slope) / values))
+        decrease = -float(slope @ step)
+        so_far = origin.objective - best.objective
+        if not decrease > max(NEWTON_ENDS * so_far, 1e-15 * abs(best.objective)):
+            break
+        for _ in range(BACKTRACKS):
+            error = best.error + float(np.abs(step) @ errors)
+            new = c.at(best.x + step @ W, best.z + step @ V, error)
+            if new.objective <= best.objective - 1e-4 * decrease:
+                break
+            step, decrease = 0.25 * step, 0.25 * decrease
+        else:
+            break
+        best = new
+    if best.error > DRIFT * np.linalg.norm(best.z):
+        return c.at(best.x, c.matvec(best.x))
+    return best
+
+
+def _below_model(c: Composite, new: Evaluation, u: Evaluation, gradient: Array, L: float):
     """f(x) <= f(u) + f'(u).(x - u) + (L / 2) ||x - u||^2, which is all that the proofs need."""
+    step = new.x - u.x
     size = float(np.sum(np.abs(step))) if isinstance(c.geometry, Entropic) else np.nan
     square = size**2 if np.isfinite(size) else float(step @ step)
-    return f <= value + float(gradient @ step) + 0.5 * L * square + ROUNDING * abs(value)
+    return new.f <= u.f + float(gradient @ step) + 0.5 * L * square + ROUNDING * abs(u.f)
 
 
 class _SmoothedLoss:
@@ -262,6 +393,7 @@ class _SmoothedLoss:
         self.problem, self.mu = problem, mu
         self.added = mu * squares  # mu b_i^2
         self.intercept = problem.null_point.intercept
+        self.z: Any = None  # where the best intercept was asked for last
 
     @property
     def smoothness(self) -> Array | float:
@@ -278,6 +410,22 @@ class _SmoothedLoss:
 
     def best(self, z: Array) -> tuple[float, Array]:
         """The best intercept and the dual point there."""
+        if z is not self.z:
+            self.z, self.known = z, self._best(z)
+        return self.known
+
+    def hessian(self, z: Array, V: Array) -> Array:
+        """V f''(z) V', from differences of the dual point, which are in proportion."""
+        problem = self.problem
+        b, theta = self.best(z)
+        step = 1e-6 * problem.reach
+        curvature = problem.weights * (self.theta(z + (b + step)) - theta) / step
+        total = float(np.sum(curvature))
+        if problem.fit_intercept and total > 0.0:
+            V = V - (V @ curvature / total)[:, None]
+        return (V * curvature) @ V.T
+
+    def _best(self, z: Array) -> tuple[float, Array]:
         problem = self.problem
         weights, loss, y = problem.weights, problem.loss, problem.y
         if not problem.fit_intercept:
@@ -370,6 +518,7 @@ def agm(
     memory: str = "infinite",
     prox: str = "euclidean",
     adaptive: bool = True,
+    search: bool = True,
     strong_convexity: str = "penalty",
     smoothing: str = "homotopy",
     data_dependent: bool = False,
@@ -389,6 +538,10 @@ def agm(
         points of a simplex.
     adaptive : bool, default=True
         Whether L is searched for (Algorithms 2 and 4), or fixed at a bound on the spectral norm.
+    search : bool, default=True
+        Whether, with ``adaptive``, each point is looked for in the span of the last ones, which
+        the bounds allow, or is the one of Algorithms 2 and 4. Penalties with a domain of their
+        own, and the entropic prox, always take the latter.
     strong_convexity : {"penalty", "loss"}, default="penalty"
         Where a squared l2 norm is counted: in Psi (lambda2) or in f (lambda1).
     smoothing : {"homotopy", "fixed"}, default="homotopy"
@@ -415,7 +568,9 @@ def agm(
         squares = _prox_squares(problem, random_state)
     bounds = np.array(loss.dual_bounds(problem.y))
     largest = 0.5 * float(problem.weights @ (squares * np.max(bounds**2, axis=0)))  # D
-    run = _Run(problem, monitor, max_iter, random_state, memory, prox, adaptive, strong_convexity)
+    run = _Run(
+        problem, monitor, max_iter, random_state, memory, prox, adaptive, search, strong_convexity
+    )
     point = problem.null_point if start is None else start
     w = problem.penalty.feasible(np.asarray(point.coef, dtype=np.float64))
     if smooth:
@@ -436,12 +591,14 @@ class _Run:
     """Minimises composite objectives and reports to the monitor."""
 
     def __init__(
-        self, problem, monitor, max_iter, random_state, memory, prox, adaptive, strong_convexity
-    ) -> None:
+        self, problem, monitor, max_iter, random_state, memory, prox, adaptive, search,
+        strong_convexity,
+    ) -> None:  # fmt: skip
         self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
         self.random_state, self.adaptive = random_state, adaptive
         self.method = infinite_memory if memory == "infinite" else one_memory
         self.entropic = prox == "entropic"
+        self.search = search and type(problem.penalty).feasible is Penalty.feasible
         self.in_loss = strong_convexity == "loss"
         self.n_iter = monitor.n_iter
         self.averages = True  # whether the averaged dual points prove more than the latest
@@ -510,6 +667,7 @@ class _Run:
             loss, design.matvec, design.rmatvec, lambda w: psi(penalty.feasible(w)),
             Euclidean(near), lipschitz=max(lipschitz, 1e-300) + in_loss, in_loss=in_loss,
             in_penalty=ridge - in_loss, adaptive=self.adaptive, n_gradients=int(self.adaptive),
+            hessian=loss.hessian if self.search else None,
         )  # fmt: skip
 
     def variables(self, w: Array) -> Array:
@@ -534,43 +692,52 @@ class _Run:
         goal = monitor.tol * problem.objective_unit
         composite = self.composite(loss, w)
         before, check_at = self.n_iter, self.n_iter + 10
-        for iterate in self.method(composite, self.variables(w)):
-            self.n_iter = before + composite.n_gradients
-            w = self.coef(iterate.x)
-            last = self.n_iter >= self.max_iter
-            gap, point = self.gap(w, iterate, loss)
-            if gap <= max(error, 0.9 * goal) or self.n_iter >= check_at or last:
-                monitor.check(self.n_iter, point)
-                check_at = self.n_iter + max(10, (self.n_iter - before) // 4)
-                if monitor.done or last or gap <= error:
-                    break
-        return w
+        x, lowest = self.variables(w), np.inf
+        while True:
+            for iterate in self.method(composite, x):
+                self.n_iter = before + composite.n_gradients
+                x, w = iterate.x, self.coef(iterate.x)
+                last = self.n_iter >= self.max_iter
+                gap, point = self.gap(w, iterate, loss)
+                if gap <= max(error, 0.9 * goal) or self.n_iter >= check_at or last:
+                    monitor.check(self.n_iter, point)
+                    check_at = self.n_iter + max(10, (self.n_iter - before) // 4)
+                    if monitor.done or last or gap <= error != 0.0:
+                        return w
+            # searches found nothing lower: a new start, without them if this one gained nothing
+            if lowest - iterate.objective <= ROUNDING * abs(iterate.objective):
+                composite.hessian = None
+            lowest = iterate.objective
 
     def gap(self, w: Array, iterate: Iterate, loss: _SmoothedLoss) -> tuple[float, Point]:
-        """What the monitor would find, from sums at hand but for one product, and for which point.
+        """What the monitor would find, from sums at hand, and for which point.
 
         The averages of the theory prove a gap whatever the problem is; the latest dual point
         alone often proves a smaller one where the problem is strongly convex.
         """
         problem = self.problem
         z = iterate.z[: problem.n_samples]
-        intercept, latest = loss.best(z)
+        intercept = loss.best(z)[0]
         primal = float(problem.weights @ problem.loss.value(problem.y, z + intercept))
         primal += problem.alpha * problem.penalty.value(problem.penalty.feasible(w))
+        duals = (iterate.theta, iterate.slope), iterate.latest
         if self.n_iter >= self.compare_at:
-            bounds = [self.bound(theta, primal) for theta in (iterate.theta, latest)]
+            bounds = [self.bound(*dual, primal) for dual in duals]
             self.averages, lower = bounds[0] >= bounds[1], max(bounds)
             self.compare_at = self.n_iter + COMPARE_EVERY
+            theta = duals[0 if self.averages else 1][0]
         else:
-            lower = self.bound(iterate.theta if self.averages else latest, primal)
+            theta, slope = duals[0 if self.averages else 1]
+            lower = self.bound(theta, slope, primal)
         gap = min(primal, self.monitor.primal) - max(lower, self.monitor.dual)
-        return gap, Point(w, intercept, iterate.theta if self.averages else latest)
+        return gap, Point(w, intercept, theta)
 
-    def bound(self, theta: Array, primal: float) -> float:
-        """The lower bound that the monitor would find, of a dual point."""
+    def bound(self, theta: Array, slope: Array, primal: float) -> float:
+        """The lower bound that the monitor would find, of a dual point and its slope."""
         problem = self.problem
         theta = problem.loss.project_dual(problem.y, theta)
         rows = problem.weights * theta
         value = -float(problem.weights @ problem.loss.conjugate(problem.y, theta))
-        slope = float(np.sum(rows))
-        return dual_estimate(problem, value, problem.design.rmatvec(rows), slope, primal)
+        if self.entropic:  # whose gradients are of more than the loss
+            slope = problem.design.rmatvec(rows)
+        return dual_estimate(problem, value, slope, float(np.sum(rows)), primal)
