@@ -415,13 +415,13 @@ class _SmoothedLoss:
         return self.known
 
     def hessian(self, z: Array, V: Array) -> Array:
-        """V f''(z) V', from differences of the dual point, which are in proportion."""
+        """V f''(z) V', by differences of the dual point at the intercept that is best at z."""
         problem = self.problem
         b, theta = self.best(z)
         step = 1e-6 * problem.reach
         curvature = problem.weights * (self.theta(z + (b + step)) - theta) / step
         total = float(np.sum(curvature))
-        if problem.fit_intercept and total > 0.0:
+        if problem.fit_intercept and total > 0.0:  # which goes along with z
             V = V - (V @ curvature / total)[:, None]
         return (V * curvature) @ V.T
 
