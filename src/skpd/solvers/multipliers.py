@@ -193,8 +193,8 @@ class _State:
                 slope = float(weights @ point.dual_coef)
                 self.known_gradient = problem.join(problem.null_gradient, slope)
         elif self.smooth and last and np.array_equal(self.w, last["variables"]):
-            rows = last["rows"]
-            self.chord = self.settled = self.last_step = True  # little has changed
+            rows, self.known_gradient = last["rows"], last["gradient"]
+            self.chord = self.settled = True  # little has changed
         else:
             z = problem.matvec(self.w)
         rows = rows or _Rows(problem.design, problem.y, weights, theta, z)
@@ -232,7 +232,8 @@ class _State:
             steps = self.n_iter - n_before
             if self.smooth:
                 if self.frozen is None and self.tracked is None:
-                    self.problem.last.update(variables=self.w, rows=self.rows)
+                    last = {"variables": self.w, "rows": self.rows, "gradient": self.gradient}
+                    self.problem.last.update(last)
                 break
             if steps >= LONGEST_SOLVE:  # stuck where the envelope is too close to the loss
                 self.sigma /= 10.0
