@@ -148,11 +148,11 @@ def _largest_loss(problem, z, low, error):
 def _loss_by_errors(problem, value, error):
     """About how much errors of the predictions may add to a mean loss of this value."""
     loss, weights = problem.loss, problem.weights
-    by_slope = loss.lipschitz * float(weights @ error) if np.isfinite(loss.lipschitz) else inf
+    by_slope = loss.lipschitz * kernels.dot(weights, error) if np.isfinite(loss.lipschitz) else inf
     if by_slope < inf or not np.isfinite(loss.smoothness):
         return by_slope
     # l' ** 2 <= 2 smoothness l, and the inequality of Cauchy and Schwarz
-    return float(np.sqrt(2.0 * loss.smoothness * value * (weights @ (error * error))))
+    return float(np.sqrt(2.0 * loss.smoothness * value * kernels.dot(weights, error * error)))
 
 
 @singledispatch

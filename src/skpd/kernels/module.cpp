@@ -288,6 +288,13 @@ NB_MODULE(_kernels, m) {
         },
         "H"_a, "indices"_a, "out"_a, "The rows and columns of H with these indices.");
     m.def(
+        "dot",
+        [](In a, In b) {
+            require(a.shape(0) == b.shape(0), "a and b differ in length");
+            return dense_dot(a.data(), b.data(), a.shape(0));
+        },
+        "a"_a, "b"_a, "a'b by one thread: those of BLAS wait for each other where cores are busy.");
+    m.def(
         "compensated_dot",
         [](In a, In b, In c) {
             require(a.shape(0) == b.shape(0) && b.shape(0) == c.shape(0), "a, b and c differ in length");

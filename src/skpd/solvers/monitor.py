@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import kernels
 from .._typing import Array
 from ..certificates import (
     certificate_of,
@@ -99,7 +100,7 @@ class Monitor:
         upper = float(np.sum(weights * problem.loss.value(problem.y, z)))
         upper += problem.alpha * problem.penalty.value(point.coef)
         value = -float(np.sum(weights * problem.loss.conjugate(problem.y, theta)))
-        bound = dual_estimate(problem, value, gradient, float(weights @ theta), upper)
+        bound = dual_estimate(problem, value, gradient, kernels.dot(weights, theta), upper)
         return relative_gap(problem, upper - bound) <= 10.0 * self.tol
 
     def check(self, n_iter: int, point: Point) -> float:

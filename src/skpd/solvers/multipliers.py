@@ -27,6 +27,7 @@ from .._typing import Array, Indices
 from ..certificates import dual_estimate, relative_gap
 from ..design import Design
 from ..gram import ColumnCurvature
+from ..kernels import dot
 from ..penalties import Norm
 from ..problem import Point, Problem
 from .monitor import Monitor
@@ -211,7 +212,7 @@ class _State:
     def _spread(self, z: Array) -> float:
         """The standard deviation of predictions."""
         weights = self.problem.weights
-        return float(np.sqrt(weights @ (z - weights @ z) ** 2))
+        return float(np.sqrt(dot(weights, (z - dot(weights, z)) ** 2)))
 
     def start_from(self, other: "_State") -> None:
         """Go on from a solution on other rows."""
@@ -278,7 +279,7 @@ class _State:
         if self.frozen is not None:
             frozen = self.frozen
             self.gradient += frozen.gradient
-            loss += frozen.loss + float(frozen.gradient @ (self.w - frozen.w))
+            loss += frozen.loss + dot(frozen.gradient, self.w - frozen.w)
             dual += frozen.dual
             if loss + self.penalty_value < self.monitor.dual:  # no objective is: a row has bent
                 self.thaw()
@@ -320,7 +321,7 @@ class _State:
         """Of the gap; the rest is the distance of the losses from their envelopes."""
         problem, penalty, alpha = self.problem, self.problem.penalty, self.problem.alpha
         (w, _), (coef, slope) = problem.split(self.w), problem.split(g)
-        share = self.penalty_value + float(w @ coef)
+        share = self.penalty_value + dot(w, coef)
         share += penalty.bounded_conjugate(-coef, alpha, self.upper / alpha)
         lower, upper = problem.intercept_interval(self.upper)
         if problem.fit_intercept and np.isfinite(upper - lower):
@@ -359,7 +360,7 @@ class _State:
         """Go on with the rows whose losses may bend, if they are few."""
         rows = self.all_rows
         # shares of the weight, so that a weight of 2 still equals a repeated row
-        if float(rows.weights @ (rows.curvature > 0.0)) > 0.25:
+        if float(np.sum(rows.weights[rows.curvature > 0.0])) > 0.25:
             return
         if self.radius is None:
             self.radius = self._spread(rows.z)
@@ -474,7 +475,7 @@ class _State:
         rows.z = z + along
         length = 1.0
         if not problem.loss.constant_curvature:
-            length = self.step_length(z, along, direction, float(g[inside] @ (p - w)))
+            length = self.step_length(z, along, direction, dot(g[inside], p - w))
         if length < 1.0:
             p, rows.z = w + length * (p - w), z + length * along
         self.w[inside] = p
@@ -488,13 +489,13 @@ class _State:
         at_start = curve = 0.0
         if not self.smooth:
             pull = self.proximal * self.scale * direction
-            at_start, curve = float(pull @ (self.w - self.centre)), float(pull @ direction)
+            at_start, curve = dot(pull, self.w - self.centre), dot(pull, direction)
         if self.frozen is not None:
-            at_start += float(self.frozen.gradient @ direction)
+            at_start += dot(self.frozen.gradient, direction)
         noise = 1e-13 * (abs(rise) + self.upper)
         beginning = descent + rise
         rows.evaluate(self.kernel, self.sigma)
-        if float(rows.gradient @ along) + rise + at_start + curve <= max(-0.5 * beginning, noise):
+        if dot(rows.gradient, along) + rise + at_start + curve <= max(-0.5 * beginning, noise):
             return 1.0
         low, high = 0.0, 1.0
         for _ in range(40):
