@@ -264,6 +264,16 @@ def _linear_predictions(X, coef, intercept):
     return np.column_stack([design.matvec(w) for w in coef]) + intercept
 
 
+def _checked_classes(y):
+    """The classes of targets; of two numbers these are checked alone, which takes less time."""
+    if y.dtype.kind not in "biuf":
+        check_classification_targets(y)
+        return np.unique(y)
+    classes = np.unique(y)
+    check_classification_targets(classes if len(classes) <= 2 else y)
+    return classes
+
+
 def map_in_threads(function, seeds, n_threads, stop):
     """[function(k, seed)] over the seeds, in threads that share the data and one stop.
 
@@ -384,11 +394,10 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
     def _problems(self, X, y, sample_weight):
         """The validated data, a problem for each output and the classes."""
         X, y = validate_data(self, X, y, **_DATA)
-        check_classification_targets(y)
+        classes = _checked_classes(y)
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-        classes = np.unique(y)
         labels = np.searchsorted(classes, y)
         weights = sample_weight * self._class_weights(classes, y, sample_weight)[labels]
         n_present = np.count_nonzero(np.bincount(labels, weights > 0))

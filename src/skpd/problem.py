@@ -228,6 +228,8 @@ class Problem:
     @cached_property
     def objective_unit(self) -> float:
         """What a relative gap is relative to: P at the null model, or its rounding error."""
+        if self.null_point.intercept == 0.0:
+            return self.null_objective
         at_zero = float(np.sum(self.weights * self.loss.value(self.y, np.zeros(self.n_samples))))
         return max(self.null_objective, EPSILON * at_zero)
 

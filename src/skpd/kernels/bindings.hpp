@@ -75,10 +75,8 @@ class Matrix {
         for (std::size_t k = 0; k < n_major && fits; ++k) fits = indptr.data()[k] <= indptr.data()[k + 1];
         require(fits && indptr.data()[n_major] <= static_cast<I>(data.shape(0)),
                 "indptr of a sparse matrix must start at 0, not decrease and end within its data");
-        bool inside = true;
-        for (std::size_t p = 0; p < static_cast<std::size_t>(indptr.data()[n_major]); ++p)
-            inside &= indices.data()[p] >= 0 && indices.data()[p] < static_cast<I>(n_minor);
-        require(inside, "indices of a sparse matrix must lie within its shape");
+        const auto n_entries = static_cast<std::size_t>(indptr.data()[n_major]);
+        require(all_below(indices.data(), n_entries, n_minor), "indices of a sparse matrix must lie within its shape");
         matrix.layout_ = Sparse<T, I>{data.data(), indices.data(), indptr.data(), n_major, n_minor};
         matrix.owners_ = {nb::cast(data), nb::cast(indices), nb::cast(indptr)};
         return matrix;

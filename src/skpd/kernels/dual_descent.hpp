@@ -60,6 +60,53 @@ SKPD_CLONES void may_move(const Loss& loss, std::size_t n, const DualDescentRow*
     }
 }
 
+// Products of v and of three moves: v.v, the moves with v, and with each other.
+struct MoveProducts {
+    double square, with_v[3], among[3][3];
+};
+SKPD_CLONES inline MoveProducts move_products(const double* v, const double* p, const double* q, const double* r,
+                                              std::size_t n) {
+    double vv = 0.0, pv = 0.0, qv = 0.0, rv = 0.0, pp = 0.0, qp = 0.0, qq = 0.0, rp = 0.0, rq = 0.0, rr = 0.0;
+#pragma omp simd reduction(+ : vv, pv, qv, rv, pp, qp, qq, rp, rq, rr)
+    for (std::size_t j = 0; j < n; ++j) {
+        vv += v[j] * v[j];
+        pv += p[j] * v[j];
+        qv += q[j] * v[j];
+        rv += r[j] * v[j];
+        pp += p[j] * p[j];
+        qp += q[j] * p[j];
+        qq += q[j] * q[j];
+        rp += r[j] * p[j];
+        rq += r[j] * q[j];
+        rr += r[j] * r[j];
+    }
+    return {vv, {pv, qv, rv}, {{pp, qp, rp}, {qp, qq, rq}, {rp, rq, rr}}};
+}
+SKPD_CLONES inline void combine(const std::array<double, 3>& x, const double* p, const double* q, const double* r,
+                                double* out, std::size_t n) {
+    const double a = x[0], b = x[1], c = x[2];
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j) out[j] = a * p[j] + b * q[j] + c * r[j];
+}
+// d.v and d.d
+SKPD_CLONES inline std::pair<double, double> dot_and_square(const double* d, const double* v, std::size_t n) {
+    double dot = 0.0, square = 0.0;
+#pragma omp simd reduction(+ : dot, square)
+    for (std::size_t j = 0; j < n; ++j) {
+        dot += d[j] * v[j];
+        square += d[j] * d[j];
+    }
+    return {dot, square};
+}
+SKPD_CLONES inline void dense_axpy_twice(double a, const double* d, double* v, double* w, std::size_t n) {
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j) {
+        const double change = a * d[j];
+        v[j] += change;
+        w[j] += change;
+    }
+}
+
 template <class Loss, class M>
 class DualDescentOn final : public DualDescent {
    public:
@@ -68,8 +115,7 @@ class DualDescentOn final : public DualDescent {
         : loss_(loss), matrix_(matrix), n_(matrix.n_major), d_(matrix.n_minor), alpha_(alpha), constant_(constant),
           rows_(n_), v_(d_ + 1, 0.0), offset_(offset), random_(seed) {
         for (std::size_t i = 0; i < n_; ++i) {
-            double square = constant * constant;
-            matrix_.for_each(i, [&](std::size_t, double x) { square += x * x; });
+            const double square = constant * constant + matrix_.square(i);
             rows_[i] = {theta[i], y[i], weights[i], alpha / (weights[i] * square)};
             if (weights[i] * square > 0.0 && std::isfinite(rows_[i].step)) {
                 order_.push_back(static_cast<std::uint32_t>(i));
@@ -319,14 +365,15 @@ class DualDescentOn final : public DualDescent {
         const auto K = static_cast<std::size_t>(n_moves_);
         std::array<std::array<double, most_moves>, most_moves> H{};
         std::array<double, most_moves> g{}, x{}, reach{};
-        double size = alpha_ * dense_dot(v_.data(), v_.data(), d_ + 1);
-        const auto& newest = v_moves_[K - 1];
+        std::array<const double*, most_moves> q{};
+        for (std::size_t a = 0; a < most_moves; ++a) q[a] = v_moves_[std::min(a, K - 1)].data();
+        const MoveProducts products = move_products(v_.data(), q[0], q[1], q[2], d_ + 1);
+        double size = alpha_ * products.square;
         // a move that is rounding for the most part says nothing of the next
-        if (alpha_ * dense_dot(newest.data(), newest.data(), d_ + 1) <= 1e-20 * size) return forget();
+        if (alpha_ * products.among[K - 1][K - 1] <= 1e-20 * size) return forget();
         for (std::size_t a = 0; a < K; ++a) {
-            const double* q = v_moves_[a].data();
-            g[a] = -alpha_ * dense_dot(q, v_.data(), d_ + 1);
-            for (std::size_t b = 0; b <= a; ++b) H[a][b] = alpha_ * dense_dot(q, v_moves_[b].data(), d_ + 1);
+            g[a] = -alpha_ * products.with_v[a];
+            for (std::size_t b = 0; b <= a; ++b) H[a][b] = alpha_ * products.among[a][b];
         }
         for (const auto& [i, piece] : face_) {
             const double c = rows_[i].weight, row_norm = std::sqrt(c / rows_[i].step);
@@ -354,8 +401,8 @@ class DualDescentOn final : public DualDescent {
             if (H[a][a] <= 1e-12 * reach[a] * reach[a]) H[a][a] = 0.0;
         solve(H, g, x, K);
 
-        direction_.assign(d_ + 1, 0.0);
-        for (std::size_t a = 0; a < K; ++a) dense_axpy(x[a], v_moves_[a].data(), direction_.data(), d_ + 1);
+        direction_.resize(d_ + 1);
+        combine(x, q[0], q[1], q[2], direction_.data(), d_ + 1);
         change_.resize(face_.size());
         double slope = 0.0, curvature = 0.0;
         for (std::size_t k = 0; k < face_.size(); ++k) {
@@ -368,8 +415,9 @@ class DualDescentOn final : public DualDescent {
             slope += change_[k] * (residual_.empty() ? -rows_[i].weight * piece.slope : residual_[k]);
             curvature += rows_[i].weight * piece.curvature * change_[k] * change_[k];
         }
-        if (residual_.empty()) slope -= alpha_ * dense_dot(direction_.data(), v_.data(), d_ + 1);
-        const double square = alpha_ * dense_dot(direction_.data(), direction_.data(), d_ + 1);
+        const auto [along, length_square] = dot_and_square(direction_.data(), v_.data(), d_ + 1);
+        if (residual_.empty()) slope -= alpha_ * along;
+        const double square = alpha_ * length_square;
         curvature += square;
         double magnified = 0.0;
         for (std::size_t a = 0; a < K; ++a) magnified += std::fabs(x[a]) * reach[a];
@@ -381,8 +429,7 @@ class DualDescentOn final : public DualDescent {
             moves_[K - 1][i] += next - rows_[i].theta;
             rows_[i].theta = next;
         }
-        dense_axpy(length, direction_.data(), v_.data(), d_ + 1);
-        dense_axpy(length, direction_.data(), v_moves_[K - 1].data(), d_ + 1);
+        dense_axpy_twice(length, direction_.data(), v_.data(), v_moves_[K - 1].data(), d_ + 1);
     }
 
     // H x = g by a scaled, slightly regularised Cholesky factorisation

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -39,6 +40,13 @@ SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n) {
     double sum = 0.0;
     for (; j < n; ++j) sum += static_cast<double>(x[j]) * v[j];
     for (std::size_t k = 0; k < lanes; ++k) sum += sums[k];
+    return sum;
+}
+template <class T>
+SKPD_CLONES double squared_norm(const T* x, std::size_t n) {
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t j = 0; j < n; ++j) sum += static_cast<double>(x[j]) * static_cast<double>(x[j]);
     return sum;
 }
 SKPD_CLONES inline void dense_axpy(double a, const double* x, double* out, std::size_t n) {
@@ -148,6 +156,16 @@ SKPD_CLONES void sparse_axpy_compensated(double high, double low, const T* x, co
     }
 }
 
+// Whether all indices lie in [0, n).
+template <class I>
+SKPD_CLONES bool all_below(const I* indices, std::size_t count, std::size_t n) {
+    using Unsigned = std::make_unsigned_t<I>;
+    Unsigned largest = 0;  // a negative index is a large one
+#pragma omp simd reduction(max : largest)
+    for (std::size_t p = 0; p < count; ++p) largest = std::max(largest, static_cast<Unsigned>(indices[p]));
+    return count == 0 || largest < n;
+}
+
 template <class T>
 struct Dense {
     const T* data;
@@ -164,6 +182,7 @@ struct Dense {
         for (std::size_t j = 0; j < n_minor; ++j) visit(j, static_cast<double>(x[j]));
     }
     double dot(std::size_t k, const double* v) const { return dense_dot(major(k), v, n_minor); }
+    double square(std::size_t k) const { return squared_norm(major(k), n_minor); }
     void axpy(std::size_t k, double a, double* out) const { dense_axpy(a, major(k), out, n_minor); }
     Sized dot_sized(std::size_t k, const double* v) const { return dense_dot_sized(major(k), v, n_minor); }
     void axpy_sized(std::size_t k, double a, double* sum, double* size) const {
@@ -193,21 +212,20 @@ struct Sparse {
             visit(static_cast<std::size_t>(indices[p]), static_cast<double>(data[p]));
     }
     double dot(std::size_t k, const double* v) const {
-        double even = 0.0, odd = 0.0;  // two chains, so that additions overlap
+        double sums[4] = {};  // several chains, so that additions overlap
         I p = indptr[k];
         const I end = indptr[k + 1];
-        for (; p + 1 < end; p += 2) {
-            even += static_cast<double>(data[p]) * v[indices[p]];
-            odd += static_cast<double>(data[p + 1]) * v[indices[p + 1]];
-        }
-        if (p < end) even += static_cast<double>(data[p]) * v[indices[p]];
-        return even + odd;
+        for (; p + 3 < end; p += 4)
+            for (I q = 0; q < 4; ++q) sums[q] += static_cast<double>(data[p + q]) * v[indices[p + q]];
+        for (; p < end; ++p) sums[0] += static_cast<double>(data[p]) * v[indices[p]];
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
+    double square(std::size_t k) const { return squared_norm(data + indptr[k], length(k)); }
     void axpy(std::size_t k, double a, double* out) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) out[indices[p]] += a * static_cast<double>(data[p]);
     }
     Sized dot_sized(std::size_t k, const double* v) const {
-        Sized even, odd;
+        Sized totals[4];
         const auto take = [&](Sized& total, I p) {
             const double product = static_cast<double>(data[p]) * v[indices[p]];
             total.sum += product;
@@ -215,12 +233,11 @@ struct Sparse {
         };
         I p = indptr[k];
         const I end = indptr[k + 1];
-        for (; p + 1 < end; p += 2) {
-            take(even, p);
-            take(odd, p + 1);
-        }
-        if (p < end) take(even, p);
-        return {even.sum + odd.sum, even.size + odd.size};
+        for (; p + 3 < end; p += 4)
+            for (I q = 0; q < 4; ++q) take(totals[q], p + q);
+        for (; p < end; ++p) take(totals[0], p);
+        const auto& [a, b, c, d] = totals;
+        return {(a.sum + b.sum) + (c.sum + d.sum), (a.size + b.size) + (c.size + d.size)};
     }
     void axpy_sized(std::size_t k, double a, double* sum, double* size) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) {

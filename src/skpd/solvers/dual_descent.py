@@ -62,7 +62,8 @@ def dual_descent(
         epochs, visited, gap = descent.run(max(target, inner), max_iter - n_iter, pause)
         n_iter, visits = n_iter + epochs, visits + visited
         theta = descent.theta()
-        coef = -design.rmatvec(problem.weights * theta) / alpha
+        gradient, _ = problem.products(theta)  # that the certificate to come will want
+        coef = -gradient / alpha
         point = Point(coef, constant * float(descent.variables()[-1]), theta)
         if np.isinf(gap):
             monitor.check(n_iter, point)
@@ -70,6 +71,8 @@ def dual_descent(
         moved = abs(descent.recentre()) * problem.reach if free else 0.0
         if moved + gap <= goal:
             monitor.check(n_iter, point)
+            if monitor.done:
+                return
             descent.refresh()
             target *= 0.5
         inner = min(0.3 * moved, 0.5 * inner)
