@@ -121,7 +121,7 @@ class WeightedGram:
             return self._anew(design, h, columns)
         known = self.knows(columns)
         n_known, n_stored = int(known.sum()), len(self._columns)
-        if 4 * n_known < n_stored:  # most of it is of no more use
+        if 4 * n_known <= n_stored:  # most of it is of no more use
             return self._anew(design, h, columns)
         if n_known < len(columns) or 2 * n_known < n_stored:
             # pairs of entries to add up, at most, against passes over the matrix

@@ -37,11 +37,13 @@ from .threads import blas_threads_for
 __all__ = ["method_of_multipliers"]
 
 PROXIMAL = 1e-3  # delta
-FIRST_SIGMA = 0.1  # in units of the range of the dual variable over that of the predictions
+FIRST_SIGMA = 0.3  # in units of the range of the dual variable over that of the predictions
 WARM_SIGMA = 30.0  # times the first, from a dual point that is near a solution
 LARGEST_WORKING_SET = 4000  # on as many rows with curvature
 BY_COLUMNS = 0.03  # accuracy of a quadratic problem without a Gram matrix
 SAMPLE = 60  # rows for each variable, at least
+SAMPLE_GAP = 0.1  # relative: so far is a solution on a sample from that on all rows anyway
+PENALTY_SHARE = 0.9  # of the gap, at which the multipliers have their turn
 LONGEST_SOLVE = 20  # Newton steps with the same multipliers
 CHECK_EVERY = 8  # Newton steps, at least: a certificate costs several products
 INNER_GAP = 0.6  # of the gap: how far to go on a part of the features
@@ -94,7 +96,7 @@ def _begin(problem: Problem, monitor: Monitor) -> "_State":
         alpha=problem.alpha,
         fit_intercept=problem.fit_intercept,
     )
-    other = _begin(sample, Monitor(sample, 0.01))
+    other = _begin(sample, Monitor(sample, SAMPLE_GAP))
     other.run(100)
     state.start_from(other)
     return state
@@ -241,7 +243,7 @@ class _State:
                 continue
             self.update_multipliers()
             if steps <= 3:
-                self.sigma *= 2.0
+                self.sigma *= 3.0
             elif steps > 8:
                 self.sigma /= 1.5
 
@@ -250,7 +252,7 @@ class _State:
     @property
     def proximal(self) -> float:
         """The weight delta, which fades as sigma grows: on a face of optima it holds w back."""
-        return 0.0 if self.smooth else PROXIMAL * min(1.0, 100.0 * self.first_sigma / self.sigma)
+        return 0.0 if self.smooth else PROXIMAL * min(1.0, 10.0 * self.first_sigma / self.sigma)
 
     def evaluate(self) -> None:
         """Derivatives of the smoothed losses, their gradient and the gap they prove."""
@@ -403,7 +405,7 @@ class _State:
         self.rows, self.frozen = rows, None
 
     def minimise(self, max_iter: int) -> None:
-        """Newton steps until the penalty's share of the gap is a fifth of it."""
+        """Newton steps until the gap is no longer the penalty's alone."""
         problem, monitor = self.problem, self.monitor
         most = max_iter if self.smooth else min(max_iter, self.n_iter + LONGEST_SOLVE)
         first, gap_before = self.n_iter, np.inf
@@ -431,7 +433,7 @@ class _State:
             g = self.gradient
             if not self.smooth:
                 g = g + self.proximal * self.scale * (self.w - self.centre)
-                if self.n_iter > first and self.share_of_penalty(g) <= 0.2 * self.gap:
+                if self.n_iter > first and self.share_of_penalty(g) <= PENALTY_SHARE * self.gap:
                     return
             if self.n_iter >= most:
                 return
