@@ -38,7 +38,7 @@ __all__ = ["method_of_multipliers"]
 
 PROXIMAL = 1e-3  # delta
 FIRST_SIGMA = 0.3  # in units of the range of the dual variable over that of the predictions
-WARM_SIGMA = 30.0  # times the first, from a dual point that is near a solution
+WARM_SIGMA = 10.0  # times the first, from a dual point that is near a solution
 LARGEST_WORKING_SET = 4000  # on as many rows with curvature
 BY_COLUMNS = 0.03  # accuracy of a quadratic problem without a Gram matrix
 SAMPLE = 60  # rows for each variable, at least
@@ -209,6 +209,7 @@ class _State:
         self.stalled = False
         self.checked_gap = monitor.primal - monitor.dual  # of the points it has seen
         self.best_gap = np.inf
+        self.round_gap = np.inf  # when the multipliers were updated last; it rises after that
         self.upper = problem.null_objective
 
     def _spread(self, z: Array) -> float:
@@ -241,11 +242,13 @@ class _State:
             if steps >= LONGEST_SOLVE:  # stuck where the envelope is too close to the loss
                 self.sigma /= 10.0
                 continue
+            gap_before = self.round_gap
             self.update_multipliers()
-            if steps <= 3:
+            # where the gap hardly falls, the rows at a kink are not found yet
+            if steps <= 3 and self.gap <= 0.7 * gap_before:
                 self.sigma *= 3.0
-            elif steps > 8:
-                self.sigma /= 1.5
+            elif steps > 6:
+                self.sigma /= 3.0
 
     # The smoothed problem at (w, z)
 
@@ -314,6 +317,7 @@ class _State:
         self.checked_gap, self.checked_at = self.gap, self.n_iter
 
     def update_multipliers(self) -> None:
+        self.round_gap = self.gap
         self.rows.theta = self.rows.derivative.copy()
         if self.frozen is not None:
             self.frozen.updated = True
@@ -382,7 +386,7 @@ class _State:
             gradient=self.gradient - some.rmatvec(some.gradient, self.problem.fit_intercept),
             loss=self.loss - loss,
             dual=self.dual - dual,
-            gap=self.gap,
+            gap=min(self.gap, self.round_gap),
             n_iter=self.n_iter,
         )
         self.rows = some
