@@ -49,6 +49,16 @@ def test_gram(layout, dtype, ones, rng):
         assert_allclose(design.cross_gram(h, columns, others, ones), cross, atol=1e-12)
 
 
+def test_gram_of_rows_without_curvature(rng):
+    """After a change of the rows nothing is left that could be extended."""
+    design, columns, h = Design(rng.normal(size=(9, 3))), np.arange(3), rng.random(9)
+    gram, none = WeightedGram(True), np.zeros(9)
+    gram.of(design, h, columns)
+    gram.take_rows(np.arange(4))
+    gram.all_rows(np.arange(4), 9)
+    assert_allclose(gram.of(design, none, columns), np.zeros((4, 4)))
+
+
 def test_gram_refuses_columns_that_do_not_fit(rng):
     design = Design(rng.normal(size=(5, 3)))
     for columns in ([2, 1], [0, 0], [0, 3], [-1, 0]):
@@ -123,10 +133,12 @@ def test_smoothed_derivatives(loss, sigma, rng):
 
 @pytest.mark.parametrize("penalty", ENGINE_PENALTIES, ids=str)
 @pytest.mark.parametrize("intercept", [True, False])
-def test_penalised_quadratic(penalty, intercept, rng):
+@pytest.mark.parametrize("compiled", [True, False])
+def test_penalised_quadratic(penalty, intercept, compiled, rng, monkeypatch):
     """Against the proximal gradient fixed point, which characterises the minimiser."""
-    for _ in range(5):
-        d = 8
+    if not compiled:
+        monkeypatch.setattr(quadratic, "COMPILED", 0)
+    for d in (4, 8, 8, 12, 16):
         m = d + intercept
         A = rng.normal(size=(20, m))
         H, g, w = A.T @ A / 20, rng.normal(size=m), rng.normal(size=m)
@@ -140,6 +152,16 @@ def test_penalised_quadratic(penalty, intercept, rng):
         assert_allclose(fixed, p[:d], atol=1e-9)
         if intercept:
             assert abs(gradient[-1]) <= 1e-9
+
+
+def test_a_singular_quadratic(rng):
+    """Two equal columns: any split of their sum is a minimiser."""
+    A = rng.normal(size=(20, 4))
+    A = A[:, [0, 1, 1, 2, 3]]
+    H, g, w = A.T @ A / 20, A.T @ rng.normal(size=20), np.zeros(5)
+    p = minimise_quadratic(H, g, w, L1().bind(5), 0.1, np.arange(5), 1e-12, max_rounds=200)
+    gradient = g + H @ p
+    assert_allclose(L1().prox(p - 0.1 * gradient, 0.1 * 0.1), p, atol=1e-9)
 
 
 def test_groups_of_scattered_features(rng):

@@ -132,7 +132,8 @@ class WeightedGram:
             delta = np.zeros_like(h)
             delta[changed] = h[changed] - self.h[changed]
             places = self._with_ones(self._places)
-            self._matrix[np.ix_(places, places)] += design.gram(delta, self._columns, self.ones)
+            change = design.gram(delta, self._columns, self.ones)
+            kernels.add_to_submatrix(self._matrix, places, change)
             self.h = h.copy()
         if n_known < len(columns):
             self._extend(design, columns[~known])

@@ -11,6 +11,7 @@ from ..gram import BLAS, LARGEST_GRAM, SWEEPS, ColumnCurvature
 
 __all__ = ["minimise_quadratic"]
 
+COMPILED = 200  # columns up to which calls take longer than systems
 LINEAR_ACCURACY = 0.3  # of conjugate gradients: the share of the residual that is left
 
 
@@ -150,6 +151,9 @@ class _Inverse:
 def _minimise(H, gradient, w, part, tol, max_rounds):
     p, r = w.copy(), gradient.copy()
     sweeps = part.sweeps(len(p))
+    if len(p) <= COMPILED and isinstance(part, _SeparablePart):
+        part.minimise(H, p, r, sweeps, tol, max_rounds)
+        return p
     for _ in range(max_rounds):
         if part.descend(H, p, r, sweeps, tol) <= tol:
             break
@@ -190,6 +194,12 @@ class _SeparablePart:
         return kernels.coordinate_descent(
             H, self.n_penalised, self.l1, self.l2, self.lower, self.upper, p, r, sweeps, tol
         )
+
+    def minimise(self, H: Array, p: Array, r: Array, sweeps: int, tol: float, rounds: int) -> None:
+        kernels.minimise_separable(
+            H, self.n_penalised, self.l1, self.l2, self.lower, self.upper, p, r, sweeps, tol,
+            rounds,
+        )  # fmt: skip
 
     def sweeps(self, m: int) -> int:
         return 5 + min(m // 20, 20)
