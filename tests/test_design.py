@@ -180,7 +180,8 @@ def test_gram_matrices(layout, n_columns, ones, rng):
     left, right = np.sort(chosen[:n_columns]), np.sort(chosen[n_columns:])
     L = np.column_stack([X[:, left], np.ones((40, int(ones)))])
     assert_allclose(design.gram(h, left, ones), L.T @ (L * h[:, None]), atol=1e-12)
-    cross = X[:, right].T @ (L * h[:, None])
+    both = np.column_stack([L[:, :n_columns], X[:, right], L[:, n_columns:]])
+    cross = X[:, right].T @ (both * h[:, None])
     assert_allclose(design.cross_gram(h, left, right, ones), cross, atol=1e-12)
 
 

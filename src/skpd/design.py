@@ -179,7 +179,7 @@ class Design:
         return out
 
     def cross_gram(self, h: Array, left: Indices, right: Indices, ones: bool) -> Array:
-        """X_R' diag(h) X_L over disjoint columns L and R, with a last column X_R' h if asked for.
+        """X_R' diag(h) [X_L X_R] over disjoint L and R, with a last column X_R' h if asked for.
 
         Parameters
         ----------
@@ -190,9 +190,10 @@ class Design:
 
         Returns
         -------
-        gram : ndarray of shape (n_right, n_left + ones)
+        gram : ndarray of shape (n_right, n_left + n_right + ones)
         """
-        m = len(left) + ones
+        n_left, both = len(left), np.concatenate([left, right])
+        m = len(both) + ones
         out = np.empty((len(right), m))
         if sp.issparse(self._X):
             self.matrix.cross_gram(h, left, right, ones, out)
@@ -200,9 +201,9 @@ class Design:
         out[:] = 0.0
         for sign, h_some, some in _row_blocks(h, m + len(right)):
             part = np.empty((len(h_some), m))
-            part[:, : len(left)] = self._block(some, left)
-            part[:, len(left) :] = 1.0
-            weighted = self._block(some, right) * (sign * h_some)[:, np.newaxis]
+            part[:, : len(both)] = self._block(some, both)
+            part[:, len(both) :] = 1.0
+            weighted = part[:, n_left : len(both)] * (sign * h_some)[:, np.newaxis]
             out += weighted.T @ part
         return out
 

@@ -163,18 +163,17 @@ class WeightedGram:
     def _extend(self, design: Design, new: Indices) -> None:
         """Take in columns, behind those at hand."""
         old, size = self._columns, self._size + len(new)
-        places = self._with_ones(self._places)
         if size > len(self._matrix):
             matrix = np.empty((size + size // 2,) * 2)
             matrix[: self._size, : self._size] = self._matrix[: self._size, : self._size]
             self._matrix = matrix
         behind = slice(self._size, size)
+        self._columns = np.concatenate([old, new])
+        self._places = np.concatenate([self._places, np.arange(self._size, size)])
+        places = self._with_ones(self._places)
         beside = design.cross_gram(self.h, old, new, self.ones)
         self._matrix[behind, places] = beside
         self._matrix[places, behind] = beside.T
-        self._matrix[behind, behind] = design.gram(self.h, new, False)
-        self._columns = np.concatenate([old, new])
-        self._places = np.concatenate([self._places, np.arange(self._size, size)])
         order = np.argsort(self._columns)
         self._columns, self._places = self._columns[order], self._places[order]
         self._size = size

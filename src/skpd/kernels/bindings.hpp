@@ -196,7 +196,7 @@ class Matrix {
 
     void cross_gram(In h, Array<const std::int64_t> left, Array<const std::int64_t> right, bool ones, double* out,
                     std::size_t rows, std::size_t cols) const {
-        require(h.shape(0) == n_rows_ && rows == right.shape(0) && cols == left.shape(0) + ones,
+        require(h.shape(0) == n_rows_ && rows == right.shape(0) && cols == left.shape(0) + right.shape(0) + ones,
                 "the vector does not fit the matrix");
         for (const auto* columns : {&left, &right})
             for (std::size_t a = 0; a < columns->shape(0); ++a)

@@ -179,7 +179,7 @@ NB_MODULE(_kernels, m) {
                 self.cross_gram(h, left, right, ones, out.data(), out.shape(0), out.shape(1));
             },
             "h"_a, "left"_a, "right"_a, "ones"_a, "out"_a,
-            "X_R' diag(h) X_L over disjoint columns L and R, with a last column X_R' h if asked for.")
+            "X_R' diag(h) [X_L X_R] over disjoint columns L and R, with a last column X_R' h if asked for.")
         .def(
             "reflected_halpern_step",
             [](const Matrix& self, AnyLoss any_loss, In y, In weights, In step, In anchor, double scale,

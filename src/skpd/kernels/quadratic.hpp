@@ -293,36 +293,30 @@ void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_column
         for (std::size_t b = 0; b < a; ++b) out[a * m + b] = out[b * m + a];
 }
 
-// out (n_right x n_left + ones) = sum_i h_i x_iR x_iL' over the columns R and L, with a last
-// column sum_i h_i x_iR if asked for.
+// out (n_right x n_left + n_right + ones) = sum_i h_i x_iR (x_iL, x_iR)' over the columns R and L,
+// with a last column sum_i h_i x_iR if asked for.
 template <class M>
 void cross_gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
                 const std::int64_t* left, std::size_t n_left, const std::int64_t* right, std::size_t n_right, bool ones,
                 double* out) {
-    const std::size_t m = n_left + ones;
+    const std::size_t n_both = n_left + n_right, m = n_both + ones;
+    std::vector<std::int64_t> columns(left, left + n_left);
+    columns.insert(columns.end(), right, right + n_right);
     if (!by_row && n_right <= few_columns) {
-        in_blocks(matrix, n_rows, h, right, n_right, left, n_left, [](std::size_t) { return std::size_t{0}; },
+        in_blocks(matrix, n_rows, h, right, n_right, columns.data(), n_both, [](std::size_t) { return std::size_t{0}; },
                   [&](std::size_t b, std::size_t a, double sum) { out[b * m + a] = sum; });
-        for (std::size_t b = 0; ones && b < n_right; ++b) out[b * m + n_left] = weighted_sum(matrix, h, right[b]);
+        for (std::size_t b = 0; ones && b < n_right; ++b) out[b * m + n_both] = weighted_sum(matrix, h, right[b]);
         return;
     }
     std::fill_n(out, n_right * m, 0.0);
-    std::vector<std::int64_t> columns(left, left + n_left);
-    columns.insert(columns.end(), right, right + n_right);
-    std::vector<std::size_t> in_left(n_left);
     for_each_row_of(matrix, by_row, n_rows, n_columns, h, columns,
                     [&](std::size_t i, std::size_t k, const std::uint32_t* places, const double* entries) {
-                        std::size_t k_left = 0;
-                        for (std::size_t a = 0; a < k; ++a)
-                            if (places[a] < n_left) in_left[k_left++] = a;
-                        if (k_left == k) return;
                         for (std::size_t b = 0; b < k; ++b) {
                             if (places[b] < n_left) continue;
                             const double scaled = h[i] * entries[b];
                             double* row = out + (places[b] - n_left) * m;
-                            for (std::size_t p = 0; p < k_left; ++p)
-                                row[places[in_left[p]]] += scaled * entries[in_left[p]];
-                            if (ones) row[n_left] += scaled;
+                            for (std::size_t a = 0; a < k; ++a) row[places[a]] += scaled * entries[a];
+                            if (ones) row[n_both] += scaled;
                         }
                     });
 }
