@@ -180,16 +180,21 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
     const std::size_t m = columns.size();
     if (by_row) {
         constexpr auto none = static_cast<Place>(-1);
-        std::vector<Place> place_of(n_columns, none), places(m);
-        std::vector<double> entries(m);
+        std::vector<Place> place_of(n_columns, none), places;
+        std::vector<double> entries;
         for (std::size_t a = 0; a < m; ++a) place_of[static_cast<std::size_t>(columns[a])] = static_cast<Place>(a);
         for (std::size_t i = 0; i < n_rows; ++i) {
             if (h[i] == 0.0) continue;
+            const std::size_t length = matrix.length(i);
+            if (places.size() < length) {
+                places.resize(length);
+                entries.resize(length);
+            }
             std::size_t k = 0;
-            matrix.for_each(i, [&](std::size_t j, double x) {
-                if (place_of[j] == none || x == 0.0) return;
+            matrix.for_each(i, [&](std::size_t j, double x) {  // no branches: they would be guesses
                 places[k] = place_of[j];
-                entries[k++] = x;
+                entries[k] = x;
+                k += static_cast<std::size_t>((place_of[j] != none) & (x != 0.0));
             });
             visit(i, k, places.data(), entries.data());
         }
