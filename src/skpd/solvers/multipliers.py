@@ -182,7 +182,9 @@ class _State:
             theta = middle if start is None else loss.project_dual(problem.y, start.dual_coef)
             self.first_sigma = FIRST_SIGMA * float(np.max(upper - lower)) / problem.reach
             self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
-        self.accuracy = 1e-4 if loss.constant_curvature else 1e-2  # of a quadratic problem
+        self.accuracy = 3e-2  # of a quadratic problem: the rows with curvature change anyway
+        if self.smooth:
+            self.accuracy = 1e-4 if loss.constant_curvature else 1e-2
         self.scale = np.zeros(problem.n_variables) if self.smooth else problem.squares  # D
         self.tracked: _Tracked | None = None
         self.known_gradient: Array | None = None

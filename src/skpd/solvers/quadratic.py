@@ -11,7 +11,7 @@ from ..gram import BLAS, LARGEST_GRAM, SWEEPS, ColumnCurvature
 
 __all__ = ["minimise_quadratic"]
 
-COMPILED = 200  # columns up to which calls take longer than systems
+COMPILED = 400  # columns up to which LAPACK is not faster
 LINEAR_ACCURACY = 0.3  # of conjugate gradients: the share of the residual that is left
 
 
