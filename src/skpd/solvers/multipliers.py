@@ -182,9 +182,9 @@ class _State:
             theta = middle if start is None else loss.project_dual(problem.y, start.dual_coef)
             self.first_sigma = FIRST_SIGMA * float(np.max(upper - lower)) / problem.reach
             self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
-        self.accuracy = 3e-2  # of a quadratic problem: the rows with curvature change anyway
-        if self.smooth:
-            self.accuracy = 1e-4 if loss.constant_curvature else 1e-2
+        self.accuracy = 1e-4 if loss.constant_curvature else 1e-2  # of a quadratic problem
+        if not self.smooth and hasattr(problem.penalty, "terms"):
+            self.accuracy = 3e-2  # the rows with curvature change anyway
         self.scale = np.zeros(problem.n_variables) if self.smooth else problem.squares  # D
         self.tracked: _Tracked | None = None
         self.known_gradient: Array | None = None
@@ -257,7 +257,7 @@ class _State:
     @property
     def proximal(self) -> float:
         """The weight delta, which fades as sigma grows: on a face of optima it holds w back."""
-        return 0.0 if self.smooth else PROXIMAL * min(1.0, 10.0 * self.first_sigma / self.sigma)
+        return 0.0 if self.smooth else PROXIMAL * min(1.0, 100.0 * self.first_sigma / self.sigma)
 
     def evaluate(self) -> None:
         """Derivatives of the smoothed losses, their gradient and the gap they prove."""
