@@ -1,8 +1,8 @@
 // Products X' diag(c) theta of one dual point after another, of the columns where they may matter.
 //
-// By the inequality of Cauchy and Schwarz x_j' diag(c) theta changes by at most
-// ||x_j|| ||theta - theta_0|| from theta_0 to theta, in the norm ||a||^2 = sum_i c_i a_i^2. The
-// same inequality bounds the rounding errors of those computed.
+// By the inequality of Cauchy and Schwarz x_j' diag(c) theta differs from s x_j' diag(c) theta_0 by
+// at most ||x_j|| ||theta - s theta_0||, in the norm ||a||^2 = sum_i c_i a_i^2, whatever the scale s.
+// The same inequality bounds the rounding errors of those computed.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,10 @@
 
 namespace skpd {
 
-SKPD_CLONES inline double weighted_square(const double* weights, const double* a, std::size_t n) {
+SKPD_CLONES inline double weighted_dot(const double* weights, const double* a, const double* b, std::size_t n) {
     double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
-    for (std::size_t i = 0; i < n; ++i) sum += weights[i] * (a[i] * a[i]);
+    for (std::size_t i = 0; i < n; ++i) sum += weights[i] * (a[i] * b[i]);
     return sum;
 }
 
@@ -49,13 +49,20 @@ class DualProducts {
     bool take(const double* theta, double enough, const double* coef) {
         const bool moves = !std::equal(theta_.begin(), theta_.end(), theta);
         if (moves) {
-            for (std::size_t i = 0; i < theta_.size(); ++i) scaled_[i] = theta[i] - theta_[i];
-            const double moved = norm(scaled_.data());
-            for (std::size_t i = 0; i < theta_.size(); ++i) scaled_[i] = weights_[i] * theta[i];
-            theta_.assign(theta, theta + theta_.size());
+            const std::size_t n = theta_.size();
+            const double square = weighted_dot(weights_.data(), theta_.data(), theta_.data(), n);
+            const double s = square > 0.0 ? weighted_dot(weights_.data(), theta_.data(), theta, n) / square : 0.0;
+            for (std::size_t i = 0; i < n; ++i) scaled_[i] = theta[i] - s * theta_[i];
+            const double before = std::fabs(s) * size_;
             size_ = norm(theta);
-            for (std::size_t j = 0; j < error_.size(); ++j)
-                error_[j] = (error_[j] + moved * norms_[j]) * (1.0 + 8.0 * unit);
+            const double moved = norm(scaled_.data()) + 4.0 * unit * (size_ + before);
+            for (std::size_t j = 0; j < error_.size(); ++j) {
+                product_[j] *= s;
+                error_[j] = (std::fabs(s) * error_[j] + moved * norms_[j] + 2.0 * unit * std::fabs(product_[j])) *
+                                (1.0 + 8.0 * unit) + tiny;
+            }
+            for (std::size_t i = 0; i < n; ++i) scaled_[i] = weights_[i] * theta[i];
+            theta_.assign(theta, theta + n);
             std::fill(exact_.begin(), exact_.end(), false);
         }
         wanted_.clear();
@@ -83,7 +90,7 @@ class DualProducts {
     }
 
     double norm(const double* a) const {
-        return rounded_up(std::sqrt(weighted_square(weights_.data(), a, weights_.size())), weights_.size());
+        return rounded_up(std::sqrt(weighted_dot(weights_.data(), a, a, weights_.size())), weights_.size());
     }
 
     template <class M>

@@ -215,7 +215,7 @@ struct Sparse {
         double sums[4] = {};  // several chains, so that additions overlap
         I p = indptr[k];
         const I end = indptr[k + 1];
-        for (; p + 3 < end; p += 4)
+        for (; end - p > 3; p += 4)
             for (I q = 0; q < 4; ++q) sums[q] += static_cast<double>(data[p + q]) * v[indices[p + q]];
         for (; p < end; ++p) sums[0] += static_cast<double>(data[p]) * v[indices[p]];
         return (sums[0] + sums[1]) + (sums[2] + sums[3]);
@@ -233,7 +233,7 @@ struct Sparse {
         };
         I p = indptr[k];
         const I end = indptr[k + 1];
-        for (; p + 3 < end; p += 4)
+        for (; end - p > 3; p += 4)
             for (I q = 0; q < 4; ++q) take(totals[q], p + q);
         for (; p < end; ++p) take(totals[0], p);
         const auto& [a, b, c, d] = totals;

@@ -7,11 +7,12 @@ from scipy.linalg.lapack import dposv
 
 from .. import kernels
 from .._typing import Array, Indices
-from ..gram import BLAS, LARGEST_GRAM, SWEEPS, ColumnCurvature
+from ..gram import BLAS, LARGEST_GRAM, ColumnCurvature
 
 __all__ = ["minimise_quadratic"]
 
 COMPILED = 400  # columns up to which LAPACK is not faster
+SWEEPS_BY_COLUMNS = 10  # until conjugate gradients take their turn
 LINEAR_ACCURACY = 0.3  # of conjugate gradients: the share of the residual that is left
 
 
@@ -65,7 +66,7 @@ def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds):
     model = (curvature.places, gradient, w, curvature.ridge, part.coordinates(), p, response)
     direct = False
     for _ in range(max_rounds):
-        change, sweeps = columns.descend(*model, SWEEPS, tol)
+        change, sweeps = columns.descend(*model, SWEEPS_BY_COLUMNS, tol)
         curvature.passes += 2 * sweeps
         if change <= tol:
             break
