@@ -175,14 +175,15 @@ def test_spectral_norm_of_degenerate_matrices():
 @pytest.mark.parametrize("ones", [False, True])
 def test_gram_matrices(layout, n_columns, ones, rng):
     X = rng.normal(size=(40, 130)) * (rng.random((40, 130)) < 0.5)
-    design, h = Design(LAYOUTS[layout](X)), rng.random(40) * (rng.random(40) < 0.8)
+    design, some = Design(LAYOUTS[layout](X)), rng.random(40) < 0.8
     chosen = rng.permutation(130)[: 2 * n_columns]
     left, right = np.sort(chosen[:n_columns]), np.sort(chosen[n_columns:])
     L = np.column_stack([X[:, left], np.ones((40, int(ones)))])
-    assert_allclose(design.gram(h, left, ones), L.T @ (L * h[:, None]), atol=1e-12)
     both = np.column_stack([L[:, :n_columns], X[:, right], L[:, n_columns:]])
-    cross = X[:, right].T @ (both * h[:, None])
-    assert_allclose(design.cross_gram(h, left, right, ones), cross, atol=1e-12)
+    for h in (rng.random(40) * some, 0.3 * some, np.full(40, 0.025), rng.normal(size=40)):
+        assert_allclose(design.gram(h, left, ones), L.T @ (L * h[:, None]), atol=1e-12)
+        cross = X[:, right].T @ (both * h[:, None])
+        assert_allclose(design.cross_gram(h, left, right, ones), cross, atol=1e-12)
 
 
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "CSC", "CSC, 64-bit"])

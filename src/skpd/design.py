@@ -171,11 +171,11 @@ class Design:
             return out
         out[:] = 0.0
         for sign, h_some, some in _row_blocks(h, m):
-            part = np.empty((len(h_some), m))
-            part[:, : len(columns)] = self._block(some, columns)
-            part[:, len(columns) :] = 1.0
-            part *= np.sqrt(h_some)[:, np.newaxis]
-            out += sign * (part.T @ part)
+            part = self._block(some, columns, ones)
+            scale = h_some[0]
+            if np.any(h_some != scale):
+                part *= np.sqrt(h_some / scale)[:, np.newaxis]
+            out += sign * scale * (part.T @ part)
         return out
 
     def cross_gram(self, h: Array, left: Indices, right: Indices, ones: bool) -> Array:
@@ -200,9 +200,7 @@ class Design:
             return out
         out[:] = 0.0
         for sign, h_some, some in _row_blocks(h, m + len(right)):
-            part = np.empty((len(h_some), m))
-            part[:, : len(both)] = self._block(some, both)
-            part[:, len(both) :] = 1.0
+            part = self._block(some, both, ones)
             weighted = part[:, n_left : len(both)] * (sign * h_some)[:, np.newaxis]
             out += weighted.T @ part
         return out
@@ -219,10 +217,21 @@ class Design:
             rows = iter(self._X)
         return all(fsum([*row, -sums[0]]) == 0.0 for row in rows)
 
-    def _block(self, rows: Indices | slice, columns: Indices) -> Array:
-        if isinstance(rows, slice):
-            return self._X[rows][:, columns]
-        return self._X[np.ix_(rows, columns)]
+    def _block(self, rows: Indices | slice, columns: Indices, ones: bool) -> Array:
+        """A copy of some rows of some columns, in the order of X, and a column of ones."""
+        if not isinstance(rows, slice):
+            picked = self._X[np.ix_(rows, columns)]
+        elif self.matrix.by_row:
+            picked = np.take(self._X[rows], columns, axis=1)
+        else:
+            picked = self._X.T[:, rows][columns].T  # whole columns are copied at once
+        if not ones and picked.dtype == np.float64:
+            return picked
+        n_rows, n_columns = picked.shape
+        shape = n_rows, n_columns + ones
+        block = np.ones(shape, order="C" if self.matrix.by_row else "F")
+        block[:, :n_columns] = picked
+        return block
 
     @cached_property
     def column_counts(self) -> Indices:
