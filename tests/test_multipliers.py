@@ -156,6 +156,21 @@ def test_penalised_quadratic(penalty, intercept, compiled, rng, monkeypatch):
             assert abs(gradient[-1]) <= 1e-9
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_many_coordinates_cross_their_kinks(compiled, rng, monkeypatch):
+    """From a dense point of a problem whose columns are alike, where descent alone is slow."""
+    if not compiled:
+        monkeypatch.setattr(quadratic, "COMPILED", 0)
+    for _ in range(10):
+        A = np.cumsum(rng.normal(size=(80, 60)), axis=1)
+        H, g, w = A.T @ A / 80, rng.normal(size=60), rng.normal(size=60)
+        p = minimise_quadratic(H, g, w, L1().bind(60), 0.5, np.arange(60), 1e-10, max_rounds=100)
+        gradient = g + H @ (p - w)
+        assert 20 < np.count_nonzero(p) < 55
+        assert_allclose(gradient[p != 0.0], -0.5 * np.sign(p[p != 0.0]), atol=1e-9)
+        assert np.max(np.abs(gradient)) <= 0.5 + 1e-9
+
+
 def test_a_singular_quadratic(rng):
     """Two equal columns: any split of their sum is a minimiser."""
     A = rng.normal(size=(20, 4))

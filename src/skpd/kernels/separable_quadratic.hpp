@@ -12,9 +12,9 @@
 
 namespace skpd {
 
-// Overwrites x by the solution of A x = b, b in x, with the upper triangle of A by its factor U, U'U = A.
-// Returns whether A is positive definite, far enough for its rounding. Four pivots at a time share a pass over what is left.
-SKPD_CLONES inline bool solve_positive_definite(double* A, std::size_t n, double* x) {
+// Overwrites the upper triangle of A by its factor U, U'U = A. Returns whether A is positive definite, far enough
+// for its rounding. Four pivots at a time share a pass over what is left.
+SKPD_CLONES inline bool factorise(double* A, std::size_t n) {
     constexpr std::size_t block = 4;
     constexpr double least = 1e-13;  // of a diagonal entry that is left as a pivot
     std::vector<double> diagonal(n);
@@ -43,28 +43,112 @@ SKPD_CLONES inline bool solve_positive_definite(double* A, std::size_t n, double
             for (std::size_t k = i; k < n; ++k) row[k] -= (a * p[k] + b * q[k]) + (c * r[k] + d * s[k]);
         }
     }
-    for (std::size_t j = 0; j < n; ++j) {
-        const double* row = A + j * n;
+    return true;
+}
+// x <- U'^-1 x, whose first entries are 0
+SKPD_CLONES inline void solve_forward(const double* U, std::size_t n, std::size_t first, double* x) {
+    for (std::size_t j = first; j < n; ++j) {
+        const double* row = U + j * n;
         const double y = x[j] /= row[j];
 #pragma omp simd
         for (std::size_t c = j + 1; c < n; ++c) x[c] -= y * row[c];
     }
+}
+// x <- U^-1 x
+SKPD_CLONES inline void solve_backward(const double* U, std::size_t n, double* x) {
     for (std::size_t j = n; j-- > 0;) {
-        const double* row = A + j * n;
+        const double* row = U + j * n;
         double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
         for (std::size_t c = j + 1; c < n; ++c) sum += row[c] * x[c];
         x[j] = (x[j] - sum) / row[j];
     }
-    return true;
 }
+
+// Systems of a matrix, H and the penalty's second derivatives, on supports that shrink: with H = U'U on the first of
+// them, those who left stay at 0 where U'^-1 b is projected off the span of their U'^-1 e_j.
+class SupportSystem {
+   public:
+    // Returns whether the matrix on this support is at hand, or positive definite.
+    bool take(const double* H, std::size_t n, std::size_t n_penalised, double l2,
+              const std::vector<std::int64_t>& support) {
+        if (shrink_to(support)) return true;
+        first_ = support;
+        here_.assign(support.size(), true);
+        left_.clear();
+        const std::size_t k = support.size();
+        factor_.resize(k * k);
+        for (std::size_t a = 0; a < k; ++a) {
+            const auto j = static_cast<std::size_t>(support[a]);
+            const double* row = H + j * n;
+            for (std::size_t b = a; b < k; ++b) factor_[a * k + b] = row[support[b]];
+            if (j < n_penalised) factor_[a * k + a] += l2;
+            factor_[a * k + a] *= 1.0 + 1e-14;
+        }
+        if (factorise(factor_.data(), k)) return true;
+        first_.clear();
+        return false;
+    }
+
+    const std::vector<std::int64_t>& first() const { return first_; }
+    bool here(std::size_t a) const { return here_[a]; }
+
+    // x <- the solution, on the first support; x is 0 for those who left
+    void solve(double* x) const {
+        const std::size_t k = first_.size();
+        solve_forward(factor_.data(), k, 0, x);
+        for (const auto& v : left_) project_off(v, x);
+        solve_backward(factor_.data(), k, x);
+        for (std::size_t a = 0; a < k; ++a)
+            if (!here_[a]) x[a] = 0.0;  // without its rounding
+    }
+
+   private:
+    bool shrink_to(const std::vector<std::int64_t>& support) {
+        const std::size_t k = first_.size();
+        if (support.size() > k || 10 * (k - support.size()) > k) return false;
+        std::vector<std::size_t> leaving;
+        std::size_t next = 0;
+        for (std::size_t a = 0; a < k; ++a) {
+            const bool stays = next < support.size() && support[next] == first_[a];
+            if (stays && !here_[a]) return false;  // it has come back
+            if (stays) ++next;
+            else if (here_[a]) leaving.push_back(a);
+        }
+        if (next < support.size()) return false;
+        for (const std::size_t a : leaving) {
+            std::vector<double> v(k, 0.0);
+            v[a] = 1.0;
+            solve_forward(factor_.data(), k, a, v.data());
+            const double before = dense_dot(v.data(), v.data(), k);
+            for (int twice = 0; twice < 2; ++twice)
+                for (const auto& other : left_) project_off(other, v.data());
+            const double square = dense_dot(v.data(), v.data(), k);
+            if (!(square > 1e-20 * before)) return false;
+            for (double& entry : v) entry /= std::sqrt(square);
+            left_.push_back(std::move(v));
+            here_[a] = false;
+        }
+        return true;
+    }
+
+    static void project_off(const std::vector<double>& unit, double* x) {
+        dense_axpy(-dense_dot(unit.data(), x, unit.size()), unit.data(), x, unit.size());
+    }
+
+    std::vector<std::int64_t> first_;
+    std::vector<std::uint8_t> here_;
+    std::vector<double> factor_;
+    std::vector<std::vector<double>> left_;  // orthonormal
+};
 
 // Coordinate descent and Newton steps in turns until the former moves no gradient by more than
 // tol, or the given number of rounds.
 inline void minimise_separable(const double* H, std::size_t n, std::size_t n_penalised, const SeparablePenalty& penalty,
                                double* p, double* r, int sweeps, double tol, int rounds) {
+    SupportSystem system;
     std::vector<std::int64_t> support;
-    std::vector<double> system, step;
+    std::vector<double> step;
     for (int round = 0; round < rounds; ++round) {
         if (coordinate_descent(H, n, n_penalised, penalty, p, r, sweeps, tol) <= tol) return;
         support.clear();
@@ -73,25 +157,19 @@ inline void minimise_separable(const double* H, std::size_t n, std::size_t n_pen
                                                      (p[j] != 0.0 || penalty.l1 == 0.0));
             if (smooth && H[j * n + j] > 0.0) support.push_back(static_cast<std::int64_t>(j));
         }
-        const std::size_t k = support.size();
-        if (k == 0) continue;
-        system.resize(k * k);
-        step.resize(k);
-        for (std::size_t a = 0; a < k; ++a) {
-            const auto j = static_cast<std::size_t>(support[a]);
-            const double* row = H + j * n;
-            for (std::size_t b = a; b < k; ++b) system[a * k + b] = row[support[b]];
-            double& diagonal = system[a * k + a];
+        if (support.empty() || !system.take(H, n, n_penalised, penalty.l2, support)) continue;
+        const auto& first = system.first();
+        step.assign(first.size(), 0.0);
+        for (std::size_t a = 0; a < first.size(); ++a) {
+            if (!system.here(a)) continue;
+            const auto j = static_cast<std::size_t>(first[a]);
             step[a] = -r[j];
-            if (j < n_penalised) {
-                if (p[j] != 0.0) step[a] -= std::copysign(penalty.l1, p[j]);
-                step[a] -= penalty.l2 * p[j];
-                diagonal += penalty.l2;
-            }
-            diagonal *= 1.0 + 1e-14;
+            if (j >= n_penalised) continue;
+            if (p[j] != 0.0) step[a] -= std::copysign(penalty.l1, p[j]);
+            step[a] -= penalty.l2 * p[j];
         }
-        if (solve_positive_definite(system.data(), k, step.data()))
-            step_on_support(H, n, n_penalised, penalty, support.data(), k, step.data(), p, r);
+        system.solve(step.data());
+        step_on_support(H, n, n_penalised, penalty, first.data(), first.size(), step.data(), p, r);
     }
 }
 
