@@ -451,11 +451,8 @@ class _Partition:
 
     def norms(self, w: Array):
         """Euclidean norm of each group, safe from under- and overflow."""
-        in_order, first = w[self.order], self.starts[:-1]
-        scale = np.maximum.reduceat(np.abs(in_order), first)
-        unit = np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
-        squares = (in_order / np.repeat(unit, np.diff(self.starts))) ** 2
-        return unit * np.sqrt(np.add.reduceat(squares, first))
+        w = np.ascontiguousarray(w, dtype=np.float64)
+        return kernels.group_norms(w, self.order, self.starts)
 
     def minima(self, step: Array):
         """The smallest entry in each group, for each feature."""

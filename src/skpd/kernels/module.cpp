@@ -351,6 +351,26 @@ NB_MODULE(_kernels, m) {
         },
         "point"_a, "radius"_a, "Projection onto {||x||_1 <= radius}.");
     m.def(
+        "group_norms",
+        [](In x, Array<const std::int64_t> order, Array<const std::int64_t> starts) {
+            require(starts.shape(0) > 0, "starts must hold one entry more than there are groups");
+            const std::size_t size = order.shape(0);
+            std::vector<double> out(starts.shape(0) - 1), group(size);
+            for (std::size_t a = 0; a < size; ++a) {
+                const std::int64_t j = order.data()[a];
+                require(j >= 0 && j < static_cast<std::int64_t>(x.shape(0)), "order must hold places in x");
+                group[a] = x.data()[j];
+            }
+            for (std::size_t g = 0; g < out.size(); ++g) {
+                const auto first = static_cast<std::size_t>(starts.data()[g]);
+                const auto last = static_cast<std::size_t>(starts.data()[g + 1]);
+                require(first <= last && last <= size, "starts must increase up to the length of order");
+                out[g] = euclidean_norm(group.data() + first, last - first);
+            }
+            return as_numpy(std::move(out));
+        },
+        "x"_a, "order"_a, "starts"_a, "The Euclidean norm of each group of the entries of x in this order.");
+    m.def(
         "sparse_group_dual_norms",
         [](In x, Array<const std::int64_t> starts, In weights, double l1_ratio) {
             const std::size_t n_groups = weights.shape(0);

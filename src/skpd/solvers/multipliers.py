@@ -40,7 +40,7 @@ PROXIMAL = 1e-3  # delta
 FIRST_SIGMA = 0.3  # in units of the range of the dual variable over that of the predictions
 WARM_SIGMA = 10.0  # times the first, from a dual point that is near a solution
 LARGEST_WORKING_SET = 4000  # on as many rows with curvature
-BY_COLUMNS = 0.03  # accuracy of a quadratic problem without a Gram matrix
+BY_COLUMNS = 0.1  # accuracy of a quadratic problem without a Gram matrix
 SAMPLE = 60  # rows for each variable, at least
 SAMPLE_GAP = 0.1  # relative: so far is a solution on a sample from that on all rows anyway
 PENALTY_SHARE = 0.9  # of the gap, at which the multipliers have their turn
@@ -547,7 +547,9 @@ class _State:
             chosen[others[np.argpartition(-violation[others], room - 1)[:room]]] = True
         labels = getattr(penalty, "labels", None)
         if labels is not None:
-            chosen = np.isin(labels, labels[chosen])
+            groups = np.zeros(len(w), dtype=bool)
+            groups[labels[chosen]] = True
+            chosen = groups[labels]
         total = float(np.max(violation, initial=0.0))
         if problem.fit_intercept:
             total = max(total, abs(float(g[-1])))
