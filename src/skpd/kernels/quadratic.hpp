@@ -56,8 +56,8 @@ inline double coordinate_descent(const double* H, std::size_t n, std::size_t n_p
 
 // Moves the coordinates of the support along step: all the way, half, a quarter, or to the
 // first kink, whichever first lowers the objective. A coordinate that would cross its kink
-// or leave its bounds stays there.
-inline void step_on_support(const double* H, std::size_t n, std::size_t n_penalised, const SeparablePenalty& penalty,
+// or leave its bounds stays there. Returns the share of the step that was taken.
+inline double step_on_support(const double* H, std::size_t n, std::size_t n_penalised, const SeparablePenalty& penalty,
                             const std::int64_t* support, std::size_t k, const double* step, double* p, double* r) {
     std::vector<double> change(k), response(n);
     double to_kink = 1.0;
@@ -92,8 +92,9 @@ inline void step_on_support(const double* H, std::size_t n, std::size_t n_penali
             p[j] = std::fabs(after) <= 1e-16 * std::fabs(p[j]) ? 0.0 : after;
         }
         for (std::size_t j = 0; j < n; ++j) r[j] += response[j];
-        return;
+        return length;
     }
+    return 0.0;
 }
 
 // The largest sum of magnitudes in a row of a block whose rows are so far apart: no eigenvalue

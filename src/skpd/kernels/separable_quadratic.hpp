@@ -142,34 +142,43 @@ class SupportSystem {
     std::vector<std::vector<double>> left_;  // orthonormal
 };
 
+// A Newton step on the coordinates off their kinks. Returns the share of it that was taken.
+inline double newton_step(const double* H, std::size_t n, std::size_t n_penalised, const SeparablePenalty& penalty,
+                          double* p, double* r, SupportSystem& system) {
+    std::vector<std::int64_t> support;
+    for (std::size_t j = 0; j < n; ++j) {
+        const bool smooth = j >= n_penalised || (p[j] > penalty.lower && p[j] < penalty.upper &&
+                                                 (p[j] != 0.0 || penalty.l1 == 0.0));
+        if (smooth && H[j * n + j] > 0.0) support.push_back(static_cast<std::int64_t>(j));
+    }
+    if (support.empty() || !system.take(H, n, n_penalised, penalty.l2, support)) return 0.0;
+    const auto& first = system.first();
+    std::vector<double> step(first.size(), 0.0);
+    for (std::size_t a = 0; a < first.size(); ++a) {
+        if (!system.here(a)) continue;
+        const auto j = static_cast<std::size_t>(first[a]);
+        step[a] = -r[j];
+        if (j >= n_penalised) continue;
+        if (p[j] != 0.0) step[a] -= std::copysign(penalty.l1, p[j]);
+        step[a] -= penalty.l2 * p[j];
+    }
+    system.solve(step.data());
+    return step_on_support(H, n, n_penalised, penalty, first.data(), first.size(), step.data(), p, r);
+}
+
 // Coordinate descent and Newton steps in turns until the former moves no gradient by more than
-// tol, or the given number of rounds.
+// tol, or the given number of rounds. A step that ends at a kink is followed by another at once:
+// of a matrix near singular the last of them leave one by one.
 inline void minimise_separable(const double* H, std::size_t n, std::size_t n_penalised, const SeparablePenalty& penalty,
                                double* p, double* r, int sweeps, double tol, int rounds) {
+    constexpr int most_steps = 30;
     SupportSystem system;
-    std::vector<std::int64_t> support;
-    std::vector<double> step;
     for (int round = 0; round < rounds; ++round) {
         if (coordinate_descent(H, n, n_penalised, penalty, p, r, sweeps, tol) <= tol) return;
-        support.clear();
-        for (std::size_t j = 0; j < n; ++j) {
-            const bool smooth = j >= n_penalised || (p[j] > penalty.lower && p[j] < penalty.upper &&
-                                                     (p[j] != 0.0 || penalty.l1 == 0.0));
-            if (smooth && H[j * n + j] > 0.0) support.push_back(static_cast<std::int64_t>(j));
+        for (int k = 0; k < most_steps; ++k) {
+            const double length = newton_step(H, n, n_penalised, penalty, p, r, system);
+            if (length == 1.0 || length == 0.0) break;
         }
-        if (support.empty() || !system.take(H, n, n_penalised, penalty.l2, support)) continue;
-        const auto& first = system.first();
-        step.assign(first.size(), 0.0);
-        for (std::size_t a = 0; a < first.size(); ++a) {
-            if (!system.here(a)) continue;
-            const auto j = static_cast<std::size_t>(first[a]);
-            step[a] = -r[j];
-            if (j >= n_penalised) continue;
-            if (p[j] != 0.0) step[a] -= std::copysign(penalty.l1, p[j]);
-            step[a] -= penalty.l2 * p[j];
-        }
-        system.solve(step.data());
-        step_on_support(H, n, n_penalised, penalty, first.data(), first.size(), step.data(), p, r);
     }
 }
 

@@ -11,7 +11,7 @@ from ..gram import BLAS, LARGEST_GRAM, ColumnCurvature
 
 __all__ = ["minimise_quadratic"]
 
-COMPILED = 400  # columns up to which LAPACK is not faster
+COMPILED = 1000  # columns up to which LAPACK saves less than a factor that serves several steps
 SWEEPS_BY_COLUMNS = 10  # until conjugate gradients take their turn
 LINEAR_ACCURACY = 0.3  # of conjugate gradients: the share of the residual that is left
 
