@@ -40,7 +40,6 @@ PROXIMAL = 1e-3  # delta
 FIRST_SIGMA = 0.3  # in units of the range of the dual variable over that of the predictions
 WARM_SIGMA = 10.0  # times the first, from a dual point that is near a solution
 LARGEST_WORKING_SET = 4000  # on as many rows with curvature
-BY_COLUMNS = 0.1  # accuracy of a quadratic problem without a Gram matrix
 SAMPLE = 60  # rows for each variable, at least
 SAMPLE_GAP = 0.1  # relative: so far is a solution on a sample from that on all rows anyway
 PENALTY_SHARE = 0.9  # of the gap, at which the multipliers have their turn
@@ -182,9 +181,13 @@ class _State:
             theta = middle if start is None else loss.project_dual(problem.y, start.dual_coef)
             self.first_sigma = FIRST_SIGMA * float(np.max(upper - lower)) / problem.reach
             self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
-        self.accuracy = 1e-4 if loss.constant_curvature else 1e-2  # of a quadratic problem
-        if not self.smooth and hasattr(problem.penalty, "terms"):
-            self.accuracy = 3e-2  # the rows with curvature change anyway
+        # of a quadratic problem by a Gram matrix and without one, as shares of the violation
+        self.accuracy = 1e-4 if loss.constant_curvature else 1e-2
+        self.accuracy_by_columns = 3e-2
+        if not self.smooth:  # the rows with curvature change anyway
+            self.accuracy_by_columns = 1e-1
+            if hasattr(problem.penalty, "terms"):
+                self.accuracy = 3e-2
         self.scale = np.zeros(problem.n_variables) if self.smooth else problem.squares  # D
         self.tracked: _Tracked | None = None
         self.known_gradient: Array | None = None
@@ -470,7 +473,8 @@ class _State:
         inside = np.append(columns, np.arange(n_features, problem.n_variables))
         scale, ridge = 1.0 if self.smooth else self.sigma, self.proximal * self.scale[inside]
         H = self.gram.curvature(rows.design, h, scale, columns, ridge)
-        tol = violation * (BY_COLUMNS if isinstance(H, ColumnCurvature) else self.accuracy)
+        by_columns = isinstance(H, ColumnCurvature)
+        tol = violation * (self.accuracy_by_columns if by_columns else self.accuracy)
         if problem.loss.constant_curvature and self.settled and isinstance(problem.penalty, Norm):
             # the model is the problem: an error of a gradient costs the gap that times the radius
             tol = min(tol, self.monitor.tol * problem.objective_unit * problem.alpha / self.upper)
