@@ -108,7 +108,7 @@ class Design:
 
     def matvec(self, coef: Array) -> Array:
         """X coef, of shape (n_samples,)."""
-        return self.matrix.matvec(coef)
+        return self.matrix.matvec(coef) if coef.any() else np.zeros(self.shape[0])
 
     def rmatvec(self, rows: Array) -> Array:
         """X' rows, of shape (n_features,)."""

@@ -225,19 +225,21 @@ struct Sparse {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) out[indices[p]] += a * static_cast<double>(data[p]);
     }
     Sized dot_sized(std::size_t k, const double* v) const {
-        Sized totals[4];
-        const auto take = [&](Sized& total, I p) {
-            const double product = static_cast<double>(data[p]) * v[indices[p]];
-            total.sum += product;
-            total.size += std::fabs(product);
-        };
+        double sums[4] = {}, sizes[4] = {};
         I p = indptr[k];
         const I end = indptr[k + 1];
         for (; end - p > 3; p += 4)
-            for (I q = 0; q < 4; ++q) take(totals[q], p + q);
-        for (; p < end; ++p) take(totals[0], p);
-        const auto& [a, b, c, d] = totals;
-        return {(a.sum + b.sum) + (c.sum + d.sum), (a.size + b.size) + (c.size + d.size)};
+            for (I q = 0; q < 4; ++q) {
+                const double product = static_cast<double>(data[p + q]) * v[indices[p + q]];
+                sums[q] += product;
+                sizes[q] += std::fabs(product);
+            }
+        for (; p < end; ++p) {
+            const double product = static_cast<double>(data[p]) * v[indices[p]];
+            sums[0] += product;
+            sizes[0] += std::fabs(product);
+        }
+        return {(sums[0] + sums[1]) + (sums[2] + sums[3]), (sizes[0] + sizes[1]) + (sizes[2] + sizes[3])};
     }
     void axpy_sized(std::size_t k, double a, double* sum, double* size) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) {
@@ -335,11 +337,11 @@ struct BoundedVector {
 
     explicit BoundedVector(std::size_t n, double value = 0.0) : sum(n, value), size(n, std::fabs(value)) {}
 
-    // for so many products of three factors, added up in any order
+    // for so many products of three factors, added up in any order; as many underflows are less than
+    // the smallest normal number
     void bound(std::size_t k, std::size_t n_terms) {
         constexpr double unit = 1.1102230246251565e-16;  // 2^-53
-        const double underflow = 64.0 * static_cast<double>(n_terms + 4) * std::numeric_limits<double>::denorm_min();
-        size[k] = 1.1 * unit * static_cast<double>(n_terms + 6) * size[k] + underflow;
+        size[k] = 1.1 * unit * static_cast<double>(n_terms + 6) * size[k] + std::numeric_limits<double>::min();
     }
 };
 
