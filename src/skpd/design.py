@@ -174,7 +174,8 @@ class Design:
             part = self._block(some, columns, ones)
             scale = h_some[0]
             if np.any(h_some != scale):
-                part *= np.sqrt(h_some / scale)[:, np.newaxis]
+                part *= np.sqrt(h_some)[:, np.newaxis]
+                scale = 1.0
             out += sign * scale * (part.T @ part)
         return out
 

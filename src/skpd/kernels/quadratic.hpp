@@ -58,7 +58,7 @@ inline double coordinate_descent(const double* H, std::size_t n, std::size_t n_p
 // first kink, whichever first lowers the objective. A coordinate that would cross its kink
 // or leave its bounds stays there. Returns the share of the step that was taken.
 inline double step_on_support(const double* H, std::size_t n, std::size_t n_penalised, const SeparablePenalty& penalty,
-                            const std::int64_t* support, std::size_t k, const double* step, double* p, double* r) {
+                              const std::int64_t* support, std::size_t k, const double* step, double* p, double* r) {
     std::vector<double> change(k), response(n);
     double to_kink = 1.0;
     for (std::size_t a = 0; a < k; ++a) {
