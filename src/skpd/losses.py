@@ -647,13 +647,19 @@ class Squared(ResidualLoss):
     smoothness: ClassVar[float] = 1.0
 
     def _phi(self, t: Array) -> Array:
-        return 0.5 * t * t
+        half_square = t * t
+        half_square *= 0.5
+        return half_square
 
     def _phi_conjugate(self, u: Array) -> Array:
-        return 0.5 * u * u
+        return self._phi(u)
 
     def largest(self, y: Array, z: Array, z_low: Array | float, error: Array) -> Array:
-        return self._phi(np.abs((z - y) + z_low) + error)
+        size = z - y
+        size += z_low
+        np.abs(size, out=size)
+        size += error
+        return self._phi(size)
 
     def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:
         square = float(np.sum(weights * self._phi_conjugate(theta)))

@@ -194,9 +194,12 @@ struct ResidualLoss {
         return shrunk != 0.0 && u > lower && u < upper ? 1.0 / scale : 0.0;
     }
     double derivative(double t) const { return clip((t - clip(t, -tube, tube)) / curvature, lower, upper); }
-    double second_derivative(double t) const {
-        const double u = (t - clip(t, -tube, tube)) / curvature;
-        return (u != 0.0 || tube == 0.0) && u > lower && u < upper ? 1.0 / curvature : 0.0;
+    double second_derivative(double t) const { return at(t).second_derivative; }
+    Expansion at(double t) const {
+        const double shrunk = t - clip(t, -tube, tube), free = shrunk / curvature, u = clip(free, lower, upper);
+        const double bend = 0.5 * curvature * u * u;
+        const bool inside = (free != 0.0 || tube == 0.0) && free > lower && free < upper;
+        return {u * shrunk - bend, u, inside ? 1.0 / curvature : 0.0, tube * std::fabs(u) + bend};
     }
 };
 
@@ -278,17 +281,17 @@ SKPD_CLONES void smoothed_derivatives(const Smoothed<Loss>& smoothed, std::size_
     const Smoothed<Loss> local = smoothed;  // not to be read again after every write
     const Loss loss = smoothed.loss;
     double primal_sum = 0.0, dual_sum = 0.0;
-    if constexpr (requires { Loss::at(0.0); }) {
-        static_assert(Loss::margin);
+    if constexpr (requires { loss.at(0.0); }) {
         if (smoothed.sigma == std::numeric_limits<double>::infinity()) {
 #pragma omp simd reduction(+ : primal_sum, dual_sum)
             for (std::size_t i = 0; i < n; ++i) {
-                const Expansion phi = Loss::at(y[i] * z[i]);
-                derivative[i] = y[i] * phi.derivative;
-                gradient[i] = weights[i] * derivative[i];
+                const Expansion phi = loss.at(Loss::margin ? y[i] * z[i] : z[i] - y[i]);
+                const double first = Loss::margin ? y[i] * phi.derivative : phi.derivative;
+                derivative[i] = first;
+                gradient[i] = weights[i] * first;
                 curvature[i] = weights[i] * phi.second_derivative;
                 primal_sum += weights[i] * phi.value;
-                dual_sum -= weights[i] * phi.conjugate;
+                dual_sum -= weights[i] * (Loss::margin ? phi.conjugate : phi.conjugate + y[i] * first);
             }
             *primal = primal_sum;
             *dual = dual_sum;

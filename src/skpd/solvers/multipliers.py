@@ -447,11 +447,11 @@ class _State:
             if self.n_iter >= most:
                 return
             columns, violation, whole = self.working_set(g)
-            n_curved = int(np.count_nonzero(self.rows.curvature))
-            if min(len(columns), n_curved) > LARGEST_WORKING_SET:
+            if len(columns) > LARGEST_WORKING_SET < np.count_nonzero(self.rows.curvature):
                 self.stalled = True
                 return
-            if self.frozen is None and self.tracked is None:
+            bends = not problem.loss.constant_curvature
+            if bends and self.frozen is None and self.tracked is None:
                 self.freeze()
             if self.smooth and self.tracked is None:
                 self.track(columns, whole)
