@@ -111,8 +111,11 @@ void bind_column_quadratic(nb::module_& m) {
         .def("__init__",
              [](ScaledColumns* self, const Matrix& matrix, In h, bool ones) {
                  require(h.shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
-                 std::visit([&](const auto& layout) { new (self) ScaledColumns(layout, matrix.n_rows(), h.data(), ones); },
-                            matrix.layout());
+                 std::visit(
+                     [&](const auto& layout) {
+                         new (self) ScaledColumns(layout, matrix.by_row(), matrix.n_rows(), h.data(), ones);
+                     },
+                     matrix.layout());
              },
              "matrix"_a, "h"_a, "ones"_a)
         .def("append",
@@ -130,7 +133,7 @@ void bind_column_quadratic(nb::module_& m) {
                      },
                      matrix.layout());
              },
-             "matrix"_a, "columns"_a, "Puts some columns of the same matrix, scaled, behind those at hand.")
+             "matrix"_a, "columns"_a, nb::keep_alive<1, 2>(), "Puts some columns of the same matrix, scaled, behind those at hand.")
         .def(
             "table",
             [](const ScaledColumns& self, Indices places, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -23,16 +24,30 @@
 
 namespace skpd {
 
+// Columns of a matrix times one scale, or copies of their own.
 struct DenseColumns {
     std::size_t n_rows = 0;
-    std::vector<double> entries;
+    double scale = 1.0;
+    std::vector<const double*> starts{};
+    std::vector<std::unique_ptr<double[]>> copies{};
 
-    double dot(std::size_t a, const double* v) const { return dense_dot(entries.data() + a * n_rows, v, n_rows); }
-    void axpy(std::size_t a, double x, double* out) const { dense_axpy(x, entries.data() + a * n_rows, out, n_rows); }
-    double square(std::size_t a) const { return dot(a, entries.data() + a * n_rows); }
+    // A place for the entries of so many more columns
+    double* add(std::size_t count) {
+        copies.push_back(std::make_unique_for_overwrite<double[]>(count * n_rows));
+        double* begin = copies.back().get();
+        for (std::size_t a = 0; a < count; ++a) starts.push_back(begin + a * n_rows);
+        return begin;
+    }
+    std::size_t n_entries() const { return starts.size() * n_rows; }
+    double dot(std::size_t a, const double* v) const { return scale * dense_dot(starts[a], v, n_rows); }
+    double dot(std::size_t a, const double* v, std::size_t next) const {  // column next comes after it
+        return scale * dense_dot(starts[a], v, n_rows, starts[next]);
+    }
+    void axpy(std::size_t a, double x, double* out) const { dense_axpy(scale * x, starts[a], out, n_rows); }
+    double square(std::size_t a) const { return scale * dot(a, starts[a]); }
     template <class Visit>
     void for_each(std::size_t a, Visit visit) const {
-        for (std::size_t t = 0; t < n_rows; ++t) visit(t, entries[a * n_rows + t]);
+        for (std::size_t t = 0; t < n_rows; ++t) visit(t, scale * starts[a][t]);
     }
 };
 
@@ -42,6 +57,7 @@ struct SparseColumns {
     std::vector<std::uint32_t> places;
     std::vector<double> entries;
 
+    std::size_t n_entries() const { return entries.size(); }
     double dot(std::size_t a, const double* v) const {
         double even = 0.0, odd = 0.0;  // two chains, so that additions overlap
         std::size_t p = starts[a];
@@ -53,6 +69,7 @@ struct SparseColumns {
         if (p < end) even += entries[p] * v[places[p]];
         return even + odd;
     }
+    double dot(std::size_t a, const double* v, std::size_t) const { return dot(a, v); }
     void axpy(std::size_t a, double x, double* out) const {
         for (std::size_t p = starts[a]; p < starts[a + 1]; ++p) out[places[p]] += x * entries[p];
     }
@@ -67,52 +84,68 @@ struct SparseColumns {
     }
 };
 
-// Columns of diag(h)^(1/2) X, more of them as they are asked for, and of h^(1/2) if wanted.
+// Columns of diag(h)^(1/2) X, more of them as they are asked for, and of h^(1/2) if wanted. Those of a
+// dense matrix by columns are not copied where the h_i are equal.
 class ScaledColumns {
    public:
+    ScaledColumns(ScaledColumns&&) = default;
     template <class M>
-    ScaledColumns(const M&, std::size_t n_rows, const double* h, bool ones) : n_samples_(n_rows) {
+    ScaledColumns(const M&, bool by_row, std::size_t n_rows, const double* h, bool ones)
+        : n_samples_(n_rows),
+          borrows_(std::is_same_v<M, Dense<double>> && !by_row && n_rows > 0 && h[0] > 0.0 &&
+                   std::all_of(h, h + n_rows, [&](double x) { return x == h[0]; })) {
         for (std::size_t i = 0; i < n_rows; ++i) {
             if (!(h[i] > 0.0)) continue;
             rows_.push_back(i);
-            scale_.push_back(std::sqrt(h[i]));
+            scale_.push_back(borrows_ ? 1.0 : std::sqrt(h[i]));
         }
-        if constexpr (is_dense<M>) columns_ = DenseColumns{rows_.size(), {}};
-        else columns_ = SparseColumns{rows_.size()};
-        if (!ones) return;
-        std::visit(
-            [&](auto& columns) {
+        if constexpr (is_dense<M>) {
+            auto& columns = columns_.emplace<DenseColumns>(rows_.size());
+            if (borrows_) columns.scale = std::sqrt(h[0]);
+            if (ones) std::copy(scale_.begin(), scale_.end(), columns.add(1));
+        } else {
+            auto& columns = columns_.emplace<SparseColumns>(rows_.size());
+            if (ones) {
                 columns.entries = scale_;
-                if constexpr (!std::is_same_v<decltype(columns), DenseColumns&>) {
-                    columns.starts.push_back(rows_.size());
-                    for (std::size_t t = 0; t < rows_.size(); ++t) columns.places.push_back(static_cast<std::uint32_t>(t));
-                }
-            },
-            columns_);
-        measure(1);
+                columns.starts.push_back(rows_.size());
+                for (std::size_t t = 0; t < rows_.size(); ++t) columns.places.push_back(static_cast<std::uint32_t>(t));
+            }
+        }
+        if (ones) measure(1);
     }
 
     // Puts columns of the matrix behind those at hand.
     template <class T>
     void append(const Dense<T>& matrix, bool by_row, std::size_t, std::size_t, const std::int64_t* wanted,
                 std::size_t n_wanted) {
-        auto& entries = std::get<DenseColumns>(columns_).entries;
-        const std::size_t c = rows_.size(), first = entries.size();
-        if (entries.capacity() < first + n_wanted * c) entries.reserve(first + (n_wanted + n_wanted / 4) * c);
-        entries.resize(first + n_wanted * c);
-        const auto copy = [&](std::size_t t, std::size_t a) {
-            const auto j = static_cast<std::size_t>(wanted[a]);
-            const T x = by_row ? matrix.major(rows_[t])[j] : matrix.major(j)[rows_[t]];
-            entries[first + a * c + t] = scale_[t] * static_cast<double>(x);
-        };
+        auto& columns = std::get<DenseColumns>(columns_);
+        const std::size_t c = rows_.size();
+        if constexpr (std::is_same_v<T, double>) {
+            if (borrows_) {
+                for (std::size_t a = 0; a < n_wanted; ++a)
+                    columns.starts.push_back(matrix.major(static_cast<std::size_t>(wanted[a])));
+                return measure(n_wanted);
+            }
+        }
+        double* begin = columns.add(n_wanted);
         if (by_row) {
             constexpr std::size_t tile = 128;  // columns at a time: as many pages are written to
-            for (std::size_t begin = 0; begin < n_wanted; begin += tile)
-                for (std::size_t t = 0; t < c; ++t)
-                    for (std::size_t a = begin; a < std::min(begin + tile, n_wanted); ++a) copy(t, a);
+            for (std::size_t first = 0; first < n_wanted; first += tile)
+                for (std::size_t t = 0; t < c; ++t) {
+                    const T* x = matrix.major(rows_[t]);
+                    for (std::size_t a = first; a < std::min(first + tile, n_wanted); ++a)
+                        begin[a * c + t] = scale_[t] * static_cast<double>(x[wanted[a]]);
+                }
         } else {
-            for (std::size_t a = 0; a < n_wanted; ++a)
-                for (std::size_t t = 0; t < c; ++t) copy(t, a);
+            for (std::size_t a = 0; a < n_wanted; ++a) {
+                const T* x = matrix.major(static_cast<std::size_t>(wanted[a]));
+                ask_for(matrix.major(static_cast<std::size_t>(wanted[std::min(a + 1, n_wanted - 1)])), matrix.n_minor);
+                if (c == n_samples_) {
+                    for (std::size_t t = 0; t < c; ++t) begin[a * c + t] = scale_[t] * static_cast<double>(x[t]);
+                } else {
+                    for (std::size_t t = 0; t < c; ++t) begin[a * c + t] = scale_[t] * static_cast<double>(x[rows_[t]]);
+                }
+            }
         }
         measure(n_wanted);
     }
@@ -167,7 +200,7 @@ class ScaledColumns {
     const std::vector<double>& squares() const { return squares_; }  // ||A_a||^2
     bool dense() const { return std::holds_alternative<DenseColumns>(columns_); }
     std::size_t n_entries() const {
-        return std::visit([](const auto& columns) { return columns.entries.size(); }, columns_);
+        return std::visit([](const auto& columns) { return columns.n_entries(); }, columns_);
     }
 
    private:
@@ -183,8 +216,9 @@ class ScaledColumns {
     }
 
     std::size_t n_samples_;
+    bool borrows_;                   // the columns of the matrix, which must outlive it
     std::vector<std::size_t> rows_;  // with h > 0
-    std::vector<double> scale_;      // h^(1/2) there
+    std::vector<double> scale_;      // h^(1/2) there; 1 where the columns have one scale
     std::variant<DenseColumns, SparseColumns> columns_;
     std::vector<double> squares_;
 };
@@ -340,7 +374,7 @@ struct ColumnQuadratic {
 
     std::size_t place(std::size_t j) const { return static_cast<std::size_t>(places[j]); }
     double curvature(std::size_t j) const { return squares[place(j)] + ridge[j]; }
-    double gradient(std::size_t j) const { return g[j] + columns.dot(place(j), s) + ridge[j] * (p[j] - w[j]); }
+    double gradient(std::size_t j) const { return g[j] + columns.dot(place(j), s, place(std::min(j + 1, n - 1))) + ridge[j] * (p[j] - w[j]); }
 
     // Moves coordinate j to a point; by how much that changes the gradient, by its curvature
     double move(std::size_t j, double to, double c) {
@@ -465,7 +499,7 @@ struct ColumnQuadratic {
                 columns.axpy(place(support[a]), direction[a], v.data());
             }
             for (std::size_t a = 0; a < k; ++a)
-                product[a] = columns.dot(place(support[a]), v.data()) + ridge[support[a]] * direction[a];
+                product[a] = columns.dot(place(support[a]), v.data(), place(support[std::min(a + 1, k - 1)])) + ridge[support[a]] * direction[a];
             derivatives.add_product(direction.data(), product.data());
             double curve = 0.0;
             for (std::size_t a = 0; a < k; ++a) curve += direction[a] * product[a];

@@ -30,17 +30,48 @@ struct Square {
     static double of(double x) { return x * x; }
 };
 
+// Asks for the numbers of one dense vector while another is read: processors foresee no further
+// than the end of a vector which comes next.
 template <class T>
-SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n) {
+struct Ahead {
+    const T* next;
+
+    void operator()(std::size_t j, std::size_t count) const {
+#if defined(__GNUC__)
+        constexpr std::size_t line = 64 / sizeof(T);
+        for (std::size_t k = 0; k < count; k += line) __builtin_prefetch(next + j + k);
+#endif
+    }
+};
+// of its beginning, if it is long
+template <class T>
+void ask_for(const T* x, std::size_t n) {
+    constexpr std::size_t most = std::size_t{1} << 14;  // bytes
+    Ahead{x}(0, std::min(n, most / sizeof(T)));
+}
+struct NothingAhead {
+    void operator()(std::size_t, std::size_t) const {}
+};
+
+template <class T, class Next = NothingAhead>
+SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n, Next ask_for = {}) {
     constexpr std::size_t lanes = 32;  // several vectors, so that their additions overlap
     double sums[lanes] = {};
     std::size_t j = 0;
-    for (; j + lanes <= n; j += lanes)
+    for (; j + lanes <= n; j += lanes) {
+        ask_for(j, lanes);
         for (std::size_t k = 0; k < lanes; ++k) sums[k] += static_cast<double>(x[j + k]) * v[j + k];
+    }
     double sum = 0.0;
     for (; j < n; ++j) sum += static_cast<double>(x[j]) * v[j];
     for (std::size_t k = 0; k < lanes; ++k) sum += sums[k];
     return sum;
+}
+// The same of a vector before that of another
+template <class T>
+double dense_dot(const T* x, const double* v, std::size_t n, const T* next) {
+    constexpr std::size_t most = std::size_t{1} << 16;  // bytes that wait in the cache
+    return n * sizeof(T) <= most ? dense_dot(x, v, n, Ahead{next}) : dense_dot(x, v, n);
 }
 template <class T>
 SKPD_CLONES double squared_norm(const T* x, std::size_t n) {
@@ -305,7 +336,15 @@ void gather(const M& matrix, const double* v, double* out) {
 // out[k] = sum_j x_{some[k], j} v_j
 template <class M, class I>
 void gather_some(const M& matrix, const I* some, std::size_t n, const double* v, double* out) {
-    for (std::size_t k = 0; k < n; ++k) out[k] = matrix.dot(static_cast<std::size_t>(some[k]), v);
+    for (std::size_t k = 0; k < n; ++k) {
+        const auto at = static_cast<std::size_t>(some[k]);
+        if constexpr (is_dense<M>) {
+            const auto* next = matrix.major(static_cast<std::size_t>(some[std::min(k + 1, n - 1)]));
+            out[k] = dense_dot(matrix.major(at), v, matrix.n_minor, next);
+        } else {
+            out[k] = matrix.dot(at, v);
+        }
+    }
 }
 
 // out[j] += sum_k v_k x_{k, some[j]}
