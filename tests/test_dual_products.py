@@ -12,7 +12,6 @@ from skpd.design import Design
 from skpd.dual_products import DualProducts, DualProductsOfPath
 
 LAYOUTS = {
-    "C": np.ascontiguousarray,
     "F": np.asfortranarray,
     "CSC": sp.csc_array,
     "CSC matrix": sp.csc_matrix,
@@ -62,27 +61,54 @@ def test_few_columns_are_met_again_where_dual_points_are_near(rng):
 
 @pytest.mark.parametrize("kind", [DualProducts, DualProductsOfPath])
 def test_nan_does_not_stay(kind, rng):
-    X, weights = rng.normal(size=(6, 3)), np.full(6, 1 / 6)
+    X, weights = np.asfortranarray(rng.normal(size=(6, 3))), np.full(6, 1 / 6)
     products = kind(Design(X), weights)
     assert np.isnan(products(np.full(6, np.nan), 1.0)[0]).all()
     assert_allclose(products(np.ones(6))[0], X.mean(axis=0), rtol=1e-14)
 
 
-def test_sparse_rows_are_refused(rng):
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e30])
+def test_eight_bits_show_most_entries_to_be_small(dtype, scale, rng):
+    n, p = 20, 300
+    X = np.asfortranarray(rng.normal(size=(n, p)) * rng.lognormal(size=p) * scale, dtype=dtype)
+    X[:, 0], X[:, 1] = 0.0, scale * rng.choice([-1.0, 1.0], n)
+    weights = rng.random(n)
+    products = DualProductsOfPath(Design(X), weights / weights.sum())
+    exact = [[Fraction(float(x)) for x in column] for column in X.T]
+    for k in range(8):
+        theta = rng.normal(size=n) * 10.0 ** rng.uniform(-3.0, 3.0, n)
+        v = [
+            Fraction(c) * Fraction(t) for c, t in zip(weights / weights.sum(), theta, strict=True)
+        ]
+        true = [sum(x * t for x, t in zip(column, v, strict=True)) for column in exact]
+        enough = float(np.quantile(np.abs(np.array(true, dtype=float)), 0.9))
+        u, error = products(theta, enough)
+        assert all(
+            abs(Fraction(a) - t) <= Fraction(e) for a, t, e in zip(u, true, error, strict=True)
+        )
+        size = np.linalg.norm(np.sqrt(weights / weights.sum()) * theta)
+        rough = error > 1e-13 * size * np.linalg.norm(X.astype(float), axis=0) + 1e-150
+        assert (np.abs(u) + error <= enough)[rough].all()
+        if scale > 1e-100 and k > 3:  # enough time has gone into products that were small
+            assert np.count_nonzero(rough) > 0.7 * p
+
+
+@pytest.mark.parametrize("rows", [sp.csr_array, np.ascontiguousarray])
+def test_rows_are_refused(rows):
     with pytest.raises(ValueError, match="stored by columns"):
-        DualProductsOfPath(Design(sp.csr_array(np.eye(3))), np.ones(3))
+        DualProductsOfPath(Design(rows(np.eye(3))), np.ones(3))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [*LAYOUTS, "C"])
 def test_certificates_along_a_path_hold(layout, rng):
     """Against the objective values of scikit-learn's path at a much smaller tolerance."""
     from sklearn.linear_model import lasso_path
 
     X = rng.normal(size=(60, 200)) * (rng.random((60, 200)) < 0.4)
     y = X[:, :5].sum(axis=1) + rng.normal(size=60)
-    found = path(
-        PdproxRegressor(loss="squared", fit_intercept=False, tol=1e-9), LAYOUTS[layout](X), y
-    )
+    X_laid_out = LAYOUTS.get(layout, np.ascontiguousarray)(X)
+    found = path(PdproxRegressor(loss="squared", fit_intercept=False, tol=1e-9), X_laid_out, y)
     _, coefs, _ = lasso_path(X, y, alphas=found.alphas, tol=1e-13, max_iter=100_000)
     for alpha, w, certificate in zip(found.alphas, coefs.T, found.certificates, strict=True):
         optimum = 0.5 * np.mean((y - X @ w) ** 2) + alpha * np.abs(w).sum()

@@ -144,3 +144,14 @@ def test_ctrl_c_ends_it(rng, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         path(PdproxRegressor(loss=Pinball(0.8)), X, y.astype(float))
     assert len(calls) == 8
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (6, 1), (1, 1)])
+def test_one_row_or_column_is_both_by_rows_and_by_columns(shape, rng):
+    X, y = rng.normal(size=shape), np.arange(1.0, shape[0] + 1.0)
+    found = path(PdproxRegressor(loss="squared", fit_intercept=False), X, y, alphas=5)
+    _, coefs, _ = lasso_path(X, y, alphas=found.alphas, tol=1e-14, max_iter=100_000)
+    for alpha, w, certificate in zip(found.alphas, coefs.T, found.certificates, strict=True):
+        optimum = 0.5 * np.mean((y - X @ w) ** 2) + alpha * np.abs(w).sum()
+        assert certificate.dual <= optimum
+        assert certificate.primal >= optimum - 1e-9

@@ -36,6 +36,8 @@ class Design:
     ----------
     X : {ndarray, sparse matrix, sparse array} of shape (n_samples, n_features)
         Validated data: finite, float32 or float64.
+    by_columns : bool, default=False
+        Whether an array of a single row or column, whose layout does not tell, is by columns.
 
     Raises
     ------
@@ -50,7 +52,7 @@ class Design:
     array([3., 1.])
     """
 
-    def __init__(self, X) -> None:
+    def __init__(self, X, by_columns: bool = False) -> None:
         self.shape = X.shape
         if sp.issparse(X):
             if not X.has_canonical_format:
@@ -70,8 +72,13 @@ class Design:
         else:
             if X.itemsize not in X.strides:
                 X = np.ascontiguousarray(X)
-            self.matrix = kernels.Matrix.dense(X)
+            self.matrix = kernels.Matrix.dense(X, by_columns)
         self._X = X
+
+    @property
+    def dense(self) -> bool:
+        """Whether X is an array."""
+        return not sp.issparse(self._X)
 
     @cached_property
     def by_rows(self) -> "Design":
@@ -87,9 +94,11 @@ class Design:
 
     @cached_property
     def by_columns(self) -> "Design":
-        """The same data stored column by column if it is sparse, with the same type of indices."""
-        if not sp.issparse(self._X) or not self.matrix.by_row:
+        """The same data stored column by column, with the same type of indices."""
+        if not self.matrix.by_row:
             return self
+        if not sp.issparse(self._X):
+            return Design(np.asfortranarray(self._X), by_columns=True)
         columns = self._X.tocsc()
         index = self._X.indptr.dtype
         columns.indices = columns.indices.astype(index, copy=False)

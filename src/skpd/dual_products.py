@@ -59,7 +59,7 @@ class DualProductsOfPath(DualProducts):
     Most entries that were small can then be seen to be still small: by the inequality of
     Cauchy and Schwarz x_j' diag(c) theta differs from s x_j' diag(c) theta_0 by at most
     ``||x_j|| ||theta - s theta_0||``, in the norm ``||a||^2 = sum_i c_i a_i^2``, whatever the
-    scale s; the nearest one is taken. Of X by rows and sparse no part can be taken.
+    scale s; the nearest one is taken. X must be stored by columns.
     """
 
     incremental = True

@@ -155,7 +155,7 @@ def path(
     )
 
 
-MANY_ALPHAS = 5  # from which on a copy of a sparse X by columns pays
+MANY_ALPHAS = 5  # from which on a copy of X by columns pays
 
 
 def follow(

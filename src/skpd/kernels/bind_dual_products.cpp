@@ -2,7 +2,6 @@
 #include <nanobind/stl/optional.h>
 
 #include <optional>
-#include <type_traits>
 
 #include "bindings.hpp"
 #include "dual_products.hpp"
@@ -17,11 +16,9 @@ void bind_dual_products(nb::module_& m) {
             "__init__",
             [](DualProducts* self, const Matrix& matrix, In weights) {
                 require(weights.shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
-                const bool dense = std::visit(
-                    [](const auto& layout) { return is_dense<std::remove_cvref_t<decltype(layout)>>; }, matrix.layout());
-                require(dense || !matrix.by_row(), "a sparse matrix must be stored by columns");
+                require(!matrix.by_row(), "the matrix must be stored by columns");
                 nb::gil_scoped_release release;
-                new (self) DualProducts(matrix.layout(), matrix.by_row(), matrix.n_rows(), matrix.n_columns(), weights.data());
+                new (self) DualProducts(matrix.layout(), matrix.n_rows(), matrix.n_columns(), weights.data());
             },
             "matrix"_a, "weights"_a, nb::keep_alive<1, 2>())
         .def(

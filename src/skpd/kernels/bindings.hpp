@@ -45,11 +45,12 @@ inline void require(bool condition, const char* message) {
 class Matrix {
    public:
     template <class T>
-    static Matrix dense(Table<T> table) {
+    // one row or column is taken by rows, unless it is to be by columns
+    static Matrix dense(Table<T> table, bool by_columns) {
         Matrix matrix;
         matrix.n_rows_ = table.shape(0);
         matrix.n_columns_ = table.shape(1);
-        matrix.by_row_ = table.stride(1) == 1 || table.shape(1) == 1;
+        matrix.by_row_ = !by_columns && (table.stride(1) == 1 || table.shape(1) == 1);
         require(matrix.by_row_ || table.stride(0) == 1 || table.shape(0) == 1,
                 "a dense matrix must be contiguous along its rows or its columns");
         if (matrix.by_row_)

@@ -1,18 +1,23 @@
-// Products X' diag(c) theta of one dual point after another, of the columns where they may matter.
+// Products X' diag(c) theta of one dual point after another, of the columns where they may matter,
+// of a matrix by columns.
 //
 // By the inequality of Cauchy and Schwarz x_j' diag(c) theta differs from s x_j' diag(c) theta_0 by
 // at most ||x_j|| ||theta - s theta_0||, in the norm ||a||^2 = sum_i c_i a_i^2, whatever the scale s.
-// The same inequality bounds the rounding errors of those computed.
+// The same inequality bounds the rounding errors of those computed. Of a dense matrix most of the
+// others can then be seen to be small in eight bits for an entry (`CoarseMatrix`), which is worth
+// its time once as much has gone into products that turned out small.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "coarse_matrix.hpp"
 #include "matrix.hpp"
 
 namespace skpd {
@@ -26,22 +31,20 @@ SKPD_CLONES inline double weighted_dot(const double* weights, const double* a, c
 
 class DualProducts {
    public:
-    // from theta = 0, of a matrix that is dense or stored by columns
-    DualProducts(const AnyLayout& layout, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* weights)
-        : layout_(layout), by_row_(by_row), weights_(weights, weights + n_rows), theta_(n_rows),
-          scaled_(n_rows), norms_(n_columns), rounding_(n_columns), product_(n_columns), error_(n_columns),
-          exact_(n_columns, true) {
+    // from theta = 0
+    DualProducts(const AnyLayout& columns, std::size_t n_rows, std::size_t n_columns, const double* weights)
+        : columns_(columns), weights_(weights, weights + n_rows), theta_(n_rows), scaled_(n_rows), norms_(n_columns),
+          rounding_(n_columns), product_(n_columns), error_(n_columns), exact_(n_columns, true) {
         std::visit(
             [&](const auto& matrix) {
-                if (by_row) scatter<Square>(matrix, weights, norms_.data());
-                else gather<Square>(matrix, weights, norms_.data());
+                gather<Square>(matrix, weights, norms_.data());
                 for (std::size_t j = 0; j < n_columns; ++j) {
-                    const std::size_t n_terms = by_row ? n_rows : matrix.length(j);
+                    const std::size_t n_terms = matrix.length(j);
                     norms_[j] = rounded_up(std::sqrt(norms_[j]), n_terms);
                     rounding_[j] = 1.1 * unit * static_cast<double>(n_terms + 8) * norms_[j];
                 }
             },
-            layout_);
+            columns_);
     }
 
     // Brings the products to theta. An entry that is at most `enough`, its error included, is left
@@ -68,11 +71,11 @@ class DualProducts {
         wanted_.clear();
         for (std::size_t j = 0; j < error_.size(); ++j) {
             if (exact_[j]) continue;
-            const bool small = std::fabs(product_[j]) + error_[j] <= enough;
-            if (!small || (coef && coef[j] != 0.0)) wanted_.push_back(static_cast<std::int64_t>(j));
+            if (!is_small(j, enough) || (coef && coef[j] != 0.0)) wanted_.push_back(static_cast<std::int64_t>(j));
         }
-        if (!wanted_.empty()) std::visit([&](const auto& matrix) { compute(matrix); }, layout_);
-        return moves || !wanted_.empty();
+        const bool changes = moves || !wanted_.empty();
+        if (!wanted_.empty()) std::visit([&](const auto& matrix) { compute(matrix, enough, coef); }, columns_);
+        return changes;
     }
 
     std::size_t n_rows() const { return weights_.size(); }
@@ -82,6 +85,7 @@ class DualProducts {
 
    private:
     static constexpr double unit = 1.1102230246251565e-16;  // 2^-53
+    static constexpr double build = 2.0;                    // products in the time to make a matrix coarse
     static constexpr double tiny = 1e-153;                  // above the root of the smallest normal number
 
     // a norm of so many terms, some of which may have vanished
@@ -93,27 +97,72 @@ class DualProducts {
         return rounded_up(std::sqrt(weighted_dot(weights_.data(), a, a, weights_.size())), weights_.size());
     }
 
+    bool is_small(std::size_t j, double enough) const { return std::fabs(product_[j]) + error_[j] <= enough; }
+
     template <class M>
-    void compute(const M& matrix) {
-        constexpr std::size_t gathering = 5;  // from a row costs about so many entries met in turn
+    void compute(const M& matrix, double enough, const double* coef) {
+        if constexpr (is_dense<M>) {
+            if (wasted_ > build * static_cast<double>(matrix.n_entries())) {
+                if (!coarse_) coarse_.emplace(matrix, weights_.data());
+                look_roughly(enough, coef);
+            }
+        }
+        const double work = compute_exactly(matrix);
+        std::size_t n_small = 0;
+        for (const auto j : wanted_) n_small += is_small(static_cast<std::size_t>(j), enough);
+        if (n_small > 0) wasted_ += work * static_cast<double>(n_small) / static_cast<double>(wanted_.size());
+    }
+
+    // Leaves those out of the wanted that eight bits show to be small.
+    void look_roughly(double enough, const double* coef) {
+        const auto asks = [&](std::int64_t j) { return !coef || coef[static_cast<std::size_t>(j)] == 0.0; };
+        rough_.clear();
+        for (const auto j : wanted_)
+            if (asks(j) && size_ * coarse_->column(static_cast<std::size_t>(j)).missed < enough) rough_.push_back(j);
+        if (rough_.empty() || !std::isfinite(size_)) return;
+        const std::size_t n = scaled_.size();
+        const double missed = std::sqrt(coarse_->take(scaled_)) * (1.0 + 1.1 * unit * static_cast<double>(n + 8)) +
+                              8.0 * unit * norm_of_scaled() + tiny;
+        coarse_->products(rough_, [&](std::int64_t column, double product) {
+            const auto j = static_cast<std::size_t>(column);
+            const auto& [scale, of_column, size] = coarse_->column(j);
+            // those of the columns and of what is computed with them, as in `settle`
+            const double error = ((of_column + tiny) * size_ + size * missed) * (1.0 + 1.1 * unit * static_cast<double>(n + 16)) +
+                                 4.0 * size_ * rounding_[j] + 4.0 * unit * std::fabs(product) + tiny;
+            if (error < error_[j]) {
+                product_[j] = product;
+                error_[j] = error;
+            }
+        });
+        std::erase_if(wanted_, [&](std::int64_t j) { return asks(j) && is_small(static_cast<std::size_t>(j), enough); });
+    }
+
+    double norm_of_scaled() const {
+        double sum = 0.0;
+        for (const double v : scaled_) sum += v * v;
+        return rounded_up(std::sqrt(sum), scaled_.size());
+    }
+
+    // Returns the work, in entries of the matrix.
+    template <class M>
+    double compute_exactly(const M& matrix) {
         std::size_t work = 0;
-        for (const auto j : wanted_) work += by_row_ ? gathering * matrix.n_major : matrix.length(static_cast<std::size_t>(j));
+        for (const auto j : wanted_) work += matrix.length(static_cast<std::size_t>(j));
         const std::size_t all = matrix.n_entries();
         if (work > all - all / 10) {
             std::fill(product_.begin(), product_.end(), 0.0);
-            if (by_row_) scatter<Identity>(matrix, scaled_.data(), product_.data());
-            else gather<Identity>(matrix, scaled_.data(), product_.data());
+            gather<Identity>(matrix, scaled_.data(), product_.data());
             for (std::size_t j = 0; j < error_.size(); ++j) settle(j);
-            return;
+            return static_cast<double>(all);
         }
-        some_.assign(wanted_.size(), 0.0);
-        if (!by_row_) gather_some(matrix, wanted_.data(), wanted_.size(), scaled_.data(), some_.data());
-        else if constexpr (is_dense<M>) scatter_some(matrix, wanted_.data(), wanted_.size(), scaled_.data(), some_.data());
+        some_.resize(wanted_.size());
+        gather_some(matrix, wanted_.data(), wanted_.size(), scaled_.data(), some_.data());
         for (std::size_t k = 0; k < wanted_.size(); ++k) {
             const auto j = static_cast<std::size_t>(wanted_[k]);
             product_[j] = some_[k];
             settle(j);
         }
+        return static_cast<double>(work);
     }
     // the error of a sum of products of three factors, added up in any order
     void settle(std::size_t j) {
@@ -121,14 +170,16 @@ class DualProducts {
         exact_[j] = true;
     }
 
-    AnyLayout layout_;
-    bool by_row_;
+    AnyLayout columns_;
     std::vector<double> weights_, theta_, scaled_;  // scaled: weights * theta
     std::vector<double> norms_, rounding_, product_, error_;
     std::vector<std::uint8_t> exact_;  // whether computed from this theta
     std::vector<std::int64_t> wanted_;
     std::vector<double> some_;
     double size_ = 0.0;
+    double wasted_ = 0.0;  // entries in products that turned out small
+    std::optional<CoarseMatrix> coarse_;
+    std::vector<std::int64_t> rough_;
 };
 
 }  // namespace skpd

@@ -140,8 +140,8 @@ NB_MODULE(_kernels, m) {
     bind_loss(residual);
 
     nb::class_<Matrix> matrix(m, "Matrix", "A dense or sparse matrix whose arrays are borrowed.");
-    matrix.def_static("dense", &Matrix::dense<double>, "table"_a.noconvert());
-    matrix.def_static("dense", &Matrix::dense<float>, "table"_a.noconvert());
+    matrix.def_static("dense", &Matrix::dense<double>, "table"_a.noconvert(), "by_columns"_a = false);
+    matrix.def_static("dense", &Matrix::dense<float>, "table"_a.noconvert(), "by_columns"_a = false);
     bind_sparse<double, std::int32_t>(matrix);
     bind_sparse<float, std::int32_t>(matrix);
     bind_sparse<double, std::int64_t>(matrix);

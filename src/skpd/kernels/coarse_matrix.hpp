@@ -1,0 +1,118 @@
+// A dense matrix by columns in eight bits for each entry, for products that need only be known roughly.
+//
+// With x_j ~ s_j q_j and v ~ r t in integers, s_j r q_j't misses x_j'v by at most
+//     ||x_j - s_j q_j|| ||theta|| + s_j ||q_j||_2 ||v - r t||_2,    v = diag(c) theta,
+// in the norm ||a||^2 = sum_i c_i a_i^2. It takes a small part of the time of the product, as it
+// reads an eighth of the numbers and sums of integers are exact in any order.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "matrix.hpp"
+
+namespace skpd {
+
+template <class T>
+SKPD_CLONES double largest_magnitude(const T* x, std::size_t n) {
+    double largest = 0.0;
+#pragma omp simd reduction(max : largest)
+    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(static_cast<double>(x[i])));
+    return largest;
+}
+// The nearest integer of a number of magnitude below 2^51
+inline double nearest(double x) {
+    constexpr double shift = 6755399441055744.0;  // 3 * 2^51
+    return (x + shift) - shift;
+}
+// q = nearest(x / s); the weighted square of x - s q, and that of q
+struct Misses {
+    double missed = 0.0, kept = 0.0;
+};
+template <class T>
+SKPD_CLONES Misses quantise(const T* x, const double* weights, double s, double inverse, std::int8_t* q, std::size_t n) {
+    double missed = 0.0, kept = 0.0;
+#pragma omp simd reduction(+ : missed, kept)
+    for (std::size_t i = 0; i < n; ++i) {
+        const double a = static_cast<double>(x[i]), y = nearest(a * inverse), d = a - s * y;
+        missed += weights[i] * (d * d);
+        kept += y * y;
+        q[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(y));
+    }
+    return {missed, kept};
+}
+SKPD_CLONES inline std::int32_t integer_dot(const std::int8_t* q, const std::int16_t* t, std::size_t n) {
+    std::int32_t sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += static_cast<std::int32_t>(q[i]) * static_cast<std::int32_t>(t[i]);
+    return sum;
+}
+
+class CoarseMatrix {
+   public:
+    static constexpr std::int32_t most = 127, finest = 2047;  // of entries of q and of t
+    static constexpr std::size_t longest = 8192;              // sums of so many fit in 32 bits
+    static_assert(std::int64_t{most} * finest * longest < std::int64_t{1} << 31);
+
+    // What is known of column j: s_j, ||x_j - s_j q_j|| and s_j ||q_j||_2, as computed
+    struct Column {
+        double scale, missed, size;
+    };
+
+    template <class T>
+    CoarseMatrix(const Dense<T>& columns, const double* weights)
+        : n_rows_(columns.n_minor), columns_(columns.n_major), q_(columns.n_entries()), t_(n_rows_) {
+        for (std::size_t j = 0; j < columns_.size(); ++j) {
+            const double largest = largest_magnitude(columns.major(j), n_rows_);
+            // where the inverse or a square might overflow, 0 keeps nothing
+            const double scale = largest > 1e-140 && largest < 1e140 ? largest / most : 0.0;
+            const double inverse = scale > 0.0 ? 1.0 / scale : 0.0;
+            const auto [missed, kept] =
+                quantise(columns.major(j), weights, scale, inverse, q_.data() + j * n_rows_, n_rows_);
+            columns_[j] = {scale, std::sqrt(missed), scale * std::sqrt(kept)};
+        }
+    }
+
+    const Column& column(std::size_t j) const { return columns_[j]; }
+
+    // Takes v; returns the square of ||v - r t||_2, as computed, or infinity where it is out of range.
+    double take(const std::vector<double>& v) {
+        step_ = largest_magnitude(v.data(), v.size()) / finest;
+        if (!(step_ > 1e-150 && step_ < 1e150)) return std::numeric_limits<double>::infinity();
+        double missed = 0.0;
+        for (std::size_t i = 0; i < v.size(); ++i) {
+            const double y = nearest(v[i] / step_), d = v[i] - step_ * y;
+            missed += d * d;
+            t_[i] = static_cast<std::int16_t>(y);
+        }
+        return missed;
+    }
+
+    // visit(j, s_j r q_j't) for some columns
+    template <class I, class Visit>
+    void products(const std::vector<I>& some, Visit visit) const {
+        // a column is read faster than it comes, so that it is asked for so many before
+        const std::size_t page = std::min<std::size_t>(n_rows_, 4096), ahead = (page + 4096) / page;
+        const auto column = [&](std::size_t k) { return q_.data() + static_cast<std::size_t>(some[k]) * n_rows_; };
+        for (std::size_t k = 0; k < some.size(); ++k) {
+            Ahead{column(std::min(k + ahead, some.size() - 1))}(0, page);
+            const std::int8_t* q = column(k);
+            double sum = 0.0;
+            for (std::size_t first = 0; first < n_rows_; first += longest)
+                sum += integer_dot(q + first, t_.data() + first, std::min(longest, n_rows_ - first));
+            visit(some[k], columns_[static_cast<std::size_t>(some[k])].scale * step_ * sum);
+        }
+    }
+
+   private:
+    std::size_t n_rows_;
+    std::vector<Column> columns_;
+    std::vector<std::int8_t> q_;
+    std::vector<std::int16_t> t_;
+    double step_ = 1.0;
+};
+
+}  // namespace skpd
