@@ -26,7 +26,7 @@ import numpy as np
 from .._typing import Array, Indices
 from ..certificates import dual_estimate, relative_gap
 from ..design import Design
-from ..gram import ColumnCurvature
+from ..gram import BLAS, ColumnCurvature
 from ..kernels import dot
 from ..penalties import Norm
 from ..problem import Point, Problem
@@ -39,6 +39,7 @@ __all__ = ["method_of_multipliers"]
 PROXIMAL = 1e-3  # delta
 FIRST_SIGMA = 0.3  # in units of the range of the dual variable over that of the predictions
 WARM_SIGMA = 10.0  # times the first, from a dual point that is near a solution
+FEWEST = 50  # features that a working set may take in at a time
 LARGEST_WORKING_SET = 4000  # on as many rows with curvature
 SAMPLE = 60  # rows for each variable, at least
 SAMPLE_GAP = 0.1  # relative: so far is a solution on a sample from that on all rows anyway
@@ -188,6 +189,10 @@ class _State:
             self.accuracy_by_columns = 1e-1
             if hasattr(problem.penalty, "terms"):
                 self.accuracy = 3e-2
+        self.fewest = FEWEST
+        if loss.constant_curvature and problem.design.dense:
+            # the Gram matrix of so many takes the time of a gradient
+            self.fewest = max(FEWEST, int(np.sqrt(BLAS * problem.n_features)))
         self.scale = np.zeros(problem.n_variables) if self.smooth else problem.squares  # D
         self.tracked: _Tracked | None = None
         self.known_gradient: Array | None = None
@@ -543,7 +548,7 @@ class _State:
         active = w != 0.0
         chosen = active | (violation > 0.0)
         n_active = int(active.sum())
-        most = n_active + max(n_active, 50)
+        most = n_active + max(n_active, self.fewest)
         whole = chosen.sum() <= most
         if not whole:
             others, room = np.flatnonzero(chosen & ~active), most - n_active
