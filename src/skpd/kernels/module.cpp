@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <tuple>
@@ -370,6 +371,13 @@ NB_MODULE(_kernels, m) {
             return as_numpy(std::move(out));
         },
         "x"_a, "order"_a, "starts"_a, "The Euclidean norm of each group of the entries of x in this order.");
+    m.def(
+        "allocate_and_free",
+        [](std::size_t n_bytes) {
+            void* volatile block = std::malloc(n_bytes);  // volatile, or the pair would be left out
+            std::free(block);
+        },
+        "n_bytes"_a, "Allocates so many bytes and frees them, untouched.");
     m.def(
         "sparse_group_dual_norms",
         [](In x, Array<const std::int64_t> starts, In weights, double l1_ratio) {

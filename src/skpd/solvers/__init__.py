@@ -15,6 +15,7 @@ from .block_frank_wolfe import pdbfw
 from .coordinates import approx, coordinate_descent
 from .incremental import SCHEMES, hybrid, ippa, isg
 from .l1_ball import l1_ball
+from .memory import keep_freed_memory
 from .monitor import Monitor
 from .pdprox import pdprox_dual, pdprox_primal
 from .robust_auto import RobustMonitor, robust_auto
@@ -56,6 +57,7 @@ _OPTION_VALUES: dict[str, tuple] = {
     "step_size": ("line-search", "theory"),
 }
 _COUNTS = ("sparsity", "n_coordinates")  # or None
+VECTORS = 64  # that a solver and its certificates may hold, about
 
 
 def check_solver_options(solver: str, options, solvers=SOLVERS):
@@ -142,6 +144,7 @@ def solve(
     solution : Solution
         After Ctrl-C the best points so far, with ``interrupted`` set.
     """
+    keep_freed_memory(VECTORS * 8 * (problem.n_samples + problem.n_features))
     robust = isinstance(problem, RobustProblem)
     monitor = (RobustMonitor if robust else Monitor)(problem, tol, on_check)
     method = (ROBUST_SOLVERS if robust else SOLVERS)[solver]
