@@ -22,6 +22,8 @@ from ..problem import Point, Problem, Solution
 
 __all__ = ["HISTORY_DTYPE", "Monitor"]
 
+NEAR = 0.5  # of the alpha from which on w = 0 is optimal: below, it is seldom good enough
+
 HISTORY_DTYPE = np.dtype(
     [("n_iter", np.int64), ("seconds", float), ("primal", float), ("dual", float), ("gap", float)]
 )
@@ -76,12 +78,13 @@ class Monitor:
     def begin(self, alone: bool = True) -> None:
         """Record the best constant prediction.
 
-        Its own dual point is certified where it may prove the model optimal, which it does
+        Its own dual point is certified where it may prove the model good enough, which it may
         where alpha is large, if there is no start to go on from (``alone``); the bound to
         begin with is 0 otherwise.
         """
         problem, null = self.problem, self.problem.null_point
         proves_nothing = not alone or isinstance(problem.penalty, SquaredL2)
+        proves_nothing = proves_nothing or problem.alpha < NEAR * problem.largest_alpha
         if proves_nothing or not self._may_do(null, problem.null_gradient):
             null = replace(null, dual_coef=np.zeros(problem.n_samples))
         self.check(0, null)
