@@ -179,11 +179,12 @@ class Design:
             self.matrix.gram(h, columns, ones, out)
             return out
         out[:] = 0.0
+        all_of_them = len(columns) == self.shape[1] and not ones and self._X.dtype == np.float64
         for sign, h_some, some in _row_blocks(h, m):
-            part = self._block(some, columns, ones)
+            part = self._X[some] if all_of_them else self._block(some, columns, ones)
             scale = h_some[0]
             if np.any(h_some != scale):
-                part *= np.sqrt(h_some)[:, np.newaxis]
+                part = part * np.sqrt(h_some)[:, np.newaxis]
                 scale = 1.0
             out += sign * scale * (part.T @ part)
         return out

@@ -357,7 +357,10 @@ class _State:
         problem = self.problem
         if whole and problem.loss.constant_curvature and problem.products.incremental:
             return  # one step solves for them, and the others cost little
-        if self.frozen is None and problem.design.work_on(columns) <= 0.5:
+        most = (
+            0.2 if problem.loss.constant_curvature else 0.5
+        )  # where one step solves for them, or some
+        if self.frozen is None and problem.design.work_on(columns) <= most:
             target = self.monitor.tol * problem.objective_unit
             settled = whole and self.settled
             until = target if settled else max(INNER_GAP * self.gap, target)
