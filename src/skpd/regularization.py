@@ -59,7 +59,9 @@ def path(
 ) -> RegularizationPath:
     """Fit an estimator for many alphas, each from the solution for the one before.
 
-    The data is validated and prepared once.
+    The data is validated and prepared once. For five alphas or more and a smooth loss with a
+    separable or group penalty that includes a copy of X by columns, unless it is stored so;
+    of a dense X another byte for each entry may follow, for products in eight bits.
 
     Parameters
     ----------
