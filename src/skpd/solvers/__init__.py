@@ -57,7 +57,7 @@ _OPTION_VALUES: dict[str, tuple] = {
     "step_size": ("line-search", "theory"),
 }
 _COUNTS = ("sparsity", "n_coordinates")  # or None
-VECTORS = 64  # that a solver and its certificates may hold, about
+VECTORS = 64  # that a solver and its certificates may hold, about, beside parts of X
 
 
 def check_solver_options(solver: str, options, solvers=SOLVERS):
@@ -144,7 +144,8 @@ def solve(
     solution : Solution
         After Ctrl-C the best points so far, with ``interrupted`` set.
     """
-    keep_freed_memory(VECTORS * 8 * (problem.n_samples + problem.n_features))
+    vectors = VECTORS * (problem.n_samples + problem.n_features)
+    keep_freed_memory(8 * (vectors + problem.design.matrix.n_entries))
     robust = isinstance(problem, RobustProblem)
     monitor = (RobustMonitor if robust else Monitor)(problem, tol, on_check)
     method = (ROBUST_SOLVERS if robust else SOLVERS)[solver]
