@@ -20,7 +20,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators keep it anyway")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="what glibc's malloc does")
 def test_fits_do_not_wait_for_pages():
     """A vector takes 78 pages; without `keep_freed_memory` a fit met each of dozens anew."""
     found = subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True)

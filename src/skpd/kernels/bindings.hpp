@@ -44,8 +44,8 @@ inline void require(bool condition, const char* message) {
 // A matrix in one of the layouts, with the arrays it borrows kept alive.
 class Matrix {
    public:
-    template <class T>
     // one row or column is taken by rows, unless it is to be by columns
+    template <class T>
     static Matrix dense(Table<T> table, bool by_columns) {
         Matrix matrix;
         matrix.n_rows_ = table.shape(0);

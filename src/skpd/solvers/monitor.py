@@ -22,7 +22,7 @@ from ..problem import Point, Problem, Solution
 
 __all__ = ["HISTORY_DTYPE", "Monitor"]
 
-NEAR = 0.5  # of the alpha from which on w = 0 is optimal: below, it is seldom good enough
+NEAR = 0.5  # of the alpha from which on w = 0 is optimal: below, its dual point is not tried
 
 HISTORY_DTYPE = np.dtype(
     [("n_iter", np.int64), ("seconds", float), ("primal", float), ("dual", float), ("gap", float)]

@@ -357,9 +357,8 @@ class _State:
         problem = self.problem
         if whole and problem.loss.constant_curvature and problem.products.incremental:
             return  # one step solves for them, and the others cost little
-        most = (
-            0.2 if problem.loss.constant_curvature else 0.5
-        )  # where one step solves for them, or some
+        # one step solves for the features of a quadratic problem, several for others
+        most = 0.2 if problem.loss.constant_curvature else 0.5
         if self.frozen is None and problem.design.work_on(columns) <= most:
             target = self.monitor.tol * problem.objective_unit
             settled = whole and self.settled
