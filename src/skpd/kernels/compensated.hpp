@@ -8,9 +8,14 @@
 #include <cstddef>
 #include <limits>
 
+// Clones by what a processor can do: "arch=haswell" would leave out all that are not Intel's.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define SKPD_CLONES __attribute__((target_clones("avx512f", "arch=haswell", "default")))
+#if __GNUC__ >= 12
+#define SKPD_CLONES __attribute__((target_clones("avx512f", "arch=x86-64-v3", "default")))
 #define SKPD_HAS_FMA  // in the clones; elsewhere as a call
+#else
+#define SKPD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
 #else
 #define SKPD_CLONES
 #if defined(__FMA__) || defined(__aarch64__)
