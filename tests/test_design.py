@@ -218,3 +218,41 @@ def test_dense_products_with_few_nonzeros(layout, dtype, rng):
     ):
         assert_allclose(found[0], expected, atol=1e-14)
         assert (np.abs(found[0] - expected) <= found[1]).all() and (found[1] < 1e-13).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_threads_change_no_digit(layout, dtype, rng, monkeypatch):
+    X = (rng.normal(size=(4001, 405)) * (rng.random((4001, 405)) < 0.98)).astype(dtype)
+    w = rng.normal(size=405) * (rng.random(405) < 0.9)
+    rows, weights = rng.normal(size=4001) * (rng.random(4001) < 0.9), rng.random(4001)
+    found = []
+    for n_threads in (1, 2, 3):
+        monkeypatch.setattr("skpd.design._openmp_effective_n_threads", lambda n=n_threads: n)
+        design = Design(LAYOUTS[layout](X))
+        found.append([
+            design.matvec(w),
+            design.rmatvec(rows),
+            *design.matvec_bounded(w, 0.3),
+            *design.rmatvec_bounded(weights, rows),
+            *design.matvec_compensated(w, 0.3),
+            *design.rmatvec_compensated(weights, rows),
+            design.row_norms(),
+            design.column_sums(weights),
+        ])  # fmt: skip
+    assert_allclose(found[0][0], X.astype(np.float64) @ w, atol=1e-9)
+    assert_allclose(found[0][1], X.astype(np.float64).T @ rows, atol=1e-9)
+    for one, two, three in zip(*found, strict=True):
+        np.testing.assert_array_equal(two, one)
+        np.testing.assert_array_equal(three, one)
+
+
+def test_those_that_run_at_the_same_time_share_the_threads(rng, monkeypatch):
+    monkeypatch.setattr("skpd.design._openmp_effective_n_threads", lambda: 4)
+    given = []
+    monkeypatch.setattr(
+        "skpd.design.kernels.Matrix.dense", lambda X, by_columns, n: given.append(n), raising=False
+    )
+    for n_parallel in (1, 2, 3, 8):
+        Design(rng.normal(size=(3, 2)), n_parallel=n_parallel)
+    assert given == [4, 2, 1, 1]

@@ -5,6 +5,7 @@ from math import fsum
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from . import kernels
 from ._typing import Array, Indices
@@ -38,6 +39,8 @@ class Design:
         Validated data: finite, float32 or float64.
     by_columns : bool, default=False
         Whether an array of a single row or column, whose layout does not tell, is by columns.
+    n_parallel : int, default=1
+        How many that use it at the same time share the threads for products with a large X.
 
     Raises
     ------
@@ -52,8 +55,9 @@ class Design:
     array([3., 1.])
     """
 
-    def __init__(self, X, by_columns: bool = False) -> None:
+    def __init__(self, X, by_columns: bool = False, n_parallel: int = 1) -> None:
         self.shape = X.shape
+        n_threads = max(1, _openmp_effective_n_threads() // n_parallel)
         if sp.issparse(X):
             if not X.has_canonical_format:
                 X = X.copy()
@@ -68,11 +72,12 @@ class Design:
                 X.shape[0],
                 X.shape[1],
                 X.format == "csr",
+                n_threads,
             )
         else:
             if X.itemsize not in X.strides:
                 X = np.ascontiguousarray(X)
-            self.matrix = kernels.Matrix.dense(X, by_columns)
+            self.matrix = kernels.Matrix.dense(X, by_columns, n_threads)
         self._X = X
 
     @property

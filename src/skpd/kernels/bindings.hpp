@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 
 #include "dual_descent.hpp"
 #include "matrix.hpp"
+#include "parts.hpp"
 #include "quadratic.hpp"
 #include "row_pass.hpp"
 
@@ -46,7 +48,7 @@ class Matrix {
    public:
     // one row or column is taken by rows, unless it is to be by columns
     template <class T>
-    static Matrix dense(Table<T> table, bool by_columns) {
+    static Matrix dense(Table<T> table, bool by_columns, std::size_t n_threads) {
         Matrix matrix;
         matrix.n_rows_ = table.shape(0);
         matrix.n_columns_ = table.shape(1);
@@ -58,12 +60,13 @@ class Matrix {
         else
             matrix.layout_ = Dense<T>{table.data(), table.shape(1), table.shape(0), table.stride(1)};
         matrix.owners_ = {nb::cast(table)};
+        matrix.share_out(n_threads);
         return matrix;
     }
 
     template <class T, class I>
     static Matrix sparse(Array<const T> data, Array<const I> indices, Array<const I> indptr,
-                         std::size_t n_rows, std::size_t n_columns, bool by_row) {
+                         std::size_t n_rows, std::size_t n_columns, bool by_row, std::size_t n_threads) {
         Matrix matrix;
         matrix.n_rows_ = n_rows;
         matrix.n_columns_ = n_columns;
@@ -80,6 +83,7 @@ class Matrix {
         require(all_below(indices.data(), n_entries, n_minor), "indices of a sparse matrix must lie within its shape");
         matrix.layout_ = Sparse<T, I>{data.data(), indices.data(), indptr.data(), n_major, n_minor};
         matrix.owners_ = {nb::cast(data), nb::cast(indices), nb::cast(indptr)};
+        matrix.share_out(n_threads);
         return matrix;
     }
 
@@ -213,6 +217,12 @@ class Matrix {
     }
 
    private:
+    // Threads that products are worth, of at most so many
+    void share_out(std::size_t n_threads) {
+        constexpr std::size_t least = std::size_t{1} << 19;  // entries for each
+        n_parts_ = std::clamp<std::size_t>(n_entries() / least, 1, std::max<std::size_t>(n_threads, 1));
+    }
+
     template <class Map>
     nb::ndarray<nb::numpy, double, nb::ndim<1>> product(In v, std::size_t n_in, std::size_t n_out,
                                                         bool gathers) const {
@@ -222,8 +232,10 @@ class Matrix {
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& layout) {
-                    if (gathers) gather<Map>(layout, v.data(), out.data());
-                    else scatter<Map>(layout, v.data(), out.data());
+                    by_parts(layout, gathers, n_parts_, [&](const auto& part, std::size_t first) {
+                        if (gathers) gather<Map>(part, v.data(), out.data() + first);
+                        else scatter<Map>(part, v.data(), out.data() + first);
+                    });
                 },
                 layout_);
         }
@@ -237,8 +249,10 @@ class Matrix {
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& layout) {
-                    if (gathers) gather_bounded(layout, v, out);
-                    else scatter_bounded(layout, v, out);
+                    by_parts(layout, gathers, n_parts_, [&](const auto& part, std::size_t first) {
+                        if (gathers) gather_bounded(part, v, Bounded(out).from(first));
+                        else scatter_bounded(part, v, Bounded(out).from(first));
+                    });
                 },
                 layout_);
         }
@@ -252,8 +266,10 @@ class Matrix {
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& layout) {
-                    if (gathers) gather_compensated(layout, v, out);
-                    else scatter_compensated(layout, v, out);
+                    by_parts(layout, gathers, n_parts_, [&](const auto& part, std::size_t first) {
+                        if (gathers) gather_compensated(part, v, Doubled(out).from(first));
+                        else scatter_compensated(part, v, Doubled(out).from(first));
+                    });
                 },
                 layout_);
             for (std::size_t k = 0; k < error.size(); ++k) {
@@ -270,6 +286,7 @@ class Matrix {
 
     AnyLayout layout_;
     std::size_t n_rows_ = 0, n_columns_ = 0;
+    std::size_t n_parts_ = 1;  // of products, for as many threads
     bool by_row_ = true;
     std::vector<nb::object> owners_;
 };

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -89,6 +90,38 @@ SKPD_CLONES inline void dense_axpy(double a, const float* x, double* out, std::s
     for (std::size_t j = 0; j < n; ++j) out[j] += a * static_cast<double>(x[j]);
 }
 
+// The same for four vectors x at once: v or out is read a quarter of the times, and memory has
+// four streams to bring at a time.
+constexpr std::size_t together = 4;
+template <class T>
+using Four = std::array<const T*, together>;
+
+template <class T>
+SKPD_CLONES void dense_dots(const Four<T>& x, const double* v, std::size_t n, double* out) {
+    const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
+    double sum_a = 0.0, sum_b = 0.0, sum_c = 0.0, sum_d = 0.0;
+#pragma omp simd reduction(+ : sum_a, sum_b, sum_c, sum_d)
+    for (std::size_t j = 0; j < n; ++j) {
+        sum_a += static_cast<double>(a[j]) * v[j];
+        sum_b += static_cast<double>(b[j]) * v[j];
+        sum_c += static_cast<double>(c[j]) * v[j];
+        sum_d += static_cast<double>(d[j]) * v[j];
+    }
+    out[0] = sum_a;
+    out[1] = sum_b;
+    out[2] = sum_c;
+    out[3] = sum_d;
+}
+template <class T>
+SKPD_CLONES void dense_axpys(const std::array<double, together>& v, const Four<T>& x, double* out, std::size_t n) {
+    const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
+    const double v_a = v[0], v_b = v[1], v_c = v[2], v_d = v[3];
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j)
+        out[j] += (v_a * static_cast<double>(a[j]) + v_b * static_cast<double>(b[j])) +
+                  (v_c * static_cast<double>(c[j]) + v_d * static_cast<double>(d[j]));
+}
+
 // A sum of terms beside that of their magnitudes
 struct Sized {
     double sum = 0.0, size = 0.0;
@@ -105,12 +138,48 @@ SKPD_CLONES Sized dense_dot_sized(const T* x, const double* v, std::size_t n) {
     return {sum, size};
 }
 template <class T>
+SKPD_CLONES void dense_dots_sized(const Four<T>& x, const double* v, std::size_t n, Sized* out) {
+    const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
+    double sum_a = 0.0, sum_b = 0.0, sum_c = 0.0, sum_d = 0.0;
+    double size_a = 0.0, size_b = 0.0, size_c = 0.0, size_d = 0.0;
+#pragma omp simd reduction(+ : sum_a, sum_b, sum_c, sum_d, size_a, size_b, size_c, size_d)
+    for (std::size_t j = 0; j < n; ++j) {
+        const double in_a = static_cast<double>(a[j]) * v[j], in_b = static_cast<double>(b[j]) * v[j];
+        const double in_c = static_cast<double>(c[j]) * v[j], in_d = static_cast<double>(d[j]) * v[j];
+        sum_a += in_a;
+        sum_b += in_b;
+        sum_c += in_c;
+        sum_d += in_d;
+        size_a += std::fabs(in_a);
+        size_b += std::fabs(in_b);
+        size_c += std::fabs(in_c);
+        size_d += std::fabs(in_d);
+    }
+    out[0] = {sum_a, size_a};
+    out[1] = {sum_b, size_b};
+    out[2] = {sum_c, size_c};
+    out[3] = {sum_d, size_d};
+}
+template <class T>
 SKPD_CLONES void dense_axpy_sized(double a, const T* x, double* sum, double* size, std::size_t n) {
 #pragma omp simd
     for (std::size_t j = 0; j < n; ++j) {
         const double product = a * static_cast<double>(x[j]);
         sum[j] += product;
         size[j] += std::fabs(product);
+    }
+}
+
+template <class T>
+SKPD_CLONES void dense_axpys_sized(const std::array<double, together>& v, const Four<T>& x, double* sum, double* size, std::size_t n) {
+    const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
+    const double v_a = v[0], v_b = v[1], v_c = v[2], v_d = v[3];
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j) {
+        const double in_a = v_a * static_cast<double>(a[j]), in_b = v_b * static_cast<double>(b[j]);
+        const double in_c = v_c * static_cast<double>(c[j]), in_d = v_d * static_cast<double>(d[j]);
+        sum[j] += (in_a + in_b) + (in_c + in_d);
+        size[j] += (std::fabs(in_a) + std::fabs(in_b)) + (std::fabs(in_c) + std::fabs(in_d));
     }
 }
 
@@ -204,8 +273,14 @@ struct Dense {
     std::ptrdiff_t stride;  // between major vectors, in elements
 
     std::size_t n_entries() const { return n_major * n_minor; }
+    // some of the major vectors, or a piece of all of them
+    Dense majors(std::size_t first, std::size_t last) const { return {major(first), last - first, n_minor, stride}; }
+    Dense minors(std::size_t first, std::size_t last) const { return {data + first, n_major, last - first, stride}; }
     std::size_t length(std::size_t) const { return n_minor; }
     const T* major(std::size_t k) const { return data + static_cast<std::ptrdiff_t>(k) * stride; }
+    Four<T> four(const std::array<std::size_t, together>& k) const {
+        return {major(k[0]), major(k[1]), major(k[2]), major(k[3])};
+    }
 
     template <class Visit>
     void for_each(std::size_t k, Visit visit) const {
@@ -234,7 +309,10 @@ struct Sparse {
     const I* indptr;
     std::size_t n_major, n_minor;
 
-    std::size_t n_entries() const { return static_cast<std::size_t>(indptr[n_major]); }
+    std::size_t n_entries() const { return static_cast<std::size_t>(indptr[n_major] - indptr[0]); }
+    Sparse majors(std::size_t first, std::size_t last) const {
+        return {data, indices, indptr + first, last - first, n_minor};
+    }
     std::size_t length(std::size_t k) const { return static_cast<std::size_t>(indptr[k + 1] - indptr[k]); }
 
     template <class Visit>
@@ -308,6 +386,16 @@ inline std::vector<std::size_t> rare_nonzeros(const double* v, std::size_t n) {
     return places;
 }
 
+// out[k] = x_{at(k)} . v for k < n
+template <class M, class At>
+void dots(const M& matrix, At at, std::size_t n, const double* v, double* out) {
+    std::size_t k = 0;
+    if constexpr (is_dense<M>)
+        for (; k + together <= n; k += together)
+            dense_dots(matrix.four({at(k), at(k + 1), at(k + 2), at(k + 3)}), v, matrix.n_minor, out + k);
+    for (; k < n; ++k) out[k] = matrix.dot(at(k), v);
+}
+
 // out[k] = sum_j map(x_kj) v_j
 template <class Map, class M>
 void gather(const M& matrix, const double* v, double* out) {
@@ -322,10 +410,10 @@ void gather(const M& matrix, const double* v, double* out) {
             return;
         }
     }
-    for (std::size_t k = 0; k < matrix.n_major; ++k) {
-        if constexpr (std::is_same_v<Map, Identity>) {
-            out[k] = matrix.dot(k, v);
-        } else {
+    if constexpr (std::is_same_v<Map, Identity>) {
+        dots(matrix, [](std::size_t k) { return k; }, matrix.n_major, v, out);
+    } else {
+        for (std::size_t k = 0; k < matrix.n_major; ++k) {
             double sum = 0.0;
             matrix.for_each(k, [&](std::size_t j, double x) { sum += Map::of(x) * v[j]; });
             out[k] = sum;
@@ -336,15 +424,7 @@ void gather(const M& matrix, const double* v, double* out) {
 // out[k] = sum_j x_{some[k], j} v_j
 template <class M, class I>
 void gather_some(const M& matrix, const I* some, std::size_t n, const double* v, double* out) {
-    for (std::size_t k = 0; k < n; ++k) {
-        const auto at = static_cast<std::size_t>(some[k]);
-        if constexpr (is_dense<M>) {
-            const auto* next = matrix.major(static_cast<std::size_t>(some[std::min(k + 1, n - 1)]));
-            out[k] = dense_dot(matrix.major(at), v, matrix.n_minor, next);
-        } else {
-            out[k] = matrix.dot(at, v);
-        }
-    }
+    dots(matrix, [&](std::size_t k) { return static_cast<std::size_t>(some[k]); }, n, v, out);
 }
 
 // out[j] += sum_k v_k x_{k, some[j]}
@@ -357,35 +437,62 @@ void scatter_some(const Dense<T>& matrix, const I* some, std::size_t n, const do
     }
 }
 
+// fours(places) for every four entries of v that are not 0, and single(k) for those left over
+template <class Fours, class Single>
+void over_nonzeros(const double* v, std::size_t n, Fours fours, Single single) {
+    std::array<std::size_t, together> places{};
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+        if (v[k] == 0.0) continue;
+        places[count++] = k;
+        if (count < together) continue;
+        fours(places);
+        count = 0;
+    }
+    for (std::size_t i = 0; i < count; ++i) single(places[i]);
+}
+
 // out[j] += sum_k v_k map(x_kj)
 template <class Map, class M>
 void scatter(const M& matrix, const double* v, double* out) {
-    for (std::size_t k = 0; k < matrix.n_major; ++k) {
-        if (v[k] == 0.0) continue;
-        if constexpr (std::is_same_v<Map, Identity>) {
-            matrix.axpy(k, v[k], out);
-        } else {
-            matrix.for_each(k, [&](std::size_t j, double x) { out[j] += v[k] * Map::of(x); });
+    if constexpr (is_dense<M> && std::is_same_v<Map, Identity>) {
+        over_nonzeros(
+            v, matrix.n_major,
+            [&](const auto& k) { dense_axpys({v[k[0]], v[k[1]], v[k[2]], v[k[3]]}, matrix.four(k), out, matrix.n_minor); },
+            [&](std::size_t k) { matrix.axpy(k, v[k], out); });
+    } else {
+        for (std::size_t k = 0; k < matrix.n_major; ++k) {
+            if (v[k] == 0.0) continue;
+            if constexpr (std::is_same_v<Map, Identity>) {
+                matrix.axpy(k, v[k], out);
+            } else {
+                matrix.for_each(k, [&](std::size_t j, double x) { out[j] += v[k] * Map::of(x); });
+            }
         }
     }
 }
 
 // The same two products with bounds on their rounding errors.
-struct BoundedVector {
-    std::vector<double> sum, size;  // size: the sums of the magnitudes of the terms, in the end the bounds
+struct Bounded {
+    double *sum, *size;  // size: the sums of the magnitudes of the terms, in the end the bounds
 
-    explicit BoundedVector(std::size_t n, double value = 0.0) : sum(n, value), size(n, std::fabs(value)) {}
-
+    Bounded from(std::size_t first) const { return {sum + first, size + first}; }
     // for so many products of three factors, added up in any order; as many underflows are less than
     // the smallest normal number
-    void bound(std::size_t k, std::size_t n_terms) {
+    void bound(std::size_t k, std::size_t n_terms) const {
         constexpr double unit = 1.1102230246251565e-16;  // 2^-53
         size[k] = 1.1 * unit * static_cast<double>(n_terms + 6) * size[k] + std::numeric_limits<double>::min();
     }
 };
+struct BoundedVector {
+    std::vector<double> sum, size;
+
+    explicit BoundedVector(std::size_t n, double value = 0.0) : sum(n, value), size(n, std::fabs(value)) {}
+    operator Bounded() { return {sum.data(), size.data()}; }
+};
 
 template <class M>
-void gather_bounded(const M& matrix, const double* v, BoundedVector& out) {
+void gather_bounded(const M& matrix, const double* v, Bounded out) {
     if constexpr (is_dense<M>) {
         if (const auto places = rare_nonzeros(v, matrix.n_minor); !places.empty()) {
             for (std::size_t k = 0; k < matrix.n_major; ++k) {
@@ -404,36 +511,57 @@ void gather_bounded(const M& matrix, const double* v, BoundedVector& out) {
         }
     }
     const auto n = static_cast<std::size_t>(std::count_if(v, v + matrix.n_minor, [](double x) { return x != 0.0; }));
-    for (std::size_t k = 0; k < matrix.n_major; ++k) {
-        const Sized row = matrix.dot_sized(k, v);
+    const auto add = [&](std::size_t k, const Sized& row) {
         out.sum[k] += row.sum;
         out.size[k] += row.size;
         out.bound(k, std::min(n, matrix.length(k)));
-    }
+    };
+    std::size_t k = 0;
+    if constexpr (is_dense<M>)
+        for (Sized rows[together]; k + together <= matrix.n_major; k += together) {
+            dense_dots_sized(matrix.four({k, k + 1, k + 2, k + 3}), v, matrix.n_minor, rows);
+            for (std::size_t i = 0; i < together; ++i) add(k + i, rows[i]);
+        }
+    for (; k < matrix.n_major; ++k) add(k, matrix.dot_sized(k, v));
 }
 
 template <class M>
-void scatter_bounded(const M& matrix, const double* v, BoundedVector& out) {
+void scatter_bounded(const M& matrix, const double* v, Bounded out) {
     std::size_t n = 0;
-    for (std::size_t k = 0; k < matrix.n_major; ++k) {
-        if (v[k] == 0.0) continue;
-        matrix.axpy_sized(k, v[k], out.sum.data(), out.size.data());
+    const auto single = [&](std::size_t k) {
+        matrix.axpy_sized(k, v[k], out.sum, out.size);
         ++n;
+    };
+    if constexpr (is_dense<M>) {
+        const auto fours = [&](const auto& k) {
+            dense_axpys_sized({v[k[0]], v[k[1]], v[k[2]], v[k[3]]}, matrix.four(k), out.sum, out.size, matrix.n_minor);
+            n += together;
+        };
+        over_nonzeros(v, matrix.n_major, fours, single);
+    } else {
+        for (std::size_t k = 0; k < matrix.n_major; ++k)
+            if (v[k] != 0.0) single(k);
     }
-    for (std::size_t j = 0; j < out.sum.size(); ++j) out.bound(j, n);
+    for (std::size_t j = 0; j < matrix.n_minor; ++j) out.bound(j, n);
 }
 
 // The same two products in twice the working precision: out += X (high + low). The vector
 // is a pair as well, so that the rounding of a product of two vectors is not lost.
+struct Doubled {
+    double *high, *low, *size;  // size: the sums of the magnitudes of the terms
+
+    Doubled from(std::size_t first) const { return {high + first, low + first, size + first}; }
+};
 struct CompensatedVector {
-    std::vector<double> high, low, size;  // size: the sums of the magnitudes of the terms
+    std::vector<double> high, low, size;
 
     explicit CompensatedVector(std::size_t n, double value = 0.0)
         : high(n, value), low(n, 0.0), size(n, std::fabs(value)) {}
+    operator Doubled() { return {high.data(), low.data(), size.data()}; }
 };
 
 template <class M>
-void gather_compensated(const M& matrix, const CompensatedVector& v, CompensatedVector& out) {
+void gather_compensated(const M& matrix, const CompensatedVector& v, Doubled out) {
     for (std::size_t k = 0; k < matrix.n_major; ++k) {
         Compensated sum{out.high[k], out.low[k], out.size[k]};
         sum.add(matrix.dot_compensated(k, v.high.data(), v.low.data()));
@@ -444,10 +572,9 @@ void gather_compensated(const M& matrix, const CompensatedVector& v, Compensated
 }
 
 template <class M>
-void scatter_compensated(const M& matrix, const CompensatedVector& v, CompensatedVector& out) {
+void scatter_compensated(const M& matrix, const CompensatedVector& v, Doubled out) {
     for (std::size_t k = 0; k < matrix.n_major; ++k)
-        if (v.high[k] != 0.0)
-            matrix.axpy_compensated(k, v.high[k], v.low[k], out.high.data(), out.low.data(), out.size.data());
+        if (v.high[k] != 0.0) matrix.axpy_compensated(k, v.high[k], v.low[k], out.high, out.low, out.size);
 }
 
 }  // namespace skpd

@@ -29,7 +29,7 @@ namespace {
 template <class T, class I>
 void bind_sparse(nb::class_<Matrix>& matrix) {
     matrix.def_static("sparse", &Matrix::sparse<T, I>, "data"_a.noconvert(), "indices"_a.noconvert(),
-                      "indptr"_a.noconvert(), "n_rows"_a, "n_columns"_a, "by_row"_a);
+                      "indptr"_a.noconvert(), "n_rows"_a, "n_columns"_a, "by_row"_a, "n_threads"_a = 1);
 }
 
 template <class Loss>
@@ -141,8 +141,10 @@ NB_MODULE(_kernels, m) {
     bind_loss(residual);
 
     nb::class_<Matrix> matrix(m, "Matrix", "A dense or sparse matrix whose arrays are borrowed.");
-    matrix.def_static("dense", &Matrix::dense<double>, "table"_a.noconvert(), "by_columns"_a = false);
-    matrix.def_static("dense", &Matrix::dense<float>, "table"_a.noconvert(), "by_columns"_a = false);
+    matrix.def_static("dense", &Matrix::dense<double>, "table"_a.noconvert(), "by_columns"_a = false,
+                      "n_threads"_a = 1);
+    matrix.def_static("dense", &Matrix::dense<float>, "table"_a.noconvert(), "by_columns"_a = false,
+                      "n_threads"_a = 1);
     bind_sparse<double, std::int32_t>(matrix);
     bind_sparse<float, std::int32_t>(matrix);
     bind_sparse<double, std::int64_t>(matrix);

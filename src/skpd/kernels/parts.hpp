@@ -1,0 +1,71 @@
+// Products with a large matrix, shared out among threads. Every entry of a result is computed by
+// one of them, in the same order as by one alone: the number of threads changes no digit.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "matrix.hpp"
+
+namespace skpd {
+
+// work(k) for k = 0, ..., n_parts - 1, each in a thread of its own
+template <class Work>
+void in_threads(std::size_t n_parts, Work work) {
+    std::vector<std::thread> threads;
+    std::size_t k = 1;
+    try {
+        for (; k < n_parts; ++k) threads.emplace_back(work, k);
+    } catch (const std::system_error&) {  // no more threads are to be had
+    }
+    work(0);
+    for (; k < n_parts; ++k) work(k);
+    for (auto& thread : threads) thread.join();
+}
+
+// Where n_parts + 1 parts of the major vectors begin and end, about equal in entries
+template <class M>
+std::vector<std::size_t> parts_of_majors(const M& matrix, std::size_t n_parts) {
+    std::vector<std::size_t> ends(n_parts + 1);
+    for (std::size_t k = 0; k <= n_parts; ++k) {
+        if constexpr (is_dense<M>) {
+            ends[k] = matrix.n_major * k / n_parts / together * together;  // in the same fours
+        } else {
+            const auto entries = static_cast<std::remove_cvref_t<decltype(*matrix.indptr)>>(matrix.n_entries() * k / n_parts);
+            ends[k] = static_cast<std::size_t>(std::lower_bound(matrix.indptr, matrix.indptr + matrix.n_major, entries) - matrix.indptr);
+        }
+    }
+    ends[0] = 0;
+    ends[n_parts] = matrix.n_major;
+    return ends;
+}
+
+// work(part, first) on parts of the matrix, each of which gives the entries of the product from
+// the first on. The scattered sums of a sparse matrix do not fall into such parts.
+template <class M, class Work>
+void by_parts(const M& matrix, bool gathers, std::size_t n_parts, Work work) {
+    if (gathers && n_parts > 1) {
+        const auto ends = parts_of_majors(matrix, n_parts);
+        in_threads(n_parts, [&](std::size_t k) { work(matrix.majors(ends[k], ends[k + 1]), ends[k]); });
+        return;
+    }
+    if constexpr (is_dense<M>) {
+        constexpr std::size_t line = 8;  // numbers that two threads had better not share
+        n_parts = std::min(n_parts, matrix.n_minor / (2 * line));
+        if (n_parts > 1) {
+            const std::size_t size = (matrix.n_minor / n_parts + line - 1) / line * line;
+            in_threads(n_parts, [&](std::size_t k) {
+                const std::size_t first = std::min(k * size, matrix.n_minor);
+                const std::size_t last = k + 1 < n_parts ? std::min(first + size, matrix.n_minor) : matrix.n_minor;
+                work(matrix.minors(first, last), first);
+            });
+            return;
+        }
+    }
+    work(matrix, 0);
+}
+
+}  // namespace skpd
