@@ -256,3 +256,24 @@ def test_those_that_run_at_the_same_time_share_the_threads(rng, monkeypatch):
     for n_parallel in (1, 2, 3, 8):
         Design(rng.normal(size=(3, 2)), n_parallel=n_parallel)
     assert given == [4, 2, 1, 1]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("ones", [False, True])
+def test_gram_matrices_of_many_rows(layout, dtype, ones, rng, monkeypatch):
+    n = 40_000
+    X = LAYOUTS[layout](rng.normal(size=(n, 31)).astype(dtype))
+    columns = np.sort(rng.permutation(31)[:22])
+    W = np.column_stack([X[:, columns], np.ones(n)]) if ones else X[:, columns]
+    W = W.astype(np.longdouble)
+    sparse = rng.normal(size=n) * (rng.random(n) < 0.3)
+    for h in (np.full(n, 1.0 / n), rng.random(n), sparse, np.where(np.arange(n) < 9, 1.0, 0.0)):
+        found = []
+        for n_threads in (1, 2):
+            monkeypatch.setattr("skpd.design._openmp_effective_n_threads", lambda k=n_threads: k)
+            found.append(Design(X).gram(h, columns, ones))
+        expected = W.T @ (W * h[:, np.newaxis])
+        size = np.abs(W).T @ (np.abs(W) * np.abs(h)[:, np.newaxis])
+        assert np.all(np.abs(found[0] - expected) <= 1e-14 * size)
+        np.testing.assert_array_equal(found[1], found[0])

@@ -12,6 +12,8 @@ from ._typing import Array, Indices
 
 __all__ = ["Design", "spectral_norm_bound"]
 
+# Gram matrices for which BLAS needs more time, to copy rows and columns: width, entries
+NARROW, TALL = 50, 1 << 18
 _BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB
 
 
@@ -180,7 +182,7 @@ class Design:
         """
         m = len(columns) + ones
         out = np.empty((m, m))
-        if sp.issparse(self._X):
+        if sp.issparse(self._X) or (m <= NARROW and len(h) * m >= TALL):
             self.matrix.gram(h, columns, ones, out)
             return out
         out[:] = 0.0

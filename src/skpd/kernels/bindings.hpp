@@ -20,6 +20,7 @@
 #include "parts.hpp"
 #include "quadratic.hpp"
 #include "row_pass.hpp"
+#include "tall_gram.hpp"
 
 namespace skpd {
 
@@ -194,7 +195,10 @@ class Matrix {
         nb::gil_scoped_release release;
         std::visit(
             [&](const auto& layout) {
-                skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), columns.shape(0), ones, out);
+                if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
+                    tall_gram(layout, by_row_, n_rows_, h.data(), columns.data(), columns.shape(0), ones, out, n_parts_);
+                else
+                    skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), columns.shape(0), ones, out);
             },
             layout_);
     }

@@ -1,0 +1,126 @@
+// X_W' diag(h) X_W of a dense matrix with many rows, over few columns W. BLAS would read copies of
+// the columns, and gains nothing from a second thread.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "matrix.hpp"
+#include "parts.hpp"
+
+namespace skpd {
+
+// The columns on some rows, one after the other, and the same times h.
+class Panel {
+   public:
+    static constexpr std::size_t n_rows = 256;
+    static constexpr std::size_t stride = n_rows + 8;  // so that columns do not compete for the same places in the cache
+
+    explicit Panel(std::size_t n_columns) : plain_(n_columns * stride, 0.0), weighted_(n_columns * stride, 0.0) {}
+
+    // Takes rows with h_i != 0 from the first on; returns the first that it has not seen.
+    template <class T>
+    std::size_t fill(const Dense<T>& matrix, bool by_row, const double* h, std::size_t first, std::size_t last,
+                     const std::int64_t* columns, std::size_t n_columns, bool ones) {
+        std::size_t count = 0;
+        for (; first < last && count < n_rows; ++first) {
+            rows_[count] = first;
+            h_[count] = h[first];
+            count += h[first] != 0.0;
+        }
+        const bool neighbours = count > 0 && rows_[count - 1] - rows_[0] + 1 == count;
+        if (by_row) {
+            for (std::size_t t = 0; t < count; ++t) {
+                const T* x = matrix.major(rows_[t]);
+                for (std::size_t a = 0; a < n_columns; ++a)
+                    plain_[a * stride + t] = static_cast<double>(x[columns[a]]);
+            }
+        } else {
+            for (std::size_t a = 0; a < n_columns; ++a) {
+                const T* x = matrix.major(static_cast<std::size_t>(columns[a]));
+                double* to = &plain_[a * stride];
+                if (neighbours) for (std::size_t t = 0; t < count; ++t) to[t] = static_cast<double>(x[rows_[0] + t]);
+                else for (std::size_t t = 0; t < count; ++t) to[t] = static_cast<double>(x[rows_[t]]);
+            }
+        }
+        if (ones) std::fill_n(&plain_[n_columns * stride], count, 1.0);
+        for (std::size_t a = 0; a < n_columns + ones; ++a) {
+            double *from = &plain_[a * stride], *to = &weighted_[a * stride];
+            for (std::size_t t = 0; t < count; ++t) to[t] = h_[t] * from[t];
+            std::fill(to + count, to + n_rows, 0.0);
+        }
+        return first;
+    }
+
+    Four<double> four(std::size_t a) const {
+        const double* x = &plain_[a * stride];
+        return {x, x + stride, x + 2 * stride, x + 3 * stride};
+    }
+    const double* times_h(std::size_t b) const { return &weighted_[b * stride]; }
+
+   private:
+    std::array<std::size_t, n_rows> rows_{};
+    std::array<double, n_rows> h_{};
+    std::vector<double> plain_, weighted_;  // what is left of an earlier, fuller panel is weighted by 0
+};
+
+// out += the products of four columns with two
+SKPD_CLONES inline void add_tile(const Four<double>& x, const double* v, const double* w, double* out_v, double* out_w) {
+    const double *a = x[0], *b = x[1], *c = x[2], *d = x[3];
+    double av = 0.0, bv = 0.0, cv = 0.0, dv = 0.0, aw = 0.0, bw = 0.0, cw = 0.0, dw = 0.0;
+#pragma omp simd reduction(+ : av, bv, cv, dv, aw, bw, cw, dw)
+    for (std::size_t i = 0; i < Panel::n_rows; ++i) {
+        av += a[i] * v[i];
+        bv += b[i] * v[i];
+        cv += c[i] * v[i];
+        dv += d[i] * v[i];
+        aw += a[i] * w[i];
+        bw += b[i] * w[i];
+        cw += c[i] * w[i];
+        dw += d[i] * w[i];
+    }
+    out_v[0] += av;
+    out_v[1] += bv;
+    out_v[2] += cv;
+    out_v[3] += dv;
+    out_w[0] += aw;
+    out_w[1] += bw;
+    out_w[2] += cw;
+    out_w[3] += dw;
+}
+
+// out (m x m), with a last column of ones if asked for. The sums are those of parts of the rows whose
+// number does not depend on that of the threads.
+template <class T>
+void tall_gram(const Dense<T>& matrix, bool by_row, std::size_t n_rows, const double* h, const std::int64_t* columns,
+               std::size_t n_columns, bool ones, double* out, std::size_t n_threads) {
+    const std::size_t n_parts = std::clamp<std::size_t>(n_rows / (16 * Panel::n_rows), 1, 16);
+    const std::size_t m = n_columns + ones, padded = (m + together - 1) / together * together;
+    std::vector<double> sums(n_parts * padded * padded, 0.0);
+    n_threads = std::min(n_threads, n_parts);
+    in_threads(n_threads, [&](std::size_t thread) {
+        Panel panel(padded);
+        for (std::size_t part = thread; part < n_parts; part += n_threads) {
+            double* sum = &sums[part * padded * padded];
+            const std::size_t last = n_rows * (part + 1) / n_parts;
+            for (std::size_t first = n_rows * part / n_parts; first < last;) {
+                first = panel.fill(matrix, by_row, h, first, last, columns, n_columns, ones);
+                for (std::size_t a = 0; a < padded; a += together)
+                    for (std::size_t b = 0; b < a + together; b += 2)
+                        add_tile(panel.four(a), panel.times_h(b), panel.times_h(b + 1), sum + b * padded + a,
+                                 sum + (b + 1) * padded + a);
+            }
+        }
+    });
+    for (std::size_t a = 0; a < m; ++a)
+        for (std::size_t b = 0; b <= a; ++b) {
+            double sum = 0.0;
+            for (std::size_t part = 0; part < n_parts; ++part) sum += sums[(part * padded + b) * padded + a];
+            out[a * m + b] = out[b * m + a] = sum;
+        }
+}
+
+}  // namespace skpd
