@@ -430,6 +430,32 @@ def test_non_finite_data(estimator, bad, cancer):
             estimator().fit(cancer[0], np.where(np.arange(len(y)) == 2, bad, y))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("estimator", [PdproxSVC(), PdproxRegressor(fit_intercept=False)])
+def test_large_arrays_must_be_finite(estimator, dtype, order, rng):
+    """Which a product shows, unless their row is without weight or a residual there."""
+    X = np.array(rng.normal(size=(33_000, 32)), dtype=dtype, order=order)
+    y = (X[:, 0] > 0).astype(float)
+    for bad, message in ((np.nan, "Input X contains NaN"), (np.inf, "Input X contains infinity")):
+        for row, weight in ((0, 1.0), (int(np.argmin(y)), 1.0), (20_000, 0.0)):
+            stained = X.copy(order="K")
+            stained[row, 7] = bad
+            sample_weight = np.ones(len(y))
+            sample_weight[row] = weight
+            with pytest.raises(ValueError, match=message):
+                estimator.fit(stained, y, sample_weight)
+
+
+def test_large_arrays_whose_products_overflow_are_finite(rng):
+    X = rng.normal(size=(33_000, 32))
+    X[:, 3] = 1.7e308
+    y = rng.normal(size=len(X))
+    with pytest.warns(ConvergenceWarning), np.errstate(all="ignore"):
+        fit = PdproxRegressor(max_iter=2).fit(X, y)
+    assert np.isfinite(fit.coef_).all()
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("weights, message", [
     (lambda n: -np.ones(n), "[Nn]egative"),

@@ -21,7 +21,12 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    assert_all_finite,
+    check_is_fitted,
+    validate_data,
+)
 
 from ._typing import Array
 from .certificates import Certificate
@@ -47,6 +52,7 @@ PENALTY_METHODS = [
 _CALLBACK_LOCK = Lock()
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
+LARGE = 1 << 20  # entries of an array that are not read once more to see that they are finite
 
 
 class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
@@ -100,6 +106,22 @@ class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _validated(self, X, y, **options):
+        """X and y as scikit-learn takes them, and whether `_require_finite` is to follow."""
+        known = isinstance(X, np.ndarray) and X.dtype in _DATA["dtype"]
+        unchecked = known and X.size >= LARGE
+        X, y = validate_data(self, X, y, ensure_all_finite=not unchecked, **_DATA, **options)
+        return X, y, unchecked
+
+    def _require_finite(self, problem, X):
+        """scikit-learn's error for an array that is not finite.
+
+        Its product with numbers that are not 0, which solvers want anyway, shows where it is.
+        """
+        row_weights = problem.weights * problem.null_point.dual_coef
+        if not (row_weights.all() and np.isfinite(problem.null_gradient).all()):
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
 
     @staticmethod
     def _normalised(sample_weight):
@@ -393,7 +415,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
 
     def _problems(self, X, y, sample_weight):
         """The validated data, a problem for each output and the classes."""
-        X, y = validate_data(self, X, y, **_DATA)
+        X, y, unchecked = self._validated(X, y)
         classes = _checked_classes(y)
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
@@ -408,11 +430,13 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
                 f"class(es) in y."
             )
         self._checked_options()
-        design = Design(X)
         positives = range(len(classes)) if len(classes) > 2 else [1]
+        design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(positives)))
         problems = [
             self._problem(design, np.where(labels == k, 1.0, -1.0), weights) for k in positives
         ]
+        if unchecked:
+            self._require_finite(problems[0], X)
         return X, y, problems, classes
 
     def _class_weights(self, classes, y, sample_weight):
@@ -520,13 +544,16 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
 
     def _problems(self, X, y, sample_weight):
         """The validated data, the one problem in a list, and no classes."""
-        X, y = validate_data(self, X, y, y_numeric=True, **_DATA)
+        X, y, unchecked = self._validated(X, y, y_numeric=True)
         y = np.ascontiguousarray(y, dtype=np.float64)
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         self._checked_options()
-        return X, y, [self._problem(Design(X), y, sample_weight)], None
+        problem = self._problem(Design(X), y, sample_weight)
+        if unchecked:
+            self._require_finite(problem, X)
+        return X, y, [problem], None
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.

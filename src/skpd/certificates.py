@@ -131,7 +131,7 @@ def primal_objective(
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     if intercept == problem.null_point.intercept and not coef.any():
         return problem.null_objective * (1.0 + 64.0 * EPSILON)
-    z, error = problem.design.matvec_bounded(coef, float(intercept))
+    z, error = problem.predictions(coef, float(intercept))
     most = _largest_loss(problem, z, 0.0, error)
     if not _loss_by_errors(problem, most, error) <= max(PLAIN * most, accuracy):
         z, low, error = problem.design.matvec_compensated(coef, float(intercept))

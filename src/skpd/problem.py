@@ -75,6 +75,7 @@ class Problem:
     # where a solver ended, for the next alpha of a path
     last: dict = field(default_factory=dict, init=False, repr=False)
     _level_sets: Any = field(default=None, init=False, repr=False)
+    _predictions: Any = field(default=None, init=False, repr=False)  # the last, and what of
 
     def __post_init__(self) -> None:
         self.penalty = self.penalty.bind(self.design.shape[1])
@@ -169,6 +170,20 @@ class Problem:
         coef, intercept = self.split(variables)
         z = self.design.matvec(np.ascontiguousarray(coef))
         return z + intercept if self.fit_intercept else z
+
+    def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
+        """X w + b and a bound on its rounding error.
+
+        The last are kept: a solver and, after it, a certificate want the same.
+        """
+        last, given = self._predictions, (self.design, float(intercept))
+        if last is not None and last[0] == given and np.array_equal(last[1], coef):
+            return last[2]
+        found = self.design.matvec_bounded(np.ascontiguousarray(coef), float(intercept))
+        for part in found:
+            part.flags.writeable = False
+        self._predictions = given, np.array(coef), found
+        return found
 
     def rmatvec(self, rows: Array) -> Array:
         """The transpose of `matvec`."""

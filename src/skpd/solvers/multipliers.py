@@ -488,13 +488,15 @@ class _State:
         w = self.w[inside]
         with blas_threads_for(len(columns)):
             p = minimise_quadratic(H, g[inside], w, problem.penalty, problem.alpha, columns, tol)
+        if problem.loss.constant_curvature:
+            self.w[inside] = p
+            rows.z, _ = problem.predictions(*problem.split(self.w))  # the certificate's as well
+            return
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w
         z, along = rows.z, rows.matvec(direction)
         rows.z = z + along
-        length = 1.0
-        if not problem.loss.constant_curvature:
-            length = self.step_length(z, along, direction, dot(g[inside], p - w))
+        length = self.step_length(z, along, direction, dot(g[inside], p - w))
         if length < 1.0:
             p, rows.z = w + length * (p - w), z + length * along
         self.w[inside] = p
