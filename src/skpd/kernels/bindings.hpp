@@ -61,7 +61,7 @@ class Matrix {
         else
             matrix.layout_ = Dense<T>{table.data(), table.shape(1), table.shape(0), table.stride(1)};
         matrix.owners_ = {nb::cast(table)};
-        matrix.share_out(n_threads);
+        matrix.n_threads_ = n_threads;
         return matrix;
     }
 
@@ -84,7 +84,7 @@ class Matrix {
         require(all_below(indices.data(), n_entries, n_minor), "indices of a sparse matrix must lie within its shape");
         matrix.layout_ = Sparse<T, I>{data.data(), indices.data(), indptr.data(), n_major, n_minor};
         matrix.owners_ = {nb::cast(data), nb::cast(indices), nb::cast(indptr)};
-        matrix.share_out(n_threads);
+        matrix.n_threads_ = n_threads;
         return matrix;
     }
 
@@ -196,7 +196,7 @@ class Matrix {
         std::visit(
             [&](const auto& layout) {
                 if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
-                    tall_gram(layout, by_row_, n_rows_, h.data(), columns.data(), columns.shape(0), ones, out, n_parts_);
+                    tall_gram(layout, by_row_, n_rows_, h.data(), columns.data(), columns.shape(0), ones, out, n_threads_);
                 else
                     skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), columns.shape(0), ones, out);
             },
@@ -221,10 +221,12 @@ class Matrix {
     }
 
    private:
-    // Threads that products are worth, of at most so many
-    void share_out(std::size_t n_threads) {
+    // For how many threads a product with v is worth it: by the share of v that is not 0
+    std::size_t parts(const double* v, std::size_t n) const {
         constexpr std::size_t least = std::size_t{1} << 19;  // entries for each
-        n_parts_ = std::clamp<std::size_t>(n_entries() / least, 1, std::max<std::size_t>(n_threads, 1));
+        if (n_threads_ < 2 || n_entries() < 2 * least) return 1;
+        const auto count = static_cast<std::size_t>(std::count_if(v, v + n, [](double x) { return x != 0.0; }));
+        return std::clamp<std::size_t>(n_entries() / n * count / least, 1, n_threads_);
     }
 
     template <class Map>
@@ -236,7 +238,7 @@ class Matrix {
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& layout) {
-                    by_parts(layout, gathers, n_parts_, [&](const auto& part, std::size_t first) {
+                    by_parts(layout, gathers, parts(v.data(), n_in), [&](const auto& part, std::size_t first) {
                         if (gathers) gather<Map>(part, v.data(), out.data() + first);
                         else scatter<Map>(part, v.data(), out.data() + first);
                     });
@@ -253,7 +255,7 @@ class Matrix {
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& layout) {
-                    by_parts(layout, gathers, n_parts_, [&](const auto& part, std::size_t first) {
+                    by_parts(layout, gathers, parts(v, gathers == by_row_ ? n_columns_ : n_rows_), [&](const auto& part, std::size_t first) {
                         if (gathers) gather_bounded(part, v, Bounded(out).from(first));
                         else scatter_bounded(part, v, Bounded(out).from(first));
                     });
@@ -270,7 +272,7 @@ class Matrix {
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& layout) {
-                    by_parts(layout, gathers, n_parts_, [&](const auto& part, std::size_t first) {
+                    by_parts(layout, gathers, parts(v.high.data(), v.high.size()), [&](const auto& part, std::size_t first) {
                         if (gathers) gather_compensated(part, v, Doubled(out).from(first));
                         else scatter_compensated(part, v, Doubled(out).from(first));
                     });
@@ -290,7 +292,7 @@ class Matrix {
 
     AnyLayout layout_;
     std::size_t n_rows_ = 0, n_columns_ = 0;
-    std::size_t n_parts_ = 1;  // of products, for as many threads
+    std::size_t n_threads_ = 1;  // for large products
     bool by_row_ = true;
     std::vector<nb::object> owners_;
 };

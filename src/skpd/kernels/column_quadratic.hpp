@@ -44,6 +44,25 @@ struct DenseColumns {
         return scale * dense_dot(starts[a], v, n_rows, starts[next]);
     }
     void axpy(std::size_t a, double x, double* out) const { dense_axpy(scale * x, starts[a], out, n_rows); }
+    // out[k] = column some[k] . v
+    void dots(const std::vector<std::size_t>& some, const double* v, double* out) const {
+        std::size_t k = 0;
+        for (; k + together <= some.size(); k += together) {
+            dense_dots(four(some, k), v, n_rows, out + k);
+            for (std::size_t i = k; i < k + together; ++i) out[i] *= scale;
+        }
+        for (; k < some.size(); ++k) out[k] = dot(some[k], v);
+    }
+    // out += sum_k x[k] column some[k]
+    void add(const std::vector<std::size_t>& some, const double* x, double* out) const {
+        std::size_t k = 0;
+        for (; k + together <= some.size(); k += together)
+            dense_axpys({scale * x[k], scale * x[k + 1], scale * x[k + 2], scale * x[k + 3]}, four(some, k), out, n_rows);
+        for (; k < some.size(); ++k) axpy(some[k], x[k], out);
+    }
+    Four<double> four(const std::vector<std::size_t>& some, std::size_t k) const {
+        return {starts[some[k]], starts[some[k + 1]], starts[some[k + 2]], starts[some[k + 3]]};
+    }
     double square(std::size_t a) const { return scale * dot(a, starts[a]); }
     template <class Visit>
     void for_each(std::size_t a, Visit visit) const {
@@ -72,6 +91,13 @@ struct SparseColumns {
     double dot(std::size_t a, const double* v, std::size_t) const { return dot(a, v); }
     void axpy(std::size_t a, double x, double* out) const {
         for (std::size_t p = starts[a]; p < starts[a + 1]; ++p) out[places[p]] += x * entries[p];
+    }
+    void dots(const std::vector<std::size_t>& some, const double* v, double* out) const {
+        for (std::size_t k = 0; k < some.size(); ++k) out[k] = dot(some[k], v);
+    }
+    void add(const std::vector<std::size_t>& some, const double* x, double* out) const {
+        for (std::size_t k = 0; k < some.size(); ++k)
+            if (x[k] != 0.0) axpy(some[k], x[k], out);
     }
     double square(std::size_t a) const {
         double sum = 0.0;
@@ -485,7 +511,17 @@ struct ColumnQuadratic {
 
     std::vector<double> gradients(const std::vector<std::size_t>& support) const {
         std::vector<double> out(support.size());
-        for (std::size_t a = 0; a < out.size(); ++a) out[a] = gradient(support[a]);
+        columns.dots(taken(support), s, out.data());
+        for (std::size_t a = 0; a < out.size(); ++a) {
+            const std::size_t j = support[a];
+            out[a] += g[j] + ridge[j] * (p[j] - w[j]);
+        }
+        return out;
+    }
+    // The places of the support among the columns
+    std::vector<std::size_t> taken(const std::vector<std::size_t>& support) const {
+        std::vector<std::size_t> out;
+        for (const std::size_t j : support) out.push_back(place(j));
         return out;
     }
 
@@ -493,6 +529,7 @@ struct ColumnQuadratic {
                             double accuracy, std::vector<double>& residual, std::vector<double>& step) {
         const std::size_t k = support.size();
         std::vector<double> diagonal(k), direction(k, 0.0), product(k), v(columns.n_rows);
+        const std::vector<std::size_t> taken = this->taken(support);
         for (std::size_t a = 0; a < k; ++a) diagonal[a] = curvature(support[a]) + derivatives.diagonal(a);
         double before = 1.0, target = 0.0;
         int count = 0;
@@ -503,13 +540,11 @@ struct ColumnQuadratic {
             if (!(size > target)) break;
             pause();
             const double ratio = count > 0 ? size / before : 0.0;
+            for (std::size_t a = 0; a < k; ++a) direction[a] = residual[a] / diagonal[a] + ratio * direction[a];
             std::fill(v.begin(), v.end(), 0.0);
-            for (std::size_t a = 0; a < k; ++a) {
-                direction[a] = residual[a] / diagonal[a] + ratio * direction[a];
-                columns.axpy(place(support[a]), direction[a], v.data());
-            }
-            for (std::size_t a = 0; a < k; ++a)
-                product[a] = columns.dot(place(support[a]), v.data(), place(support[std::min(a + 1, k - 1)])) + ridge[support[a]] * direction[a];
+            columns.add(taken, direction.data(), v.data());
+            columns.dots(taken, v.data(), product.data());
+            for (std::size_t a = 0; a < k; ++a) product[a] += ridge[support[a]] * direction[a];
             derivatives.add_product(direction.data(), product.data());
             double curve = 0.0;
             for (std::size_t a = 0; a < k; ++a) curve += direction[a] * product[a];
@@ -529,6 +564,7 @@ struct ColumnQuadratic {
     bool step_along(const R& r, const std::vector<std::size_t>& support, const std::vector<double>& slope,
                     const std::vector<double>& step) {
         const std::size_t k = support.size();
+        const std::vector<std::size_t> taken = this->taken(support);
         std::vector<double> change(k), response(columns.n_rows);
         double to_kink = 1.0;
         for (std::size_t a = 0; a < k; ++a) to_kink = std::min(to_kink, r.to_kink(support[a], p[support[a]], step[a]));
@@ -539,8 +575,8 @@ struct ColumnQuadratic {
                 const std::size_t j = support[a];
                 change[a] = r.moved(j, p[j], length * step[a]) - p[j];
                 gain += change[a] * (slope[a] + 0.5 * ridge[j] * change[a]);
-                if (change[a] != 0.0) columns.axpy(place(j), change[a], response.data());
             }
+            columns.add(taken, change.data(), response.data());
             for (const double x : response) gain += 0.5 * x * x;
             gain += r.rise(support, p, change.data());
             if (!(gain < 0.0)) continue;
