@@ -133,7 +133,8 @@ class PathCrossValidation(PrimalDualRegressor):
             train, test = folds[fold]
             with _CALLBACK_LOCK:
                 own = subtask(f"fold {fold}", k).call_on_fit_task_begin(estimator=self)
-            part = self._problem(Design(by_rows[train]), targets[train], weights[train])
+            design = Design(by_rows[train], n_parallel=n_threads)
+            part = self._problem(design, targets[train], weights[train])
             part = replace(part, penalty=penalties[which])
             held_out = Design(by_rows[test])
             mse, certificates = np.full(len(grids[which]), np.nan), []

@@ -80,24 +80,29 @@ class Design:
             if X.itemsize not in X.strides:
                 X = np.ascontiguousarray(X)
             self.matrix = kernels.Matrix.dense(X, by_columns, n_threads)
-        self._X = X
+        self._X, self._n_parallel = X, n_parallel
 
     @property
     def dense(self) -> bool:
         """Whether X is an array."""
         return not sp.issparse(self._X)
 
+    def _like(self, X, by_columns: bool = False) -> "Design":
+        return Design(X, by_columns, self._n_parallel)
+
     @cached_property
     def by_rows(self) -> "Design":
         """The same data stored row by row, converted where it is not."""
         if self.matrix.by_row:
             return self
-        return Design(self._X.tocsr() if sp.issparse(self._X) else np.ascontiguousarray(self._X))
+        return self._like(
+            self._X.tocsr() if sp.issparse(self._X) else np.ascontiguousarray(self._X)
+        )
 
     @cached_property
     def transposed(self) -> "Design":
         """The same data with rows for columns."""
-        return Design(self._X.T)
+        return self._like(self._X.T)
 
     @cached_property
     def by_columns(self) -> "Design":
@@ -105,22 +110,22 @@ class Design:
         if not self.matrix.by_row:
             return self
         if not sp.issparse(self._X):
-            return Design(np.asfortranarray(self._X), by_columns=True)
+            return self._like(np.asfortranarray(self._X), by_columns=True)
         columns = self._X.tocsc()
         index = self._X.indptr.dtype
         columns.indices = columns.indices.astype(index, copy=False)
         columns.indptr = columns.indptr.astype(index, copy=False)
-        return Design(columns)
+        return self._like(columns)
 
     def rows(self, indices: Indices) -> "Design":
         """Some of the rows, copied."""
         some = self._X[indices]
-        return Design(some if sp.issparse(some) else np.ascontiguousarray(some))
+        return self._like(some if sp.issparse(some) else np.ascontiguousarray(some))
 
     def columns(self, indices: Indices) -> "Design":
         """Some of the columns, copied."""
         some = self._X[:, indices]
-        return Design(some if sp.issparse(some) else np.ascontiguousarray(some))
+        return self._like(some if sp.issparse(some) else np.ascontiguousarray(some))
 
     def matvec(self, coef: Array) -> Array:
         """X coef, of shape (n_samples,)."""

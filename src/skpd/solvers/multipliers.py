@@ -462,10 +462,10 @@ class _State:
                 self.freeze()
             if self.smooth and self.tracked is None:
                 self.track(columns, whole)
-            self.step(g, columns, violation)
+            self.step(g, columns, violation, whole)
             self.n_iter += 1
 
-    def step(self, g: Array, columns: Indices, violation: float) -> None:
+    def step(self, g: Array, columns: Indices, violation: float, whole: bool) -> None:
         """A proximal Newton step on the working set."""
         problem, rows = self.problem, self.rows
         n_features = problem.n_features
@@ -488,7 +488,8 @@ class _State:
         w = self.w[inside]
         with blas_threads_for(len(columns)):
             p = minimise_quadratic(H, g[inside], w, problem.penalty, problem.alpha, columns, tol)
-        if problem.loss.constant_curvature:
+        quadratic = problem.loss.constant_curvature
+        if quadratic and whole:  # it is likely to be the last
             self.w[inside] = p
             rows.z, _ = problem.predictions(*problem.split(self.w))  # the certificate's as well
             return
@@ -496,7 +497,9 @@ class _State:
         direction[inside] = p - w
         z, along = rows.z, rows.matvec(direction)
         rows.z = z + along
-        length = self.step_length(z, along, direction, dot(g[inside], p - w))
+        length = 1.0
+        if not quadratic:
+            length = self.step_length(z, along, direction, dot(g[inside], p - w))
         if length < 1.0:
             p, rows.z = w + length * (p - w), z + length * along
         self.w[inside] = p
