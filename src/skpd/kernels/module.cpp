@@ -302,11 +302,18 @@ NB_MODULE(_kernels, m) {
         "compensated_dot",
         [](In a, In b, In c) {
             require(a.shape(0) == b.shape(0) && b.shape(0) == c.shape(0), "a, b and c differ in length");
+            constexpr std::size_t block = 1024;  // whose products stay in the cache
             const std::size_t n = a.shape(0);
-            std::vector<double> high(n), low(n);
-            exact_products(a.data(), b.data(), high.data(), low.data(), n);
-            // the sums of the lanes are terms too
-            const Rounded rounded(dense_dot_compensated(c.data(), high.data(), low.data(), n), n + std::min<std::size_t>(n, 12));
+            double high[block], low[block];
+            Compensated sum;
+            std::size_t n_terms = n;
+            for (std::size_t first = 0; first < n; first += block) {
+                const std::size_t size = std::min(block, n - first);
+                exact_products(a.data() + first, b.data() + first, high, low, size);
+                sum.add(dense_dot_compensated(c.data() + first, high, low, size));
+                n_terms += std::min<std::size_t>(size, 12) + 1;  // the sums of the lanes and of the blocks
+            }
+            const Rounded rounded(sum, n_terms);
             return std::make_pair(rounded.high, rounded.error + std::fabs(rounded.low));
         },
         "a"_a, "b"_a, "c"_a, "sum_i a_i b_i c_i in twice the working precision, and a bound on its error.");

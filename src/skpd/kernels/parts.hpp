@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "matrix.hpp"
@@ -26,7 +27,7 @@ void in_threads(std::size_t n_parts, Work work) {
     for (auto& thread : threads) thread.join();
 }
 
-// Where n_parts + 1 parts of the major vectors begin and end, about equal in entries
+// Where so many parts of the major vectors begin, about equal in entries, and where the last ends
 template <class M>
 std::vector<std::size_t> parts_of_majors(const M& matrix, std::size_t n_parts) {
     std::vector<std::size_t> ends(n_parts + 1);
@@ -34,8 +35,10 @@ std::vector<std::size_t> parts_of_majors(const M& matrix, std::size_t n_parts) {
         if constexpr (is_dense<M>) {
             ends[k] = matrix.n_major * k / n_parts / together * together;  // in the same fours
         } else {
-            const auto entries = static_cast<std::remove_cvref_t<decltype(*matrix.indptr)>>(matrix.n_entries() * k / n_parts);
-            ends[k] = static_cast<std::size_t>(std::lower_bound(matrix.indptr, matrix.indptr + matrix.n_major, entries) - matrix.indptr);
+            using Index = std::remove_cvref_t<decltype(*matrix.indptr)>;
+            const auto* end = matrix.indptr + matrix.n_major;
+            const auto share = static_cast<Index>(matrix.n_entries() * k / n_parts);
+            ends[k] = static_cast<std::size_t>(std::lower_bound(matrix.indptr, end, share) - matrix.indptr);
         }
     }
     ends[0] = 0;
