@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.utils.parallel import _get_threadpool_controller
 
-from skpd import PdproxSVC
-from skpd.solvers import multipliers
+from skpd import GroupLassoSVC
+from skpd.solvers import quadratic
 from skpd.solvers.threads import LARGEST_ALONE, blas_threads_for
 
 
@@ -29,14 +29,14 @@ def test_it_is_lifted_after_a_fit(n_jobs, rng, monkeypatch):
     X = rng.normal(size=(90, 300))
     y = np.arange(90) % 3
     before, seen = blas_threads(), []
-    minimise = multipliers.minimise_quadratic
+    step = quadratic._newton_step_on_support
 
-    def observed(H, gradient, *arguments):
-        if len(gradient) > LARGEST_ALONE + 1:
+    def observed(H, *arguments):
+        if len(H) > LARGEST_ALONE + 1:
             seen.extend(blas_threads())
-        return minimise(H, gradient, *arguments)
+        step(H, *arguments)
 
-    monkeypatch.setattr(multipliers, "minimise_quadratic", observed)
-    PdproxSVC(1e-3, n_jobs=n_jobs).fit(X, y)
+    monkeypatch.setattr(quadratic, "_newton_step_on_support", observed)
+    GroupLassoSVC(1e-3, groups=3, n_jobs=n_jobs).fit(X, y)
     assert set(seen) == {1}
     assert blas_threads() == before

@@ -32,7 +32,6 @@ from ..penalties import Norm
 from ..problem import Point, Problem
 from .monitor import Monitor
 from .quadratic import minimise_quadratic
-from .threads import blas_threads_for
 
 __all__ = ["method_of_multipliers"]
 
@@ -486,8 +485,7 @@ class _State:
             # the model is the problem: an error of a gradient costs the gap that times the radius
             tol = min(tol, self.monitor.tol * problem.objective_unit * problem.alpha / self.upper)
         w = self.w[inside]
-        with blas_threads_for(len(columns)):
-            p = minimise_quadratic(H, g[inside], w, problem.penalty, problem.alpha, columns, tol)
+        p = minimise_quadratic(H, g[inside], w, problem.penalty, problem.alpha, columns, tol)
         quadratic = problem.loss.constant_curvature
         if quadratic and whole:  # it is likely to be the last
             self.w[inside] = p

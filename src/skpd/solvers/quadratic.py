@@ -8,6 +8,7 @@ from scipy.linalg.lapack import dposv
 from .. import kernels
 from .._typing import Array, Indices
 from ..gram import BLAS, LARGEST_GRAM, ColumnCurvature
+from .threads import blas_threads_for
 
 __all__ = ["minimise_quadratic"]
 
@@ -155,10 +156,11 @@ def _minimise(H, gradient, w, part, tol, max_rounds):
     if len(p) <= COMPILED and isinstance(part, _SeparablePart):
         part.minimise(H, p, r, sweeps, tol, max_rounds)
         return p
-    for _ in range(max_rounds):
-        if part.descend(H, p, r, sweeps, tol) <= tol:
-            break
-        _newton_step_on_support(H, p, r, part)
+    with blas_threads_for(len(p)):
+        for _ in range(max_rounds):
+            if part.descend(H, p, r, sweeps, tol) <= tol:
+                break
+            _newton_step_on_support(H, p, r, part)
     return p
 
 
