@@ -219,13 +219,15 @@ LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize("direct", ["never", "on the support", "by their Gram matrix"])
 @pytest.mark.parametrize("penalty", ENGINE_PENALTIES, ids=str)
 def test_penalised_quadratic_by_columns(penalty, direct, layout, dtype, rng, monkeypatch):
     """The same fixed point, with more columns than rows that curve and with fewer."""
     monkeypatch.setattr(WeightedGram, "_favours_columns", lambda *arguments: True)
-    if direct:  # after no conjugate gradients at all
+    if direct != "never":  # after no conjugate gradients at all
         monkeypatch.setattr(quadratic, "_conjugate_gradients", lambda *arguments: (True, 0))
+    if direct == "on the support":
+        monkeypatch.setattr(quadratic, "COMPILED", 0)
     n, d = 30, 24
     X = (rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)).astype(dtype)
     bound, design = penalty.bind(d), Design(layout(X))
@@ -312,6 +314,10 @@ def test_scaled_columns_refuse_what_does_not_fit(rng):
         columns.step_along(np.array([0, 1]), *ends, np.zeros(3), np.array([1, 0]), np.zeros(2))
     with pytest.raises(ValueError, match="out has the wrong shape"):
         columns.table(np.array([0, 1]), np.empty((2, 2)))
+    with pytest.raises(ValueError, match="out has the wrong shape"):
+        columns.gram(np.array([0, 1]), np.empty((2, 3)))
+    with pytest.raises(ValueError, match="outside the columns"):
+        columns.gram(np.array([0, 2]), np.empty((2, 2)))
     with pytest.raises(ValueError, match="starts must"):
         kernels.GroupedCoordinates(1.0, np.ones(2), np.array([0, 2, 1]))
     groups = kernels.GroupedCoordinates(1.0, np.ones(1), np.array([0, 3]))

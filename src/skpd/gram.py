@@ -42,6 +42,19 @@ class ColumnCurvature:
     def diagonal(self) -> Array:
         return self.columns.squares()[self.places] + self.ridge
 
+    def matrix(self) -> Array:
+        """A'A + diag(ridge) itself."""
+        m, columns = len(self.places), self.columns
+        if columns.dense:
+            table = np.empty((m, columns.n_rows))
+            columns.table(self.places, table)
+            H = table @ table.T
+        else:
+            H = np.empty((m, m))
+            columns.gram(self.places, H)
+        H.ravel()[:: m + 1] += self.ridge
+        return H
+
 
 class WeightedGram:
     """The last Gram matrix, and what it was computed from.

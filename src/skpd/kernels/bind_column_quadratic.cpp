@@ -135,6 +135,18 @@ void bind_column_quadratic(nb::module_& m) {
              },
              "matrix"_a, "columns"_a, nb::keep_alive<1, 2>(), "Puts some columns of the same matrix, scaled, behind those at hand.")
         .def(
+            "gram",
+            [](const ScaledColumns& self, Indices places, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+                const std::size_t n = places.shape(0);
+                require(out.shape(0) == n && out.shape(1) == n, "out has the wrong shape");
+                for (std::size_t a = 0; a < n; ++a)
+                    require(places.data()[a] >= 0 && places.data()[a] < static_cast<std::int64_t>(self.size()),
+                            "a place lies outside the columns");
+                nb::gil_scoped_release release;
+                self.gram(places.data(), n, out.data());
+            },
+            "places"_a, "out"_a, "Writes the Gram matrix of some of the columns.")
+        .def(
             "table",
             [](const ScaledColumns& self, Indices places, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
                 require(out.shape(0) == places.shape(0) && out.shape(1) == self.n_rows(), "out has the wrong shape");

@@ -230,6 +230,20 @@ class ScaledColumns {
     bool fits(const AnyLayout& layout) const {
         return std::visit([&](const auto& of) { return is_dense<std::remove_cvref_t<decltype(of)>> == dense(); }, layout);
     }
+    // out (n x n) = A_W' A_W over some columns
+    void gram(const std::int64_t* places, std::size_t n, double* out) const {
+        visit([&](const auto& columns) {
+            std::vector<double> column(rows_.size());
+            std::vector<std::size_t> until;
+            for (std::size_t a = 0; a < n; ++a) {
+                until.push_back(static_cast<std::size_t>(places[a]));
+                columns.axpy(until[a], 1.0, column.data());
+                columns.dots(until, column.data(), out + a * n);
+                for (std::size_t b = 0; b < a; ++b) out[b * n + a] = out[a * n + b];
+                columns.axpy(until[a], -1.0, column.data());
+            }
+        });
+    }
     std::size_t n_samples() const { return n_samples_; }
     std::size_t n_rows() const { return rows_.size(); }
     std::size_t size() const { return squares_.size(); }

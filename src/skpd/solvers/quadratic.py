@@ -72,8 +72,14 @@ def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds):
         if change <= tol:
             break
         affordable, most = _conjugate_gradients(curvature, np.count_nonzero(p))
+        if direct and isinstance(part, _SeparablePart) and len(p) <= COMPILED:
+            H = curvature.matrix()  # its factor serves several steps
+            curvature.passes += 2 * most
+            part.minimise(H, p, gradient + H @ (p - w), part.sweeps(len(p)), tol, max_rounds)
+            break
         if direct and affordable:
-            _direct_step(curvature, gradient, w, part, model)
+            with blas_threads_for(len(p)):
+                _direct_step(curvature, gradient, w, part, model)
             curvature.passes += 2 * most
         else:
             steps = columns.newton_step(*model, most, LINEAR_ACCURACY)
