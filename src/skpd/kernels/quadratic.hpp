@@ -31,25 +31,27 @@ struct SeparablePenalty {
     }
 };
 
-// Sweeps over the coordinates until none moves its gradient by more than tol, or the
-// given number of sweeps. The coordinates from n_penalised on are free. Returns the
-// largest change of a gradient in the last sweep.
+// Sweeps over the coordinates until none moves its gradient by more than tol, none arrives at its
+// kink or leaves it, or the given number of sweeps. The coordinates from n_penalised on are free.
+// Returns the largest change of a gradient in the last sweep.
 inline double coordinate_descent(const double* H, std::size_t n, std::size_t n_penalised,
                                  const SeparablePenalty& penalty, double* p, double* r, int sweeps, double tol) {
     double largest = 0.0;
     for (int sweep = 0; sweep < sweeps; ++sweep) {
         largest = 0.0;
+        bool settled = true;
         for (std::size_t j = 0; j < n; ++j) {
             const double curvature = H[j * n + j], l2 = j < n_penalised ? penalty.l2 : 0.0;
             if (!(curvature + l2 > 0.0)) continue;
             const double next = j < n_penalised ? penalty.minimiser(curvature, curvature * p[j] - r[j]) : p[j] - r[j] / curvature;
             const double change = next - p[j];
             if (change == 0.0) continue;
+            settled &= (p[j] == 0.0) == (next == 0.0);
             p[j] = next;
             dense_axpy(change, H + j * n, r, n);
             largest = std::max(largest, std::fabs(change) * (curvature + l2));
         }
-        if (largest <= tol) break;
+        if (largest <= tol || settled) break;
     }
     return largest;
 }
@@ -115,7 +117,7 @@ inline void minimise_on_group(const double* B, std::size_t stride, std::size_t n
                               const double* p, double l1, double weight, double* x, double* change) {
     std::copy_n(p, n, x);
     double first = 0.0;
-    for (int inner = 0; inner < 10; ++inner) {
+    for (int inner = 0; inner < 3; ++inner) {
         double square = 0.0, moved = 0.0;
         for (std::size_t a = 0; a < n; ++a) {
             const double v = bound * x[a] - g[a];

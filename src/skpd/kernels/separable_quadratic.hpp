@@ -12,19 +12,35 @@
 
 namespace skpd {
 
+// An upper triangular matrix of n rows, without what lies below its diagonal: a whole one of a few hundred rows
+// would leave the cache.
+struct Triangle {
+    std::size_t n = 0;
+    std::vector<double> entries{};
+
+    void resize(std::size_t rows) {
+        n = rows;
+        entries.resize(n * (n + 1) / 2);
+    }
+    // Where column 0 of a row would lie: row(j)[c] is entry (j, c), for c >= j.
+    double* row(std::size_t j) { return entries.data() + j * n - j * (j + 1) / 2; }
+    const double* row(std::size_t j) const { return entries.data() + j * n - j * (j + 1) / 2; }
+};
+
 // Overwrites the upper triangle of A by its factor U, U'U = A. Returns whether A is positive definite, far enough
-// for its rounding. Four pivots at a time share a pass over what is left.
-SKPD_CLONES inline bool factorise(double* A, std::size_t n) {
-    constexpr std::size_t block = 4;
+// for its rounding. Eight pivots at a time share a pass over what is left.
+SKPD_CLONES inline bool factorise(Triangle& A) {
+    constexpr std::size_t block = 8;
     constexpr double least = 1e-13;  // of a diagonal entry that is left as a pivot
+    const std::size_t n = A.n;
     std::vector<double> diagonal(n);
-    for (std::size_t j = 0; j < n; ++j) diagonal[j] = A[j * n + j];
+    for (std::size_t j = 0; j < n; ++j) diagonal[j] = A.row(j)[j];
     for (std::size_t first = 0; first < n; first += block) {
         const std::size_t last = std::min(first + block, n);
         for (std::size_t j = first; j < last; ++j) {
-            double* row = A + j * n;
+            double* row = A.row(j);
             for (std::size_t k = first; k < j; ++k) {
-                const double* pivot = A + k * n;
+                const double* pivot = A.row(k);
                 const double u = pivot[j];
 #pragma omp simd
                 for (std::size_t c = j; c < n; ++c) row[c] -= u * pivot[c];
@@ -35,32 +51,36 @@ SKPD_CLONES inline bool factorise(double* A, std::size_t n) {
             for (std::size_t c = j; c < n; ++c) row[c] *= inverse;
         }
         if (last - first < block) break;
-        const double *p = A + first * n, *q = p + n, *r = q + n, *s = r + n;
+        const double* p[block];
+        for (std::size_t b = 0; b < block; ++b) p[b] = A.row(first + b);
         for (std::size_t i = last; i < n; ++i) {
-            double* row = A + i * n;
-            const double a = p[i], b = q[i], c = r[i], d = s[i];
+            double* row = A.row(i);
+            double u[block];
+            for (std::size_t b = 0; b < block; ++b) u[b] = p[b][i];
 #pragma omp simd
-            for (std::size_t k = i; k < n; ++k) row[k] -= (a * p[k] + b * q[k]) + (c * r[k] + d * s[k]);
+            for (std::size_t k = i; k < n; ++k)
+                row[k] -= ((u[0] * p[0][k] + u[1] * p[1][k]) + (u[2] * p[2][k] + u[3] * p[3][k])) +
+                          ((u[4] * p[4][k] + u[5] * p[5][k]) + (u[6] * p[6][k] + u[7] * p[7][k]));
         }
     }
     return true;
 }
 // x <- U'^-1 x, whose first entries are 0
-SKPD_CLONES inline void solve_forward(const double* U, std::size_t n, std::size_t first, double* x) {
-    for (std::size_t j = first; j < n; ++j) {
-        const double* row = U + j * n;
+SKPD_CLONES inline void solve_forward(const Triangle& U, std::size_t first, double* x) {
+    for (std::size_t j = first; j < U.n; ++j) {
+        const double* row = U.row(j);
         const double y = x[j] /= row[j];
 #pragma omp simd
-        for (std::size_t c = j + 1; c < n; ++c) x[c] -= y * row[c];
+        for (std::size_t c = j + 1; c < U.n; ++c) x[c] -= y * row[c];
     }
 }
 // x <- U^-1 x
-SKPD_CLONES inline void solve_backward(const double* U, std::size_t n, double* x) {
-    for (std::size_t j = n; j-- > 0;) {
-        const double* row = U + j * n;
+SKPD_CLONES inline void solve_backward(const Triangle& U, double* x) {
+    for (std::size_t j = U.n; j-- > 0;) {
+        const double* row = U.row(j);
         double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
-        for (std::size_t c = j + 1; c < n; ++c) sum += row[c] * x[c];
+        for (std::size_t c = j + 1; c < U.n; ++c) sum += row[c] * x[c];
         x[j] = (x[j] - sum) / row[j];
     }
 }
@@ -77,15 +97,16 @@ class SupportSystem {
         here_.assign(support.size(), true);
         left_.clear();
         const std::size_t k = support.size();
-        factor_.resize(k * k);
+        factor_.resize(k);
         for (std::size_t a = 0; a < k; ++a) {
             const auto j = static_cast<std::size_t>(support[a]);
-            const double* row = H + j * n;
-            for (std::size_t b = a; b < k; ++b) factor_[a * k + b] = row[support[b]];
-            if (j < n_penalised) factor_[a * k + a] += l2;
-            factor_[a * k + a] *= 1.0 + 1e-14;
+            const double* from = H + j * n;
+            double* row = factor_.row(a);
+            for (std::size_t b = a; b < k; ++b) row[b] = from[support[b]];
+            if (j < n_penalised) row[a] += l2;
+            row[a] *= 1.0 + 1e-14;
         }
-        if (factorise(factor_.data(), k)) return true;
+        if (factorise(factor_)) return true;
         first_.clear();
         return false;
     }
@@ -95,11 +116,10 @@ class SupportSystem {
 
     // x <- the solution, on the first support; x is 0 for those who left
     void solve(double* x) const {
-        const std::size_t k = first_.size();
-        solve_forward(factor_.data(), k, 0, x);
+        solve_forward(factor_, 0, x);
         for (const auto& v : left_) project_off(v, x);
-        solve_backward(factor_.data(), k, x);
-        for (std::size_t a = 0; a < k; ++a)
+        solve_backward(factor_, x);
+        for (std::size_t a = 0; a < first_.size(); ++a)
             if (!here_[a]) x[a] = 0.0;  // without its rounding
     }
 
@@ -119,7 +139,7 @@ class SupportSystem {
         for (const std::size_t a : leaving) {
             std::vector<double> v(k, 0.0);
             v[a] = 1.0;
-            solve_forward(factor_.data(), k, a, v.data());
+            solve_forward(factor_, a, v.data());
             const double before = dense_dot(v.data(), v.data(), k);
             for (int twice = 0; twice < 2; ++twice)
                 for (const auto& other : left_) project_off(other, v.data());
@@ -138,7 +158,7 @@ class SupportSystem {
 
     std::vector<std::int64_t> first_;
     std::vector<std::uint8_t> here_;
-    std::vector<double> factor_;
+    Triangle factor_;
     std::vector<std::vector<double>> left_;  // orthonormal
 };
 
