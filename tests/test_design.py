@@ -188,6 +188,15 @@ def test_gram_matrices(layout, n_columns, ones, rng):
         assert_allclose(design.cross_gram(h, left, right, ones), cross, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(40_000, 9), (9, 80_000)])
+def test_counts_of_stored_entries(shape, rng):
+    X = sp.random_array(shape, density=0.3, format="csr", rng=rng)
+    counts = np.diff(X.tocsc().indptr)
+    assert len(X.indices) > 65536
+    for layout in ("CSR", "CSC", "CSR, 64-bit"):
+        np.testing.assert_array_equal(Design(LAYOUTS[layout](X)).column_counts, counts)
+
+
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "CSC", "CSC, 64-bit"])
 def test_products_with_some_columns(layout, rng):
     X = rng.normal(size=(20, 9)) * (rng.random((20, 9)) < 0.5)

@@ -262,7 +262,12 @@ class Design:
         if not sp.issparse(self._X):
             return np.full(self.shape[1], self.shape[0])
         if self.matrix.by_row:
-            return np.bincount(self._X.indices, minlength=self.shape[1])
+            indices, n_columns = self._X.indices, self.shape[1]
+            size = max(n_columns, 65536)  # at a time: each is copied as 64-bit integers
+            counts = np.zeros(n_columns, dtype=np.int64)
+            for first in range(0, len(indices), size):
+                counts += np.bincount(indices[first : first + size], minlength=n_columns)
+            return counts
         return np.diff(self._X.indptr)
 
     def row_sums(self) -> Array:

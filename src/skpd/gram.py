@@ -127,6 +127,12 @@ class WeightedGram:
 
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """X_W' diag(h) X_W over the columns W, increasing, as a new array."""
+        # pairs of entries to add up, at most, against passes over the matrix
+        length = min(design.matrix.n_entries / design.shape[0], len(columns))
+        pairs = np.count_nonzero(h) * length * length
+        if pairs < 8 * len(columns) ** 2:  # not worth keeping
+            self._columns, self._matrix, self.h = self._columns[:0], self._matrix[:0], h.copy()
+            return design.gram(h, columns, self.ones)
         if len(h) != len(self.h):
             return self._anew(design, h, columns)
         changed = np.flatnonzero(h != self.h)
@@ -136,11 +142,9 @@ class WeightedGram:
         n_known, n_stored = int(known.sum()), len(self._columns)
         if 4 * n_known <= n_stored:  # most of it is of no more use
             return self._anew(design, h, columns)
-        if n_known < len(columns) or 2 * n_known < n_stored:
-            # pairs of entries to add up, at most, against passes over the matrix
-            length = min(design.matrix.n_entries / design.shape[0], len(columns))
-            if np.count_nonzero(h) * length * length < 64 * n_stored * n_stored:
-                return self._anew(design, h, columns)
+        partly = n_known < len(columns) or 2 * n_known < n_stored
+        if partly and pairs < 64 * n_stored * n_stored:
+            return self._anew(design, h, columns)
         if len(changed) > 0:
             delta = np.zeros_like(h)
             delta[changed] = h[changed] - self.h[changed]

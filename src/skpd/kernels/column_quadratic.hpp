@@ -183,21 +183,24 @@ class ScaledColumns {
         if (by_row) {
             std::vector<std::uint32_t> place_of(n_columns, none);
             for (std::size_t a = 0; a < n_wanted; ++a) place_of[static_cast<std::size_t>(wanted[a])] = static_cast<std::uint32_t>(a);
-            std::size_t most = 0;
-            for (const std::size_t i : rows_) most += matrix.length(i);
-            struct Entry {
-                std::uint32_t column, row;
-                double value;
-            };
-            const auto met = std::make_unique_for_overwrite<Entry[]>(most);  // those wanted, row by row
-            std::size_t n_met = 0;
-            for (std::size_t t = 0; t < rows_.size(); ++t)
-                matrix.for_each(rows_[t], [&](std::size_t j, double x) {  // without branches: they would be guesses
-                    met[n_met] = {place_of[j], static_cast<std::uint32_t>(t), scale_[t] * x};
+            std::size_t longest = 0;
+            for (const std::size_t i : rows_) longest = std::max(longest, matrix.length(i));
+            std::vector<std::uint32_t> met(longest);  // those wanted, of a row
+            std::vector<double> values(longest);
+            const auto meet = [&](std::size_t i) {  // without branches: they would be guesses
+                std::size_t n_met = 0;
+                matrix.for_each(i, [&](std::size_t j, double x) {
+                    met[n_met] = place_of[j];
+                    values[n_met] = x;
                     n_met += place_of[j] != none;
                 });
+                return n_met;
+            };
             std::vector<std::size_t> next(n_wanted + 1, 0);
-            for (std::size_t k = 0; k < n_met; ++k) ++next[met[k].column + 1];
+            for (const std::size_t i : rows_) {
+                const std::size_t n_met = meet(i);
+                for (std::size_t k = 0; k < n_met; ++k) ++next[met[k] + 1];
+            }
             next[0] = columns.entries.size();
             for (std::size_t a = 0; a < n_wanted; ++a) {
                 next[a + 1] += next[a];
@@ -205,10 +208,13 @@ class ScaledColumns {
             }
             columns.entries.resize(next[n_wanted]);
             columns.places.resize(next[n_wanted]);
-            for (std::size_t k = 0; k < n_met; ++k) {
-                const std::size_t p = next[met[k].column]++;
-                columns.entries[p] = met[k].value;
-                columns.places[p] = met[k].row;
+            for (std::size_t t = 0; t < rows_.size(); ++t) {
+                const std::size_t n_met = meet(rows_[t]);
+                for (std::size_t k = 0; k < n_met; ++k) {
+                    const std::size_t p = next[met[k]]++;
+                    columns.entries[p] = scale_[t] * values[k];
+                    columns.places[p] = static_cast<std::uint32_t>(t);
+                }
             }
         } else {
             std::vector<std::uint32_t> place_of(n_rows, none);
