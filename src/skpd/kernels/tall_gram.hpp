@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "matrix.hpp"
@@ -13,13 +14,14 @@
 
 namespace skpd {
 
-// The columns on some rows, one after the other, and the same times h.
+// The columns on some rows, and the same times h: where they lie in the matrix, or copies.
 class Panel {
    public:
-    static constexpr std::size_t n_rows = 256;
+    static constexpr std::size_t n_rows = 512;
     static constexpr std::size_t stride = n_rows + 8;  // so that columns do not compete for the same places in the cache
 
-    explicit Panel(std::size_t n_columns) : plain_(n_columns * stride, 0.0), weighted_(n_columns * stride, 0.0) {}
+    explicit Panel(std::size_t n_columns)
+        : plain_(n_columns * stride, 0.0), weighted_(n_columns * stride, 0.0), at_(n_columns), weighted_at_(n_columns) {}
 
     // Takes rows with h_i != 0 from the first on; returns the first that it has not seen.
     template <class T>
@@ -31,7 +33,8 @@ class Panel {
             h_[count] = h[first];
             count += h[first] != 0.0;
         }
-        const bool neighbours = count > 0 && rows_[count - 1] - rows_[0] + 1 == count;
+        const bool neighbours = count > 0 && rows_[count - 1] - rows_[0] + 1 == count, full = count == n_rows;
+        for (std::size_t a = 0; a < at_.size(); ++a) at_[a] = &plain_[a * stride];
         if (by_row) {
             for (std::size_t t = 0; t < count; ++t) {
                 const T* x = matrix.major(rows_[t]);
@@ -42,33 +45,52 @@ class Panel {
             for (std::size_t a = 0; a < n_columns; ++a) {
                 const T* x = matrix.major(static_cast<std::size_t>(columns[a]));
                 double* to = &plain_[a * stride];
+                if constexpr (std::is_same_v<T, double>) {
+                    if (neighbours && full) {
+                        at_[a] = x + rows_[0];
+                        continue;
+                    }
+                }
                 if (neighbours) for (std::size_t t = 0; t < count; ++t) to[t] = static_cast<double>(x[rows_[0] + t]);
                 else for (std::size_t t = 0; t < count; ++t) to[t] = static_cast<double>(x[rows_[t]]);
             }
         }
         if (ones) std::fill_n(&plain_[n_columns * stride], count, 1.0);
-        for (std::size_t a = 0; a < n_columns + ones; ++a) {
-            double *from = &plain_[a * stride], *to = &weighted_[a * stride];
-            for (std::size_t t = 0; t < count; ++t) to[t] = h_[t] * from[t];
-            std::fill(to + count, to + n_rows, 0.0);
-        }
+        weigh(count);
         return first;
     }
 
-    Four<double> four(std::size_t a) const {
-        const double* x = &plain_[a * stride];
-        return {x, x + stride, x + 2 * stride, x + 3 * stride};
-    }
-    const double* times_h(std::size_t b) const { return &weighted_[b * stride]; }
+    Four<double> four(std::size_t a) const { return {at_[a], at_[a + 1], at_[a + 2], at_[a + 3]}; }
+    const double* times_h(std::size_t b) const { return weighted_at_[b]; }  // but for the scale
+    double scale() const { return scale_; }
 
    private:
+    // What is left of an earlier, fuller panel is weighted by 0.
+    void weigh(std::size_t count) {
+        if (count == n_rows && std::all_of(h_.begin(), h_.end(), [&](double x) { return x == h_[0]; })) {
+            scale_ = h_[0];
+            weighted_at_ = at_;
+            return;
+        }
+        scale_ = 1.0;
+        for (std::size_t a = 0; a < at_.size(); ++a) {
+            double* to = &weighted_[a * stride];
+            for (std::size_t t = 0; t < count; ++t) to[t] = h_[t] * at_[a][t];
+            std::fill(to + count, to + n_rows, 0.0);
+            weighted_at_[a] = to;
+        }
+    }
+
     std::array<std::size_t, n_rows> rows_{};
     std::array<double, n_rows> h_{};
-    std::vector<double> plain_, weighted_;  // what is left of an earlier, fuller panel is weighted by 0
+    std::vector<double> plain_, weighted_;
+    std::vector<const double*> at_, weighted_at_;
+    double scale_ = 1.0;
 };
 
-// out += the products of four columns with two
-SKPD_CLONES inline void add_tile(const Four<double>& x, const double* v, const double* w, double* out_v, double* out_w) {
+// out += scale times the products of four columns with two
+SKPD_CLONES inline void add_tile(const Four<double>& x, const double* v, const double* w, double scale, double* out_v,
+                                 double* out_w) {
     const double *a = x[0], *b = x[1], *c = x[2], *d = x[3];
     double av = 0.0, bv = 0.0, cv = 0.0, dv = 0.0, aw = 0.0, bw = 0.0, cw = 0.0, dw = 0.0;
 #pragma omp simd reduction(+ : av, bv, cv, dv, aw, bw, cw, dw)
@@ -82,14 +104,14 @@ SKPD_CLONES inline void add_tile(const Four<double>& x, const double* v, const d
         cw += c[i] * w[i];
         dw += d[i] * w[i];
     }
-    out_v[0] += av;
-    out_v[1] += bv;
-    out_v[2] += cv;
-    out_v[3] += dv;
-    out_w[0] += aw;
-    out_w[1] += bw;
-    out_w[2] += cw;
-    out_w[3] += dw;
+    out_v[0] += scale * av;
+    out_v[1] += scale * bv;
+    out_v[2] += scale * cv;
+    out_v[3] += scale * dv;
+    out_w[0] += scale * aw;
+    out_w[1] += scale * bw;
+    out_w[2] += scale * cw;
+    out_w[3] += scale * dw;
 }
 
 // out (m x m), with a last column of ones if asked for. The sums are those of parts of the rows whose
@@ -110,8 +132,8 @@ void tall_gram(const Dense<T>& matrix, bool by_row, std::size_t n_rows, const do
                 first = panel.fill(matrix, by_row, h, first, last, columns, n_columns, ones);
                 for (std::size_t a = 0; a < padded; a += together)
                     for (std::size_t b = 0; b < a + together; b += 2)
-                        add_tile(panel.four(a), panel.times_h(b), panel.times_h(b + 1), sum + b * padded + a,
-                                 sum + (b + 1) * padded + a);
+                        add_tile(panel.four(a), panel.times_h(b), panel.times_h(b + 1), panel.scale(),
+                                 sum + b * padded + a, sum + (b + 1) * padded + a);
             }
         }
     });
