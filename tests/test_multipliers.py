@@ -51,6 +51,24 @@ def test_gram(layout, dtype, ones, rng):
         assert_allclose(design.cross_gram(h, columns, others, ones), cross, atol=1e-12)
 
 
+@pytest.mark.parametrize("ones", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray])
+def test_gram_of_a_tall_matrix(layout, dtype, ones, rng):
+    """Panels of its rows with equal weights, with others, and with rows left out."""
+    n = 5300
+    X = rng.normal(size=(n, 9)).astype(dtype)
+    uneven, gaps = np.full(n, 0.25), np.full(n, 0.5)
+    uneven[1100:1400], uneven[4000:] = rng.random(300), 2.0
+    gaps[rng.random(n) < 0.1] = 0.0
+    columns = np.array([0, 2, 3, 4, 7, 8])
+    A = np.column_stack([X[:, columns].astype(np.float64), np.ones((n, int(ones)))])
+    for h in (np.full(n, 0.5), uneven, gaps, -uneven, np.zeros(n)):
+        out = np.full((6 + ones, 6 + ones), np.nan)
+        Design(layout(X)).matrix.gram(h, columns, ones, out)
+        assert_allclose(out, A.T @ (h[:, None] * A), atol=1e-9)
+
+
 def test_gram_of_rows_without_curvature(rng):
     """After a change of the rows nothing is left that could be extended."""
     design, columns, h = Design(rng.normal(size=(9, 3))), np.arange(3), rng.random(9)
