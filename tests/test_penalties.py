@@ -1,10 +1,12 @@
 """Penalties against their definitions, and Fenchel-Young and Moreau identities."""
 
+from math import fsum
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_equal
 
 from skpd import penalties as R
 
@@ -181,3 +183,16 @@ def test_group_weights_must_be_positive(weights):
 def test_invalid_parameters_are_named(make, name):
     with pytest.raises(ValueError, match=name):
         make()
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 32, 511, 512, 513, 20_001])
+def test_norms_of_long_vectors(n, rng):
+    w = rng.normal(size=n) * 10.0 ** rng.uniform(-9, 9, n)
+    for v in (w, np.repeat(w, 2)[::2], w.astype(np.float32)):
+        exact = fsum(np.abs(v, dtype=np.float64))
+        assert abs(R.L1().value(v) - exact) <= 4.0 * np.finfo(float).eps * exact
+        assert R.L1().dual_norm(v) == max(np.abs(v), default=0.0)
+    if n > 0:
+        for wrong in (np.inf, np.nan):
+            w[n // 2] = wrong
+            assert_equal([R.L1().value(w), R.L1().dual_norm(-w)], [wrong, wrong])

@@ -45,6 +45,7 @@ import numpy as np
 from . import kernels
 from ._typing import Array
 from .losses import EPSILON
+from .penalties import Norm
 from .problem import Problem
 
 __all__ = [
@@ -206,7 +207,8 @@ def dual_bound(
     radius = upper / problem.alpha
     interval = problem.intercept_interval(upper)
     length = 0.5 * float(interval[1] - interval[0])
-    theta = problem.loss.project_dual(problem.y, theta)
+    if theta.any():
+        theta = problem.loss.project_dual(problem.y, theta)
     size = np.abs(theta)
     largest = np.max(size)
     if largest == 0.0:  # it proves that P >= 0, as the losses are
@@ -246,11 +248,13 @@ def dual_estimate(
     value += _least_linear((slope, 0.0), problem.intercept_interval(upper))
     if problem.has_free_level:
         value += _least_linear((float(np.sum(gradient)), 0.0), problem.level_interval(upper))
-    best = value - penalty.bounded_conjugate(-gradient, alpha, upper / alpha)
-    if hasattr(penalty, "dual_norm"):
+    if isinstance(penalty, Norm):
         norm = penalty.dual_norm(-gradient)
+        best = value - (upper / alpha) * max(norm - alpha, 0.0)
         # l* is convex with l*(0) = 0, so that s theta has at least s times the value
         best = max(best, min(1.0, alpha / norm) * value if norm > 0.0 else value)
+    else:
+        best = value - penalty.bounded_conjugate(-gradient, alpha, upper / alpha)
     return best if best > 0.0 else 0.0
 
 

@@ -48,8 +48,12 @@ def _soft_threshold(w: Array, threshold):
     return w - np.clip(w, -threshold, threshold)
 
 
-def _max_abs(v: Array):
-    return float(np.abs(v).max(initial=0.0))
+def _max_abs(v: Array) -> float:
+    return kernels.max_abs(np.ascontiguousarray(v, dtype=np.float64))
+
+
+def _sum_abs(v: Array) -> float:
+    return kernels.sum_abs(np.ascontiguousarray(v, dtype=np.float64))
 
 
 def _euclidean_norm(v):
@@ -198,7 +202,7 @@ class L1(_Separable, Norm):
     terms = (1.0, 0.0, -inf, inf)
 
     def value(self, w: Array) -> float:
-        return float(np.sum(np.abs(w)))
+        return _sum_abs(w)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return _soft_threshold(w, step)
@@ -283,7 +287,7 @@ class LInf(Norm):
         return w - kernels.project_l1_ball(np.ascontiguousarray(w), float(np.max(step)))
 
     def dual_norm(self, v: Array) -> float:
-        return float(np.sum(np.abs(v)))
+        return _sum_abs(v)
 
 
 @dataclass(frozen=True)
@@ -341,7 +345,7 @@ class ElasticNet(_Separable, Penalty):
 
     def value(self, w: Array) -> float:
         l1, l2 = self.l1_ratio, 1.0 - self.l1_ratio
-        return l1 * float(np.sum(np.abs(w))) + l2 * _half_square(_euclidean_norm(w), 1.0)
+        return l1 * _sum_abs(w) + l2 * _half_square(_euclidean_norm(w), 1.0)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return _soft_threshold(w, step * self.l1_ratio) / (1.0 + step * (1.0 - self.l1_ratio))
@@ -598,7 +602,7 @@ class SparseGroup(_Grouped):
     def value(self, w: Array) -> float:
         bound = self._bound(w)
         groups = float(bound._weights @ bound._partition.norms(w))
-        return self.l1_ratio * float(np.sum(np.abs(w))) + (1.0 - self.l1_ratio) * groups
+        return self.l1_ratio * _sum_abs(w) + (1.0 - self.l1_ratio) * groups
 
     def prox(self, w: Array, step: Array | float) -> Array:
         bound = self._bound(w)
@@ -651,7 +655,7 @@ class TotalVariation(_Chain):
     free_level: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
-        return float(np.sum(np.abs(np.diff(w))))
+        return _sum_abs(np.diff(w))
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return kernels.prox_total_variation(np.ascontiguousarray(w), float(np.max(step)))
@@ -691,8 +695,8 @@ class FusedLasso(_Chain):
         check_number(self, "l1_ratio", above=0.0, most=1.0)
 
     def value(self, w: Array) -> float:
-        variation = float(np.sum(np.abs(np.diff(w))))
-        return self.l1_ratio * float(np.sum(np.abs(w))) + (1.0 - self.l1_ratio) * variation
+        variation = _sum_abs(np.diff(w))
+        return self.l1_ratio * _sum_abs(w) + (1.0 - self.l1_ratio) * variation
 
     def prox(self, w: Array, step: Array | float) -> Array:
         step = float(np.max(step))
@@ -733,11 +737,11 @@ class L1Ball(_ConstraintSet):
         check_number(self, "radius", above=0.0)
 
     def value(self, w: Array) -> float:
-        return 0.0 if np.sum(np.abs(w)) <= self.radius else inf
+        return 0.0 if _sum_abs(w) <= self.radius else inf
 
     def prox(self, w: Array, step: Array | float) -> Array:
         projection = kernels.project_l1_ball(np.ascontiguousarray(w), self.radius)
-        norm = float(np.sum(np.abs(projection)))
+        norm = _sum_abs(projection)
         if norm > self.radius:  # by the rounding of the threshold
             projection *= self.radius / norm * (1.0 - 1e-14)
         return projection

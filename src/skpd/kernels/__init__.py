@@ -12,6 +12,7 @@ from ._kernels import (
     ResidualLoss,
     ScaledColumns,
     SeparableCoordinates,
+    active_or_steep,
     add_to_submatrix,
     allocate_and_free,
     approx,
@@ -23,6 +24,7 @@ from ._kernels import (
     fused_dual_norm,
     group_norms,
     incremental,
+    max_abs,
     minimise_separable,
     principal_submatrix,
     project_box_hyperplane,
@@ -33,6 +35,7 @@ from ._kernels import (
     random_coordinate_descent,
     sparse_group_dual_norms,
     step_on_support,
+    sum_abs,
     total_variation_dual_norm,
 )
 
@@ -48,6 +51,7 @@ __all__ = [
     "ResidualLoss",
     "ScaledColumns",
     "SeparableCoordinates",
+    "active_or_steep",
     "add_to_submatrix",
     "allocate_and_free",
     "approx",
@@ -59,6 +63,7 @@ __all__ = [
     "fused_dual_norm",
     "group_norms",
     "incremental",
+    "max_abs",
     "minimise_separable",
     "principal_submatrix",
     "project_box_hyperplane",
@@ -69,5 +74,6 @@ __all__ = [
     "random_coordinate_descent",
     "sparse_group_dual_norms",
     "step_on_support",
+    "sum_abs",
     "total_variation_dual_norm",
 ]

@@ -23,6 +23,18 @@ void bind_separable_quadratic(nb::module_& m) {
         "H"_a, "n_penalised"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a, "rounds"_a,
         "Coordinate descent and Newton steps in turns on a quadratic with gradient r at p; updates both.");
     m.def(
+        "active_or_steep",
+        [](In w, In gradient, double slope) {
+            const std::size_t n = w.shape(0);
+            require(gradient.shape(0) == n, "w and gradient differ in length");
+            const double *at = w.data(), *slopes = gradient.data();
+            std::vector<std::int64_t> out;
+            for (std::size_t j = 0; j < n; ++j)
+                if ((at[j] != 0.0) | !(std::fabs(slopes[j]) <= slope)) out.push_back(static_cast<std::int64_t>(j));
+            return as_numpy(std::move(out));
+        },
+        "w"_a, "gradient"_a, "slope"_a, "Where w is not 0 or the gradient's magnitude above a slope.");
+    m.def(
         "add_to_submatrix",
         [](OutSquare H, Array<const std::int64_t> indices, Square part) {
             const std::size_t n = H.shape(0), k = indices.shape(0);

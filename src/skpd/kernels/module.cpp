@@ -17,6 +17,7 @@
 #include "dual_descent.hpp"
 #include "losses.hpp"
 #include "matrix.hpp"
+#include "norms.hpp"
 #include "projections.hpp"
 #include "quadratic.hpp"
 #include "row_pass.hpp"
@@ -360,6 +361,8 @@ NB_MODULE(_kernels, m) {
             return as_numpy(std::move(out));
         },
         "point"_a, "radius"_a, "Projection onto {||x||_1 <= radius}.");
+    m.def("max_abs", [](In x) { return max_abs(x.data(), x.shape(0)); }, "x"_a, "max_j |x_j|, 0 of no numbers.");
+    m.def("sum_abs", [](In x) { return sum_abs(x.data(), x.shape(0)); }, "x"_a, "sum_j |x_j|.");
     m.def(
         "group_norms",
         [](In x, Array<const std::int64_t> order, Array<const std::int64_t> starts) {

@@ -9,21 +9,9 @@
 #include <limits>
 #include <vector>
 
-#include "compensated.hpp"
+#include "norms.hpp"
 
 namespace skpd {
-
-// ||x||_2, safe from under- and overflow
-inline double euclidean_norm(const double* x, std::size_t n) {
-    double square = 0.0, largest = 0.0;
-    for (std::size_t j = 0; j < n; ++j) square += x[j] * x[j];
-    if ((square > 1e-280 && square < 1e280) || std::isnan(square)) return std::sqrt(square);
-    for (std::size_t j = 0; j < n; ++j) largest = std::max(largest, std::fabs(x[j]));
-    if (largest == 0.0 || std::isinf(largest)) return largest;
-    square = 0.0;
-    for (std::size_t j = 0; j < n; ++j) square += (x[j] / largest) * (x[j] / largest);
-    return largest * std::sqrt(square);
-}
 
 // The multiplier eta of: minimise sum_i metric_i (x_i - point_i)^2 / 2 over
 // lower <= x <= upper, sum_i normal_i x_i = total. The solution is

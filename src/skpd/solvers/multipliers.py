@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import kernels
 from .._typing import Array, Indices
 from ..certificates import dual_estimate, relative_gap
 from ..design import Design
@@ -193,6 +194,10 @@ class _State:
             # the Gram matrix of so many takes the time of a gradient
             self.fewest = max(FEWEST, int(np.sqrt(BLAS * problem.n_features)))
         self.scale = np.zeros(problem.n_variables) if self.smooth else problem.squares  # D
+        if not self.smooth:
+            scale = self.scale[: problem.n_features]
+            # of proximal gradients, where sigma is 1
+            self.unit_steps = problem.penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
         self.tracked: _Tracked | None = None
         self.known_gradient: Array | None = None
         self.chord = False  # whether the next step takes the last Gram matrix
@@ -539,17 +544,19 @@ class _State:
 
         Beside them the largest violation, and whether they are all there are.
         """
-        problem, penalty, part = self.problem, self.problem.penalty, self.part
-        n_features = problem.n_features
-        w, coef = self.w[:n_features][part], g[:n_features][part]
+        problem, penalty, alpha = self.problem, self.problem.penalty, self.problem.alpha
+        w, coef = self.w[: problem.n_features], g[: problem.n_features]
+        part = self.part
+        if isinstance(part, slice) and hasattr(penalty, "terms"):
+            part = kernels.active_or_steep(w, coef, alpha * penalty.terms[0])
+        w, coef = w[part], coef[part]
         if self.smooth:  # small beside w, so that nearly all of it stays on its side of its kinks
-            slope = max(float(np.max(np.abs(coef), initial=0.0)), problem.alpha)
-            size = float(np.max(np.abs(w), initial=0.0))
+            slope = max(kernels.max_abs(coef), alpha)
+            size = kernels.max_abs(w)
             step: Array | float = 1e-2 * size / slope if size > 0.0 else 1.0
         else:
-            scale = self.sigma * self.scale[:n_features]
-            step = penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
-        violation = np.abs(w - penalty.prox(w - step * coef, step * problem.alpha)) / step
+            step = self.unit_steps[part] / self.sigma
+        violation = np.abs(w - penalty.prox(w - step * coef, step * alpha)) / step
         active = w != 0.0
         chosen = active | (violation > 0.0)
         n_active = int(active.sum())
