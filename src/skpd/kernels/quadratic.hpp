@@ -221,42 +221,62 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
         if (h[i] != 0.0) visit(i, start[i + 1] - start[i], places.data() + start[i], entries.data() + start[i]);
 }
 
+// sums[b] = sum_p x_p rows(places_p, b) over rows of width numbers
+template <std::size_t width, class T, class I>
+SKPD_CLONES void meet(const T* x, const I* places, std::size_t n, const double* rows, double* sums) {
+    double sum[width] = {};
+    for (std::size_t p = 0; p < n; ++p) {
+        const double* row = rows + static_cast<std::size_t>(places[p]) * width;
+        const double entry = static_cast<double>(x[p]);
+        for (std::size_t b = 0; b < width; ++b) sum[b] += entry * row[b];
+    }
+    for (std::size_t b = 0; b < width; ++b) sums[b] = sum[b];
+}
+template <std::size_t width, class T>
+SKPD_CLONES void meet(const T* x, std::size_t n, const double* rows, double* sums) {
+    double sum[width] = {};
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t b = 0; b < width; ++b) sum[b] += static_cast<double>(x[i]) * rows[i * width + b];
+    for (std::size_t b = 0; b < width; ++b) sums[b] = sum[b];
+}
+
 // out(b, a) = sum_i h_i x_ib x_ia over width columns b and some columns a of a matrix stored by
 // columns: the former are spread over the rows, side by side, and met there by the latter.
+// ``rows`` holds zeros before and after.
 template <std::size_t width, class M, class Write>
-void products_of_columns(const M& matrix, std::size_t n_rows, const double* h, const std::int64_t* block,
-                         std::size_t n_block, const std::int64_t* columns, std::size_t n_columns,
-                         std::vector<double>& rows, Write write) {
-    rows.assign(n_rows * width, 0.0);
+void products_of_columns(const M& matrix, const double* h, const std::int64_t* block, std::size_t n_block,
+                         const std::int64_t* columns, std::size_t n_columns, double* rows, Write write) {
     for (std::size_t b = 0; b < n_block; ++b)
         matrix.for_each(static_cast<std::size_t>(block[b]),
                         [&](std::size_t i, double x) { rows[i * width + b] = h[i] * x; });
+    double sums[width];
     for (std::size_t a = 0; a < n_columns; ++a) {
-        double sums[width] = {};
-        matrix.for_each(static_cast<std::size_t>(columns[a]), [&](std::size_t i, double x) {
-            const double* row = rows.data() + i * width;
-            for (std::size_t b = 0; b < width; ++b) sums[b] += x * row[b];
-        });
+        const auto j = static_cast<std::size_t>(columns[a]);
+        if constexpr (is_dense<M>) meet<width>(matrix.major(j), matrix.n_minor, rows, sums);
+        else meet<width>(matrix.data + matrix.indptr[j], matrix.indices + matrix.indptr[j], matrix.length(j), rows, sums);
         for (std::size_t b = 0; b < n_block; ++b) write(b, a, sums[b]);
     }
+    for (std::size_t b = 0; b < n_block; ++b)
+        matrix.for_each(static_cast<std::size_t>(block[b]), [&](std::size_t i, double) { rows[i * width + b] = 0.0; });
 }
 
-constexpr std::size_t few_columns = 48;  // so many, and meeting them in blocks takes less time than sorting by rows
+constexpr std::size_t few_columns = 80;  // so many, and meeting them in blocks takes less time than sorting by rows
 
 // Calls products_of_columns for blocks of columns, each with all columns from place(first) on.
 template <class M, class Begin, class Write>
 void in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::int64_t* right, std::size_t n_right,
                const std::int64_t* left, std::size_t n_left, Begin begin, Write write) {
-    std::vector<double> rows;
+    constexpr std::size_t most = 8;
+    std::vector<double> rows(n_rows * (n_right == 1 ? 1 : n_right <= 4 ? 4 : most));
     for (std::size_t first = 0; first < n_right;) {
-        const std::size_t k = std::min<std::size_t>(n_right - first, 8), start = begin(first);
+        const std::size_t k = std::min(n_right - first, most), start = begin(first);
         const auto put = [&](std::size_t b, std::size_t a, double sum) { write(first + b, start + a, sum); };
         const auto run = [&]<std::size_t width>() {
-            products_of_columns<width>(matrix, n_rows, h, right + first, k, left + start, n_left - start, rows, put);
+            products_of_columns<width>(matrix, h, right + first, k, left + start, n_left - start, rows.data(), put);
         };
         if (k == 1) run.template operator()<1>();
         else if (k <= 4) run.template operator()<4>();
-        else run.template operator()<8>();
+        else run.template operator()<most>();
         first += k;
     }
 }
