@@ -94,7 +94,7 @@ def _conjugate_gradients(curvature, k):
     least = min(k, c)
     direct = (k * c * least + least**3 / 3) / BLAS
     one = 2.0 * curvature.cost_of_pass * k / max(len(curvature.places), 1) + 5.0 * k + 2.0 * c
-    return k * c <= LARGEST_GRAM**2, int(np.clip(direct / max(one, 1.0), 20, 500))
+    return k * c <= LARGEST_GRAM**2, int(min(max(direct / max(one, 1.0), 20), 500))
 
 
 def _direct_step(curvature, gradient, w, part, model):
@@ -244,10 +244,11 @@ class _GroupedPart:
         l1, group_weights = penalty.group_terms
         self.l1 = alpha * l1
         self.order = np.argsort(labels, kind="stable")
-        groups, counts = np.unique(labels, return_counts=True)
-        self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.weights = alpha * group_weights[groups]
-        self.groups = np.repeat(np.arange(len(groups)), counts)
+        labels = labels[self.order]
+        first = np.diff(labels, prepend=-1) > 0  # of its group
+        self.starts = np.append(np.flatnonzero(first), len(labels))
+        self.weights = alpha * group_weights[labels[first]]
+        self.groups = np.cumsum(first) - 1
 
     def coordinates(self) -> kernels.GroupedCoordinates:
         return kernels.GroupedCoordinates(self.l1, self.weights, self.starts)
