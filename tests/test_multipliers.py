@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from skpd import kernels
 from skpd.design import Design
 from skpd.gram import ColumnCurvature, WeightedGram
 from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
-from skpd.penalties import L1, ElasticNet, GroupL2, SparseGroup, SquaredL2
+from skpd.penalties import L1, ElasticNet, GroupL2, NonNegativeL1, SparseGroup, SquaredL2
 from skpd.problem import Point, Problem
 from skpd.solvers import Monitor, quadratic, solve
 from skpd.solvers.multipliers import method_of_multipliers
@@ -275,6 +276,35 @@ def test_penalised_quadratic_by_columns(penalty, direct, layout, dtype, rng, mon
             assert curvature.passes > 0
 
 
+@pytest.mark.parametrize("ones", [True, False])
+@pytest.mark.parametrize("penalty", [L1(), NonNegativeL1(), ElasticNet(l1_ratio=0.9)], ids=str)
+def test_factors_follow_a_support(penalty, ones, rng):
+    """Along a path, on working sets whose columns come, go and come back."""
+    d, system = 200, kernels.SupportSystem()
+    A = rng.normal(size=(260, d + 1)) + rng.normal(size=(260, 1))
+    H = A.T @ A / 260
+    c, w = 0.5 * H @ np.append(rng.normal(size=d) + 0.3, 1.0), np.zeros(d + 1)
+    supports = []
+    alphas = np.geomspace(0.5, 1e-3, 60) * np.max(np.abs(c))
+    alphas[::3] *= 1.3  # some columns leave for a while
+    for alpha in alphas:
+        columns = np.flatnonzero((w[:d] != 0.0) | (np.abs(H[:d] @ w - c[:d]) > 0.9 * alpha))
+        inside = np.append(columns, np.full(int(ones), d))
+        part = np.ascontiguousarray(H[np.ix_(inside, inside)])
+        w[inside] = minimise_quadratic(
+            part, (H @ w - c)[inside], w[inside], penalty, alpha, columns, 1e-12, 300, system
+        )
+        gradient = H @ w - c
+        fixed = penalty.prox(w[:d] - gradient[:d], alpha)
+        assert_allclose(fixed[columns], w[columns], atol=1e-10)
+        assert not ones or abs(gradient[d]) <= 1e-10
+        supports.append(set(np.flatnonzero(w)))
+    pairs = list(pairwise(supports))
+    assert any(later - before for before, later in pairs)  # some joined,
+    assert any(before - later for before, later in pairs)  # some left, and some came back
+    assert any((first - second) & third for (first, second), (_, third) in pairwise(pairs))
+
+
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize(
     "penalty", [SquaredL2(), GroupL2(groups=3), SparseGroup(groups=3, l1_ratio=0.3)], ids=str
@@ -292,7 +322,7 @@ def test_a_direct_step_is_a_newton_step(penalty, wide, rng, monkeypatch):
     g = 1e-2 * rng.normal(size=d + 1)
     hessian, slope = H.copy(), g.copy()
     if isinstance(penalty, SquaredL2):
-        part = quadratic._SeparablePart(bound, alpha, d)
+        part = quadratic._SeparablePart(bound, alpha, d, np.arange(d), None)
         hessian[range(d), range(d)] += alpha
         slope[:d] += alpha * w[:d]
     else:

@@ -76,6 +76,8 @@ class WeightedGram:
         self._matrix: Array = np.empty((0, 0))  # with room to grow
         self._size = self._place_of_ones = 0
         self._factor: _Factor | None = None  # of the last curvature, if it was given by columns
+        self.system = kernels.SupportSystem()  # of the last curvature, if it was a matrix
+        self._h_of_system: Array | None = None
         self._passes = float(PASSES)  # that the next will take, from what the last ones took
         self._densities: Array | None = None  # shares of entries that are stored, by column
 
@@ -97,13 +99,21 @@ class WeightedGram:
             factor.give(design, columns, ridge)
             return factor.given
         self._factor = None
-        self._passes = max(float(PASSES), 0.9 * self._passes)
+        self._passes = max(float(PASSES), 0.96 * self._passes)
         H = self.of(design, h, columns)
         if scale != 1.0:
             H *= scale
         diagonal = H.ravel()[:: len(H) + 1]
         diagonal += ridge + ROUNDING * diagonal
+        self._renew_system(h if scale == 1.0 and not ridge.any() else None)
         return H
+
+    def _renew_system(self, h: Array | None) -> None:
+        """Keep the factors of the last matrix where h alone says what its entries are."""
+        last = self._h_of_system
+        if h is None or last is None or not np.array_equal(h, last):
+            self.system = kernels.SupportSystem()
+            self._h_of_system = None if h is None else h.copy()
 
     def _favours_columns(self, design: Design, h: Array, columns: Indices) -> bool:
         """Compares passes over the columns with forming, sweeping and factorising their Gram."""
@@ -197,7 +207,7 @@ class WeightedGram:
 
     def take_rows(self, rows: Indices) -> None:
         """Go on with some rows; the others must have h = 0 from now on."""
-        self._factor = None
+        self._factor = self._h_of_system = None
         if len(self.h) and self.h.sum() == self.h[rows].sum():
             self.h = self.h[rows]
         else:

@@ -9,18 +9,21 @@ namespace skpd {
 void bind_separable_quadratic(nb::module_& m) {
     using Square = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
     using OutSquare = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+    nb::class_<SupportSystem>(m, "SupportSystem", "Factors of a matrix on one support after another.").def(nb::init<>());
     m.def(
         "minimise_separable",
-        [](Square H, std::size_t n_penalised, double l1, double l2, double lower, double upper, Out p, Out r,
-           int sweeps, double tol, int rounds) {
+        [](SupportSystem& system, Square H, Array<const std::int64_t> names, std::size_t n_penalised, double l1, double l2,
+           double lower, double upper, Out p, Out r, int sweeps, double tol, int rounds) {
             const std::size_t n = p.shape(0);
-            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n,
-                    "H, p and r differ in length");
+            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && names.shape(0) == n && n_penalised <= n,
+                    "H, names, p and r differ in length");
             nb::gil_scoped_release release;
+            system.name(names.data(), n);
             minimise_separable(H.data(), n, n_penalised, SeparablePenalty{l1, l2, lower, upper}, p.data(), r.data(),
-                               sweeps, tol, rounds);
+                               sweeps, tol, rounds, system);
         },
-        "H"_a, "n_penalised"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a, "rounds"_a,
+        "system"_a, "H"_a, "names"_a, "n_penalised"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "p"_a, "r"_a, "sweeps"_a,
+        "tol"_a, "rounds"_a,
         "Coordinate descent and Newton steps in turns on a quadratic with gradient r at p; updates both.");
     m.def(
         "active_or_steep",

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "quadratic.hpp"
@@ -13,25 +15,27 @@
 namespace skpd {
 
 // An upper triangular matrix of n rows, without what lies below its diagonal: a whole one of a few hundred rows
-// would leave the cache.
+// would leave the cache. There is room for more.
 struct Triangle {
-    std::size_t n = 0;
+    std::size_t n = 0, room = 0;
     std::vector<double> entries{};
 
-    void resize(std::size_t rows) {
+    void resize(std::size_t rows, std::size_t with_room) {
         n = rows;
-        entries.resize(n * (n + 1) / 2);
+        room = with_room;
+        entries.resize(room * (room + 1) / 2);
     }
     // Where column 0 of a row would lie: row(j)[c] is entry (j, c), for c >= j.
-    double* row(std::size_t j) { return entries.data() + j * n - j * (j + 1) / 2; }
-    const double* row(std::size_t j) const { return entries.data() + j * n - j * (j + 1) / 2; }
+    double* row(std::size_t j) { return entries.data() + j * room - j * (j + 1) / 2; }
+    const double* row(std::size_t j) const { return entries.data() + j * room - j * (j + 1) / 2; }
 };
+
+constexpr double least_pivot = 1e-13;  // of a diagonal entry, that is left of it
 
 // Overwrites the upper triangle of A by its factor U, U'U = A. Returns whether A is positive definite, far enough
 // for its rounding. Eight pivots at a time share a pass over what is left.
 SKPD_CLONES inline bool factorise(Triangle& A) {
     constexpr std::size_t block = 8;
-    constexpr double least = 1e-13;  // of a diagonal entry that is left as a pivot
     const std::size_t n = A.n;
     std::vector<double> diagonal(n);
     for (std::size_t j = 0; j < n; ++j) diagonal[j] = A.row(j)[j];
@@ -45,7 +49,7 @@ SKPD_CLONES inline bool factorise(Triangle& A) {
 #pragma omp simd
                 for (std::size_t c = j; c < n; ++c) row[c] -= u * pivot[c];
             }
-            if (!(row[j] > least * diagonal[j])) return false;
+            if (!(row[j] > least_pivot * diagonal[j])) return false;
             const double inverse = 1.0 / std::sqrt(row[j]);
 #pragma omp simd
             for (std::size_t c = j; c < n; ++c) row[c] *= inverse;
@@ -74,6 +78,22 @@ SKPD_CLONES inline void solve_forward(const Triangle& U, std::size_t first, doub
         for (std::size_t c = j + 1; c < U.n; ++c) x[c] -= y * row[c];
     }
 }
+// The same for several vectors, which lie side by side: U is read once for all of them.
+template <std::size_t width>
+SKPD_CLONES void solve_forward(const Triangle& U, double* x) {
+    std::array<double*, width> columns;
+    for (std::size_t b = 0; b < width; ++b) columns[b] = x + b * U.n;
+    for (std::size_t j = 0; j < U.n; ++j) {
+        const double* row = U.row(j);
+        double y[width];
+        for (std::size_t b = 0; b < width; ++b) y[b] = columns[b][j] /= row[j];
+        for (std::size_t b = 0; b < width; ++b) {
+            double* out = columns[b];
+#pragma omp simd
+            for (std::size_t c = j + 1; c < U.n; ++c) out[c] -= y[b] * row[c];
+        }
+    }
+}
 // x <- U^-1 x
 SKPD_CLONES inline void solve_backward(const Triangle& U, double* x) {
     for (std::size_t j = U.n; j-- > 0;) {
@@ -85,70 +105,136 @@ SKPD_CLONES inline void solve_backward(const Triangle& U, double* x) {
     }
 }
 
-// Systems of a matrix, H and the penalty's second derivatives, on supports that shrink: with H = U'U on the first of
-// them, those who left stay at 0 where U'^-1 b is projected off the span of their U'^-1 e_j.
+// Systems of one matrix, H and the penalty's second derivatives, on one support after another: with H = U'U on a
+// first support, those who join it are new columns of U, and those who left stay at 0 where U'^-1 b is projected off the
+// span of their U'^-1 e_j. A column that joins is projected as well: it need not meet those who left.
 class SupportSystem {
    public:
+    // Numbers of the coordinates of the H to come: the same for the same coordinate
+    void name(const std::int64_t* names, std::size_t n) {
+        names_.assign(names, names + n);
+        place_.assign(n, none);
+        for (std::size_t j = 0; j < n; ++j)
+            if (const auto found = place_of_name_.find(names[j]); found != place_of_name_.end()) {
+                place_[j] = found->second;
+                coordinate_[found->second] = j;
+            }
+    }
+
     // Returns whether the matrix on this support is at hand, or positive definite.
     bool take(const double* H, std::size_t n, std::size_t n_penalised, double l2,
               const std::vector<std::int64_t>& support) {
-        if (shrink_to(support)) return true;
-        first_ = support;
-        here_.assign(support.size(), true);
-        left_.clear();
+        const auto diagonal = [&](std::size_t j) { return (H[j * n + j] + (j < n_penalised ? l2 : 0.0)) * (1.0 + 1e-14); };
+        if (l2 == l2_ && follow(H, n, diagonal, support)) return true;
+        forget();
+        l2_ = l2;
         const std::size_t k = support.size();
-        factor_.resize(k);
+        factor_.resize(k, k + k / share);
         for (std::size_t a = 0; a < k; ++a) {
             const auto j = static_cast<std::size_t>(support[a]);
             const double* from = H + j * n;
             double* row = factor_.row(a);
             for (std::size_t b = a; b < k; ++b) row[b] = from[support[b]];
-            if (j < n_penalised) row[a] += l2;
-            row[a] *= 1.0 + 1e-14;
+            row[a] = diagonal(j);
+            enter(j);
         }
         if (factorise(factor_)) return true;
-        first_.clear();
+        forget();
         return false;
     }
 
-    const std::vector<std::int64_t>& first() const { return first_; }
-    bool here(std::size_t a) const { return here_[a]; }
-
-    // x <- the solution, on the first support; x is 0 for those who left
-    void solve(double* x) const {
-        solve_forward(factor_, 0, x);
-        for (const auto& v : left_) project_off(v, x);
-        solve_backward(factor_, x);
-        for (std::size_t a = 0; a < first_.size(); ++a)
-            if (!here_[a]) x[a] = 0.0;  // without its rounding
+    // step <- the solution on the support, of a right-hand side there
+    void solve(const std::vector<std::int64_t>& support, std::vector<double>& step) const {
+        std::vector<double> x(factor_.n, 0.0);
+        for (std::size_t b = 0; b < support.size(); ++b) x[place(support[b])] = step[b];
+        solve_forward(factor_, 0, x.data());
+        for (const auto& v : left_) project_off(v, x.data());
+        solve_backward(factor_, x.data());
+        for (std::size_t b = 0; b < support.size(); ++b) step[b] = x[place(support[b])];
     }
 
    private:
-    bool shrink_to(const std::vector<std::int64_t>& support) {
-        const std::size_t k = first_.size();
-        if (support.size() > k || 10 * (k - support.size()) > k) return false;
-        std::vector<std::size_t> leaving;
-        std::size_t next = 0;
-        for (std::size_t a = 0; a < k; ++a) {
-            const bool stays = next < support.size() && support[next] == first_[a];
-            if (stays && !here_[a]) return false;  // it has come back
-            if (stays) ++next;
-            else if (here_[a]) leaving.push_back(a);
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    static constexpr std::size_t share = 8;  // of the support, that may have left or joined until a new factor costs less
+
+    std::size_t place(std::int64_t j) const { return place_[static_cast<std::size_t>(j)]; }
+    void enter(std::size_t j) {
+        place_[j] = here_.size();
+        place_of_name_[names_[j]] = here_.size();
+        coordinate_.push_back(j);
+        here_.push_back(true);
+    }
+    void forget() {
+        std::fill(place_.begin(), place_.end(), none);
+        place_of_name_.clear();
+        coordinate_.clear();
+        here_.clear();
+        left_.clear();
+        factor_.n = 0;
+    }
+
+    template <class Diagonal>
+    bool follow(const double* H, std::size_t n, Diagonal diagonal, const std::vector<std::int64_t>& support) {
+        const std::size_t k = here_.size();
+        std::vector<std::uint8_t> stays(k, false);
+        std::vector<std::size_t> joining;
+        for (const auto j : support) {
+            const std::size_t a = place(j);
+            if (a != none && here_[a]) stays[a] = true;
+            else joining.push_back(static_cast<std::size_t>(j));
         }
-        if (next < support.size()) return false;
-        for (const std::size_t a : leaving) {
-            std::vector<double> v(k, 0.0);
-            v[a] = 1.0;
-            solve_forward(factor_, a, v.data());
-            const double before = dense_dot(v.data(), v.data(), k);
+        std::size_t changes = left_.size() + joining.size();
+        for (std::size_t a = 0; a < k; ++a) changes += here_[a] && !stays[a];
+        if (k == 0 || share * changes > k || k + joining.size() > factor_.room) return false;
+        for (std::size_t a = 0; a < k; ++a)
+            if (here_[a] && !stays[a] && !leave(a)) return false;
+        return join(H, n, diagonal, joining);
+    }
+
+    bool leave(std::size_t a) {
+        std::vector<double> v(factor_.n, 0.0);
+        v[a] = 1.0;
+        solve_forward(factor_, a, v.data());
+        const double before = dense_dot(v.data(), v.data(), v.size());
+        for (int twice = 0; twice < 2; ++twice)
+            for (const auto& other : left_) project_off(other, v.data());
+        const double square = dense_dot(v.data(), v.data(), v.size());
+        if (!(square > 1e-20 * before)) return false;
+        for (double& entry : v) entry /= std::sqrt(square);
+        left_.push_back(std::move(v));
+        here_[a] = false;
+        return true;
+    }
+
+    template <class Diagonal>
+    bool join(const double* H, std::size_t n, Diagonal diagonal, const std::vector<std::size_t>& joining) {
+        const std::size_t k = factor_.n, n_new = joining.size();
+        std::vector<double> columns(n_new * k, 0.0);
+        for (std::size_t b = 0; b < n_new; ++b)
+            for (std::size_t a = 0; a < k; ++a)
+                if (here_[a]) columns[b * k + a] = H[joining[b] * n + coordinate_[a]];
+        std::size_t b = 0;
+        for (; b + together <= n_new; b += together) solve_forward<together>(factor_, columns.data() + b * k);
+        for (; b < n_new; ++b) solve_forward(factor_, 0, columns.data() + b * k);
+        std::vector<std::vector<double>> joined;
+        for (b = 0; b < n_new; ++b) {
+            const double* first = columns.data() + b * k;
+            std::vector<double> u(first, first + k);
             for (int twice = 0; twice < 2; ++twice)
-                for (const auto& other : left_) project_off(other, v.data());
-            const double square = dense_dot(v.data(), v.data(), k);
-            if (!(square > 1e-20 * before)) return false;
-            for (double& entry : v) entry /= std::sqrt(square);
-            left_.push_back(std::move(v));
-            here_[a] = false;
+                for (const auto& v : left_) project_off(v, u.data());
+            for (std::size_t a = 0; a < b; ++a) {
+                const double rest = H[joining[b] * n + joining[a]] - dense_dot(joined[a].data(), u.data(), k + a);
+                u.push_back(rest / factor_.row(k + a)[k + a]);
+            }
+            const double d = diagonal(joining[b]), square = d - dense_dot(u.data(), u.data(), u.size());
+            if (!(square > least_pivot * d)) return false;
+            for (std::size_t a = 0; a < u.size(); ++a) factor_.row(a)[k + b] = u[a];
+            factor_.row(k + b)[k + b] = std::sqrt(square);
+            joined.push_back(std::move(u));
+            enter(joining[b]);
         }
+        factor_.n += n_new;
+        for (auto& v : left_) v.resize(factor_.n, 0.0);
         return true;
     }
 
@@ -156,10 +242,14 @@ class SupportSystem {
         dense_axpy(-dense_dot(unit.data(), x, unit.size()), unit.data(), x, unit.size());
     }
 
-    std::vector<std::int64_t> first_;
-    std::vector<std::uint8_t> here_;
+    double l2_ = 0.0;
     Triangle factor_;
-    std::vector<std::vector<double>> left_;  // orthonormal
+    std::vector<std::uint8_t> here_;                            // by their places in the factor
+    std::vector<std::size_t> coordinate_;                       // of H, for those here
+    std::vector<std::vector<double>> left_;                     // orthonormal
+    std::vector<std::int64_t> names_;                           // of the coordinates of H
+    std::vector<std::size_t> place_;                            // theirs in the factor
+    std::unordered_map<std::int64_t, std::size_t> place_of_name_;
 };
 
 // A Newton step on the coordinates off their kinks. Returns the share of it that was taken.
@@ -172,27 +262,24 @@ inline double newton_step(const double* H, std::size_t n, std::size_t n_penalise
         if (smooth && H[j * n + j] > 0.0) support.push_back(static_cast<std::int64_t>(j));
     }
     if (support.empty() || !system.take(H, n, n_penalised, penalty.l2, support)) return 0.0;
-    const auto& first = system.first();
-    std::vector<double> step(first.size(), 0.0);
-    for (std::size_t a = 0; a < first.size(); ++a) {
-        if (!system.here(a)) continue;
-        const auto j = static_cast<std::size_t>(first[a]);
-        step[a] = -r[j];
+    std::vector<double> step(support.size());
+    for (std::size_t b = 0; b < support.size(); ++b) {
+        const auto j = static_cast<std::size_t>(support[b]);
+        step[b] = -r[j];
         if (j >= n_penalised) continue;
-        if (p[j] != 0.0) step[a] -= std::copysign(penalty.l1, p[j]);
-        step[a] -= penalty.l2 * p[j];
+        if (p[j] != 0.0) step[b] -= std::copysign(penalty.l1, p[j]);
+        step[b] -= penalty.l2 * p[j];
     }
-    system.solve(step.data());
-    return step_on_support(H, n, n_penalised, penalty, first.data(), first.size(), step.data(), p, r);
+    system.solve(support, step);
+    return step_on_support(H, n, n_penalised, penalty, support.data(), support.size(), step.data(), p, r);
 }
 
 // Coordinate descent and Newton steps in turns until the former moves no gradient by more than
 // tol, or the given number of rounds. A step that ends at a kink is followed by another at once:
 // of a matrix near singular the last of them leave one by one.
 inline void minimise_separable(const double* H, std::size_t n, std::size_t n_penalised, const SeparablePenalty& penalty,
-                               double* p, double* r, int sweeps, double tol, int rounds) {
+                               double* p, double* r, int sweeps, double tol, int rounds, SupportSystem& system) {
     constexpr int most_steps = 30;
-    SupportSystem system;
     for (int round = 0; round < rounds; ++round) {
         if (coordinate_descent(H, n, n_penalised, penalty, p, r, sweeps, tol) <= tol) return;
         for (int k = 0; k < most_steps; ++k) {

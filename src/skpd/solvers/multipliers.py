@@ -490,7 +490,9 @@ class _State:
             # the model is the problem: an error of a gradient costs the gap that times the radius
             tol = min(tol, self.monitor.tol * problem.objective_unit * problem.alpha / self.upper)
         w = self.w[inside]
-        p = minimise_quadratic(H, g[inside], w, problem.penalty, problem.alpha, columns, tol)
+        p = minimise_quadratic(
+            H, g[inside], w, problem.penalty, problem.alpha, columns, tol, system=self.gram.system
+        )
         quadratic = problem.loss.constant_curvature
         if quadratic and whole:  # it is likely to be the last
             self.w[inside] = p

@@ -12,12 +12,13 @@ from .threads import blas_threads_for
 
 __all__ = ["minimise_quadratic"]
 
-COMPILED = 1000  # columns up to which LAPACK saves less than a factor that serves several steps
+COMPILED = 2000  # columns up to which LAPACK saves less than a factor that serves several steps
+GO_ON_WITH_GRAM = 1000  # columns up to which a direct step is worth their Gram matrix
 SWEEPS_BY_COLUMNS = 10  # until conjugate gradients take their turn
 LINEAR_ACCURACY = 0.3  # of conjugate gradients: the share of the residual that is left
 
 
-def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=20):
+def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=20, system=None):
     """argmin over p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), p = w elsewhere.
 
     Coordinate descent finds the support, where the penalty is smooth, a Newton step the
@@ -36,13 +37,17 @@ def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=
     tol : float
         Largest change of a gradient at which to stop.
     max_rounds : int, default=20
+    system : SupportSystem, default=None
+        Factors of the same matrix from earlier calls, perhaps on other columns.
 
     Returns
     -------
     p : ndarray of shape (m,)
     """
     if hasattr(penalty, "terms"):
-        part = _SeparablePart(penalty, alpha, len(columns))
+        names = np.append(columns, np.full(len(w) - len(columns), -1))
+        given = None if isinstance(H, ColumnCurvature) else system
+        part = _SeparablePart(penalty, alpha, len(columns), names, given)
     else:
         part = _GroupedPart(penalty, alpha, columns)
     order = np.append(part.order, np.arange(len(columns), len(w)))  # groups side by side
@@ -72,7 +77,7 @@ def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds):
         if change <= tol:
             break
         affordable, most = _conjugate_gradients(curvature, np.count_nonzero(p))
-        if direct and isinstance(part, _SeparablePart) and len(p) <= COMPILED:
+        if direct and isinstance(part, _SeparablePart) and len(p) <= GO_ON_WITH_GRAM:
             H = curvature.matrix()  # its factor serves several steps
             curvature.passes += 2 * most
             part.minimise(H, p, gradient + H @ (p - w), part.sweeps(len(p)), tol, max_rounds)
@@ -189,9 +194,10 @@ def _newton_step_on_support(H: Array, p: Array, r: Array, part) -> None:
 class _SeparablePart:
     """alpha R on the working set, R the sum of l1 |w| + l2 w^2 / 2 on [lower, upper]."""
 
-    def __init__(self, penalty, alpha: float, n_penalised: int) -> None:
+    def __init__(self, penalty, alpha: float, n_penalised: int, names: Indices, system) -> None:
         l1, l2, self.lower, self.upper = penalty.terms
         self.l1, self.l2, self.n_penalised = alpha * l1, alpha * l2, n_penalised
+        self.names, self.system = names, system or kernels.SupportSystem()
         self.order = np.arange(n_penalised)
 
     def coordinates(self) -> kernels.SeparableCoordinates:
@@ -206,8 +212,8 @@ class _SeparablePart:
 
     def minimise(self, H: Array, p: Array, r: Array, sweeps: int, tol: float, rounds: int) -> None:
         kernels.minimise_separable(
-            H, self.n_penalised, self.l1, self.l2, self.lower, self.upper, p, r, sweeps, tol,
-            rounds,
+            self.system, H, self.names, self.n_penalised, self.l1, self.l2, self.lower,
+            self.upper, p, r, sweeps, tol, rounds,
         )  # fmt: skip
 
     def sweeps(self, m: int) -> int:
