@@ -287,13 +287,13 @@ def _linear_predictions(X, coef, intercept):
 
 
 def _checked_classes(y):
-    """The classes of targets; of two numbers these are checked alone, which takes less time."""
-    if y.dtype.kind not in "biuf":
-        check_classification_targets(y)
-        return np.unique(y)
-    classes = np.unique(y)
-    check_classification_targets(classes if len(classes) <= 2 else y)
-    return classes
+    """The classes of targets; two whole numbers are seen to be classes without their types."""
+    if y.dtype.kind in "biuf":
+        ends = np.array([np.min(y), np.max(y)])
+        if ends[0] < ends[1] and np.all(ends == np.trunc(ends)) and np.isin(y, ends).all():
+            return ends
+    check_classification_targets(y)
+    return np.unique(y)
 
 
 def map_in_threads(function, seeds, n_threads, stop):
