@@ -266,8 +266,9 @@ def test_penalised_quadratic_by_columns(penalty, direct, layout, dtype, rng, mon
             w[:d] = bound.prox(rng.normal(size=d), 1e-3)
             p = w.copy()
             p[inside] = minimise_quadratic(
-                curvature, g, w[inside], bound, 0.1, columns, 1e-11, max_rounds=200
-            )
+                curvature, g, w[inside], bound, 0.1, columns, 1e-11, max_rounds=200,
+                max_passes=np.inf,
+            )  # fmt: skip
             gradient = np.zeros(d + 1)
             gradient[inside] = g + H @ (p - w)[inside]
             fixed = bound.prox(p[:d] - step * gradient[:d], step * 0.1)
@@ -292,8 +293,9 @@ def test_factors_follow_a_support(penalty, ones, rng):
         inside = np.append(columns, np.full(int(ones), d))
         part = np.ascontiguousarray(H[np.ix_(inside, inside)])
         w[inside] = minimise_quadratic(
-            part, (H @ w - c)[inside], w[inside], penalty, alpha, columns, 1e-12, 300, system
-        )
+            part, (H @ w - c)[inside], w[inside], penalty, alpha, columns, 1e-12,
+            max_rounds=300, system=system,
+        )  # fmt: skip
         gradient = H @ w - c
         fixed = penalty.prox(w[:d] - gradient[:d], alpha)
         assert_allclose(fixed[columns], w[columns], atol=1e-10)

@@ -15,10 +15,14 @@ __all__ = ["minimise_quadratic"]
 COMPILED = 2000  # columns up to which LAPACK saves less than a factor that serves several steps
 GO_ON_WITH_GRAM = 1000  # columns up to which a direct step is worth their Gram matrix
 SWEEPS_BY_COLUMNS = 10  # until conjugate gradients take their turn
-LINEAR_ACCURACY = 0.3  # of conjugate gradients: the share of the residual that is left
+LINEAR_ACCURACY = 0.5  # of conjugate gradients: the share of the residual that is left
+MOST_PASSES = 300  # over the columns; after so many, another Newton step does more
 
 
-def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=20, system=None):
+def minimise_quadratic(
+    H, gradient, w, penalty, alpha, columns, tol, *,
+    max_rounds=20, max_passes=MOST_PASSES, system=None,
+):  # fmt: skip
     """argmin over p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), p = w elsewhere.
 
     Coordinate descent finds the support, where the penalty is smooth, a Newton step the
@@ -37,6 +41,8 @@ def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=
     tol : float
         Largest change of a gradient at which to stop.
     max_rounds : int, default=20
+    max_passes : float, default=300
+        Over the columns, when to stop unless direct steps are due.
     system : SupportSystem, default=None
         Factors of the same matrix from earlier calls, perhaps on other columns.
 
@@ -55,7 +61,7 @@ def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=
     if isinstance(H, ColumnCurvature):
         curvature = replace(H, places=H.places[order], ridge=H.ridge[order])
         found[order] = _minimise_by_columns(
-            curvature, gradient[order], w[order], part, tol, max_rounds
+            curvature, gradient[order], w[order], part, tol, max_rounds, max_passes
         )
         H.passes = curvature.passes
         return found
@@ -65,7 +71,7 @@ def minimise_quadratic(H, gradient, w, penalty, alpha, columns, tol, max_rounds=
     return found
 
 
-def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds):
+def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds, max_passes):
     """The same with a factor of H, and conjugate gradients as long as they need few steps."""
     columns = curvature.columns
     p, response = w.copy(), np.zeros(columns.n_rows)  # A (p - w)
@@ -74,7 +80,7 @@ def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds):
     for _ in range(max_rounds):
         change, sweeps = columns.descend(*model, SWEEPS_BY_COLUMNS, tol)
         curvature.passes += 2 * sweeps
-        if change <= tol:
+        if change <= tol or (curvature.passes > max_passes and not direct):
             break
         affordable, most = _conjugate_gradients(curvature, np.count_nonzero(p))
         if direct and isinstance(part, _SeparablePart) and len(p) <= GO_ON_WITH_GRAM:
