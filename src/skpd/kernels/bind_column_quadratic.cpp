@@ -80,7 +80,7 @@ void bind_methods(nb::class_<ScaledColumns>& bound) {
                         "the support must increase and lie among the coordinates");
             return Model{self, places, g, w, ridge, p, s}(penalty, [&](auto quadratic) {
                 const std::vector<std::size_t> chosen(support.data(), support.data() + k);
-                return quadratic.step_along(penalty, chosen, quadratic.gradients(chosen), {step.data(), step.data() + k});
+                return quadratic.step_along(penalty, chosen, {step.data(), step.data() + k});
             });
         },
         "places"_a, "g"_a, "w"_a, "ridge"_a, "penalty"_a, "p"_a, "s"_a, "support"_a, "step"_a,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include "losses.hpp"
 #include "matrix.hpp"
 #include "quadratic.hpp"
+#include "small_system.hpp"
 
 namespace skpd {
 
@@ -427,6 +429,7 @@ struct ColumnQuadratic {
     std::function<void()> pause;                     // called between passes, may throw
     std::vector<double> blocks{}, bounds{};                // of the groups
     std::vector<double> slope{}, next{}, change{};         // of one
+    static constexpr std::size_t combined = 5;             // sweeps, in an extrapolation
 
     std::size_t place(std::size_t j) const { return static_cast<std::size_t>(places[j]); }
     double curvature(std::size_t j) const { return squares[place(j)] + ridge[j]; }
@@ -506,11 +509,41 @@ struct ColumnQuadratic {
     template <class R>
     std::pair<double, int> descend(const R& r, int sweeps, double tol) {
         prepare(r);
+        std::vector<double> points(p, p + n);  // after each of the last sweeps
         for (int k = 1;; ++k) {
             const double largest = sweep(r);
             if (largest <= tol || k >= sweeps) return {largest, k};
             pause();
+            points.insert(points.end(), p, p + n);
+            if (points.size() <= combined * n) continue;
+            extrapolate(r, points);
+            points.assign(p, p + n);
         }
+    }
+
+    // Moves towards the affine combination of the last points at which they change least, as
+    // sweeps that settle change by a linear map: Anderson acceleration (Bertrand and Massias, 2021).
+    template <class R>
+    void extrapolate(const R& r, const std::vector<double>& points) {
+        SmallMatrix<combined> products{};
+        for (std::size_t j = 0; j < n; ++j) {
+            std::array<double, combined> change;
+            for (std::size_t a = 0; a < combined; ++a) change[a] = points[(a + 1) * n + j] - points[a * n + j];
+            for (std::size_t a = 0; a < combined; ++a)
+                for (std::size_t b = 0; b <= a; ++b) products[a][b] += change[a] * change[b];
+        }
+        std::array<double, combined> ones, share;
+        ones.fill(1.0);
+        solve_small(products, ones, share);
+        double total = 0.0;
+        for (const double x : share) total += x;
+        if (!(std::fabs(total) > 0.0 && std::isfinite(total))) return;
+        const std::vector<std::size_t> support = r.support(p, n);
+        std::vector<double> step(support.size(), 0.0);
+        for (std::size_t k = 0; k < support.size(); ++k)
+            for (std::size_t a = 0; a + 1 < combined; ++a)
+                step[k] += share[a] / total * (points[(a + 1) * n + support[k]] - p[support[k]]);
+        step_along(r, support, step);
     }
 
     // A Newton step on the support by conjugate gradients, until their residual is a share of
@@ -525,7 +558,7 @@ struct ColumnQuadratic {
         const Derivatives derivatives = r.derivatives(support, p);
         for (std::size_t a = 0; a < k; ++a) residual[a] = -slope[a] - derivatives.first[a];
         const int count = conjugate_gradients(support, derivatives, most, accuracy, residual, step);
-        step_along(r, support, slope, step);
+        step_along(r, support, step);
         return count;
     }
 
@@ -581,8 +614,7 @@ struct ColumnQuadratic {
     // Moves the support along a step: all the way, half, a quarter, or to the first kink,
     // whichever first lowers the objective.
     template <class R>
-    bool step_along(const R& r, const std::vector<std::size_t>& support, const std::vector<double>& slope,
-                    const std::vector<double>& step) {
+    bool step_along(const R& r, const std::vector<std::size_t>& support, const std::vector<double>& step) {
         const std::size_t k = support.size();
         const std::vector<std::size_t> taken = this->taken(support);
         std::vector<double> change(k), response(columns.n_rows);
@@ -594,10 +626,10 @@ struct ColumnQuadratic {
             for (std::size_t a = 0; a < k; ++a) {
                 const std::size_t j = support[a];
                 change[a] = r.moved(j, p[j], length * step[a]) - p[j];
-                gain += change[a] * (slope[a] + 0.5 * ridge[j] * change[a]);
+                gain += change[a] * (g[j] + ridge[j] * (p[j] - w[j] + 0.5 * change[a]));
             }
             columns.add(taken, change.data(), response.data());
-            for (const double x : response) gain += 0.5 * x * x;
+            for (std::size_t t = 0; t < response.size(); ++t) gain += response[t] * (s[t] + 0.5 * response[t]);
             gain += r.rise(support, p, change.data());
             if (!(gain < 0.0)) continue;
             for (std::size_t a = 0; a < k; ++a) {

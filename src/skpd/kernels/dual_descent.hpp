@@ -24,6 +24,7 @@
 
 #include "losses.hpp"
 #include "matrix.hpp"
+#include "small_system.hpp"
 
 namespace skpd {
 
@@ -399,7 +400,7 @@ class DualDescentOn final : public DualDescent {
         // for their combination, below
         for (std::size_t a = 0; a < K; ++a)
             if (H[a][a] <= 1e-12 * reach[a] * reach[a]) H[a][a] = 0.0;
-        solve(H, g, x, K);
+        solve_small(H, g, x, K);
 
         direction_.resize(d_ + 1);
         combine(x, q[0], q[1], q[2], direction_.data(), d_ + 1);
@@ -430,28 +431,6 @@ class DualDescentOn final : public DualDescent {
             rows_[i].theta = next;
         }
         dense_axpy_twice(length, direction_.data(), v_.data(), v_moves_[K - 1].data(), d_ + 1);
-    }
-
-    // H x = g by a scaled, slightly regularised Cholesky factorisation
-    static void solve(std::array<std::array<double, most_moves>, most_moves> H, const std::array<double, most_moves>& g,
-                      std::array<double, most_moves>& x, std::size_t K) {
-        std::array<double, most_moves> scale{};
-        for (std::size_t a = 0; a < K; ++a) scale[a] = H[a][a] > 0.0 ? 1.0 / std::sqrt(H[a][a]) : 0.0;
-        for (std::size_t a = 0; a < K; ++a) {
-            for (std::size_t b = 0; b <= a; ++b) {
-                double sum = b < a ? H[a][b] * scale[a] * scale[b] : 1.0 + 1e-10;
-                for (std::size_t k = 0; k < b; ++k) sum -= H[a][k] * H[b][k];
-                H[a][b] = b < a ? sum / H[b][b] : std::sqrt(std::max(sum, 1e-10));
-            }
-            x[a] = g[a] * scale[a];
-            for (std::size_t b = 0; b < a; ++b) x[a] -= H[a][b] * x[b];
-            x[a] /= H[a][a];
-        }
-        for (std::size_t a = K; a-- > 0;) {
-            for (std::size_t b = a + 1; b < K; ++b) x[a] -= H[b][a] * x[b];
-            x[a] /= H[a][a];
-        }
-        for (std::size_t a = 0; a < K; ++a) x[a] *= scale[a];
     }
 
     const Loss loss_;
