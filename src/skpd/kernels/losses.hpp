@@ -31,17 +31,21 @@ inline double exp_minus_abs(double x) {
     x = std::max(x, std::copysign(708.0, x));  // from a constant here GCC makes a branch for what follows from it
     const double shifted = x * log2_e + to_integer, k = shifted - to_integer;
     const double r = (x - k * ln2_high) - k * ln2_low;
-    double sum = 1.0 / 6227020800.0;
-    for (const double coefficient : {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0,
-                                     1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0})
-        sum = sum * r + coefficient;
+    const double square = r * r;  // two chains, so that additions overlap
+    double even = 1.0 / 479001600.0, odd = 1.0 / 6227020800.0;
+    for (const double c : {1.0 / 3628800.0, 1.0 / 40320.0, 1.0 / 720.0, 1.0 / 24.0, 0.5}) even = even * square + c;
+    for (const double c : {1.0 / 39916800.0, 1.0 / 362880.0, 1.0 / 5040.0, 1.0 / 120.0, 1.0 / 6.0}) odd = odd * square + c;
+    const double sum = 1.0 + (r + square * (even + r * odd));
     return sum * std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023u) << 52);
 }
 inline double log1p_unit(double x) {
-    const double s = x / (2.0 + x), square = s * s;  // log(1 + x) = 2 artanh(s)
-    double sum = 1.0 / 33.0;
-    for (int k = 31; k > 0; k -= 2) sum = sum * square + 1.0 / k;
-    return 2.0 * s * sum;
+    // k log(2) + 2 artanh(s), with k = 1 where 1 + x > sqrt(2)
+    const double k = (x + 0.0857864376269050 + 0x1.8p52) - 0x1.8p52, s = (x - k) / (x + 2.0 + k);
+    const double square = s * s, fourth = square * square;
+    double first = 1.0 / 21.0, second = 1.0 / 19.0;
+    for (int j = 17; j > 0; j -= 4) first = first * fourth + 1.0 / j;
+    for (int j = 15; j > 0; j -= 4) second = second * fourth + 1.0 / j;
+    return k * 0.693147180559945309 + 2.0 * s * (first + square * second);
 }
 
 // log(x) for normal x > 0, finite at 0
@@ -51,10 +55,11 @@ inline double log_positive(double x) {
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(x), exponent = (bits + (shift << 52) - root_half) >> 52;
     const double k = std::bit_cast<double>(exponent + 0x4330000000000000) - (0x1p52 + shift);
     const double m = std::bit_cast<double>(bits - ((exponent - shift) << 52));  // sqrt(1/2) <= m < sqrt(2)
-    const double s = (m - 1.0) / (m + 1.0), square = s * s;
-    double sum = 1.0 / 23.0;
-    for (int j = 21; j > 0; j -= 2) sum = sum * square + 1.0 / j;
-    return k * ln2_high + (k * ln2_low + 2.0 * s * sum);
+    const double s = (m - 1.0) / (m + 1.0), square = s * s, fourth = square * square;
+    double first = 1.0 / 21.0, second = 1.0 / 23.0;
+    for (int j = 17; j > 0; j -= 4) first = first * fourth + 1.0 / j;
+    for (int j = 19; j > 0; j -= 4) second = second * fourth + 1.0 / j;
+    return k * ln2_high + (k * ln2_low + 2.0 * s * (first + square * second));
 }
 
 // A point u inside an interval on which phi* is a parabola: its slope at u and its curvature.
