@@ -207,13 +207,13 @@ def dual_bound(
     radius = upper / problem.alpha
     interval = problem.intercept_interval(upper)
     length = 0.5 * float(interval[1] - interval[0])
+    theta = np.ascontiguousarray(theta, dtype=np.float64)
     if theta.any():
         theta = problem.loss.project_dual(problem.y, theta)
-    size = np.abs(theta)
-    largest = np.max(size)
+    largest = kernels.max_abs(theta)
     if largest == 0.0:  # it proves that P >= 0, as the losses are
         return DualBound(0.0, "scaling", np.zeros_like(theta), float(radius), length, radius_kind)
-    theta = np.where(size > 1e-60 * largest, theta, 0.0)  # less would harm products
+    theta = np.where(np.abs(theta) > 1e-60 * largest, theta, 0.0)  # less would harm products
     penalty: Any = problem.penalty
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     how = (upper, radius, interval, ball, scaling, accuracy)

@@ -55,7 +55,7 @@ def _weighted_sum(weights: Array, values: Array, sizes: Array) -> tuple[float, f
     ``sizes`` bounds the values and how much a relative change of their argument changes
     them.
     """
-    rounding = _depth(len(values)) * EPSILON * float(np.sum(weights * sizes))
+    rounding = _depth(len(values)) * EPSILON * kernels.dot(weights, sizes)
     return float(np.sum(weights * values)), rounding
 
 
