@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression, lasso_path
 from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC, path
 from skpd.losses import Pinball
 from skpd.penalties import ElasticNet
+from skpd.solvers.multipliers import _State
 
 LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
 
@@ -100,6 +101,29 @@ def test_warm_starts_save_iterations(rng):
     found = path(estimator, X, y)
     cold = [PdproxSVC(alpha, tol=1e-8).fit(X, y).n_iter_ for alpha in found.alphas]
     assert found.n_iters.sum() < 0.9 * np.sum(cold)
+
+
+def test_the_bend_of_a_path_is_followed(rng, monkeypatch):
+    """At equal ratios the second-order terms of the last step save Newton steps."""
+    X, y = classes(rng, n=300, d=200)
+    estimator = PdproxSVC(loss="logistic", tol=1e-6)
+    beside = path(estimator, X, y)
+    monkeypatch.setattr(_State, "beside_tangent", lambda self, inside, p: p)
+    along = path(estimator, X, y)
+    assert beside.converged.all() and along.converged.all()
+    assert beside.n_iters.sum() < 0.9 * along.n_iters.sum()
+    assert_allclose(beside.coefs, along.coefs, atol=5e-3)
+
+
+def test_alphas_at_any_distance(rng):
+    X, y = classes(rng)
+    estimator = PdproxSVC(loss="logistic", tol=1e-9)
+    alphas = [0.2, 0.1, 0.1, 0.0999999, 0.05, 0.025, 1e-4, 5e-5, 5e-5]
+    found = path(estimator, X, y, alphas=alphas)
+    for k, alpha in enumerate(found.alphas):
+        fit = clone(estimator).set_params(alpha=alpha).fit(X, y)
+        assert found.certificates[k].relative_gap <= 1e-9
+        assert_allclose(found.certificates[k].primal, fit.certificate_.primal, rtol=2e-9)
 
 
 def test_errors(rng):

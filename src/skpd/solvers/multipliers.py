@@ -16,7 +16,8 @@ Each smooth problem is solved by proximal Newton steps: the penalised quadratic 
 the features that are active or violate optimality, then a step along its minimiser. Where
 the loss is smooth, only their gradients are kept until the gap on them is small beside the
 whole one, and a step that needs to gain no more than the last one did takes that one's Gram
-matrix (a chord step).
+matrix (a chord step). So does the first for another alpha of a path: it goes along the tangent
+of the path, and then as far to the side as the path left its last tangent.
 """
 
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ PENALTY_SHARE = 0.95  # of the gap, at which the multipliers have their turn
 LONGEST_SOLVE = 20  # Newton steps with the same multipliers
 CHECK_EVERY = 8  # Newton steps, at least: a certificate costs several products
 INNER_GAP = 0.6  # of the gap: how far to go on a part of the features
+MOST_BEND = 4.0  # times the last one, that a path is expected to have
 PATIENCE = 200  # Newton steps without a tenth off the gap
 
 
@@ -203,6 +205,10 @@ class _State:
         self.chord = False  # whether the next step takes the last Gram matrix
         self.settled = False  # whether the working set is near the last one
         self.last_step = False  # whether none is expected to come
+        self.matrix_alpha = problem.alpha  # where the last Gram matrix was taken
+        self.tangent: Array | None = None  # where a path would be now if it did not bend
+        self.bend: Array | None = None  # from there to where it is expected
+        self.bend_unit = 0.0
         rows, last = None, problem.last
         if start is None:
             z = np.full(problem.n_samples, point.intercept)
@@ -212,6 +218,14 @@ class _State:
         elif self.smooth and last and np.array_equal(self.w, last["variables"]):
             rows, self.known_gradient = last["rows"], last["gradient"]
             self.chord = self.settled = True  # little has changed
+            self.matrix_alpha = last["matrix_alpha"]
+            # of second order in the step of log alpha and in the way from the matrix to here
+            step, way = np.abs(
+                np.log(np.array([problem.alpha, self.matrix_alpha]) / last["alpha"])
+            )
+            self.bend_unit = step * (0.5 * step + way)
+            if 0.0 < self.bend_unit <= MOST_BEND * last["bend_unit"]:
+                self.bend = self.bend_unit / last["bend_unit"] * last["bend"]
         else:
             z = problem.matvec(self.w)
         rows = rows or _Rows(problem.design, problem.y, weights, theta, z)
@@ -250,8 +264,12 @@ class _State:
             steps = self.n_iter - n_before
             if self.smooth:
                 if self.frozen is None and self.tracked is None:
-                    last = {"variables": self.w, "rows": self.rows, "gradient": self.gradient}
-                    self.problem.last.update(last)
+                    self.problem.last.update(
+                        variables=self.w, rows=self.rows, gradient=self.gradient,
+                        alpha=self.problem.alpha, matrix_alpha=self.matrix_alpha,
+                        bend=None if self.tangent is None else self.w - self.tangent,
+                        bend_unit=self.bend_unit if self.tangent is not None else 0.0,
+                    )  # fmt: skip
                 break
             if steps >= LONGEST_SOLVE:  # stuck where the envelope is too close to the loss
                 self.sigma /= 10.0
@@ -476,9 +494,8 @@ class _State:
         h = rows.curvature
         if self.chord and len(self.gram.last_h) == len(h):
             h = self.gram.last_h
-            known = self.gram.knows(columns)
-            if known.any() and not problem.loss.constant_curvature:
-                columns = columns[known]  # the others' turn comes with a new matrix
+        else:
+            self.matrix_alpha = problem.alpha
         self.last_step = self.smooth and (self.chord or problem.loss.constant_curvature)
         self.chord = False
         inside = np.append(columns, np.arange(n_features, problem.n_variables))
@@ -494,6 +511,8 @@ class _State:
             H, g[inside], w, problem.penalty, problem.alpha, columns, tol, system=self.gram.system
         )
         quadratic = problem.loss.constant_curvature
+        if self.bend_unit > 0.0 and self.tangent is None and not quadratic:
+            p = self.beside_tangent(inside, p)
         if quadratic and whole:  # it is likely to be the last
             self.w[inside] = p
             rows.z, _ = problem.predictions(*problem.split(self.w))  # the certificate's as well
@@ -508,6 +527,15 @@ class _State:
         if length < 1.0:
             p, rows.z = w + length * (p - w), z + length * along
         self.w[inside] = p
+
+    def beside_tangent(self, inside: Indices, p: Array) -> Array:
+        """A point p on the tangent of a path, moved to where the path is expected."""
+        self.tangent = self.w.copy()
+        self.tangent[inside] = p
+        if self.bend is None:
+            return p
+        moved = p + self.bend[inside]
+        return np.where((moved * p > 0.0) | (inside >= self.problem.n_features), moved, p)
 
     def step_length(self, z: Array, along: Array, direction: Array, descent: float) -> float:
         """How far to go from z, at 1 now, as the smoothed objective falls; ``descent`` is g.d."""
@@ -561,9 +589,9 @@ class _State:
         violation = np.abs(w - penalty.prox(w - step * coef, step * alpha)) / step
         active = w != 0.0
         chosen = active | (violation > 0.0)
-        n_active = int(active.sum())
+        n_active = int(np.count_nonzero(active))
         most = n_active + max(n_active, self.fewest)
-        whole = chosen.sum() <= most
+        whole = int(np.count_nonzero(chosen)) <= most
         if not whole:
             others, room = np.flatnonzero(chosen & ~active), most - n_active
             chosen = active.copy()
@@ -573,8 +601,8 @@ class _State:
             groups = np.zeros(len(w), dtype=bool)
             groups[labels[chosen]] = True
             chosen = groups[labels]
-        total = float(np.max(violation, initial=0.0))
+        total = kernels.max_abs(violation)
         if problem.fit_intercept:
             total = max(total, abs(float(g[-1])))
         columns = np.flatnonzero(chosen) if isinstance(part, slice) else part[chosen]
-        return columns.astype(np.int64), total, bool(whole)
+        return columns.astype(np.int64, copy=False), total, whole
