@@ -477,6 +477,26 @@ def test_a_warm_start_is_used(rng):
         assert solve(nearby, start=start, **arguments).n_iter < solve(nearby, **arguments).n_iter
 
 
+def test_what_a_path_tells_of_the_next_alpha(rng):
+    """The gradient of the lasso is linear in alpha while the support stays, as scikit-learn's."""
+    n, d = 80, 12
+    X = rng.normal(size=(n, d))
+    y = X @ np.append(np.ones(6), np.zeros(6)) + 0.5 * rng.normal(size=n)
+    first = Problem(Design(X), y, np.full(n, 1 / n), Squared(), L1().bind(d), 0.2, False)
+    start = None
+    for alpha in (0.2, 0.19, 0.185):
+        problem = first.with_alpha(alpha)
+        found = solve(problem, tol=1e-13, max_iter=100, random_state=None, start=start)
+        start = Point(found.coef, 0.0, found.dual_coef)
+    solved = problem.last["solved"]
+    assert solved.alpha == 0.185 and solved.before.alpha == 0.19 and solved.before.before is None
+    w = Lasso(0.17, fit_intercept=False, tol=1e-14).fit(X, y).coef_
+    assert np.array_equal(w != 0, found.coef != 0)
+    assert_allclose(solved.gradient_at(0.17), X.T @ (X @ w - y) / n, atol=1e-8)
+    for alpha in (0.185, 0.2, 0.1):  # not decreasing, or too far
+        assert solved.gradient_at(alpha) is None and solved.bend_at(alpha) is None
+
+
 def test_it_hands_over_where_it_stalls(rng):
     """More active features than a working set may hold: the primal-dual method goes on."""
     from skpd.solvers import multipliers

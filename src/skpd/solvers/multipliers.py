@@ -17,7 +17,8 @@ the features that are active or violate optimality, then a step along its minimi
 the loss is smooth, only their gradients are kept until the gap on them is small beside the
 whole one, and a step that needs to gain no more than the last one did takes that one's Gram
 matrix (a chord step). So does the first for another alpha of a path: it goes along the tangent
-of the path, and then as far to the side as the path left its last tangent.
+of the path, and then as far to the side as the path left its last tangent. Its features are
+those whose gradient is above the new alpha and does not seem to fall below it.
 """
 
 from dataclasses import dataclass
@@ -48,7 +49,8 @@ PENALTY_SHARE = 0.95  # of the gap, at which the multipliers have their turn
 LONGEST_SOLVE = 20  # Newton steps with the same multipliers
 CHECK_EVERY = 8  # Newton steps, at least: a certificate costs several products
 INNER_GAP = 0.6  # of the gap: how far to go on a part of the features
-MOST_BEND = 4.0  # times the last one, that a path is expected to have
+MOST_CHANGE = 4.0  # times the last one, that is expected of the next step along a path
+COMING = 0.98  # of alpha: a gradient expected above it may make its feature active
 PATIENCE = 200  # Newton steps without a tenth off the gap
 
 
@@ -151,6 +153,40 @@ class _Tracked:
 
 
 @dataclass
+class _Solved:
+    """The solution for one alpha of a path, and what it tells of the next."""
+
+    alpha: float
+    variables: Array
+    rows: _Rows
+    gradient: Array
+    matrix_alpha: float  # where the last Gram matrix was taken
+    bend: Array | None  # to here from where a step along the tangent led
+    bend_unit: float
+    before: "_Solved | None"
+
+    def bend_unit_at(self, alpha: float) -> float:
+        """Of second order in the step of log alpha and in the way from the matrix to here."""
+        step, way = np.abs(np.log(np.array([alpha, self.matrix_alpha]) / self.alpha))
+        return float(step * (0.5 * step + way))
+
+    def bend_at(self, alpha: float) -> Array | None:
+        unit = self.bend_unit_at(alpha)
+        if self.bend is None or not 0.0 < unit <= MOST_CHANGE * self.bend_unit:
+            return None
+        return unit / self.bend_unit * self.bend
+
+    def gradient_at(self, alpha: float) -> Array | None:
+        """It is linear in alpha as long as the curvature and the support stay the same."""
+        if self.before is None or self.before.alpha == self.alpha:
+            return None
+        share = (alpha - self.alpha) / (self.alpha - self.before.alpha)
+        if not 0.0 < share <= MOST_CHANGE:
+            return None
+        return self.gradient + share * (self.gradient - self.before.gradient)
+
+
+@dataclass
 class _Frozen:
     """What the rows left out contribute while their losses stay linear."""
 
@@ -209,23 +245,17 @@ class _State:
         self.tangent: Array | None = None  # where a path would be now if it did not bend
         self.bend: Array | None = None  # from there to where it is expected
         self.bend_unit = 0.0
-        rows, last = None, problem.last
+        self.expected: Array | None = None  # the gradient at the solution
+        rows, last = None, problem.last.get("solved")
+        self.solved_before: _Solved | None = None
         if start is None:
             z = np.full(problem.n_samples, point.intercept)
             if self.smooth:
                 slope = float(weights @ point.dual_coef)
                 self.known_gradient = problem.join(problem.null_gradient, slope)
-        elif self.smooth and last and np.array_equal(self.w, last["variables"]):
-            rows, self.known_gradient = last["rows"], last["gradient"]
-            self.chord = self.settled = True  # little has changed
-            self.matrix_alpha = last["matrix_alpha"]
-            # of second order in the step of log alpha and in the way from the matrix to here
-            step, way = np.abs(
-                np.log(np.array([problem.alpha, self.matrix_alpha]) / last["alpha"])
-            )
-            self.bend_unit = step * (0.5 * step + way)
-            if 0.0 < self.bend_unit <= MOST_BEND * last["bend_unit"]:
-                self.bend = self.bend_unit / last["bend_unit"] * last["bend"]
+        elif self.smooth and last is not None and np.array_equal(self.w, last.variables):
+            rows = last.rows
+            self.follow(last)
         else:
             z = problem.matvec(self.w)
         rows = rows or _Rows(problem.design, problem.y, weights, theta, z)
@@ -264,12 +294,7 @@ class _State:
             steps = self.n_iter - n_before
             if self.smooth:
                 if self.frozen is None and self.tracked is None:
-                    self.problem.last.update(
-                        variables=self.w, rows=self.rows, gradient=self.gradient,
-                        alpha=self.problem.alpha, matrix_alpha=self.matrix_alpha,
-                        bend=None if self.tangent is None else self.w - self.tangent,
-                        bend_unit=self.bend_unit if self.tangent is not None else 0.0,
-                    )  # fmt: skip
+                    self.problem.last["solved"] = self.solved()
                 break
             if steps >= LONGEST_SOLVE:  # stuck where the envelope is too close to the loss
                 self.sigma /= 10.0
@@ -281,6 +306,27 @@ class _State:
                 self.sigma *= 3.0
             elif steps > 6:
                 self.sigma /= 3.0
+
+    def follow(self, last: _Solved) -> None:
+        """Go on from the solution for the alpha before."""
+        alpha = self.problem.alpha
+        self.known_gradient, self.matrix_alpha = last.gradient, last.matrix_alpha
+        self.chord = self.settled = True  # little has changed
+        self.bend, self.bend_unit = last.bend_at(alpha), last.bend_unit_at(alpha)
+        self.expected = last.gradient_at(alpha)
+        self.solved_before, last.before = last, None  # one is enough
+
+    def solved(self) -> _Solved:
+        return _Solved(
+            alpha=self.problem.alpha,
+            variables=self.w,
+            rows=self.rows,
+            gradient=self.gradient,
+            matrix_alpha=self.matrix_alpha,
+            bend=None if self.tangent is None else self.w - self.tangent,
+            bend_unit=self.bend_unit,
+            before=self.solved_before,
+        )
 
     # The smoothed problem at (w, z)
 
@@ -589,6 +635,10 @@ class _State:
         violation = np.abs(w - penalty.prox(w - step * coef, step * alpha)) / step
         active = w != 0.0
         chosen = active | (violation > 0.0)
+        if self.expected is not None:  # the others will relieve most of those that violate it now
+            expected = self.expected[: problem.n_features][part] / COMING
+            chosen &= active | (penalty.prox(w - step * expected, step * alpha) != 0.0)
+            self.expected = None
         n_active = int(np.count_nonzero(active))
         most = n_active + max(n_active, self.fewest)
         whole = int(np.count_nonzero(chosen)) <= most
