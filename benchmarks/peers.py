@@ -72,7 +72,7 @@ def progress(case, result):
         f"{run['seconds']:.3g} s to {excess(case, run['objective'], best):.0e}" for run in runs
     ]
     if result["cut"] is not None:
-        steps.append(f"cut off after {result['cut']:.0f} s")
+        steps.append(f"cut off after {result['cut']:.0f} s" if result["cut"] else "out of time")
     if result["failed"]:
         steps.append(f"failed: {result['failed']}")
     if "missing" in result:

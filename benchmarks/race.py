@@ -38,6 +38,9 @@ def race(entrant, model, alpha, folder, limit, evaluate, enough):
         result |= answer
         left = limit
         for setting in () if result["failed"] else entrant.settings:
+            if left <= 0:
+                result["cut"] = 0.0  # before its turn
+                break
             start = time.perf_counter()
             here.send(setting)
             answer = ask(here, max(left, REPEATED))
@@ -52,7 +55,7 @@ def race(entrant, model, alpha, folder, limit, evaluate, enough):
             coef = answer.pop("coef")
             run_ = {"setting": setting, "objective": evaluate(coef), **answer}
             result["runs"].append(run_)
-            if left <= 0 or enough([run_["objective"] for run_ in result["runs"]]):
+            if enough([run_["objective"] for run_ in result["runs"]]):
                 break
     except (EOFError, ConnectionError):
         process.join(10)

@@ -87,9 +87,9 @@ def ratio(case, name, accuracy):
 
 
 def best_peer(case, accuracy=HIGH):
-    """(name, sign, ratio) of the fastest peer; a bound only where no peer got there."""
+    """(name, sign, ratio) of the fastest peer; a bound where one that was cut may be faster."""
     found = [(name, *pair) for name in peers(case) if (pair := ratio(case, name, accuracy))]
-    return min(found, key=lambda entry: (entry[1] == ">", entry[2]), default=None)
+    return min(found, key=lambda entry: entry[2], default=None)
 
 
 def two_digits(x):
