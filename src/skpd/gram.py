@@ -95,6 +95,7 @@ class WeightedGram:
             self._passes = max(float(PASSES), factor.given.passes)
         if self._favours_columns(design, h, columns):
             if factor is None or factor.scale != scale or not np.array_equal(factor.h, h):
+                self._columns, self._matrix = self._columns[:0], self._matrix[:0, :0].copy()
                 factor = self._factor = _Factor(design, h, scale, self.ones)
             factor.give(design, columns, ridge)
             return factor.given

@@ -14,7 +14,7 @@ __all__ = ["minimise_quadratic"]
 
 COMPILED = 2000  # columns up to which LAPACK saves less than a factor that serves several steps
 GO_ON_WITH_GRAM = 1000  # columns up to which a direct step is worth their Gram matrix
-SWEEPS_BY_COLUMNS = 16  # until conjugate gradients take their turn
+SWEEPS_BY_COLUMNS = 10  # until conjugate gradients take their turn
 LINEAR_ACCURACY = 0.5  # of conjugate gradients: the share of the residual that is left
 MOST_PASSES = 300  # over the columns; after so many, another Newton step does more
 
