@@ -171,9 +171,7 @@ class WeightedGram:
         return out
 
     def knows(self, columns: Indices) -> np.ndarray:
-        """Which of some columns are in the last matrix or factor."""
-        if self._factor is not None:
-            return self._factor.places[columns] >= 0
+        """Which of some columns are in the last matrix."""
         if len(self._columns) == 0:
             return np.zeros(len(columns), dtype=bool)
         places = np.searchsorted(self._columns, columns)
