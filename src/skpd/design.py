@@ -2,6 +2,7 @@
 
 from functools import cached_property
 from math import fsum
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -126,6 +127,17 @@ class Design:
         """Some of the columns, copied."""
         some = self._X[:, indices]
         return self._like(some if sp.issparse(some) else np.ascontiguousarray(some))
+
+    def rows_as_they_are(self, indices: Indices) -> Any:
+        """Some of the rows as an array or a sparse matrix, X itself where they are all of them."""
+        return self._X if len(indices) == self.shape[0] else self._X[indices]
+
+    def with_ones(self) -> "Design":
+        """The same data with a last column of ones, copied."""
+        ones = np.ones((self.shape[0], 1))
+        if not sp.issparse(self._X):
+            return self._like(np.hstack([self._X, ones]))
+        return self._like(sp.hstack([self._X, ones], format=self._X.format))
 
     def matvec(self, coef: Array) -> Array:
         """X coef, of shape (n_samples,)."""

@@ -18,7 +18,7 @@ operators of the conjugates are compiled (``kernels/losses.hpp``).
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -85,6 +85,19 @@ class Stratum:
     total: float
     centre: float = 0.0
     error: float = 0.0
+
+
+class Piece(NamedTuple):
+    """max over lower <= u <= upper of u s - curvature u^2 / 2, with s = sign (z - offset).
+
+    ``sign`` and ``offset`` have a value for each row; ``lower`` is finite, ``upper`` may be inf.
+    """
+
+    sign: Array | float
+    offset: Array
+    lower: float
+    upper: float
+    curvature: float = 0.0
 
 
 class Loss(ABC):
@@ -211,6 +224,10 @@ class Loss(ABC):
         lower, upper : float
         """
 
+    def pieces(self, y: Array) -> list[Piece] | None:
+        """l(y_i, .) as a sum of terms that are linear or quadratic in pieces, or None."""
+        return None
+
     @property
     @abstractmethod
     def kernel(self):
@@ -297,6 +314,11 @@ class MarginLoss(Loss):
         return lower, upper
 
 
+def _slope_down(y: Array, steepest: float, curvature: float = 0.0, end: float = 1.0) -> Piece:
+    """A term that decreases in the margin y z up to ``end``, at most so steeply, and is 0 then."""
+    return Piece(-y, end * y, 0.0, steepest, curvature)
+
+
 class ResidualLoss(Loss):
     """l(y, z) = phi(z - y) with phi(0) = 0."""
 
@@ -373,6 +395,9 @@ class Hinge(MarginLoss):
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
 
+    def pieces(self, y: Array) -> list[Piece]:
+        return [_slope_down(y, 1.0)]
+
     def _phi(self, t: Array) -> Array:
         return np.maximum(1.0 - t, 0.0)
 
@@ -423,6 +448,9 @@ class GeneralizedHinge(MarginLoss):
     @property
     def conjugate_domain(self) -> tuple[float, float]:
         return (-self.slope, 0.0)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [_slope_down(y, 1.0), _slope_down(y, self.slope - 1.0, end=0.0)]
 
     def _phi(self, t: Array) -> Array:
         return np.maximum(np.maximum(1.0 - self.slope * t, 1.0 - t), 0.0)
@@ -477,6 +505,9 @@ class SmoothedHinge(MarginLoss):
     def smoothness(self) -> float:
         return 1.0 / self.mu
 
+    def pieces(self, y: Array) -> list[Piece]:
+        return [_slope_down(y, 1.0, self.mu)]
+
     def _phi(self, t: Array) -> Array:
         slack = np.maximum(1.0 - t, 0.0)
         return np.where(slack < self.mu, slack * slack / (2.0 * self.mu), slack - 0.5 * self.mu)
@@ -522,6 +553,9 @@ class SquaredHinge(MarginLoss):
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 2.0
 
+    def pieces(self, y: Array) -> list[Piece]:
+        return [_slope_down(y, inf, 0.5)]
+
     def _phi(self, t: Array) -> Array:
         return np.maximum(1.0 - t, 0.0) ** 2
 
@@ -558,6 +592,9 @@ class ModifiedHuber(MarginLoss):
 
     conjugate_domain: ClassVar[tuple] = (-4.0, 0.0)
     smoothness: ClassVar[float] = 2.0
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [_slope_down(y, 4.0, 0.5)]
 
     def _phi(self, t: Array) -> Array:
         slack = np.maximum(1.0 - t, 0.0)
@@ -695,6 +732,9 @@ class Absolute(ResidualLoss):
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
 
+    def pieces(self, y: Array) -> list[Piece]:
+        return [Piece(1.0, y, -1.0, 1.0)]
+
     def _phi(self, t: Array) -> Array:
         return np.abs(t)
 
@@ -740,6 +780,12 @@ class EpsilonInsensitive(ResidualLoss):
 
     def __post_init__(self) -> None:
         check_number(self, "epsilon", least=0.0)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [
+            Piece(1.0, y + self.epsilon, 0.0, 1.0),
+            Piece(-1.0, y - self.epsilon, 0.0, 1.0),
+        ]
 
     def _phi(self, t: Array) -> Array:
         return np.maximum(np.abs(t) - self.epsilon, 0.0)
@@ -789,6 +835,12 @@ class SquaredEpsilonInsensitive(ResidualLoss):
 
     def __post_init__(self) -> None:
         check_number(self, "epsilon", least=0.0)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [
+            Piece(1.0, y + self.epsilon, 0.0, inf, 0.5),
+            Piece(-1.0, y - self.epsilon, 0.0, inf, 0.5),
+        ]
 
     def _phi(self, t: Array) -> Array:
         return np.maximum(np.abs(t) - self.epsilon, 0.0) ** 2
@@ -857,6 +909,9 @@ class Pinball(ResidualLoss):
     def conjugate_domain(self) -> tuple[float, float]:
         return (-self.quantile, 1.0 - self.quantile)
 
+    def pieces(self, y: Array) -> list[Piece]:
+        return [Piece(1.0, y, *self.conjugate_domain)]
+
     def _phi(self, t: Array) -> Array:
         return np.maximum((1.0 - self.quantile) * t, -self.quantile * t)
 
@@ -907,6 +962,9 @@ class Huber(ResidualLoss):
     @property
     def conjugate_domain(self) -> tuple[float, float]:
         return (-self.delta, self.delta)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [Piece(1.0, y, -self.delta, self.delta, 1.0)]
 
     def _phi(self, t: Array) -> Array:
         size = np.abs(t)

@@ -506,6 +506,11 @@ class _Grouped(Norm):
         return bound
 
     @property
+    def partition(self) -> _Partition:
+        """The groups, once the number of features is known."""
+        return self._partition
+
+    @property
     def labels(self) -> Any:
         """The group of each feature."""
         return self._partition.labels

@@ -11,7 +11,7 @@ from ..design import spectral_norm_bound
 from ..penalties import L1
 from ..problem import Point
 from ..robust import NORMS, RobustProblem, project_triangle
-from .interior_point import LARGEST_SYSTEM, interior_point
+from .interior import LARGEST_SYSTEM, interior_point
 from .monitor import Monitor
 
 __all__ = ["hybrid_gradient", "robust_auto", "working_sets"]

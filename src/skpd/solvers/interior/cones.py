@@ -1,0 +1,191 @@
+"""Penalties that are second-order cones: Euclidean norms of groups of coefficients.
+
+A norm a ||w|| is a t with (t, w) in the cone ||w|| <= t, whose multiplier (a, v) is in the
+same cone. On the central path their Jordan product is mu (1, 0). A Newton step is scaled as
+Nesterov and Todd (1997) do: with J = diag(1, -1, ..., -1) and the scaling point v,
+W^2 = size (2 v v' - J) takes the multiplier to the slack.
+"""
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from ..._typing import Array, Indices
+from .systems import NewtonSystem
+from .terms import Term
+
+__all__ = ["EuclideanNorms", "NesterovTodd"]
+
+
+class Groups:
+    """Consecutive groups of coefficients, and vectors with a head for each: (t_g, w_g)."""
+
+    def __init__(self, starts: Indices) -> None:
+        self.starts = starts
+        self.sizes = np.diff(starts)
+
+    def sums(self, x: Array) -> Array:
+        return np.add.reduceat(x, self.starts[:-1])
+
+    def spread(self, heads: Array) -> Array:
+        """The head of each coefficient's group."""
+        return np.repeat(heads, self.sizes)
+
+    def determinants(self, head: Array, tail: Array) -> Array:
+        """t_g^2 - ||w_g||^2."""
+        norms = np.sqrt(self.sums(tail * tail))
+        return (head - norms) * (head + norms)
+
+    def product(self, x: "Heads", y: "Heads") -> "Heads":
+        """The Jordan product (x.y, x_0 y_1 + y_0 x_1)."""
+        head = x.head * y.head + self.sums(x.tail * y.tail)
+        return Heads(head, self.spread(x.head) * y.tail + self.spread(y.head) * x.tail)
+
+
+class Heads(NamedTuple):
+    """A vector (t_g, w_g) for every group."""
+
+    head: Array
+    tail: Array
+
+
+class NesterovTodd:
+    """The scaling of a slack and a multiplier in the cones."""
+
+    def __init__(self, groups: Groups, slack: Heads, dual: Heads) -> None:
+        first, second = groups.determinants(*slack), groups.determinants(*dual)
+        if not (np.all(first > 0.0) and np.all(second > 0.0)):
+            raise LinAlgError("rounding has taken a point out of its cone")
+        first, second = np.sqrt(first), np.sqrt(second)
+        head, tail = slack.head / first, slack.tail / groups.spread(first)
+        other, beside = dual.head / second, dual.tail / groups.spread(second)
+        cosine = np.sqrt(0.5 * (1.0 + head * other + groups.sums(tail * beside)))
+        self.groups = groups
+        self.tail = (tail - beside) / groups.spread(2.0 * cosine)
+        self.head = np.sqrt(1.0 + groups.sums(self.tail * self.tail))
+        self.size = first / second
+        self.scaled = self.times(dual)
+
+    def times(self, x: Heads, sign: float = 1.0) -> Heads:
+        """W x, or with sign -1 W^-1 x."""
+        spread = self.groups.spread
+        along = self.groups.sums(self.tail * x.tail)
+        head = self.head * x.head + sign * along
+        tail = x.tail + spread(sign * x.head + along / (1.0 + self.head)) * self.tail
+        factor = self.size ** (0.5 * sign)
+        return Heads(head * factor, tail * spread(factor))
+
+    def wanted(self, mu: float | None, affine: tuple[Heads, Heads] | None) -> Heads:
+        """By how much the multiplier changes for a Jordan product of mu, the slack fixed.
+
+        Without a mu the product is to stay as it is.
+
+        ``affine`` holds the changes of slack and multiplier in the predictor.
+        """
+        groups, scaled = self.groups, self.scaled
+        if mu is None:
+            return Heads(np.zeros_like(scaled.head), np.zeros_like(scaled.tail))
+        product = groups.product(scaled, scaled)
+        head, tail = mu - product.head, -product.tail
+        if affine is not None:
+            second = groups.product(self.times(affine[0], -1.0), self.times(affine[1]))
+            head, tail = head - second.head, tail - second.tail
+        # the x with scaled o x = (head, tail)
+        first = scaled.head * head - groups.sums(scaled.tail * tail)
+        first /= groups.determinants(*scaled)
+        rest = (tail - groups.spread(first) * scaled.tail) / groups.spread(scaled.head)
+        return self.times(Heads(first, rest), -1.0)
+
+
+def largest_cone_step(groups: Groups, x: Heads, change: Heads) -> float:
+    """The largest t with x + t change in the cones."""
+    a, c = groups.determinants(*change), groups.determinants(*x)
+    b = x.head * change.head - groups.sums(x.tail * change.tail)
+    root = np.sqrt(np.maximum(b * b - a * c, 0.0))
+    head = np.where(change.head < 0.0, -x.head / change.head, inf)
+    outward = np.where((b > 0.0) & (a < 0.0), -(b + root) / a, inf)
+    crossing = (b <= 0.0) & (b * b >= a * c) & (root - b > 0.0)
+    inward = np.where(crossing, c / (root - b), inf)
+    return float(np.min(np.minimum(head, np.minimum(outward, inward)), initial=inf))
+
+
+class _Change(NamedTuple):
+    slack: Heads
+    dual: Heads
+
+
+class EuclideanNorms(Term):
+    """sum_g a_g ||w_g|| over consecutive groups of all coefficients.
+
+    The heads t_g are nowhere else in the objective: their multipliers are a_g throughout, and
+    they are eliminated, which leaves the curvature (I - 2 v v' / (2 v_0^2 - 1)) / size of a group.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_groups + 1,)
+    weights : ndarray of shape (n_groups,)
+        a, greater than 0.
+    share : float
+        The Jordan products on the central path, in units of mu.
+    width : ndarray of shape (n_groups,)
+        The first t; the first w is 0.
+    """
+
+    linear = True
+
+    def __init__(self, starts: Indices, weights: Array, share: float, width: Array) -> None:
+        self.groups = Groups(starts)
+        n_features = int(starts[-1])
+        self.slack = Heads(np.array(width), np.zeros(n_features))
+        self.dual = Heads(np.array(weights), np.zeros(n_features))
+        self.share, self.degree = share, share * len(weights)
+
+    def add_gradient(self, out: Array) -> None:
+        out[: len(self.dual.tail)] -= self.dual.tail
+
+    def products(self) -> float:
+        return float(self.slack.head @ self.dual.head + self.slack.tail @ self.dual.tail)
+
+    def factorise(self, system: NewtonSystem) -> None:
+        scaling = self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
+        size, head = scaling.size, scaling.head
+        system.diagonal[: system.n_features] += self.groups.spread(1.0 / size)
+        self.of_head = (2.0 * head * head - 1.0) / size
+        system.take_groups(self.groups.starts, 2.0 / (size * size * self.of_head), scaling.tail)
+
+    def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
+        self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
+        out[: len(self.wanted.tail)] -= self._change(np.zeros_like(self.wanted.tail)).dual.tail
+
+    def direction(self, dx: Array) -> _Change:
+        return self._change(dx[: len(self.wanted.tail)])
+
+    def _change(self, tail: Array) -> _Change:
+        """dual change = wanted - W^-2 (head, tail), the head such that the dual's stays."""
+        groups, v = self.groups, self.scaling
+        along = groups.sums(v.tail * tail)
+        head = (self.wanted.head + 2.0 * v.head * along / v.size) / self.of_head
+        image = groups.spread(2.0 * (along - v.head * head)) * v.tail + tail
+        dual = self.wanted.tail - image / groups.spread(v.size)
+        return _Change(Heads(head, tail), Heads(np.zeros_like(head), dual))
+
+    def largest_steps(self, direction: _Change) -> tuple[float, float]:
+        return (
+            largest_cone_step(self.groups, self.slack, direction.slack),
+            largest_cone_step(self.groups, self.dual, direction.dual),
+        )
+
+    def products_after(self, direction: _Change, primal: float, dual: float) -> float:
+        slack, other = direction
+        heads = (self.slack.head + primal * slack.head) @ self.dual.head
+        tails = (self.slack.tail + primal * slack.tail) @ (self.dual.tail + dual * other.tail)
+        return float(heads + tails)
+
+    def move(self, direction: _Change, primal: float, dual: float) -> None:
+        slack, other = direction
+        self.slack = Heads(
+            self.slack.head + primal * slack.head, self.slack.tail + primal * slack.tail
+        )
+        self.dual = Heads(self.dual.head, self.dual.tail + dual * other.tail)

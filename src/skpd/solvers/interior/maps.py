@@ -1,0 +1,99 @@
+"""The linear maps from the unknowns to what the terms of an objective are functions of.
+
+The unknowns are the coefficients, the intercept where there is one, and what a penalty adds to
+them (the height of an epigraph, say), in this order.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from ..._typing import Array
+from ...design import Design
+from .systems import NewtonSystem
+
+__all__ = ["Coefficients", "Differences", "Map", "Predictions"]
+
+
+class Map(ABC):
+    """A linear map A of the unknowns."""
+
+    @abstractmethod
+    def times(self, x: Array) -> Array:
+        """A x."""
+
+    @abstractmethod
+    def add_adjoint(self, v: Array, out: Array) -> None:
+        """Adds A'v."""
+
+    @abstractmethod
+    def add_curvature(self, h: Array, system: NewtonSystem) -> None:
+        """Adds A' diag(h) A."""
+
+
+class Predictions(Map):
+    """X w + b, X with a last column of ones where there is an intercept."""
+
+    def __init__(self, design: Design) -> None:
+        self.design, self.size = design, design.shape[1]
+
+    def times(self, x: Array) -> Array:
+        return self.design.matvec(x[: self.size])
+
+    def add_adjoint(self, v: Array, out: Array) -> None:
+        out[: self.size] += self.design.rmatvec(v)
+
+    def add_curvature(self, h: Array, system: NewtonSystem) -> None:
+        system.add_rows(h)
+
+
+class Coefficients(Map):
+    """w_j + factor t for some consecutive coefficients, with t an unknown beside them, if any.
+
+    Parameters
+    ----------
+    first, last : int
+        The coefficients, the last one excluded.
+    place : int, default=None
+        That of t.
+    factor : float, default=1.0
+    """
+
+    def __init__(
+        self, first: int, last: int, place: int | None = None, factor: float = 1.0
+    ) -> None:
+        self.some, self.place, self.factor = slice(first, last), place, factor
+
+    def times(self, x: Array) -> Array:
+        coef = x[self.some].copy()
+        return coef if self.place is None else coef + self.factor * x[self.place]
+
+    def add_adjoint(self, v: Array, out: Array) -> None:
+        out[self.some] += v
+        if self.place is not None:
+            out[self.place] += self.factor * float(np.sum(v))
+
+    def add_curvature(self, h: Array, system: NewtonSystem) -> None:
+        system.diagonal[self.some] += h
+        if self.place is not None:
+            system.border(self.place)[self.some] += self.factor * h
+            system.add_corner(self.place, self.place, self.factor**2 * float(np.sum(h)))
+
+
+class Differences(Map):
+    """w_{j+1} - w_j."""
+
+    def __init__(self, n_features: int) -> None:
+        self.size = n_features
+
+    def times(self, x: Array) -> Array:
+        return np.diff(x[: self.size])
+
+    def add_adjoint(self, v: Array, out: Array) -> None:
+        out[1 : self.size] += v
+        out[: self.size - 1] -= v
+
+    def add_curvature(self, h: Array, system: NewtonSystem) -> None:
+        system.diagonal[1 : self.size] += h
+        system.diagonal[: self.size - 1] += h
+        system.beside_diagonal[: self.size - 1] -= h

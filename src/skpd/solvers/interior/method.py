@@ -1,0 +1,158 @@
+"""A primal-dual interior-point method for every loss and every penalty with a cone."""
+
+from math import inf
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from ..._typing import Array
+from ...certificates import relative_gap
+from ...problem import Point, Problem
+from ..monitor import Monitor
+from ..threads import blas_threads_for
+from .programme import Programme, programme_of
+
+__all__ = ["LARGEST_SYSTEM", "interior_point"]
+
+LARGEST_SYSTEM = 4000  # its matrix takes 128 MB
+# How far from the boundary a step ends, as a share of the way there: of what the predictor leaves
+# of the products, and at least. Iterates that come too near have short steps from then on.
+SHORT, SHORTEST = 0.1, 0.005
+PATIENCE = 12  # iterations without a tenth off the estimated gap
+ENOUGH = 0.1  # of the gap asked for: the products from which on residuals are reduced alone
+CHEAP = 100.0  # entries of a row from which on a certificate costs little beside a Gram matrix
+
+
+def interior_point(
+    problem: Problem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """A primal-dual interior-point method, where features or rows are at most a few thousand.
+
+    Losses and penalties become terms with slacks and multipliers (`skpd.solvers.interior.terms`).
+    An iteration is a Newton step towards equal products of both, by predictor and corrector
+    (Mehrotra, 1992); second-order cones are scaled as by Nesterov and Todd (1997).
+    It costs a Gram matrix of the smaller side of X with its factorisation, and six
+    products. The iterations, some 10 to 50, hardly depend on the data. It ends unfinished
+    where rounding keeps the products of slacks and multipliers from falling.
+
+    Parameters
+    ----------
+    problem, monitor, max_iter
+        As for `skpd.solvers.pdprox.pdprox_dual`; an iteration is a Newton step.
+    start, random_state
+        Not used: the start is well inside the cones.
+
+    Raises
+    ------
+    ValueError
+        If the penalty has no cone.
+    """
+    programme = programme_of(problem)
+    if programme is None:
+        raise ValueError(f"no interior-point method for the penalty {problem.penalty!r}.")
+    state = _State(programme)
+    first = n_iter = monitor.n_iter
+    checked, checked_at = inf, n_iter
+    rarely = min(10.0, CHEAP * problem.n_samples / max(problem.design.matrix.n_entries, 1))
+    best, best_at = inf, n_iter
+    goal = ENOUGH * max(monitor.tol, np.finfo(float).eps) * problem.objective_unit
+    with blas_threads_for(min(programme.design.shape)), np.errstate(all="ignore"):
+        while True:
+            gap = relative_gap(problem, state.evaluate())
+            if not np.isfinite(gap):
+                return
+            if gap < 0.9 * best:
+                best, best_at = gap, n_iter
+            last = n_iter >= max_iter or n_iter > best_at + PATIENCE
+            waited = n_iter >= checked_at + rarely
+            if n_iter > first and (gap <= monitor.tol or gap < checked / 30.0 or waited or last):
+                monitor.check(n_iter, programme.point())
+                checked, checked_at = gap, n_iter
+            if monitor.done or last:
+                return
+            try:
+                state.step(goal)
+            except LinAlgError:
+                monitor.check(n_iter, programme.point())
+                return
+            n_iter += 1
+
+
+class _State:
+    """The iteration on the terms of a programme."""
+
+    def __init__(self, programme: Programme) -> None:
+        self.programme, self.terms = programme, programme.terms
+        self.degree = sum(term.degree for term in self.terms)
+        # where slacks depend on multipliers as well, both must take steps of one length
+        self.linear = all(term.linear for term in self.terms) and not programme.ridge.any()
+        self.system = programme.system()
+
+    def evaluate(self) -> float:
+        """The residual of the optimality conditions; about the gap that the iterates prove."""
+        programme = self.programme
+        x, d = programme.x, programme.n_features
+        gradient = programme.cost + programme.ridge * x
+        for term in self.terms:
+            term.add_gradient(gradient)
+        self.residual = -gradient
+        self.products = sum(term.products() for term in self.terms)
+        unbalanced = float(
+            np.sum(np.abs(gradient[:d]) * np.maximum(programme.width, np.abs(x[:d])))
+        )
+        unbalanced += programme.problem.reach * float(np.sum(np.abs(gradient[d:])))
+        return self.products + unbalanced
+
+    def step(self, goal: float) -> None:
+        """A predictor step to mu = 0, then the step that aims at what it promises.
+
+        Where the products are below ``goal`` they stay as they are.
+        """
+        system = self.system
+        system.clear()
+        system.diagonal += self.programme.ridge[: system.n_core]
+        for term in self.terms:
+            term.factorise(system)
+        system.prepare()
+        mu: float | None = 0.0
+        affine, short = None, SHORTEST
+        if self.products <= goal:  # what is left are residuals, which steps to smaller mu keep up
+            mu = None
+        elif self.degree > 0.0:
+            affine = self.newton(0.0, None)
+            primal, dual = self.lengths(affine, 1.0)
+            after = sum(
+                term.products_after(change, primal, dual)
+                for term, change in zip(self.terms, affine[1], strict=True)
+            )
+            left = min(1.0, max(after / self.products, 0.0))
+            mu = left**3 * self.products / self.degree
+            short = max(SHORT * left, SHORTEST)
+        found = self.newton(mu, affine)
+        primal, dual = self.lengths(found, 1.0 - short)
+        self.programme.x = self.programme.x + primal * found[0]
+        for term, change in zip(self.terms, found[1], strict=True):
+            term.move(change, primal, dual)
+
+    def newton(self, mu: float | None, affine: tuple | None) -> tuple[Array, list]:
+        """The step to products equal to mu, of the unknowns and of every term."""
+        shift = np.zeros_like(self.residual)
+        changes = [None] * len(self.terms) if affine is None else affine[1]
+        for term, change in zip(self.terms, changes, strict=True):
+            term.add_shift(mu, change, shift)
+        dx = self.system.solve(self.residual - shift)
+        return dx, [term.direction(dx) for term in self.terms]
+
+    def lengths(self, found: tuple[Array, list], share: float) -> tuple[float, float]:
+        """Primal and dual step lengths that keep to the inside."""
+        steps = [t.largest_steps(change) for t, change in zip(self.terms, found[1], strict=True)]
+        primal = min(1.0, share * min(step[0] for step in steps))
+        dual = min(1.0, share * min(step[1] for step in steps))
+        if not self.linear:
+            primal = dual = min(primal, dual)
+        return primal, dual

@@ -1,0 +1,348 @@
+"""A problem as the terms of an objective for the interior-point method."""
+
+from collections.abc import Callable
+from functools import singledispatch
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array, Indices
+from ...design import Design
+from ...losses import Logistic as LogisticLoss
+from ...losses import Loss, Squared
+from ...penalties import (
+    L1,
+    L2,
+    Box,
+    ElasticNet,
+    FusedLasso,
+    GroupL2,
+    LInf,
+    NonNegativeL1,
+    Penalty,
+    SparseGroup,
+    SquaredL2,
+    TotalVariation,
+)
+from ...problem import Point, Problem
+from ...robust import RobustProblem
+from .cones import EuclideanNorms
+from .maps import Coefficients, Differences, Predictions
+from .robust_terms import DoubtfulLabels, EuclideanEpigraph, SumEpigraph
+from .systems import FeatureSystem, NewtonSystem, RowSystem
+from .terms import Intervals, Logistic, Quadratic, Term
+
+__all__ = ["Programme", "programme_of"]
+
+FEW_FEATURES = 1000  # so many take a matrix of their own even where the rows are fewer
+CONSTANT = 1e-13  # spread over mean: what is left of a constant feature
+DENSE = 0.25  # share of entries from which on a sparse X is copied as an array
+
+
+class Basis:
+    """The coefficients in the order in which a penalty wants them."""
+
+    def __init__(self, order: Indices) -> None:
+        self.order = order
+
+    def columns(self, X: Any) -> Any:
+        """X in the basis."""
+        return X if np.array_equal(self.order, np.arange(X.shape[1])) else X[:, self.order]
+
+    def coef(self, x: Array) -> Array:
+        """The coefficients of the features."""
+        coef = np.empty_like(x)
+        coef[self.order] = x
+        return coef
+
+
+class Steps(Basis):
+    """The first coefficient and the differences of neighbours."""
+
+    def __init__(self) -> None:
+        pass
+
+    def columns(self, X: Any) -> Any:
+        table = X if isinstance(X, np.ndarray) else X.toarray()
+        return np.cumsum(table[:, ::-1], axis=1, dtype=np.float64)[:, ::-1]
+
+    def coef(self, x: Array) -> Array:
+        return np.cumsum(x)
+
+
+class Programme:
+    """minimise cost.x + x' diag(ridge) x / 2 + the terms, over unknowns x.
+
+    X is copied, in a basis that suits the penalty, with a column of ones for an intercept. The
+    columns of an array are centred: b + mean.w is the intercept then, which leaves the objective
+    as it is and the Gram matrix accurate where features are far from 0.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_unknowns,)
+        The coefficients, the intercept, and what the terms add (`new_unknown`).
+    terms : list of Term
+    losses : list of Term
+        Those of the rows.
+    """
+
+    def __init__(self, problem: Problem, basis: Basis | None = None) -> None:
+        self.problem = problem
+        self.counted = np.flatnonzero(problem.weights > 0.0)
+        self.y, self.weights = problem.y[self.counted], problem.weights[self.counted]
+        self.n_features = problem.n_features
+        self.basis = basis or Basis(np.arange(self.n_features))
+        self.mean = np.zeros(self.n_features)
+        self.design = self._data()
+        d = self.n_features
+        self.x = np.zeros(self.design.shape[1])
+        if problem.fit_intercept:
+            self.x[d] = problem.null_point.intercept
+        self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
+        self.share = 1.0 / problem.total_weight  # of a product of the penalty beside one of a row
+        # the size of coefficients that change predictions by as much as losses differ
+        sizes = self.design.column_norms(self.weights)[:d]
+        sizes = np.where(sizes > 0.0, sizes, float(np.max(sizes, initial=0.0)) or 1.0)
+        self.width = problem.reach / sizes
+        self.predictions = Predictions(self.design)
+        self.needs_features = False  # whether the penalty's curvature is singular or has bands
+        self.losses: list[Term] = []
+        self.penalties: list[Term] = []
+
+    def _data(self) -> Design:
+        problem, d = self.problem, self.n_features
+        X, n = self.basis.columns(problem.design.rows_as_they_are(self.counted)), len(self.counted)
+        ones = problem.fit_intercept
+        if not isinstance(X, np.ndarray) and X.nnz < DENSE * n * d:
+            return Design(X).with_ones() if ones else Design(X)
+        table = np.ones((n, d + ones))
+        table[:, :d] = X if isinstance(X, np.ndarray) else X.toarray()
+        if ones:
+            self.mean = self.weights @ table[:, :d]
+            table[:, :d] -= self.mean
+            spread = np.sqrt(self.weights @ table[:, :d] ** 2)
+            table[:, :d][:, spread <= CONSTANT * np.abs(self.mean)] = 0.0
+        return Design(table)
+
+    def new_unknown(self, value: float, cost: float = 0.0) -> int:
+        """The place of one more unknown."""
+        self.x = np.append(self.x, value)
+        self.cost, self.ridge = np.append(self.cost, cost), np.append(self.ridge, 0.0)
+        return len(self.x) - 1
+
+    @property
+    def terms(self) -> list[Term]:
+        return self.losses + self.penalties
+
+    def system(self) -> NewtonSystem:
+        """The Newton system, of the smaller side of X."""
+        n, d = len(self.y), self.n_features
+        by_rows = n < d and d > FEW_FEATURES and not self.needs_features
+        kind = RowSystem if by_rows else FeatureSystem
+        return kind(self.design, d, len(self.x) - self.design.shape[1])
+
+    def point(self) -> Point:
+        problem, d = self.problem, self.n_features
+        coef = self.basis.coef(self.x[:d])
+        intercept = float(self.x[d] - self.mean @ self.x[:d]) if problem.fit_intercept else 0.0
+        return Point(coef, intercept, self._dual_coef())
+
+    def _dual_coef(self) -> Array:
+        theta = np.zeros(self.problem.n_samples)
+        theta[self.counted] = sum(term.multipliers for term in self.losses)
+        return theta
+
+
+class RobustProgramme(Programme):
+    """The same with two multipliers p and r for a row."""
+
+    def _dual_coef(self) -> Array:
+        theta = np.zeros((2, self.problem.n_samples))
+        (rows,) = self.losses
+        if isinstance(rows, DoubtfulLabels):
+            theta[:, self.counted] = rows.multipliers
+        else:
+            theta[0, self.counted] = np.clip(-self.y * rows.multipliers, 0.0, 1.0)
+        return theta
+
+
+@singledispatch
+def programme_of(problem: Problem) -> Programme | None:
+    """The programme of a problem, None if its penalty has no cone."""
+    build = PENALTIES.get(type(problem.penalty))
+    if build is None:
+        return None
+    programme = Programme(problem, basis_of(problem.penalty))
+    programme.losses = loss_terms(problem.loss, programme)
+    build(problem.penalty, programme)
+    return programme
+
+
+@programme_of.register
+def _(problem: RobustProblem) -> Programme:
+    programme = RobustProgramme(problem)
+    programme.ridge[: problem.n_features] = problem.ridge
+    if problem.kappa == inf:
+        programme.losses = loss_terms(problem.loss, programme)
+        PENALTIES[type(problem.penalty)](problem.penalty, programme)
+        return programme
+    epsilon, kappa = problem.epsilon, problem.kappa
+    radius = 10.0 / max(epsilon, sqrt(float(np.sum(problem.squares[: problem.n_features]))))
+    flipped = min(1.0 / 3.0, 0.5 * epsilon / kappa)
+    place = programme.new_unknown(radius, epsilon)
+    programme.losses = [
+        DoubtfulLabels(
+            programme.predictions,
+            programme.y,
+            programme.weights,
+            kappa,
+            place,
+            flipped,
+            programme.x,
+        )
+    ]
+    multiplier = epsilon - kappa * flipped
+    if isinstance(problem.norm, LInf):
+        _bound_coefficients(programme, place, multiplier)
+        return programme
+    epigraph = SumEpigraph if isinstance(problem.norm, L1) else EuclideanEpigraph
+    programme.penalties.append(epigraph(
+        problem.n_features, place, programme.new_unknown(0.0), radius, multiplier,
+        programme.share,
+    ))  # fmt: skip
+    return programme
+
+
+def basis_of(penalty: Penalty) -> Basis | None:
+    if isinstance(penalty, GroupL2 | SparseGroup):
+        return Basis(penalty.partition.order)
+    return Steps() if isinstance(penalty, TotalVariation) else None
+
+
+def loss_terms(loss: Loss, programme: Programme) -> list[Term]:
+    """The loss of all rows."""
+    rows, y, weights, x = programme.predictions, programme.y, programme.weights, programme.x
+    if isinstance(loss, Squared):
+        return [Quadratic(rows, y, weights, x)]
+    if isinstance(loss, LogisticLoss):
+        return [Logistic(rows, y, weights, x)]
+    return [
+        Intervals(
+            rows, sign=piece.sign, offset=piece.offset, lower=piece.lower, upper=piece.upper,
+            q=piece.curvature, weights=weights, x=x, width=programme.problem.reach,
+        )
+        for piece in loss.pieces(y)
+    ]  # fmt: skip
+
+
+def _add_l1(programme: Programme, weight: float, first: int = 0) -> None:
+    """weight ||w||_1, from the first coefficient that counts."""
+    programme.penalties.append(Intervals(
+        Coefficients(first, programme.n_features), lower=-weight, upper=weight,
+        share=programme.share, x=programme.x, width=programme.width[first:],
+    ))  # fmt: skip
+
+
+def _add_limit(programme: Programme, sign: float, limit: float, slope: float) -> None:
+    """sign w_j <= limit, and slope |w_j| on the other side of 0."""
+    programme.penalties.append(Intervals(
+        Coefficients(0, programme.n_features), sign=sign, offset=sign * limit, lower=-slope,
+        upper=inf, share=programme.share, x=programme.x, width=programme.width,
+        slope=slope or programme.problem.alpha,
+    ))  # fmt: skip
+
+
+def _add_groups(programme: Programme, starts: Indices, weights: Array) -> None:
+    counts = np.diff(starts)
+    width = np.sqrt(np.add.reduceat(programme.width**2, starts[:-1]) / counts)
+    programme.penalties.append(
+        EuclideanNorms(starts, weights, programme.share, width * np.sqrt(counts))
+    )
+
+
+def _bound_coefficients(programme: Programme, place: int, multiplier: float) -> None:
+    """abs(w_j) <= t, for the unknown t of a place."""
+    d = programme.n_features
+    for sign in (1.0, -1.0):
+        programme.penalties.append(Intervals(
+            Coefficients(0, d, place, -sign), sign=sign, lower=0.0, upper=inf,
+            share=programme.share, x=programme.x, width=float(programme.x[place]),
+            slope=0.5 * multiplier / d,
+        ))  # fmt: skip
+
+
+def _l1(penalty: L1, programme: Programme) -> None:
+    _add_l1(programme, programme.problem.alpha)
+
+
+def _non_negative(penalty: NonNegativeL1, programme: Programme) -> None:
+    _add_limit(programme, -1.0, 0.0, programme.problem.alpha)
+
+
+def _squared_l2(penalty: SquaredL2, programme: Programme) -> None:
+    programme.ridge[: programme.n_features] += programme.problem.alpha
+
+
+def _elastic_net(penalty: ElasticNet, programme: Programme) -> None:
+    alpha = programme.problem.alpha
+    _add_l1(programme, alpha * penalty.l1_ratio)
+    programme.ridge[: programme.n_features] += alpha * (1.0 - penalty.l1_ratio)
+
+
+def _box(penalty: Box, programme: Programme) -> None:
+    _add_limit(programme, 1.0, penalty.upper, 0.0)
+    _add_limit(programme, -1.0, -penalty.lower, 0.0)
+
+
+def _l2(penalty: L2, programme: Programme) -> None:
+    alpha, d = programme.problem.alpha, programme.n_features
+    _add_groups(programme, np.array([0, d]), np.array([alpha]))
+
+
+def _l_infinity(penalty: LInf, programme: Programme) -> None:
+    alpha = programme.problem.alpha
+    place = programme.new_unknown(float(np.max(programme.width)), alpha)
+    _bound_coefficients(programme, place, alpha)
+
+
+def _groups(penalty: GroupL2 | SparseGroup, programme: Programme) -> None:
+    alpha = programme.problem.alpha
+    l1, weights = penalty.group_terms
+    if l1 > 0.0:
+        _add_l1(programme, alpha * l1)
+    if weights.any():
+        _add_groups(programme, penalty.partition.starts, alpha * weights)
+
+
+def _total_variation(penalty: TotalVariation, programme: Programme) -> None:
+    programme.needs_features = True
+    if programme.n_features > 1:
+        _add_l1(programme, programme.problem.alpha, first=1)
+
+
+def _fused_lasso(penalty: FusedLasso, programme: Programme) -> None:
+    alpha = programme.problem.alpha
+    _add_l1(programme, alpha * penalty.l1_ratio)
+    if penalty.l1_ratio < 1.0 and programme.n_features > 1:
+        programme.needs_features = True
+        weight = alpha * (1.0 - penalty.l1_ratio)
+        programme.penalties.append(Intervals(
+            Differences(programme.n_features), lower=-weight, upper=weight, share=programme.share,
+            x=programme.x, width=np.minimum(programme.width[1:], programme.width[:-1]),
+        ))  # fmt: skip
+
+
+PENALTIES: dict[type[Penalty], Callable] = {
+    L1: _l1,
+    NonNegativeL1: _non_negative,
+    SquaredL2: _squared_l2,
+    ElasticNet: _elastic_net,
+    Box: _box,
+    L2: _l2,
+    LInf: _l_infinity,
+    GroupL2: _groups,
+    SparseGroup: _groups,
+    TotalVariation: _total_variation,
+    FusedLasso: _fused_lasso,
+}

@@ -1,0 +1,287 @@
+"""The terms of the distributionally robust SVM: rows and cones that share the radius lam.
+
+minimise    epsilon lam + sum_i c_i h(m_i, lam) + ridge ||w||^2 / 2    over ||w||_q <= lam
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._typing import Array
+from .cones import Groups, Heads, NesterovTodd, largest_cone_step
+from .maps import Predictions
+from .systems import NewtonSystem
+from .terms import Term, largest_step
+
+__all__ = ["DoubtfulLabels", "EuclideanEpigraph", "SumEpigraph"]
+
+
+class _RowChange(NamedTuple):
+    slack: Array
+    dual: Array
+
+
+def _wanted(slack: Array, dual: Array, mu: float | None, affine: _RowChange | None) -> Array:
+    """By how much multipliers change for products equal to mu, or as they are, slacks fixed."""
+    if mu is None:
+        return np.zeros_like(dual)
+    target = mu if affine is None else mu - affine.slack * affine.dual
+    return target / slack - dual
+
+
+class DoubtfulLabels(Term):
+    """sum_i c_i max(0, 1 - m_i, 1 + m_i - kappa lam).
+
+    With a bound s_i on each loss there are three slacks and multipliers a row, ::
+
+        s_i >= 1 - m_i (p_i),  s_i >= 1 + m_i - kappa lam (r_i),  s_i >= 0 (1 - p_i - r_i).
+
+    Parameters
+    ----------
+    predictions : Predictions
+    y, weights : ndarray of shape (n_samples,)
+    kappa : float
+    place : int
+        That of lam among the unknowns.
+    flipped : float
+        The first r, below 2/3.
+    x : ndarray of shape (n_unknowns,)
+        Where to begin.
+    """
+
+    linear = True
+
+    def __init__(
+        self, predictions: Predictions, y: Array, weights: Array, kappa: float, place: int,
+        flipped: float, x: Array,
+    ) -> None:  # fmt: skip
+        self.predictions, self.y, self.weights = predictions, y, weights
+        self.kappa, self.place = kappa, place
+        self.dual = np.empty((3, len(y)))
+        self.dual[0], self.dual[1], self.dual[2] = 1.0 / 3.0, flipped, 2.0 / 3.0 - flipped
+        margins = y * predictions.times(x)
+        bound = 2.0 + np.abs(margins)
+        self.slack = np.stack(
+            [bound - 1.0 + margins, bound - 1.0 - margins + kappa * x[place], bound]
+        )
+        self.degree = 3.0 * float(np.sum(weights))
+
+    @property
+    def multipliers(self) -> Array:
+        """p and r, in the triangle."""
+        return self.dual[:2] / self.dual.sum(axis=0)
+
+    def add_gradient(self, out: Array) -> None:
+        self._add_adjoint(self.dual[1] - self.dual[0], self.dual[1], out)
+
+    def _add_adjoint(self, margins: Array, flipped: Array, out: Array) -> None:
+        self.predictions.add_adjoint(self.weights * self.y * margins, out)
+        out[self.place] -= self.kappa * float(self.weights @ flipped)
+
+    def products(self) -> float:
+        return float(np.sum(self.weights * (self.slack * self.dual)))
+
+    def factorise(self, system: NewtonSystem) -> None:
+        kappa, weights = self.kappa, self.weights
+        self.ratio = self.dual / self.slack
+        one, two, three = self.ratio
+        self.total = one + two + three
+        # second derivatives of the rows' barriers in (m, lam), s eliminated
+        margin = (4.0 * one * two + (one + two) * three) / self.total
+        mixed = -kappa * two * (2.0 * one + three) / self.total
+        radius = kappa * kappa * two * (one + three) / self.total
+        system.add_rows(weights * margin)
+        system.border(self.place)[:] += self.predictions.design.rmatvec(weights * self.y * mixed)
+        system.add_corner(self.place, self.place, float(weights @ radius))
+
+    def add_shift(self, mu: float | None, affine: _RowChange | None, out: Array) -> None:
+        self.wanted = wanted = _wanted(self.slack, self.dual, mu, affine)
+        self.sums = (wanted.sum(axis=0) - (1.0 - self.dual.sum(axis=0))) / self.total
+        one, two = self.ratio[:2]
+        flipped = wanted[1] - two * self.sums
+        self._add_adjoint(flipped - (wanted[0] - one * self.sums), flipped, out)
+
+    def direction(self, dx: Array) -> _RowChange:
+        margins = self.y * self.predictions.times(dx)
+        radius = self.kappa * dx[self.place]
+        one, two = self.ratio[:2]
+        slack = np.empty_like(self.slack)
+        slack[2] = self.sums - ((one - two) * margins + two * radius) / self.total
+        slack[0] = slack[2] + margins
+        slack[1] = slack[2] - margins + radius
+        return _RowChange(slack, self.wanted - self.ratio * slack)
+
+    def largest_steps(self, direction: _RowChange) -> tuple[float, float]:
+        return (
+            largest_step(self.slack, direction.slack),
+            largest_step(self.dual, direction.dual),
+        )
+
+    def products_after(self, direction: _RowChange, primal: float, dual: float) -> float:
+        products = self.slack + primal * direction.slack
+        products *= self.dual + dual * direction.dual
+        return float(np.sum(self.weights * products))
+
+    def move(self, direction: _RowChange, primal: float, dual: float) -> None:
+        self.slack += primal * direction.slack
+        self.dual += dual * direction.dual
+
+
+class SumEpigraph(Term):
+    """The constraint ||w||_1 <= lam: u - w, u + w >= 0 and lam >= sum(u).
+
+    The multiplier of the last constraint is an unknown of the Newton system, so that what is left
+    for w is a diagonal.
+
+    Parameters
+    ----------
+    n_features : int
+    place, multiplier_place : int
+        Those of lam and of the multiplier among the unknowns.
+    radius, multiplier : float
+        Their first values.
+    share : float
+        The products on the central path, in units of mu.
+    """
+
+    linear = True
+
+    def __init__(
+        self, n_features: int, place: int, multiplier_place: int, radius: float,
+        multiplier: float, share: float,
+    ) -> None:  # fmt: skip
+        d = self.size = n_features
+        self.place, self.multiplier_place, self.share = place, multiplier_place, share
+        self.degree = share * (2 * d + 1)
+        self.slack = np.append(np.full(2 * d, 0.5 * radius / max(d, 1)), 0.5 * radius)
+        self.dual = np.append(np.full(2 * d, 0.5 * multiplier), multiplier)
+
+    def add_gradient(self, out: Array) -> None:
+        d = self.size
+        out[:d] += self.dual[:d] - self.dual[d : 2 * d]
+        out[self.place] -= self.dual[-1]
+
+    def products(self) -> float:
+        return float(self.slack @ self.dual)
+
+    def factorise(self, system: NewtonSystem) -> None:
+        d = self.size
+        self.ratio = self.dual / self.slack
+        one, two = self.ratio[:d], self.ratio[d : 2 * d]
+        self.sums = one + two
+        self.beside = (one - two) / self.sums
+        system.diagonal[:d] += 4.0 * one * two / self.sums
+        system.border(self.multiplier_place)[:d] += self.beside
+        system.add_corner(self.place, self.multiplier_place, -1.0)
+        system.add_corner(self.multiplier_place, self.place, -1.0)
+        corner = -1.0 / self.ratio[-1] - float(np.sum(1.0 / self.sums))
+        system.add_corner(self.multiplier_place, self.multiplier_place, corner)
+
+    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
+        d, target = self.size, None if mu is None else self.share * mu
+        self.wanted = _wanted(self.slack, self.dual, target, affine)
+        one, two = self.wanted[:d], self.wanted[d : 2 * d]
+        off = one + two - (self.dual[-1] - self.dual[:d] - self.dual[d : 2 * d])
+        self.shift = off / self.sums
+        out[:d] += one - two - self.beside * off
+        out[self.multiplier_place] += self.wanted[-1] / self.ratio[-1] + float(np.sum(self.shift))
+
+    def direction(self, dx: Array) -> _RowChange:
+        w = dx[: self.size]
+        u = self.shift + self.beside * w - dx[self.multiplier_place] / self.sums
+        slack = np.concatenate([u - w, u + w, [dx[self.place] - float(np.sum(u))]])
+        return _RowChange(slack, self.wanted - self.ratio * slack)
+
+    def largest_steps(self, direction: _RowChange) -> tuple[float, float]:
+        return (
+            largest_step(self.slack, direction.slack),
+            largest_step(self.dual, direction.dual),
+        )
+
+    def products_after(self, direction: _RowChange, primal: float, dual: float) -> float:
+        slack = self.slack + primal * direction.slack
+        return float(slack @ (self.dual + dual * direction.dual))
+
+    def move(self, direction: _RowChange, primal: float, dual: float) -> None:
+        self.slack += primal * direction.slack
+        self.dual += dual * direction.dual
+
+
+class _ConeChange(NamedTuple):
+    slack: Heads
+    dual: Heads
+
+
+class EuclideanEpigraph(Term):
+    """The constraint ||w||_2 <= lam, a second-order cone.
+
+    Its curvature is (2 (J v) (J v)' - J) / size (see `skpd.solvers.interior.cones`); the product
+    with J v is an unknown of the Newton system.
+
+    Parameters
+    ----------
+    n_features, place, multiplier_place, radius, multiplier, share
+        As for `SumEpigraph`, the second place being that of the product.
+    """
+
+    linear = True
+
+    def __init__(
+        self, n_features: int, place: int, multiplier_place: int, radius: float,
+        multiplier: float, share: float,
+    ) -> None:  # fmt: skip
+        self.size, self.place, self.product_place = n_features, place, multiplier_place
+        self.groups = Groups(np.array([0, n_features]))
+        self.slack = Heads(np.array([radius]), np.zeros(n_features))
+        self.dual = Heads(np.array([multiplier]), np.zeros(n_features))
+        self.share = self.degree = share
+
+    def add_gradient(self, out: Array) -> None:
+        out[: self.size] -= self.dual.tail
+        out[self.place] -= self.dual.head[0]
+
+    def products(self) -> float:
+        return float(self.slack.head @ self.dual.head + self.slack.tail @ self.dual.tail)
+
+    def factorise(self, system: NewtonSystem) -> None:
+        scaling = self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
+        size, head = float(scaling.size[0]), float(scaling.head[0])
+        system.diagonal[: self.size] += 1.0 / size
+        system.border(self.product_place)[: self.size] -= scaling.tail
+        system.add_corner(self.place, self.place, -1.0 / size)
+        system.add_corner(self.place, self.product_place, head)
+        system.add_corner(self.product_place, self.place, head)
+        system.add_corner(self.product_place, self.product_place, -0.5 * size)
+
+    def add_shift(self, mu: float | None, affine: _ConeChange | None, out: Array) -> None:
+        self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
+        out[: self.size] -= self.wanted.tail
+        out[self.place] -= self.wanted.head[0]
+
+    def direction(self, dx: Array) -> _ConeChange:
+        head, tail, v = dx[self.place], dx[: self.size], self.scaling
+        along = 2.0 * (v.head * head - float(v.tail @ tail))
+        dual = Heads(
+            self.wanted.head - (along * v.head - head) / v.size,
+            self.wanted.tail - (tail - along * v.tail) / v.size,
+        )
+        return _ConeChange(Heads(np.array([head]), tail.copy()), dual)
+
+    def largest_steps(self, direction: _ConeChange) -> tuple[float, float]:
+        return (
+            largest_cone_step(self.groups, self.slack, direction.slack),
+            largest_cone_step(self.groups, self.dual, direction.dual),
+        )
+
+    def products_after(self, direction: _ConeChange, primal: float, dual: float) -> float:
+        slack = _moved(self.slack, direction.slack, primal)
+        other = _moved(self.dual, direction.dual, dual)
+        return float(slack.head @ other.head + slack.tail @ other.tail)
+
+    def move(self, direction: _ConeChange, primal: float, dual: float) -> None:
+        self.slack = _moved(self.slack, direction.slack, primal)
+        self.dual = _moved(self.dual, direction.dual, dual)
+
+
+def _moved(x: Heads, change: Heads, length: float) -> Heads:
+    return Heads(x.head + length * change.head, x.tail + length * change.tail)

@@ -1,0 +1,225 @@
+"""The linear systems of Newton steps: X' diag(h) X, a sparse matrix of the penalty, and borders.
+
+The unknowns are the coefficients and the intercept, and beside them a few that have a row and a
+column of their own, the borders ::
+
+    ( K   B ) ( dx )   ( r )        K = X' diag(h) X + D
+    ( B'  C ) ( dy ) = ( t )
+
+D is diagonal, or has bands beside the diagonal (differences of coefficients) or a term of
+rank one for each group. The borders are eliminated last, so that C need not be positive.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve
+from scipy.linalg.lapack import dpotrf
+
+from ..._typing import Array, Indices
+from ...design import Design
+
+__all__ = ["FeatureSystem", "NewtonSystem", "RowSystem"]
+
+# shares of the diagonal to add until a matrix is positive definite in floating-point numbers
+REGULARISATION = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
+REFINEMENTS = 8  # of a solution of the rows' system, at most
+REFINED = 1e-13  # residual, relative to the right side, at which they stop
+
+
+def _cholesky(matrix: Array) -> Array:
+    """The lower factor of a positive semidefinite matrix, regularised; the matrix is lost."""
+    diagonal = matrix.diagonal().copy()
+    diagonal[diagonal == 0.0] = 1.0  # nothing depends on such an unknown: it stays
+    for regularisation in REGULARISATION:
+        np.fill_diagonal(matrix, diagonal * (1.0 + regularisation))
+        factor, info = dpotrf(matrix, lower=1, clean=0)
+        if info == 0:
+            return factor
+    raise LinAlgError("a Newton system is not positive definite")
+
+
+class NewtonSystem(ABC):
+    """One system for all right sides between two iterations.
+
+    Parameters
+    ----------
+    design : Design
+        X of shape (n_samples, n_core), with a last column of ones for an intercept.
+    n_features : int
+        The coefficients among its columns.
+    n_borders : int
+        The unknowns beside them.
+    """
+
+    def __init__(self, design: Design, n_features: int, n_borders: int) -> None:
+        self.design, self.n_features = design, n_features
+        self.n_core, self.n_borders = design.shape[1], n_borders
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything that was added."""
+        self.h = np.zeros(self.design.shape[0])
+        self.diagonal = np.zeros(self.n_core)
+        self.beside_diagonal = np.zeros(max(self.n_core - 1, 0))
+        self.groups: tuple[Indices, Array, Array] | None = None
+        self.borders = np.zeros((self.n_core, self.n_borders))
+        self.corner = np.zeros((self.n_borders, self.n_borders))
+
+    def add_rows(self, h: Array) -> None:
+        """Adds X' diag(h) X."""
+        self.h = self.h + h
+
+    def take_groups(self, starts: Indices, scales: Array, v: Array) -> None:
+        """Takes off scale_g v_g v_g' for groups of consecutive coefficients."""
+        self.groups = starts, scales, v
+
+    def border(self, place: int) -> Array:
+        """The column of an unknown of this place, to add to."""
+        return self.borders[:, place - self.n_core]
+
+    def add_corner(self, row: int, column: int, value: float) -> None:
+        self.corner[row - self.n_core, column - self.n_core] += value
+
+    @abstractmethod
+    def factorise(self) -> None:
+        """Factorises K.
+
+        Raises
+        ------
+        LinAlgError
+            If rounding has left it indefinite.
+        """
+
+    @abstractmethod
+    def solve_core(self, right: Array) -> Array:
+        """K^-1 right."""
+
+    def prepare(self) -> None:
+        """Factorises everything that was added since it was cleared."""
+        self.factorise()
+        if self.n_borders:
+            self.inverse_borders = np.stack(
+                [self.solve_core(np.ascontiguousarray(b)) for b in self.borders.T], axis=1
+            )
+            self.schur = self.corner - self.borders.T @ self.inverse_borders
+
+    def solve(self, right: Array) -> Array:
+        """All unknowns."""
+        found = self.solve_core(right[: self.n_core])
+        if not self.n_borders:
+            return found
+        beside = np.linalg.solve(self.schur, right[self.n_core :] - self.borders.T @ found)
+        return np.concatenate([found - self.inverse_borders @ beside, beside])
+
+
+class FeatureSystem(NewtonSystem):
+    """With a matrix of the features."""
+
+    def factorise(self) -> None:
+        d = self.n_core
+        matrix = self.design.gram(self.h, np.arange(d), False)
+        matrix.ravel()[:: d + 1] += self.diagonal
+        if self.beside_diagonal.any():
+            matrix.ravel()[1 :: d + 1] += self.beside_diagonal
+            matrix.ravel()[d :: d + 1] += self.beside_diagonal
+        if self.groups is not None:
+            starts, scales, v = self.groups
+            for g, scale in enumerate(scales):
+                some = slice(starts[g], starts[g + 1])
+                matrix[some, some] -= scale * np.outer(v[some], v[some])
+        self.factor = _cholesky(matrix.T)  # in the order of LAPACK
+
+    def solve_core(self, right: Array) -> Array:
+        return cho_solve((self.factor, True), right, check_finite=False)
+
+
+class RowSystem(NewtonSystem):
+    """With a matrix of the rows, where they are fewer (Woodbury), and refined.
+
+    It needs a positive D without bands; the intercept is one more border.
+    """
+
+    def __init__(self, design: Design, n_features: int, n_borders: int) -> None:
+        super().__init__(design, n_features, n_borders)
+        self.features = design
+        if self.n_core > n_features:
+            self.features = design.columns(np.arange(n_features))
+
+    def factorise(self) -> None:
+        d = self.n_features
+        self.root = np.sqrt(self.h)
+        self.d = self.diagonal[:d]
+        n = len(self.h)
+        matrix = self.features.transposed.gram(1.0 / self.d, np.arange(n), False)
+        if self.groups is not None:  # D^-1 = diag(1 / d) + sum_g y_g y_g'
+            starts, scales, v = self.groups
+            y = v / self.d
+            inside = np.add.reduceat(v * y, starts[:-1])
+            y *= np.repeat(np.sqrt(scales / (1.0 - scales * inside)), np.diff(starts))
+            self.group_inverse = starts, y
+            table = np.empty((n, len(scales)))
+            for g in range(len(scales)):
+                some = np.zeros(d)
+                some[starts[g] : starts[g + 1]] = y[starts[g] : starts[g + 1]]
+                table[:, g] = self.features.matvec(some)
+            matrix += table @ table.T
+        matrix *= self.root * self.root[:, np.newaxis]
+        matrix.ravel()[:: n + 1] += 1.0
+        self.factor = _cholesky(matrix.T)
+        if self.n_core > d:
+            ones = self.features.rmatvec(self.h)
+            self.inverse_ones = self._refined(ones)
+            self.ones = ones
+            self.pivot = float(np.sum(self.h)) + self.diagonal[d]
+            self.pivot -= float(ones @ self.inverse_ones)
+
+    def solve_core(self, right: Array) -> Array:
+        d = self.n_features
+        found = self._refined(right[:d])
+        if self.n_core == d:
+            return found
+        intercept = (float(right[d]) - float(self.ones @ found)) / self.pivot
+        return np.append(found - intercept * self.inverse_ones, intercept)
+
+    def _inverse_of_penalty(self, right: Array) -> Array:
+        found = right / self.d
+        if self.groups is not None:
+            starts, y = self.group_inverse
+            sums = np.add.reduceat(y * right, starts[:-1])
+            found += np.repeat(sums, np.diff(starts)) * y
+        return found
+
+    def _penalty(self, x: Array) -> Array:
+        image = self.d * x
+        if self.groups is not None:
+            starts, scales, v = self.groups
+            sums = np.add.reduceat(v * x, starts[:-1])
+            image -= np.repeat(scales * sums, np.diff(starts)) * v
+        return image
+
+    def _woodbury(self, right: Array) -> Array:
+        first = self._inverse_of_penalty(right)
+        rows = self.root * self.features.matvec(first)
+        rows = self.root * cho_solve((self.factor, True), rows, check_finite=False)
+        return first - self._inverse_of_penalty(self.features.rmatvec(rows))
+
+    def _refined(self, right: Array) -> Array:
+        """By conjugate gradients, as Woodbury's formula cancels where a feature is active."""
+        found, left = np.zeros_like(right), right
+        direction, before = np.zeros_like(right), 1.0
+        enough = REFINED * float(np.max(np.abs(right), initial=0.0))
+        for _ in range(REFINEMENTS):
+            step = self._woodbury(left)
+            size = float(step @ left)
+            if not size > 0.0:
+                break
+            direction = step + (size / before) * direction
+            image = self._penalty(direction)
+            image += self.features.rmatvec(self.h * self.features.matvec(direction))
+            length = size / float(direction @ image)
+            found, left = found + length * direction, left - length * image
+            before = size
+            if float(np.max(np.abs(left))) <= enough:
+                break
+        return found

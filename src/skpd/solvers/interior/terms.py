@@ -1,0 +1,275 @@
+"""The terms of an objective as an interior-point method sees them.
+
+An objective is a sum of terms f(A x) of a few unknowns x: the loss of the rows, the penalty on
+the coefficients. Between two iterations a term holds slacks and multipliers, whose products
+go to 0, and a Newton step asks it four things: its gradient A'u at the multipliers u,
+its curvature A' diag(h) A with everything of its own eliminated, what it adds to the gradient
+for products to become what they should be, and how its slacks and multipliers change with x.
+"""
+
+from abc import ABC, abstractmethod
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from ..._typing import Array
+from .maps import Map
+from .systems import NewtonSystem
+
+__all__ = ["Intervals", "Logistic", "Quadratic", "Term", "largest_step"]
+
+FLATTEST = 1e-12  # second derivative of the logistic loss, of rows that are far from their kink
+
+
+def largest_step(x: Array, change: Array) -> float:
+    """The largest t with x + t change >= 0."""
+    fastest = float(np.min(change / x, initial=0.0))
+    return -1.0 / fastest if fastest < 0.0 else inf
+
+
+class Term(ABC):
+    """A term of the objective, with slacks and multipliers of its own.
+
+    Attributes
+    ----------
+    degree : float
+        The sum of the weights of its products: they sum to degree times mu on the central path.
+    linear : bool
+        Whether its slacks depend on x alone, and not on its multipliers: if that is so of all
+        terms, x and the multipliers may take steps of their own lengths.
+    """
+
+    degree: float = 0.0
+    linear: bool = False
+
+    @abstractmethod
+    def add_gradient(self, out: Array) -> None:
+        """Adds A'u to a vector of the unknowns."""
+
+    @abstractmethod
+    def factorise(self, system: NewtonSystem) -> None:
+        """Adds its curvature to the system, and keeps what the steps from here need."""
+
+    @abstractmethod
+    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
+        """Adds what its gradient changes by for products equal to mu, x staying where it is.
+
+        Without a mu the products are to stay as they are.
+        ``affine`` is the direction of the predictor, whose second-order part is taken off.
+        """
+
+    @abstractmethod
+    def direction(self, dx: Array) -> Any:
+        """How its slacks and multipliers change with x."""
+
+    @abstractmethod
+    def move(self, direction: Any, primal: float, dual: float) -> None:
+        """Goes so far along a direction."""
+
+    def products(self) -> float:
+        """The sum of the products of slacks and multipliers."""
+        return 0.0
+
+    def products_after(self, direction: Any, primal: float, dual: float) -> float:
+        """The same after steps of such lengths."""
+        return 0.0
+
+    def largest_steps(self, direction: Any) -> tuple[float, float]:
+        """The largest steps at which slacks and multipliers are not negative."""
+        return inf, inf
+
+
+class Quadratic(Term):
+    """sum_k c_k s_k^2 / 2 with s = A x - offset."""
+
+    def __init__(self, image: Map, offset: Array, weights: Array, x: Array) -> None:
+        self.image, self.weights = image, weights
+        self.s = image.times(x) - offset
+
+    @property
+    def multipliers(self) -> Array:
+        return self.s
+
+    def add_gradient(self, out: Array) -> None:
+        self.image.add_adjoint(self.weights * self.s, out)
+
+    def factorise(self, system: NewtonSystem) -> None:
+        self.image.add_curvature(self.weights, system)
+
+    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
+        pass
+
+    def direction(self, dx: Array) -> Array:
+        return self.image.times(dx)
+
+    def move(self, direction: Array, primal: float, dual: float) -> None:
+        self.s = self.s + primal * direction
+
+
+class Logistic(Quadratic):
+    """sum_k c_k log(1 + exp(-y_k s_k)) with s = A x: smooth, and its own multiplier.
+
+    Its Newton model is that of the point where it is.
+    """
+
+    def __init__(self, image: Map, y: Array, weights: Array, x: Array) -> None:
+        super().__init__(image, np.zeros_like(y), weights, x)
+        self.y = y
+
+    @property
+    def multipliers(self) -> Array:
+        return -self.y * expit(-self.y * self.s)
+
+    def add_gradient(self, out: Array) -> None:
+        self.image.add_adjoint(self.weights * self.multipliers, out)
+
+    def factorise(self, system: NewtonSystem) -> None:
+        size = np.abs(self.multipliers)
+        self.image.add_curvature(self.weights * np.maximum(size * (1.0 - size), FLATTEST), system)
+
+
+class _Change(NamedTuple):
+    s: Array
+    u: Array
+    below: Array
+    above: Array | None
+
+
+class Intervals(Term):
+    """sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2, s = sign (A x - offset).
+
+    It is the loss of a row or the penalty of a coefficient that is linear or quadratic in
+    pieces: ``abs(s)`` on [-1, 1], max(0, s) on [0, 1], half the square of that with q = 1 on
+    [0, inf), and the constraint s <= 0 with q = 0 there. With slacks p, x >= 0 of its bounds, ::
+
+        s = q u + x - p,    p (u - lower) = mu,    x (upper - u) = mu
+
+    on the central path, and everything but s is eliminated from a Newton step: the curvature
+    in s is 1 / (q + p / (u - lower) + x / (upper - u)).
+
+    Parameters
+    ----------
+    image : Map
+        A.
+    sign, offset : float or ndarray of shape (n_terms,)
+    lower, upper : float or ndarray of shape (n_terms,)
+        With lower finite and upper finite everywhere or nowhere.
+    q : float
+    weights : ndarray of shape (n_terms,) or 1.0
+        c.
+    share : float
+        The products of these terms on the central path, in units of mu.
+    x : ndarray of shape (n_unknowns,)
+        Where to begin.
+    width : float or ndarray of shape (n_terms,)
+        A first size of the slacks, in the units of s.
+    slope : float or ndarray of shape (n_terms,)
+        A first distance of u from a lower bound, where there is no upper one and q is 0.
+    """
+
+    def __init__(
+        self, image: Map, *, sign: Any = 1.0, offset: Any = 0.0, lower: Any, upper: Any,
+        q: float = 0.0, weights: Any = 1.0, share: float = 1.0, x: Array, width: Any,
+        slope: Any = 1.0,
+    ) -> None:  # fmt: skip
+        self.image, self.sign, self.q, self.weights, self.share = image, sign, q, weights, share
+        self.linear = q == 0.0
+        self.s = sign * (image.times(x) - offset)
+        ones = np.ones_like(self.s)
+        self.two_sided = bool(np.isfinite(upper).all())
+        if self.two_sided:
+            self.u = 0.5 * (lower + upper) * ones
+            beside = self.s - q * self.u
+            self.above = np.maximum(beside, 0.0) + width
+            self.below = self.above - beside
+            self.to_upper = upper - self.u
+        else:
+            if q > 0.0:
+                self.u = np.maximum(self.s / q, lower) + width / q
+            else:
+                self.u = lower + slope * ones
+            self.below = np.maximum(q * self.u - self.s, width * ones)
+        self.to_lower = self.u - lower
+        self.degree = share * (1 + self.two_sided) * float(np.sum(weights * ones))
+
+    @property
+    def multipliers(self) -> Array:
+        """The derivatives of the terms in A x."""
+        return self.sign * self.u
+
+    def add_gradient(self, out: Array) -> None:
+        self.image.add_adjoint(self.weights * self.sign * self.u, out)
+
+    def products(self) -> float:
+        products = self.below * self.to_lower
+        if self.two_sided:
+            products += self.above * self.to_upper
+        return float(np.sum(self.weights * products))
+
+    def factorise(self, system: NewtonSystem) -> None:
+        give = self.q + self.below / self.to_lower
+        left = self.s - self.q * self.u + self.below
+        if self.two_sided:
+            give += self.above / self.to_upper
+            left -= self.above
+        self.h, self.left = 1.0 / give, left
+        self.image.add_curvature(self.weights * self.h, system)
+
+    def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
+        below, above = self._changes(mu, affine)
+        self.wanted_below = below / self.to_lower
+        shift = self.left + self.wanted_below
+        if self.two_sided:
+            self.wanted_above = above / self.to_upper
+            shift -= self.wanted_above
+        self.shift = shift
+        self.image.add_adjoint(self.weights * self.sign * (self.h * shift), out)
+
+    def _changes(self, mu: float | None, affine: _Change | None) -> tuple[Array, Array]:
+        """By how much the products are to change."""
+        if mu is None:
+            return np.zeros_like(self.s), np.zeros_like(self.s)
+        below = self.share * mu - self.below * self.to_lower
+        if affine is not None:
+            below -= affine.below * affine.u
+        if not self.two_sided:
+            return below, below
+        above = self.share * mu - self.above * self.to_upper
+        if affine is not None:
+            above += affine.above * affine.u
+        return below, above
+
+    def direction(self, dx: Array) -> _Change:
+        s = self.sign * self.image.times(dx)
+        u = self.h * (s + self.shift)
+        below = self.wanted_below - self.below / self.to_lower * u
+        above = None
+        if self.two_sided:
+            above = self.wanted_above + self.above / self.to_upper * u
+        return _Change(s, u, below, above)
+
+    def largest_steps(self, direction: _Change) -> tuple[float, float]:
+        primal = largest_step(self.below, direction.below)
+        dual = largest_step(self.to_lower, direction.u)
+        if self.two_sided:
+            primal = min(primal, largest_step(self.above, direction.above))
+            dual = min(dual, largest_step(self.to_upper, -direction.u))
+        return primal, dual
+
+    def products_after(self, direction: _Change, primal: float, dual: float) -> float:
+        products = (self.below + primal * direction.below) * (self.to_lower + dual * direction.u)
+        if self.two_sided:
+            above = self.above + primal * direction.above
+            products += above * (self.to_upper - dual * direction.u)
+        return float(np.sum(self.weights * products))
+
+    def move(self, direction: _Change, primal: float, dual: float) -> None:
+        self.s += primal * direction.s
+        self.below += primal * direction.below
+        self.u += dual * direction.u
+        self.to_lower += dual * direction.u
+        if self.two_sided:
+            self.above += primal * direction.above
+            self.to_upper -= dual * direction.u
