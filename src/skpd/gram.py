@@ -8,7 +8,7 @@ from . import kernels
 from ._typing import Array, Indices
 from .design import Design
 
-__all__ = ["ColumnCurvature", "WeightedGram"]
+__all__ = ["ColumnCurvature", "WeightedGram", "newton_cost"]
 
 LARGEST_GRAM = 4000  # columns: 128 MB
 SMALL_GRAM = 100  # of no consequence, so that a weight of 2 still equals a repeated row
@@ -19,6 +19,19 @@ SWEEPS = 20  # of coordinate descent, about
 PASSES = 40  # over the columns, at first: two for each sweep and each conjugate gradient
 BLAS = 8.0  # multiplications in products and factors of matrices in the time of one
 SPARSE = 5.0  # the time of one for an entry of a sparse vector
+PRODUCTS = 6.0  # with X, for gradients and along the step
+OVERHEAD = 2e5  # of a step, however small it is
+
+
+def newton_cost(design: Design, n_rows: int, n_columns: int) -> float:
+    """What a Newton step on some rows and columns costs, in multiplications of dense vectors."""
+    entries, fewer = design.matrix.n_entries, min(n_rows, n_columns)
+    if design.dense:
+        forming = n_rows * n_columns * fewer / BLAS
+    else:
+        length = min(entries / max(design.shape[0], 1), n_columns)
+        forming = SPARSE * n_rows * length**2
+    return forming + fewer**3 / (3.0 * BLAS) + PRODUCTS * entries + OVERHEAD
 
 
 @dataclass

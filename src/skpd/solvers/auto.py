@@ -1,17 +1,28 @@
 """The default: which method for which problem."""
 
+from functools import partial
+from math import inf
+from typing import Any
+
 import numpy as np
 
+from ..gram import newton_cost
 from ..penalties import SquaredL2
 from ..problem import Point, Problem
 from .dual_descent import dual_descent
+from .interior import expected_cost, interior_point
 from .monitor import Monitor
 from .multipliers import LARGEST_WORKING_SET, method_of_multipliers
 from .pdprox import pdprox_restarted
 
-__all__ = ["auto"]
+__all__ = ["auto", "methods_for"]
 
 MANY_ROWS = 2000  # for each variable
+SMALL = 4e5  # a Newton step on all rows and features, in the units of `newton_cost`: 0.5 ms
+LONG = 1e10  # the same of a run of Newton steps that gradients may save: 10 s
+# Of the cost of the interior-point method: what methods that may stall can spend, without a start
+# and with one, from which they have less far to go.
+TRIAL, WARM_TRIAL = 0.5, 1.0
 
 
 def auto(
@@ -24,32 +35,52 @@ def auto(
 ) -> None:
     """The fastest methods known here for a problem, one after the other until it is solved.
 
-    1. Squared l2 penalty: dual coordinate descent, if the loss has linear pieces (Newton
-       steps need no help with the others) and the rows are not thousands for each feature;
-       or if the features are more than a Newton step can hold.
-    2. Any penalty that is separable or by groups: the method of multipliers over proximal
-       Newton steps. It gives up where the gap no longer falls (features scaled apart by
-       many orders of magnitude) or where thousands of features stay active.
-    3. What is left: the restarted primal-dual hybrid gradient.
+    See `methods_for` for which they are.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
         As for `skpd.solvers.pdprox.pdprox_dual`.
     """
-    penalty = problem.penalty
-    methods = []
-    few_features = problem.n_features <= LARGEST_WORKING_SET
-    if isinstance(penalty, SquaredL2):
-        few_rows = problem.n_samples < MANY_ROWS * problem.n_variables
-        if not few_features or (problem.loss.linear_tails and few_rows):
-            methods.append(dual_descent)
-        if few_features:
-            methods.append(method_of_multipliers)
-    elif hasattr(penalty, "terms") or hasattr(penalty, "group_terms"):
-        methods.append(method_of_multipliers)
-    for method in [*methods, pdprox_restarted]:
+    for method in methods_for(problem, start is not None):
         if monitor.done or monitor.n_iter >= max_iter:
             return
         method(problem, monitor, start, max_iter=max_iter, random_state=random_state)
         start = monitor.best
+
+
+def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
+    """The methods that `auto` tries, in this order; ``warm`` says whether it has a start.
+
+    1. Squared l2 penalty: dual coordinate descent, if the loss has linear pieces (Newton
+       steps need no help with the others) and the rows are not thousands for each feature;
+       or if the features are more than a Newton step can hold.
+    2. Any penalty that is separable or by groups: the method of multipliers over proximal
+       Newton steps. It gives up where the gap no longer falls or where thousands of features
+       stay active.
+    3. Penalties with a cone: the interior-point method, whose iterations hardly depend on the
+       data. It is the first where it takes milliseconds and 2. would have kinks to find from
+       nothing, and where 2. does not apply. Else the others have a part of its time before it.
+    4. What is left: 2. without a limit, and the restarted primal-dual hybrid gradient.
+    """
+    penalty, design = problem.penalty, problem.design
+    few_features = problem.n_features <= LARGEST_WORKING_SET
+    by_newton = hasattr(penalty, "terms") or hasattr(penalty, "group_terms")
+    by_newton &= few_features or not isinstance(penalty, SquaredL2)
+    cost = expected_cost(problem)
+    small = newton_cost(design, *design.shape) <= SMALL and not warm
+    trials: list[Any] = []
+    if isinstance(penalty, SquaredL2):
+        few_rows = problem.n_samples < MANY_ROWS * problem.n_variables
+        if not few_features or (problem.loss.linear_tails and few_rows):
+            trials.append(dual_descent)
+    if by_newton and not (small and problem.loss.linear_tails):
+        trials.append(method_of_multipliers)
+    if not by_newton and cost > LONG:
+        trials.append(pdprox_restarted)
+    if cost == inf:
+        return [*trials, pdprox_restarted]
+    budget = (WARM_TRIAL if warm else TRIAL) * cost
+    methods = [partial(trial, budget=budget) for trial in trials]
+    methods.append(interior_point)
+    return [*methods, *([method_of_multipliers] if by_newton else []), pdprox_restarted]

@@ -11,6 +11,7 @@ __all__ = ["dual_descent"]
 PROXIMAL = 1e-2  # weight of the proximal term on the intercept, in the units of the problem
 PAUSE = 2e8, 50  # entries of X, passes over it between two looks at Ctrl-C
 PATIENCE = 500  # passes over X, where Newton steps could go on
+STEP_COST = 4.0  # of an entry of X in a pass, in multiplications of dense vectors
 
 
 def dual_descent(
@@ -20,6 +21,7 @@ def dual_descent(
     *,
     max_iter: int,
     random_state: np.random.RandomState,
+    budget: float = np.inf,
 ) -> None:
     """Dual coordinate descent with shrinking (Hsieh et al., 2008), for the squared l2 penalty.
 
@@ -32,6 +34,8 @@ def dual_descent(
     problem, monitor, start, max_iter, random_state
         As for `pdprox_dual`; an iteration is an epoch, a pass over the rows not left out.
         ``random_state`` orders the rows.
+    budget : float, default=inf
+        The multiplications at which it ends unfinished as well (see `skpd.gram.newton_cost`).
     """
     alpha = problem.alpha
     theta = np.zeros(problem.n_samples)
@@ -53,6 +57,7 @@ def dual_descent(
     most = np.inf
     if problem.n_features <= LARGEST_WORKING_SET:
         most = PATIENCE * problem.n_samples
+    most = min(most, problem.n_samples * budget / (STEP_COST * max(design.matrix.n_entries, 1)))
     goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)
     free = constant > 0.0
     target = (0.5 if free else 0.9) * goal

@@ -29,7 +29,7 @@ from .. import kernels
 from .._typing import Array, Indices
 from ..certificates import dual_estimate, relative_gap
 from ..design import Design
-from ..gram import BLAS, ColumnCurvature
+from ..gram import BLAS, ColumnCurvature, newton_cost
 from ..kernels import dot
 from ..penalties import Norm
 from ..problem import Point, Problem
@@ -61,6 +61,7 @@ def method_of_multipliers(
     *,
     max_iter: int,
     random_state: np.random.RandomState,
+    budget: float = np.inf,
 ) -> None:
     """The proximal method of multipliers, for a separable or group penalty.
 
@@ -70,8 +71,11 @@ def method_of_multipliers(
     ----------
     problem, monitor, start, max_iter, random_state
         As for `pdprox_dual`; an iteration is a Newton step, ``random_state`` is not used.
+    budget : float, default=inf
+        The sum of `skpd.gram.newton_cost` of the steps at which it ends unfinished as well.
     """
     state = _State(problem, monitor, start) if start is not None else _begin(problem, monitor)
+    state.budget = budget
     state.run(max_iter)
     if not monitor.done and state.n_iter > state.checked_at:
         state.thaw()
@@ -265,6 +269,7 @@ class _State:
         self.radius = None if start is not None else 1.0  # the spread of the predictions
         self.n_iter = self.checked_at = self.improved_at = monitor.n_iter
         self.stalled = False
+        self.budget, self.spent = np.inf, 0.0  # as of `newton_cost`
         self.checked_gap = monitor.primal - monitor.dual  # of the points it has seen
         self.best_gap = np.inf
         self.round_gap = np.inf  # when the multipliers were updated last; it rises after that
@@ -532,6 +537,9 @@ class _State:
                 self.track(columns, whole)
             self.step(g, columns, violation, whole)
             self.n_iter += 1
+            n_curved = int(np.count_nonzero(self.rows.curvature))
+            self.spent += newton_cost(self.rows.design, n_curved, len(columns))
+            self.stalled |= self.spent > self.budget
 
     def step(self, g: Array, columns: Indices, violation: float, whole: bool) -> None:
         """A proximal Newton step on the working set."""

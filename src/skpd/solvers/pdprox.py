@@ -24,6 +24,8 @@ from .monitor import Monitor
 
 __all__ = ["pdprox_dual", "pdprox_primal", "pdprox_restarted"]
 
+STEP_COST = 4.0  # of an entry of X in an iteration, in multiplications of dense vectors
+
 
 def pdprox_dual(
     problem: Problem,
@@ -198,6 +200,7 @@ def pdprox_restarted(
     *,
     max_iter: int,
     random_state: np.random.RandomState,
+    budget: float = np.inf,
 ) -> None:
     """Primal-dual hybrid gradient with diagonal preconditioning and restarts on the gap.
 
@@ -221,6 +224,8 @@ def pdprox_restarted(
     ----------
     problem, monitor, start, max_iter, random_state
         As for `pdprox_dual`.
+    budget : float, default=inf
+        The multiplications at which it ends unfinished as well (see `skpd.gram.newton_cost`).
     """
     tau, sigma = _diagonal_step_sizes(problem)
     dual_metric = problem.weights / sigma
@@ -235,6 +240,9 @@ def pdprox_restarted(
     first = monitor.n_iter
     primal_weight, k = _first_primal_weight(problem, tau, dual_metric), 0
     next_check, gap_restart, gap_previous = 10, np.inf, np.inf
+    max_iter = min(
+        max_iter, first + int(min(budget / (STEP_COST * max(matrix.n_entries, 1)), max_iter))
+    )
 
     for t in range(1, max_iter - first + 1):
         k += 1

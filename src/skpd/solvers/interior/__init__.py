@@ -1,5 +1,5 @@
 """A primal-dual interior-point method for every loss and every penalty with a cone."""
 
-from .method import LARGEST_SYSTEM, interior_point
+from .method import LARGEST_SYSTEM, expected_cost, interior_point
 
-__all__ = ["LARGEST_SYSTEM", "interior_point"]
+__all__ = ["LARGEST_SYSTEM", "expected_cost", "interior_point"]

@@ -140,10 +140,16 @@ class EuclideanNorms(Term):
         n_features = int(starts[-1])
         self.slack = Heads(np.array(width), np.zeros(n_features))
         self.dual = Heads(np.array(weights), np.zeros(n_features))
-        self.share, self.degree = share, share * len(weights)
+        self.share, self.degree, self.width = share, share * len(weights), width
 
     def add_gradient(self, out: Array) -> None:
         out[: len(self.dual.tail)] -= self.dual.tail
+
+    def settle(self, x: Array) -> None:
+        # a group ends at 0 where its multiplier is inside the cone
+        norms = np.sqrt(self.groups.sums(self.dual.tail * self.dual.tail))
+        zero = self.slack.head * self.dual.head < self.width * (self.dual.head - norms)
+        x[: len(self.dual.tail)][self.groups.spread(zero)] = 0.0
 
     def products(self) -> float:
         return float(self.slack.head @ self.dual.head + self.slack.tail @ self.dual.tail)

@@ -30,6 +30,10 @@ class Map(ABC):
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         """Adds A' diag(h) A."""
 
+    def set_where(self, chosen: Array, value: float, x: Array) -> None:
+        """Makes some values of A x exactly equal to a number, if unknowns stand for them."""
+        return
+
 
 class Predictions(Map):
     """X w + b, X with a last column of ones where there is an intercept."""
@@ -72,6 +76,10 @@ class Coefficients(Map):
         out[self.some] += v
         if self.place is not None:
             out[self.place] += self.factor * float(np.sum(v))
+
+    def set_where(self, chosen: Array, value: float, x: Array) -> None:
+        if self.place is None:
+            x[self.some][chosen] = value
 
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         system.diagonal[self.some] += h

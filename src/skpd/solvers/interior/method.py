@@ -7,14 +7,17 @@ from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...certificates import relative_gap
+from ...gram import newton_cost
 from ...problem import Point, Problem
 from ..monitor import Monitor
 from ..threads import blas_threads_for
-from .programme import Programme, programme_of
+from .programme import Programme, has_programme, needs_features, programme_of
 
-__all__ = ["LARGEST_SYSTEM", "interior_point"]
+__all__ = ["LARGEST_SYSTEM", "expected_cost", "interior_point"]
 
 LARGEST_SYSTEM = 4000  # its matrix takes 128 MB
+ITERATIONS = 25  # that a run takes, about
+OVERHEAD = 4e5  # of an iteration beside that of any Newton step, in the same units
 # How far from the boundary a step ends, as a share of the way there: of what the predictor leaves
 # of the products, and at least. Iterates that come too near have short steps from then on.
 SHORT, SHORTEST = 0.1, 0.005
@@ -47,14 +50,8 @@ def interior_point(
     start, random_state
         Not used: the start is well inside the cones.
 
-    Raises
-    ------
-    ValueError
-        If the penalty has no cone.
     """
     programme = programme_of(problem)
-    if programme is None:
-        raise ValueError(f"no interior-point method for the penalty {problem.penalty!r}.")
     state = _State(programme)
     first = n_iter = monitor.n_iter
     checked, checked_at = inf, n_iter
@@ -81,6 +78,16 @@ def interior_point(
                 monitor.check(n_iter, programme.point())
                 return
             n_iter += 1
+
+
+def expected_cost(problem: Problem) -> float:
+    """What a run costs, in the units of `newton_cost`; inf where it cannot solve the problem."""
+    n, d = problem.design.shape
+    if not has_programme(problem.penalty) or min(n, d) > LARGEST_SYSTEM:
+        return inf
+    if needs_features(problem.penalty) and d > LARGEST_SYSTEM:
+        return inf
+    return ITERATIONS * (newton_cost(problem.design, n, d) + OVERHEAD)
 
 
 class _State:

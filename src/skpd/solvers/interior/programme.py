@@ -33,7 +33,7 @@ from .robust_terms import DoubtfulLabels, EuclideanEpigraph, SumEpigraph
 from .systems import FeatureSystem, NewtonSystem, RowSystem
 from .terms import Intervals, Logistic, Quadratic, Term
 
-__all__ = ["Programme", "programme_of"]
+__all__ = ["Programme", "has_programme", "needs_features", "programme_of"]
 
 FEW_FEATURES = 1000  # so many take a matrix of their own even where the rows are fewer
 CONSTANT = 1e-13  # spread over mean: what is left of a constant feature
@@ -106,7 +106,6 @@ class Programme:
         sizes = np.where(sizes > 0.0, sizes, float(np.max(sizes, initial=0.0)) or 1.0)
         self.width = problem.reach / sizes
         self.predictions = Predictions(self.design)
-        self.needs_features = False  # whether the penalty's curvature is singular or has bands
         self.losses: list[Term] = []
         self.penalties: list[Term] = []
 
@@ -138,14 +137,17 @@ class Programme:
     def system(self) -> NewtonSystem:
         """The Newton system, of the smaller side of X."""
         n, d = len(self.y), self.n_features
-        by_rows = n < d and d > FEW_FEATURES and not self.needs_features
+        by_rows = n < d and d > FEW_FEATURES and not needs_features(self.problem.penalty)
         kind = RowSystem if by_rows else FeatureSystem
         return kind(self.design, d, len(self.x) - self.design.shape[1])
 
     def point(self) -> Point:
         problem, d = self.problem, self.n_features
-        coef = self.basis.coef(self.x[:d])
-        intercept = float(self.x[d] - self.mean @ self.x[:d]) if problem.fit_intercept else 0.0
+        x = self.x.copy()
+        for term in self.penalties:
+            term.settle(x)
+        coef = self.basis.coef(x[:d])
+        intercept = float(x[d] - self.mean @ x[:d]) if problem.fit_intercept else 0.0
         return Point(coef, intercept, self._dual_coef())
 
     def _dual_coef(self) -> Array:
@@ -168,14 +170,11 @@ class RobustProgramme(Programme):
 
 
 @singledispatch
-def programme_of(problem: Problem) -> Programme | None:
-    """The programme of a problem, None if its penalty has no cone."""
-    build = PENALTIES.get(type(problem.penalty))
-    if build is None:
-        return None
+def programme_of(problem: Problem) -> Programme:
+    """The programme of a problem whose penalty has one."""
     programme = Programme(problem, basis_of(problem.penalty))
     programme.losses = loss_terms(problem.loss, programme)
-    build(problem.penalty, programme)
+    PENALTIES[type(problem.penalty)](problem.penalty, programme)
     return programme
 
 
@@ -316,7 +315,6 @@ def _groups(penalty: GroupL2 | SparseGroup, programme: Programme) -> None:
 
 
 def _total_variation(penalty: TotalVariation, programme: Programme) -> None:
-    programme.needs_features = True
     if programme.n_features > 1:
         _add_l1(programme, programme.problem.alpha, first=1)
 
@@ -325,12 +323,21 @@ def _fused_lasso(penalty: FusedLasso, programme: Programme) -> None:
     alpha = programme.problem.alpha
     _add_l1(programme, alpha * penalty.l1_ratio)
     if penalty.l1_ratio < 1.0 and programme.n_features > 1:
-        programme.needs_features = True
         weight = alpha * (1.0 - penalty.l1_ratio)
         programme.penalties.append(Intervals(
             Differences(programme.n_features), lower=-weight, upper=weight, share=programme.share,
             x=programme.x, width=np.minimum(programme.width[1:], programme.width[:-1]),
         ))  # fmt: skip
+
+
+def has_programme(penalty: Penalty) -> bool:
+    """Whether a penalty is among those with terms here."""
+    return type(penalty) in PENALTIES
+
+
+def needs_features(penalty: Penalty) -> bool:
+    """Whether a penalty's curvature is singular or has bands: then systems are of the features."""
+    return isinstance(penalty, TotalVariation | FusedLasso)
 
 
 PENALTIES: dict[type[Penalty], Callable] = {

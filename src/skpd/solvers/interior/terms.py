@@ -68,6 +68,10 @@ class Term(ABC):
     def move(self, direction: Any, primal: float, dual: float) -> None:
         """Goes so far along a direction."""
 
+    def settle(self, x: Array) -> None:
+        """Moves unknowns onto the kinks of this term that the multipliers say they end at."""
+        return
+
     def products(self) -> float:
         """The sum of the products of slacks and multipliers."""
         return 0.0
@@ -175,6 +179,8 @@ class Intervals(Term):
         slope: Any = 1.0,
     ) -> None:  # fmt: skip
         self.image, self.sign, self.q, self.weights, self.share = image, sign, q, weights, share
+        self.offset, self.width = offset, width
+        self.range = upper - lower if np.isfinite(upper).all() else slope
         self.linear = q == 0.0
         self.s = sign * (image.times(x) - offset)
         ones = np.ones_like(self.s)
@@ -201,6 +207,13 @@ class Intervals(Term):
 
     def add_gradient(self, out: Array) -> None:
         self.image.add_adjoint(self.weights * self.sign * self.u, out)
+
+    def settle(self, x: Array) -> None:
+        # at a kink s is 0 and u inside its bounds: whichever is nearer to that, in its own unit
+        room = self.to_lower
+        if self.two_sided:
+            room = np.minimum(room, self.to_upper)
+        self.image.set_where(np.abs(self.s) * self.range < self.width * room, self.offset, x)
 
     def products(self) -> float:
         products = self.below * self.to_lower
