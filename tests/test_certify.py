@@ -12,10 +12,14 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn import linear_model as lm
 from sklearn.base import is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_classification
+from sklearn.ensemble import BaggingRegressor, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, LinearSVR
@@ -290,6 +294,62 @@ def test_pipelines_and_searches(cancer):
     assert certify(pipeline[-1], *cancer) == alone
     search = GridSearchCV(pipeline, {"linearsvc__C": [0.1]}, cv=3).fit(X, y)
     assert certify(search, X, y) == alone
+
+
+@pytest.mark.parametrize("wrap", [
+    make_pipeline,
+    lambda model: make_pipeline(GridSearchCV(model, {"alpha": [0.1, 1.0]}, cv=3)),
+    lambda model: GridSearchCV(make_pipeline(model), {"lasso__alpha": [0.1, 1.0]}, cv=3),
+    lambda model: make_pipeline("passthrough", make_pipeline(model)),
+])  # fmt: skip
+def test_wrappers_within_each_other(wrap, diabetes):
+    """None of them changes the data here: the certificate is that of the model alone."""
+    found = certify(wrap(lm.Lasso(alpha=0.1)).fit(*diabetes), *diabetes)
+    assert found == certify(lm.Lasso(alpha=0.1).fit(*diabetes), *diabetes)
+
+
+def test_a_search_without_a_model(diabetes):
+    search = GridSearchCV(lm.Lasso(), {"alpha": [1.0]}, cv=3, refit=False)
+    with pytest.raises(NotFittedError):
+        certify(search, *diabetes)
+    with pytest.raises(ValueError, match="refit=False and holds no model: refit must be True"):
+        certify(search.fit(*diabetes), *diabetes)
+
+
+@pytest.mark.parametrize("estimator, where", [
+    (SVC(), None),
+    (RandomForestClassifier(n_estimators=2), None),
+    (lm.RANSACRegressor(lm.Ridge(), min_samples=0.5, random_state=0), "estimator_"),
+    (TransformedTargetRegressor(lm.Lasso()), "regressor_"),
+    (MultiOutputRegressor(lm.Lasso()), "estimators_[0]"),
+    (BaggingRegressor(lm.Lasso(), n_estimators=2), "estimators_[0]"),
+    (CalibratedClassifierCV(LinearSVC()), "calibrated_classifiers_[0].estimator"),
+    (CalibratedClassifierCV(make_pipeline(LinearSVC())), "calibrated_classifiers_[0].estimator"),
+], ids=str)  # fmt: skip
+def test_models_without_coefficients_are_not_called_unfitted(estimator, where, cancer, diabetes):
+    X, y = cancer if is_classifier(estimator) else diabetes
+    y = np.column_stack([y, y]) if isinstance(estimator, MultiOutputRegressor) else y
+    with pytest.raises(NotFittedError):
+        certify(estimator, X, y)
+    with pytest.raises(TypeError, match=r"which has no coef_.*LinearSVC, LinearSVR") as caught:
+        certify(estimator.fit(X, y), X, y)
+    module = type(estimator).__module__.rsplit("._", 1)[0]
+    message = str(caught.value)
+    assert f"got {module}.{type(estimator).__name__}, which" in message
+    assert ("pass that" in message) == (where is not None)
+    if where is not None:
+        assert f"It holds one, estimator.{where}: pass that" in message
+        inner = eval(f"estimator.{where}")
+        assert certify(inner, X, y.T[0] if y.ndim > 1 else y).gap >= 0.0
+
+
+def test_classes_of_the_same_name_are_named_with_their_module(diabetes):
+    namesake = type("Lasso", (lm.Lasso,), {"__module__": "celer.dropin_sklearn"})
+    model = namesake(alpha=0.1).fit(*diabetes)
+    with pytest.raises(TypeError, match=r"what celer\.dropin_sklearn\.Lasso minimises"):
+        certify(model, *diabetes)
+    found = certify(model, *diabetes, loss="squared", penalty="l1", alpha=0.1)
+    assert found == certify(lm.Lasso(alpha=0.1).fit(*diabetes), *diabetes)
 
 
 def test_one_certificate_for_each_class_or_target(rng):

@@ -6,6 +6,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skpd import GapDisplay, PdproxSVC
@@ -65,3 +68,21 @@ def test_bad_arguments(model, arguments, message):
 def test_not_fitted():
     with pytest.raises(NotFittedError):
         GapDisplay.from_estimator(PdproxSVC())
+    with pytest.raises(NotFittedError):
+        GapDisplay.from_estimator(make_pipeline(StandardScaler(), PdproxSVC()))
+
+
+def test_the_model_inside_pipelines_and_searches(model):
+    X, y = load_breast_cancer(return_X_y=True)
+    pipeline = make_pipeline(StandardScaler(), PdproxSVC(alpha=0.02)).fit(X, y)
+    search = GridSearchCV(pipeline, {"pdproxsvc__alpha": [0.02]}, cv=2).fit(X, y)
+    for wrapper, inner in ((pipeline, pipeline[-1]), (search, search.best_estimator_[-1])):
+        display = GapDisplay.from_estimator(wrapper, x="n_iter")
+        assert display.histories[0] is inner.gap_history_ and display.names == ["PdproxSVC"]
+        assert_array_equal(inner.coef_, model.coef_)
+
+
+def test_models_without_a_history_are_not_called_unfitted(model):
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(TypeError, match=r"gap_history_.*got sklearn\.linear_model\.Ridge"):
+        GapDisplay.from_estimator(Ridge().fit(X, y))

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from ._base import PrimalDualEstimator
 from ._objectives import OBJECTIVES, Data, by_hand, own_objective
+from ._wrappers import final_estimator, full_name, inner_estimators
 from .certificates import Certificate
 from .losses import Loss
 from .penalties import Penalty
@@ -49,7 +50,8 @@ def certify(
         `LinearSVR`, `LogisticRegression`, `SGDClassifier`, `SGDRegressor`,
         `QuantileRegressor` or `HuberRegressor` of scikit-learn, their variants with
         cross-validation, or an estimator of this package; also a `OneVsRestClassifier`, a
-        `Pipeline` or a search over parameters whose (last, best) estimator is one of these.
+        `Pipeline` or a search over parameters, also one within the other, whose (last, best)
+        estimator is one of these.
         Anything else with ``coef_`` and ``intercept_`` together with ``loss``, ``penalty``
         and ``alpha``.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -90,7 +92,7 @@ def certify(
     Raises
     ------
     TypeError
-        If the objective of the estimator is not known.
+        If the estimator has no coefficients, or if its objective is not known.
     ValueError
         If the data does not fit the model, or if the objective has no penalty: then nothing
         bounds the coefficients, and no lower bound survives rounding.
@@ -155,12 +157,7 @@ def certify(
     >>> certificate.relative_gap <= 1e-6
     True
     """
-    if isinstance(estimator, BaseSearchCV):
-        check_is_fitted(estimator, "best_estimator_")
-        estimator = estimator.best_estimator_
-    if isinstance(estimator, Pipeline):
-        check_is_fitted(estimator)
-        X, estimator = estimator[:-1].transform(X), estimator[-1]
+    estimator, X = final_estimator(estimator, X)
     if not tol >= 0.0:
         raise ValueError(f"tol must be at least 0, got {tol!r}.")
     options: dict[str, Any] = {"rigorous": rigorous, "tol": tol, "max_iter": max_iter}
@@ -173,7 +170,7 @@ def certify(
         )
     if isinstance(estimator, OneVsRestClassifier) and missing:
         return _one_vs_rest(estimator, X, y, sample_weight, options)
-    check_is_fitted(estimator, "coef_")
+    _check_linear(estimator)
     if hasattr(estimator, "feature_names_in_"):
         _check_feature_names(estimator, X, reset=False)
     if not missing:
@@ -185,19 +182,8 @@ def certify(
     elif type(estimator) in OBJECTIVES:
         data = Data.of(estimator, X, y, sample_weight)
         models = OBJECTIVES[type(estimator)](estimator, data)
-    elif isinstance(estimator, TraceNormPD):
-        raise TypeError(
-            "certify takes models with one vector of coefficients, got a TraceNormPD: see its own "
-            "certificate_, which does not depend on its solver."
-        )
     else:
-        raise TypeError(
-            f"certify does not know what {type(estimator).__name__} minimises. If it is a mean "
-            "loss plus alpha times a penalty, say so: certify(estimator, X, y, "
-            "loss=Hinge(), penalty=L1(), alpha=0.01, fit_intercept=True), with a loss of "
-            "skpd.losses and a penalty of skpd.penalties. For an objective that sums the loss "
-            "and multiplies it by C, alpha is 1 / (C * n_samples)."
-        )
+        raise TypeError(_unknown_objective(estimator))
     certificates, reached = zip(*(model.certify(**options) for model in models), strict=True)
     if max(reached) > tol:
         worst = int(np.argmax(reached))
@@ -210,6 +196,46 @@ def certify(
             stacklevel=2,
         )
     return certificates[0] if len(certificates) == 1 else list(certificates)
+
+
+def _known(estimator: Any) -> bool:
+    """Whether `certify` knows the objective, or looks inside for a model whose it does."""
+    inside = OneVsRestClassifier, BaseSearchCV, Pipeline
+    return type(estimator) in OBJECTIVES or isinstance(estimator, (PrimalDualEstimator, *inside))
+
+
+def _check_linear(estimator: Any) -> None:
+    """Refuse what is not fitted, and what has no coefficients although it is."""
+    has_coef = hasattr(estimator, "coef_")
+    check_is_fitted(estimator, "coef_" if has_coef or _known(estimator) else None)
+    if has_coef:
+        return
+    names = ", ".join(sorted(kind.__name__ for kind in OBJECTIVES))
+    where = " or ".join(f"estimator.{name}" for name in inner_estimators(estimator, _known))
+    advice = where and (
+        f" It holds one, {where}: pass that, with the rows, the features and the targets that it "
+        "was fitted to."
+    )
+    raise TypeError(
+        f"certify takes linear models with coef_ and intercept_, got {full_name(estimator)}, "
+        f"which has no coef_.{advice} The objectives it knows are those of skpd's estimators and "
+        f"of scikit-learn's {names}."
+    )
+
+
+def _unknown_objective(estimator: Any) -> str:
+    if isinstance(estimator, TraceNormPD):
+        return (
+            "certify takes models with one vector of coefficients, got a TraceNormPD: see its own "
+            "certificate_, which does not depend on its solver."
+        )
+    return (
+        f"certify does not know what {full_name(estimator)} minimises. If it is a mean "
+        "loss plus alpha times a penalty, say so: certify(estimator, X, y, "
+        "loss=Hinge(), penalty=L1(), alpha=0.01, fit_intercept=True), with a loss of "
+        "skpd.losses and a penalty of skpd.penalties. For an objective that sums the loss "
+        "and multiplies it by C, alpha is 1 / (C * n_samples)."
+    )
 
 
 def _one_vs_rest(estimator, X, y, sample_weight, options):

@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
+from ._wrappers import final_estimator, full_name
+
 __all__ = ["GapDisplay"]
 
 
@@ -124,7 +126,8 @@ class GapDisplay:
         Parameters
         ----------
         estimator : estimator instance
-            Fitted, with ``gap_history_``.
+            Fitted, with ``gap_history_``; or a pipeline or search over parameters whose (last,
+            best) estimator is.
         ax, x, kind, **kwargs
             As for `plot`.
         name : str, default=None
@@ -134,8 +137,19 @@ class GapDisplay:
         Returns
         -------
         display : GapDisplay
+
+        Raises
+        ------
+        TypeError
+            If the estimator is fitted but has no ``gap_history_``.
         """
-        check_is_fitted(estimator, "gap_history_")
+        estimator = final_estimator(estimator)[0]
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "gap_history_"):
+            raise TypeError(
+                "GapDisplay draws the gap_history_ of a fitted estimator of skpd, got "
+                f"{full_name(estimator)}, which has none."
+            )
         name = type(estimator).__name__ if name is None else name
         histories, names = estimator.gap_history_, [name]
         if isinstance(histories, list):
