@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
@@ -21,10 +21,24 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks.reference import linear_programme
-from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC
+from skpd import (
+    DRSVMClassifier,
+    ElasticNetPD,
+    ElasticNetPDClassifier,
+    ElasticNetPDCV,
+    GroupLassoSVC,
+    LassoPDCertified,
+    LassoPDCertifiedCV,
+    PdproxRegressor,
+    PdproxSVC,
+    TraceNormPD,
+    certify,
+    path,
+)
 from skpd.losses import EpsilonInsensitive, Hinge, Huber, Pinball
 from skpd.penalties import L1, Box, ElasticNet, GroupL2, Norm, SparseGroup
 
@@ -414,6 +428,40 @@ def test_verbose_prints_the_interval(cancer, capsys):
 
 
 # Bad input
+
+ALL = [
+    DRSVMClassifier, ElasticNetPD, ElasticNetPDCV, ElasticNetPDClassifier, GroupLassoSVC,
+    LassoPDCertified, LassoPDCertifiedCV, PdproxRegressor, PdproxSVC, TraceNormPD,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", ALL)
+def test_y_must_be_given(estimator, cancer):
+    X, y = cancer
+    fitted = estimator().set_params(tol=0.5)
+    message = "requires y to be passed, but the target y is None"
+    with pytest.raises(ValueError, match=f"This {estimator.__name__} estimator {message}"):
+        fitted.fit(X, None)
+    if estimator is not TraceNormPD:
+        with pytest.raises(ValueError, match=message):
+            path(fitted, X, None)
+        with pytest.raises(ValueError, match=f"certify {message}"):
+            certify(fitted.fit(X, y), X, None)
+    if is_regressor(fitted):
+        with pytest.raises(ValueError, match="Input y contains NaN"):
+            fitted.fit(X, [None, *y[1:]])
+
+
+@pytest.mark.parametrize("estimator", ALL)
+def test_bools_are_not_numbers(estimator, cancer):
+    """Only a parameter that is a switch, or verbose, may be True."""
+    X, y = cancer
+    flags = {"fit_intercept", "positive", "warm_start", "verbose"}
+    for name in set(estimator().get_params()) - flags:
+        with pytest.raises(InvalidParameterError, match=rf"'{name}' parameter of.*Got True inst"):
+            estimator(**{name: True}).fit(X, y)
+    numbers = {"tol": np.float32(0.5), "max_iter": np.int64(3), "verbose": False}
+    estimator(**numbers, fit_intercept=np.True_).fit(X, y)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -135,8 +135,9 @@ def test_errors(rng):
     for alphas in ([], [0.1, 0.0], [np.nan]):
         with pytest.raises(ValueError, match="alphas must hold finite"):
             path(PdproxSVC(), X, y, alphas=alphas)
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        path(PdproxSVC(), X, y, alphas=0)
+    for alphas in (0, True):
+        with pytest.raises(ValueError, match=f"at least 1, got {alphas}"):
+            path(PdproxSVC(), X, y, alphas=alphas)
     with pytest.raises(ValueError, match="eps must be"):
         path(PdproxSVC(), X, y, eps=1.0)
     with pytest.raises(ValueError, match="'tol' parameter"):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -28,6 +28,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from ._parameters import ParameterValidation
 from ._typing import Array
 from .certificates import Certificate
 from .design import Design
@@ -55,7 +56,7 @@ _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 LARGE = 1 << 20  # entries of an array that are not read once more to see that they are finite
 
 
-class PrimalDualEstimator(CallbackSupportMixin, BaseEstimator):
+class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     """A linear model fitted by a solver of `Problem`, with its certificate."""
 
     coef_: Array
@@ -284,6 +285,13 @@ def _linear_predictions(X, coef, intercept):
         return safe_sparse_dot(X, coef.T, dense_output=True) + intercept
     design = Design(X)
     return np.column_stack([design.matvec(w) for w in coef]) + intercept
+
+
+def finite_targets(y, estimator):
+    """Targets in float64; of a list with None scikit-learn makes NaN only after its check."""
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    assert_all_finite(y, estimator_name=type(estimator).__name__, input_name="y")
+    return y
 
 
 def _checked_classes(y):
@@ -545,7 +553,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
     def _problems(self, X, y, sample_weight):
         """The validated data, the one problem in a list, and no classes."""
         X, y, unchecked = self._validated(X, y, y_numeric=True)
-        y = np.ascontiguousarray(y, dtype=np.float64)
+        y = finite_targets(y, self)
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )

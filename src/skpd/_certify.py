@@ -157,6 +157,8 @@ def certify(
     >>> certificate.relative_gap <= 1e-6
     True
     """
+    if y is None:
+        raise ValueError("certify requires y to be passed, but the target y is None.")
     estimator, X = final_estimator(estimator, X)
     if not tol >= 0.0:
         raise ValueError(f"tol must be at least 0, got {tol!r}.")

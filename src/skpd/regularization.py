@@ -185,7 +185,7 @@ def follow(
 def alpha_values(problems: list[Problem], alphas: int | ArrayLike, eps: float) -> Array:
     """The alphas of a path, decreasing: as given, or so many at equal ratios."""
     if isinstance(alphas, Integral):
-        return _equal_ratios(problems, int(alphas), eps)
+        return _equal_ratios(problems, alphas, eps)
     values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
     if not (len(values) > 0 and np.isfinite(values).all() and values[-1] > 0.0):
         raise ValueError(f"alphas must hold finite numbers greater than 0, got {alphas!r}.")
@@ -193,7 +193,7 @@ def alpha_values(problems: list[Problem], alphas: int | ArrayLike, eps: float) -
 
 
 def _equal_ratios(problems, n_alphas, eps):
-    if n_alphas < 1:
+    if isinstance(n_alphas, bool) or n_alphas < 1:
         raise ValueError(f"alphas as a number must be at least 1, got {n_alphas!r}.")
     if not (isinstance(eps, Real) and 0.0 < eps < 1.0):
         raise ValueError(f"eps must be a number in (0, 1), got {eps!r}.")

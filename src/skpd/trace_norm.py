@@ -6,12 +6,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ._base import finite_targets
+from ._parameters import ParameterValidation
 from .solvers.trace_norm import TraceNormProblem, trace_norm
 
 __all__ = ["TraceNormPD"]
@@ -19,7 +21,7 @@ __all__ = ["TraceNormPD"]
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
 
 
-class TraceNormPD(RegressorMixin, BaseEstimator):
+class TraceNormPD(RegressorMixin, ParameterValidation):
     """Least squares for many outputs over the trace-norm ball, fitted with a certificate.
 
     Minimises ``mean(||y - W x - b||^2) / 2 + alpha ||W||_F^2 / 2`` subject to ``||W||_* <=
@@ -173,7 +175,7 @@ class TraceNormPD(RegressorMixin, BaseEstimator):
             raise ValueError(
                 "sample_weight must hold weights that are not all zero and have a finite sum."
             )
-        Y = np.asarray(y, dtype=np.float64)
+        Y = finite_targets(y, self)
         Y = Y.reshape(len(Y), -1)
         problem = TraceNormProblem(
             X.tocsr() if hasattr(X, "tocsr") else X,
