@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet as TheirElasticNet
 from sklearn.linear_model import Lasso, LassoCV, LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import LassoPDCertified, LassoPDCertifiedCV, PdproxRegressor, path
+from skpd import ElasticNetPDCV, LassoPDCertified, LassoPDCertifiedCV, PdproxRegressor, path
 from skpd.design import Design
 from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
 from skpd.penalties import L1, L2, Box, ElasticNet, NonNegativeL1
@@ -377,6 +377,27 @@ def test_cross_validation_options(rng):
             X, y
         )
     assert {warning.filename for warning in caught} == {__file__} and len(caught) == 2
+
+
+@pytest.mark.parametrize("estimator", [LassoPDCertifiedCV, ElasticNetPDCV])
+@pytest.mark.parametrize("train, test, message", [
+    (np.arange(40), [40, 60], "the test samples of fold 1 are not: index 60 is out of bounds"),
+    ([0, -61], np.arange(40), "the train samples of fold 1 are not: index -61 is out of bounds"),
+    (np.arange(61) < 9, [50], "the train samples of fold 1 are not: boolean index did not match"),
+    (np.arange(4.0), [50], "the train samples of fold 1 are not: arrays used as indices must be"),
+])  # fmt: skip
+def test_folds_outside_of_the_data(estimator, train, test, message, rng):
+    X, y = data(rng, n=60, d=8)
+    good = np.arange(30), np.arange(-30, 0)
+    with pytest.raises(
+        ValueError, match=f"'cv' parameter.* 60 samples, from -60 to 59.*{message}"
+    ):
+        estimator(cv=[good, (train, test)]).fit(X, y)
+    with pytest.raises(ValueError, match="'cv' parameter must yield at least one pair"):
+        estimator(cv=[]).fit(X, y)
+    masks = [np.arange(60) < 30, np.arange(60) >= 30]
+    found = [estimator(cv=[fold], alphas=4).fit(X, y).mse_path_ for fold in (good, masks)]
+    assert_array_equal(*found)
 
 
 def test_cross_validation_routes_metadata(rng):

@@ -97,8 +97,8 @@ class PathCrossValidation(PrimalDualRegressor):
         Raises
         ------
         ValueError
-            If a parameter, the data or the weights are invalid, or if a fold has no sample
-            of positive weight to train or to test on.
+            If a parameter, the data or the weights are invalid, if ``cv`` yields indices out of
+            range, or if a fold has no sample of positive weight to train or to test on.
         KeyboardInterrupt
             After Ctrl-C.
         """
@@ -224,9 +224,22 @@ class PathCrossValidation(PrimalDualRegressor):
 
 
 def _check_folds(folds, weights):
+    if not folds:
+        raise ValueError(
+            "The 'cv' parameter must yield at least one pair (train, test), got none."
+        )
+    n = len(weights)
     for k, fold in enumerate(folds):
         for rows, name in zip(fold, ("train", "test"), strict=True):
-            if not np.any(weights[rows] > 0.0):
+            try:
+                chosen = weights[rows]
+            except IndexError as error:
+                raise ValueError(
+                    f"The 'cv' parameter must yield indices of the {n} samples, from {-n} to "
+                    f"{n - 1}, or masks of as many bools, which the {name} samples of fold {k} "
+                    f"are not: {error}."
+                ) from error
+            if not np.any(chosen > 0.0):
                 raise ValueError(
                     "sample_weight must be positive somewhere in every fold, but is 0 in all "
                     f"{name} samples of fold {k}."
