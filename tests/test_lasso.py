@@ -1,10 +1,13 @@
 """The lasso estimators and their solvers against scikit-learn's and the papers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import ElasticNet as TheirElasticNet
 from sklearn.linear_model import Lasso, LassoCV, LogisticRegression
 from sklearn.model_selection import GroupKFold
@@ -15,7 +18,7 @@ from skpd.design import Design
 from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
 from skpd.penalties import L1, L2, Box, ElasticNet, NonNegativeL1
 from skpd.problem import Point, Problem
-from skpd.solvers import SOLVERS, check_solver_options, solve
+from skpd.solvers import SOLVERS, Monitor, check_solver_options, solve
 
 
 def with_long_indices(X):
@@ -438,8 +441,6 @@ def test_cross_validation_calls_back(n_jobs, rng):
 
 
 def test_ctrl_c_ends_a_cross_validation(rng, monkeypatch):
-    from skpd.solvers.monitor import Monitor
-
     X, y = data(rng, n=60, d=8)
     check, calls = Monitor.check, []
 
@@ -453,3 +454,73 @@ def test_ctrl_c_ends_a_cross_validation(rng, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         LassoPDCertifiedCV(alphas=10).fit(X, y)
     assert len(calls) <= 8 + 4  # each of the other four folds looks at most once
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("inside", [True, False])  # of a fit, or between two
+@pytest.mark.parametrize("estimator", [
+    LassoPDCertifiedCV(alphas=6), ElasticNetPDCV(l1_ratio=[0.5, 1.0], alphas=3),
+], ids=str)  # fmt: skip
+def test_ctrl_c_keeps_what_was_cross_validated(estimator, inside, n_jobs, rng, monkeypatch):
+    X, y = data(rng, n=60, d=8)
+    estimator = clone(estimator).set_params(cv=2, n_jobs=n_jobs)
+    whole = clone(estimator).fit(X, y)
+    solve_one, calls = type(estimator)._solve, []
+
+    def interrupt(self, *arguments, **options):
+        calls.append(self)
+        if len(calls) < last:
+            return solve_one(self, *arguments, **options)
+        if not inside:
+            raise KeyboardInterrupt
+        return replace(solve_one(self, *arguments, **options), interrupted=True)
+
+    monkeypatch.setattr(type(estimator), "_solve", interrupt)
+    for last in (1, 3, 8, 12):
+        calls.clear()
+        estimator.coef_ = whole.coef_  # of an earlier fit
+        with pytest.raises(KeyboardInterrupt, match="fits are finished") as caught:
+            estimator.fit(X, y)
+        tried = ~np.isnan(estimator.mse_path_)
+        assert str(caught.value).startswith(f"{tried.sum()} of 12")
+        assert tried.sum() < last and (n_jobs == 2 or tried.sum() == last - 1)
+        assert_array_equal(estimator.mse_path_[tried], whole.mse_path_[tried])
+        assert_array_equal(estimator.alphas_, whole.alphas_)
+        for ours, theirs in zip(estimator.certificates_, whole.certificates_, strict=True):
+            for certificates, complete in zip(ours, theirs, strict=True):
+                assert certificates == complete[: len(certificates)]
+        assert sum(len(path) for paths in estimator.certificates_ for path in paths) == tried.sum()
+        everywhere = tried.all(axis=-1)
+        assert hasattr(estimator, "alpha_") == everywhere.any()
+        if everywhere.any():
+            mean = np.where(everywhere, whole.mse_path_.mean(axis=-1), np.inf)
+            assert estimator.alpha_ == whole.alphas_.flat[np.argmin(mean)]
+        with pytest.raises(NotFittedError):
+            estimator.predict(X)
+
+
+def test_ctrl_c_in_the_fit_on_all_data(rng, monkeypatch):
+    X, y = data(rng, n=60, d=8)
+    whole = LassoPDCertifiedCV(alphas=3, cv=2).fit(X, y)
+    model = LassoPDCertifiedCV(alphas=3, cv=2)
+    solve_one, begun = LassoPDCertifiedCV._solve, True
+
+    def last(self, problem, **arguments):
+        found = solve_one(self, problem, **arguments)
+        if problem.n_samples < 60:
+            return found
+        if not begun:  # before there is any model
+            raise KeyboardInterrupt
+        return replace(found, interrupted=True)
+
+    monkeypatch.setattr(LassoPDCertifiedCV, "_solve", last)
+    for begun in (True, False):
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        assert model.alpha_ == whole.alpha_
+        assert_array_equal(model.mse_path_, whole.mse_path_)
+        if begun:
+            assert model.certificate_ == whole.certificate_
+            assert_array_equal(model.coef_, whole.coef_)
+    with pytest.raises(NotFittedError):  # what the fit before has left is gone
+        model.predict(X)

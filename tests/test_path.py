@@ -1,9 +1,12 @@
 """Regularisation paths against scikit-learn's, single fits and formulas."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, lasso_path
@@ -169,6 +172,42 @@ def test_ctrl_c_ends_it(rng, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         path(PdproxRegressor(loss=Pinball(0.8)), X, y.astype(float))
     assert len(calls) == 8
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("inside", [True, False])  # of a fit, or between two
+@pytest.mark.parametrize("k, last", [(2, 1), (2, 3), (3, 2), (3, 11)])
+def test_ctrl_c_keeps_the_models_that_are_finished(k, last, inside, n_jobs, rng, monkeypatch):
+    X, y = classes(rng, k=k)
+    estimator = PdproxSVC(loss="logistic", n_jobs=n_jobs)
+    alphas = [0.1, 0.05, 0.02, 0.01]
+    whole = path(estimator, X, y, alphas=alphas)
+    solve_one, calls = PdproxSVC._solve, []
+
+    def interrupt(self, *arguments, **options):
+        calls.append(self)
+        if len(calls) < last:
+            return solve_one(self, *arguments, **options)
+        if not inside:
+            raise KeyboardInterrupt
+        return replace(solve_one(self, *arguments, **options), interrupted=True)
+
+    monkeypatch.setattr(PdproxSVC, "_solve", interrupt)
+    with pytest.raises(KeyboardInterrupt, match=r"\d of 4 alphas are finished") as caught:
+        path(estimator, X, y, alphas=alphas)
+    found = pickle.loads(pickle.dumps(caught.value)).path
+    n = len(found.alphas)
+    assert str(caught.value).startswith(f"{n} of 4")
+    if k == 2:
+        assert n == last - 1
+    elif n_jobs == 1:  # one class after the other
+        assert n == max(last - 1 - 2 * len(alphas), 0)
+    assert found.coefs.shape == (n, *whole.coefs.shape[1:])
+    assert found.intercepts.shape == found.converged.shape == (n, *whole.converged.shape[1:])
+    for name in ("alphas", "coefs", "intercepts", "converged", "n_iters"):
+        assert_array_equal(getattr(found, name), getattr(whole, name)[:n])
+        assert getattr(found, name).dtype == getattr(whole, name).dtype
+    assert found.certificates == whole.certificates[:n]
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (6, 1), (1, 1)])

@@ -108,6 +108,10 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         tags.input_tags.sparse = True
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """A fit that an error or Ctrl-C has ended may have left attributes, but no model."""
+        return hasattr(self, "coef_")
+
     def _validated(self, X, y, **options):
         """X and y as scikit-learn takes them, and whether `_require_finite` is to follow."""
         known = isinstance(X, np.ndarray) and X.dtype in _DATA["dtype"]

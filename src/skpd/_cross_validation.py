@@ -100,7 +100,10 @@ class PathCrossValidation(PrimalDualRegressor):
             If a parameter, the data or the weights are invalid, if ``cv`` yields indices out of
             range, or if a fold has no sample of positive weight to train or to test on.
         KeyboardInterrupt
-            After Ctrl-C.
+            After Ctrl-C, its message says how far the fit came. ``alphas_``, ``mse_path_``, with
+            nan for what is missing, and ``certificates_`` then hold the fits that were finished,
+            ``alpha_`` the best of the values that were tried on every fold, if there is one,
+            and, if all were, ``coef_`` and the like the best model of all data so far.
         """
         _raise_for_params(params, self, "fit")
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -115,7 +118,9 @@ class PathCrossValidation(PrimalDualRegressor):
         _check_folds(folds, weights)
         penalties = self._penalties()
         problems = [problem, *(replace(problem, penalty=other) for other in penalties[1:])]
-        grids = [self._alphas_of(each) for each in problems]
+        grids = np.array([self._alphas_of(each) for each in problems])
+        mse_paths = np.full((len(penalties), grids.shape[1], len(folds)), np.nan)
+        certificates: list[list[list]] = [[[] for _ in folds] for _ in penalties]
         pairs = list(product(range(len(penalties)), range(len(folds))))
         n_threads = min(effective_n_jobs(self.n_jobs), len(pairs))
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
@@ -128,7 +133,7 @@ class PathCrossValidation(PrimalDualRegressor):
         def subtask(name, k):
             return context.subcontext(task_name=name, task_id=None if n_threads == 1 else k)
 
-        def errors_of(k: int, seed: int) -> tuple[Array, list]:
+        def follow_fold(k: int, seed: int) -> None:
             which, fold = pairs[k]
             train, test = folds[fold]
             with _CALLBACK_LOCK:
@@ -137,37 +142,23 @@ class PathCrossValidation(PrimalDualRegressor):
             part = self._problem(design, targets[train], weights[train])
             part = replace(part, penalty=penalties[which])
             held_out = Design(by_rows[test])
-            mse, certificates = np.full(len(grids[which]), np.nan), []
             for a, solution in enumerate(follow(self, part, grids[which], seed, stop)):
                 residuals = held_out.matvec(solution.coef) + solution.intercept - targets[test]
-                mse[a] = np.average(residuals**2, weights=weights[test])
-                certificates.append(solution.certificate)
+                mse_paths[which, a, fold] = np.average(residuals**2, weights=weights[test])
+                certificates[which][fold].append(solution.certificate)
             with _CALLBACK_LOCK:
                 own.call_on_fit_task_end(estimator=self)
-            return mse, certificates
 
         random_state = check_random_state(self.random_state)
         seeds = random_state.randint(np.iinfo(np.int32).max, size=len(pairs))
-        found, interrupted = map_in_threads(errors_of, seeds, n_threads, stop)
-        if interrupted or stop.is_set():
-            raise KeyboardInterrupt
-        n_folds = len(folds)
-        mse_paths = np.array([mse for mse, _ in found]).reshape(len(penalties), n_folds, -1)
-        self._choose(mse_paths.swapaxes(1, 2), np.array(grids))
-        certificates = [each for _, each in found]
-        self.certificates_ = [
-            certificates[first : first + n_folds] for first in range(0, len(pairs), n_folds)
-        ]
-        all_certificates = [c for each in certificates for c in each]
-        unfinished = sum(c.relative_gap > self.tol for c in all_certificates)
-        if unfinished:
-            warnings.warn(
-                f"{type(self).__name__} did not converge to tol={self.tol:.2e} in {unfinished} of "
-                f"{len(all_certificates)} fits of the cross-validation. Increase max_iter (now "
-                f"{self.max_iter}) or tol, or eps, which leaves out the smallest alphas.",
-                ConvergenceWarning,
-                stacklevel=4,  # the caller of fit, past its two decorators
-            )
+        try:
+            map_in_threads(follow_fold, seeds, n_threads, stop)
+        except KeyboardInterrupt:
+            stop.set()
+        progress = self._keep(mse_paths, grids, certificates)
+        if stop.is_set():
+            raise KeyboardInterrupt(progress)
+        self._warn_of_unfinished()
         own = subtask("fit on all data", len(pairs)).call_on_fit_task_begin(**task)
         solution = self._solve(
             problems[self._chosen].with_alpha(self.alpha_),
@@ -193,18 +184,57 @@ class PathCrossValidation(PrimalDualRegressor):
             return np.full(self.alphas, np.finfo(np.float64).resolution)  # as LassoCV
         return alpha_values([problem], self.alphas, self.eps)
 
-    def _choose(self, mse_paths: Array, grids: Array) -> None:
-        """Sets what was tried and the best of it.
+    def _one_path(self) -> bool:
+        """Whether what was tried has no axis of penalties."""
+        return True
+
+    def _keep(self, mse_paths: Array, grids: Array, certificates: list) -> str:
+        """Set what was tried and the best of it, in place of what an earlier fit has left.
 
         Parameters
         ----------
         mse_paths : ndarray of shape (n_penalties, n_alphas, n_folds)
         grids : ndarray of shape (n_penalties, n_alphas)
+        certificates : list of lists of lists
+            For each penalty and fold those of the alphas that were tried.
+
+        Returns
+        -------
+        progress : str
+            How much of it was tried.
         """
-        mean = mse_paths.mean(axis=2)
+        for name in [name for name in vars(self) if name.endswith("_") and name[-4:] != "_in_"]:
+            delattr(self, name)
+        self.certificates_ = certificates
+        self.mse_path_, self.alphas_ = mse_paths, grids
+        if self._one_path():
+            self.mse_path_, self.alphas_ = mse_paths[0], grids[0]
+        n_tried = np.array([[len(path) for path in folds] for folds in certificates])
+        everywhere = np.arange(grids.shape[1]) < n_tried.min(axis=1)[:, np.newaxis]
+        if everywhere.any():
+            self._choose(np.where(everywhere, mse_paths.mean(axis=2), np.inf), grids)
+        best = ", and alpha_ for the best" if everywhere.any() else ""
+        return (
+            f"{n_tried.sum()} of {mse_paths.size} fits are finished, {everywhere.sum()} of "
+            f"{grids.size} values on every fold: see mse_path_ and certificates_{best}."
+        )
+
+    def _choose(self, mean: Array, grids: Array) -> None:
+        """Set the parameters with the least mean squared error."""
         self._chosen, place = (int(i) for i in np.unravel_index(np.argmin(mean), mean.shape))
         self.alpha_ = float(grids[self._chosen, place])
-        self.mse_path_, self.alphas_ = mse_paths, grids
+
+    def _warn_of_unfinished(self) -> None:
+        gaps = [c.relative_gap for paths in self.certificates_ for path in paths for c in path]
+        unfinished = sum(gap > self.tol for gap in gaps)
+        if unfinished:
+            warnings.warn(
+                f"{type(self).__name__} did not converge to tol={self.tol:.2e} in {unfinished} of "
+                f"{len(gaps)} fits of the cross-validation. Increase max_iter (now "
+                f"{self.max_iter}) or tol, or eps, which leaves out the smallest alphas.",
+                ConvergenceWarning,
+                stacklevel=5,  # the caller of fit, past its two decorators
+            )
 
     def get_metadata_routing(self) -> MetadataRouter:
         """The metadata that `fit` takes and hands on to the splitter.

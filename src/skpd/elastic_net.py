@@ -331,12 +331,12 @@ class ElasticNetPDCV(PathCrossValidation):
     Attributes
     ----------
     alpha_, l1_ratio_ : float
-        The values chosen.
+        The values chosen; after Ctrl-C of those tried on every fold, if there are any.
     coef_, intercept_, dual_coef_, certificate_, duality_gap_, gap_history_, converged_, n_iter_
         Those of the model of all data, as for `ElasticNetPD`.
     mse_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
             for a single l1_ratio
-        Mean squared error of each fold.
+        Mean squared error of each fold; nan for what Ctrl-C has prevented.
     alphas_ : ndarray of shape (n_l1_ratios, n_alphas), or without its first axis
         The values tried, decreasing.
     certificates_ : list
@@ -411,8 +411,9 @@ class ElasticNetPDCV(PathCrossValidation):
             )
         return [_penalty(float(ratio)) for ratio in ratios]
 
-    def _choose(self, mse_paths: Array, grids: Array) -> None:
-        super()._choose(mse_paths, grids)
+    def _one_path(self) -> bool:
+        return isinstance(self.l1_ratio, Real)
+
+    def _choose(self, mean: Array, grids: Array) -> None:
+        super()._choose(mean, grids)
         self.l1_ratio_ = float(np.atleast_1d(self.l1_ratio)[self._chosen])
-        if isinstance(self.l1_ratio, Real):
-            self.mse_path_, self.alphas_ = mse_paths[0], grids[0]

@@ -8,7 +8,6 @@ from sklearn.utils._param_validation import StrOptions
 
 from ._base import PrimalDualRegressor
 from ._cross_validation import PathCrossValidation
-from ._typing import Array
 from .losses import Squared
 from .penalties import L1, NonNegativeL1, Penalty
 
@@ -191,11 +190,11 @@ class LassoPDCertifiedCV(PathCrossValidation):
     Attributes
     ----------
     alpha_ : float
-        The alpha chosen.
+        The alpha chosen; after Ctrl-C of those tried on every fold, if there are any.
     alphas_ : ndarray of shape (n_alphas,)
         All alphas, decreasing.
     mse_path_ : ndarray of shape (n_alphas, n_folds)
-        Mean squared error on each test fold.
+        Mean squared error on each test fold; nan for what Ctrl-C has prevented.
     certificates_ : list
         Those of all models of the cross-validation: one list of folds, of one list each.
     coef_ : ndarray of shape (n_features,)
@@ -279,7 +278,3 @@ class LassoPDCertifiedCV(PathCrossValidation):
 
     def _penalties(self) -> list[Penalty]:
         return [NonNegativeL1() if self.positive else L1()]
-
-    def _choose(self, mse_paths: Array, grids: Array) -> None:
-        super()._choose(mse_paths, grids)
-        self.mse_path_, self.alphas_ = mse_paths[0], grids[0]

@@ -18,7 +18,19 @@ from ._base import PrimalDualEstimator, map_in_threads
 from ._typing import Array
 from .problem import Point, Problem, Solution
 
-__all__ = ["RegularizationPath", "path"]
+__all__ = ["PathInterrupt", "RegularizationPath", "path"]
+
+
+class PathInterrupt(KeyboardInterrupt):
+    """Ctrl-C during `path`, with what was finished before it.
+
+    Attributes
+    ----------
+    path : RegularizationPath
+        The models of the largest alphas: those finished, of all classes.
+    """
+
+    path: "RegularizationPath"
 
 
 @dataclass(frozen=True)
@@ -92,6 +104,9 @@ def path(
     ValueError
         If a parameter or the data is invalid, or if ``alphas`` is a number and the penalty is
         not a norm, so that no alpha is the largest of interest.
+    PathInterrupt
+        After Ctrl-C, a `KeyboardInterrupt` whose attribute ``path`` is the RegularizationPath
+        of the alphas that were finished; see `PathInterrupt`.
 
     Warns
     -----
@@ -117,26 +132,28 @@ def path(
     _, _, problems, _ = estimator._problems(X, y, sample_weight)
     values = alpha_values(problems, alphas, eps)
     stop = Event()
+    found: list[list[Solution]] = [[] for _ in problems]
 
-    def solutions_of(k: int, seed: int) -> list[Solution]:
-        return list(follow(estimator, problems[k], values, seed, stop))
+    def solve_class(k: int, seed: int) -> None:
+        found[k].extend(follow(estimator, problems[k], values, seed, stop))
 
     seeds = check_random_state(estimator.random_state).randint(
         np.iinfo(np.int32).max, size=len(problems)
     )
     n_threads = min(effective_n_jobs(getattr(estimator, "n_jobs", None)), len(problems))
-    found, interrupted = map_in_threads(solutions_of, seeds, n_threads, stop)
-    if interrupted or stop.is_set():
-        raise KeyboardInterrupt
-    several = len(problems) > 1
-
-    def gather(value):
-        table = [
-            [value(solution) for solution in of_alpha] for of_alpha in zip(*found, strict=True)
-        ]
-        return table if several else [row[0] for row in table]
-
-    converged = np.array(gather(lambda solution: solution.converged))
+    try:
+        map_in_threads(solve_class, seeds, n_threads, stop)
+    except KeyboardInterrupt:
+        stop.set()
+    models = _gathered(values, found, problems[0].n_features)
+    if stop.is_set():
+        interrupt = PathInterrupt(
+            f"{len(models.alphas)} of {len(values)} alphas are finished: the attribute path of "
+            "this exception holds their models."
+        )
+        interrupt.path = models
+        raise interrupt
+    converged = models.converged
     if not converged.all():
         worst = max(s.certificate.relative_gap for solutions in found for s in solutions)
         warnings.warn(
@@ -147,13 +164,25 @@ def path(
             ConvergenceWarning,
             stacklevel=2,
         )
+    return models
+
+
+def _gathered(alphas: Array, found: list[list[Solution]], n_features: int) -> RegularizationPath:
+    """The models of the alphas that every class has a solution for."""
+    rows = list(zip(*found, strict=False))
+    shape: tuple[int, ...] = (len(rows), len(found)) if len(found) > 1 else (len(rows),)
+
+    def table(value, dtype, *more):
+        values = [[value(solution) for solution in row] for row in rows]
+        return np.array(values, dtype=dtype).reshape(*shape, *more)
+
     return RegularizationPath(
-        alphas=values,
-        coefs=np.array(gather(lambda solution: solution.coef)),
-        intercepts=np.array(gather(lambda solution: solution.intercept)),
-        certificates=gather(lambda solution: solution.certificate),
-        converged=converged,
-        n_iters=np.array(gather(lambda solution: solution.n_iter)),
+        alphas=alphas[: len(rows)],
+        coefs=table(lambda solution: solution.coef, np.float64, n_features),
+        intercepts=table(lambda solution: solution.intercept, np.float64),
+        certificates=table(lambda solution: solution.certificate, object).tolist(),
+        converged=table(lambda solution: solution.converged, np.bool_),
+        n_iters=table(lambda solution: solution.n_iter, np.int64),
     )
 
 
@@ -163,22 +192,27 @@ MANY_ALPHAS = 5  # from which on a copy of X by columns pays
 def follow(
     estimator: PrimalDualEstimator, problem: Problem, alphas: Array, seed: int, stop: Event
 ) -> Iterator[Solution]:
-    """The solutions for decreasing alphas, each from the one before, until ``stop`` is set."""
+    """The solutions for decreasing alphas, each from the one before.
+
+    Ctrl-C sets ``stop``; when that is set the current fit ends, and is left out.
+    """
     start, random_state = None, np.random.RandomState(seed)
     if len(alphas) >= MANY_ALPHAS and estimator._solver() == "auto":
         problem = problem.by_columns()
     for alpha in alphas:
+        if stop.is_set():
+            return
         solution = estimator._solve(
             problem.with_alpha(float(alpha)),
             start=start,
             random_state=random_state,
             on_check=lambda monitor: stop.is_set(),
         )
-        yield solution
         if solution.interrupted:
             stop.set()
-        if stop.is_set():
+        if solution.interrupted or solution.stopped:
             return
+        yield solution
         start = Point(solution.coef, solution.intercept, solution.dual_coef)
 
 
