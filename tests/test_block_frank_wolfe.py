@@ -1,9 +1,13 @@
 """Primal-dual block Frank-Wolfe: what an iteration costs, and where it ends."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import TraceNormPD, kernels
@@ -15,6 +19,7 @@ from skpd.solvers import solve
 from skpd.solvers.block_frank_wolfe import pdbfw
 from skpd.solvers.l1_ball import l1_ball
 from skpd.solvers.monitor import Monitor
+from skpd.solvers.trace_norm import TraceNormProblem
 
 
 def classes(rng, n, d, layout=np.asarray):
@@ -209,3 +214,37 @@ def test_trace_norm_bounds_hold_for_any_step(rng):
         assert np.linalg.norm(model.coef_, "nuc") <= 0.5 * norm
     single = TraceNormPD(0.1, tol=1e-8).fit(X, Y[:, 0])
     assert single.coef_.shape == (12,) and isinstance(single.intercept_, float)
+
+
+@pytest.mark.parametrize("options", [{}, {"step_size": "theory", "max_iter": 200}], ids=str)
+@pytest.mark.parametrize("share", [0.5, 0.7, 0.9])
+def test_ctrl_c_leaves_a_certified_matrix(share, options, rng, monkeypatch):
+    """The best so far, wherever it comes: its value, and bounds of the optimum."""
+    X, Y, norm = many_outputs(rng)
+    model = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9, random_state=0, **options)
+    best = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9, max_iter=20_000).fit(X, Y).certificate_
+    matmul, calls = TraceNormProblem.matmul, []
+
+    def interrupt(self, M):
+        calls.append(M)
+        if len(calls) == last:
+            raise KeyboardInterrupt
+        return matmul(self, M)
+
+    monkeypatch.setattr(TraceNormProblem, "matmul", interrupt)
+    last = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clone(model).fit(X, Y)
+    last = round(share * len(calls))
+    calls.clear()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    found = model.certificate_
+    assert len(calls) <= last + 2 and model.gap_history_["gap"][-1] == model.duality_gap_
+    value = 0.5 * np.mean(np.sum((Y - model.predict(X)) ** 2, axis=1))
+    value += 0.05 * np.sum(model.coef_**2)
+    assert_allclose(found.primal, value, rtol=1e-12)
+    assert found.dual <= best.primal and found.primal >= best.dual
+    assert np.linalg.norm(model.coef_, "nuc") <= 0.5 * norm
+    assert found.primal < 0.5 * np.sum(np.var(Y, axis=0))  # better than 0

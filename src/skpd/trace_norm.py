@@ -166,6 +166,9 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
         ------
         ValueError
             If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
         """
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **_DATA)
         weights = _check_sample_weight(
@@ -216,6 +219,8 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
         self.gap_history_ = found.history
         self.n_iter_ = found.n_iter
         self.converged_ = found.converged
+        if found.interrupted:
+            raise KeyboardInterrupt
         if not found.converged:
             warnings.warn(
                 f"{type(self).__name__} did not converge: after {found.n_iter} iterations its "

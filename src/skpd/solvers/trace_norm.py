@@ -132,6 +132,63 @@ class TraceNormSolution:
     n_iter: int
     converged: bool
     history: Any
+    interrupted: bool = False  # by Ctrl-C
+
+
+class _Monitor:
+    """Where a run is, and the best matrix and dual point that were certified, apart."""
+
+    def __init__(
+        self,
+        problem: TraceNormProblem,
+        tol: float,
+        on_check: Callable[[int, Certificate], Any] | None,
+    ) -> None:
+        n, d, c = problem.shape
+        self.problem, self.tol, self.on_check = problem, tol, on_check
+        self.start = time.perf_counter()
+        self.W, self.theta = np.zeros((d, c)), np.zeros((n, c))
+        self.n_iter, self.rank = 0, 0
+        self.best_W, self.best_theta = self.W, self.theta
+        self.best = problem.certificate(self.W, self.theta)
+        self.history: list[tuple] = []
+
+    def at(self, n_iter: int, W: Array, theta: Array, rank: int) -> None:
+        """Where the run is: what `check` certifies."""
+        self.n_iter, self.W, self.theta, self.rank = n_iter, W, theta, rank
+
+    def check(self) -> bool:
+        """Whether to stop."""
+        found = self.problem.certificate(self.W, self.theta)
+        if found.primal < self.best.primal:
+            self.best_W = self.W
+        if found.dual > self.best.dual:
+            self.best_theta = self.theta
+        primal, dual = min(found.primal, self.best.primal), max(found.dual, self.best.dual)
+        gap = primal - dual
+        scale = found.relative_gap / found.gap if found.gap > 0.0 else 0.0
+        self.best = Certificate(primal, dual, gap, gap * scale, "exact", np.inf, np.inf)
+        seconds = time.perf_counter() - self.start
+        self.history.append((self.n_iter, seconds, primal, dual, gap))
+        stop = self.on_check is not None and bool(self.on_check(self.n_iter, self.best))
+        return stop or self.best.relative_gap <= self.tol
+
+    def solution(self, interrupted: bool) -> TraceNormSolution:
+        W, best = self.best_W, self.best
+        norm = float(np.sum(np.linalg.svd(W, compute_uv=False))) * (1.0 + 1e-12)
+        if norm > self.problem.radius:  # by rounding
+            W = W * (self.problem.radius / norm)
+            best = self.problem.certificate(W, self.best_theta)
+        return TraceNormSolution(
+            coef=W,
+            dual_coef=self.best_theta,
+            certificate=best,
+            rank=self.rank,
+            n_iter=self.n_iter,
+            converged=best.relative_gap <= self.tol,
+            history=np.array(self.history, dtype=HISTORY_DTYPE),
+            interrupted=interrupted,
+        )
 
 
 def _threshold(sigma: Array, total: float) -> float:
@@ -245,10 +302,29 @@ def trace_norm(
     Returns
     -------
     solution : TraceNormSolution
+        After Ctrl-C the best points so far, with ``interrupted`` set.
     """
-    start = time.perf_counter()
+    monitor = _Monitor(problem, tol, on_check)
+    try:
+        _run(problem, monitor, max_iter, random_state, step_size == "line-search", rank, n_rows)
+    except KeyboardInterrupt:
+        monitor.on_check = None
+        monitor.check()  # where it is, which may be far beyond the last check
+        return monitor.solution(interrupted=True)
+    return monitor.solution(interrupted=False)
+
+
+def _run(
+    problem: TraceNormProblem,
+    monitor: _Monitor,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    line_search: bool,
+    rank: int | None,
+    n_rows: int | None,
+) -> None:
+    """The iterations of `trace_norm`."""
     (n, d, c), alpha, weights = problem.shape, problem.alpha, problem.weights
-    line_search = step_size == "line-search"
     eta = 1.0 if line_search else 0.5
     largest = 0.0
     if not line_search:
@@ -262,43 +338,25 @@ def trace_norm(
     before: tuple[Array, Array] | None = None
     most = min(d, c)
     s = min(rank or 8, most)
-    history: list[tuple] = []
-    best = problem.certificate(W, theta)
-    best_W, best_theta = W, theta
     checked, n_iter, active = np.inf, 0, 0
     # the share of the conjugate's largest curvature that is counted with
     share, reached, kept_point = 1.0, -np.inf, (theta, G, before)
 
-    def check() -> bool:
-        nonlocal best, best_W, best_theta
-        found = problem.certificate(W, theta)
-        if found.primal < best.primal:
-            best_W = W
-        if found.dual > best.dual:
-            best_theta = theta
-        primal, dual = min(found.primal, best.primal), max(found.dual, best.dual)
-        gap = primal - dual
-        scale = found.relative_gap / found.gap if found.gap > 0.0 else 0.0
-        best = Certificate(primal, dual, gap, gap * scale, "exact", np.inf, np.inf)
-        seconds = time.perf_counter() - start
-        history.append((n_iter, seconds, primal, dual, gap))
-        stop = on_check is not None and bool(on_check(n_iter, best))
-        return stop or best.relative_gap <= tol
-
-    done = check()
-    goal = tol * problem.null_objective
+    done = monitor.check()
+    goal = monitor.tol * problem.null_objective
     if line_search and rank is None and n_rows is None and not done:
         estimates: list[float] = []
         largest_of_G = _TopSingular(random_state)
         for primal_step in _primal_steps(problem, top):
             n_iter += 1
             W, theta, G, objective, active = primal_step
+            monitor.at(n_iter, W, theta, active)
             sigma = largest_of_G(G, active)[1]
             along = problem.dual_along(theta, sigma)
             estimates.append(min([objective - along(1.0), *estimates[-1:]]))
             slow = len(estimates) > PATIENCE and estimates[-1] > 0.5 * estimates[-1 - PATIENCE]
             if estimates[-1] <= 0.9 * goal:
-                done = check()
+                done = monitor.check()
             if done or slow or n_iter >= max_iter:
                 break
         if n_iter and not done and n_iter < max_iter:
@@ -322,6 +380,7 @@ def trace_norm(
         part = problem.matmul(left) @ right
         W = (1.0 - eta) * W + eta * (left @ right)
         product = (1.0 - eta) * product + eta * part
+        monitor.at(n_iter, W, theta, active)
         # dual: where each row would go, (14)
         towards = product - problem.targets - theta
         estimate = problem.loss(towards)  # the gap, where W minimises the Lagrangian
@@ -339,7 +398,7 @@ def trace_norm(
             share = 0.8 * share if tau > 0.0 else 1.0
         due = n_iter % 25 == 0 if not line_search else estimate <= max(0.1 * checked, 0.9 * goal)
         if due or n_iter % 200 == 0:
-            done = check()
+            done = monitor.check()
             checked = min(estimate, checked)
             if done:
                 break
@@ -380,17 +439,5 @@ def trace_norm(
             G = problem.rmatmul(weights[:, np.newaxis] * theta)
     else:
         if not done:
-            check()
-    norm = float(np.sum(np.linalg.svd(best_W, compute_uv=False))) * (1.0 + 1e-12)
-    if norm > problem.radius:  # by rounding
-        best_W = best_W * (problem.radius / norm)
-        best = problem.certificate(best_W, best_theta)
-    return TraceNormSolution(
-        coef=best_W,
-        dual_coef=best_theta,
-        certificate=best,
-        rank=active,
-        n_iter=n_iter,
-        converged=best.relative_gap <= tol,
-        history=np.array(history, dtype=HISTORY_DTYPE),
-    )
+            monitor.at(n_iter, W, theta, active)
+            monitor.check()
