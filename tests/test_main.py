@@ -1,5 +1,6 @@
 """``python -m skpd``."""
 
+import gzip
 import re
 
 import numpy as np
@@ -35,7 +36,6 @@ def test_demo(capsys):
 @pytest.mark.parametrize("suffix", ["", ".bz2", ".gz"])
 def test_svmlight_file_and_plot(suffix, tmp_path, capsys):
     import bz2
-    import gzip
 
     path, image = tmp_path / f"data.svm{suffix}", tmp_path / "gap.png"
     X, y = load_breast_cancer(return_X_y=True)
@@ -104,6 +104,53 @@ def test_bad_files(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([str(missing), "--target", "c"])
     assert "got 'c'" in capsys.readouterr().err
+
+
+ROWS = "".join(f"{k}.5,{k % 3},w{k}\n" for k in range(12))
+ODD_FILES = [
+    ("empty.svm", b"", [], "0 row(s) of data"),
+    ("one row.svm", b"1 1:2\n", [], "1 row(s) of data"),
+    ("one class.svm", b"1 1:2\n" * 9, [], "the target is 1.0 in every row"),
+    ("nan.svm", b"1 1:nan 2:inf\n0 1:1\n" * 3, [], "6 NaN or infinite value(s)"),
+    ("nan target.svm", b"nan 1:1\n0 1:1\n", [], "1 NaN or infinite target(s)"),
+    ("cut.gz", gzip.compress(b"1 1:2\n" * 9)[:-9], [], "Compressed file ended before"),
+    ("corrupt.gz", gzip.compress(b"1 1:2\n" * 9, mtime=0)[:10] + b"\xff" * 9, [], "Error -3"),
+    ("plain.bz2", b"1 1:2\n", [], "Invalid data stream"),
+    ("empty.csv", b"", [], "not a CSV file with a header: No columns"),
+    ("header.csv", b"a,b\n", [], "0 row(s) of data"),
+    ("ragged.csv", b"a,b\n1,2\n1,2,3\n", [], "not a CSV file with a header"),
+    ("infinite.csv", b"a,b\ninf,1\n2,0\n", [], "1 NaN or infinite value(s)"),
+    ("rare.csv", f"a,b,c\n{ROWS}".encode(), [], "12 of 12 classes have 1 row, such as w0"),
+    ("half.csv", f"a,b,c\n{ROWS}".encode(), ["--target", "a", "--estimator", "PdproxSVC"],
+     "PdproxSVC needs labels as targets, words or whole numbers, got 0.5"),
+    ("words.csv", f"a,b,c\n{ROWS}".encode(), ["--estimator", "PdproxRegressor"],
+     "PdproxRegressor needs numbers as targets, got 'w0'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name, content, options, message", ODD_FILES, ids=[f[0] for f in ODD_FILES]
+)
+def test_odd_files_are_refused_in_one_line(name, content, options, message, tmp_path, capsys):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(SystemExit) as caught:
+        main([str(path), *options])
+    assert caught.value.code == 2
+    printed = capsys.readouterr()
+    assert message in printed.err and "\n" not in printed.err.strip()
+    if not options and name != "rare.csv":  # what is wrong is wrong with the file
+        assert f"error: {path}: " in printed.err
+    assert not printed.out
+
+
+def test_labels_that_are_not_whole_are_a_regression(tmp_path, capsys):
+    path = tmp_path / "half.csv"
+    path.write_text(f"a,b,c\n{ROWS}")
+    main([str(path), "--target", "a"])
+    out = capsys.readouterr().out
+    assert "12 distinct numbers, not all whole: a regression (labels must be whole)" in out
+    assert table(out)[1][1] == "PdproxRegressor"
 
 
 def test_ctrl_c_prints_what_is_done(monkeypatch, capsys):

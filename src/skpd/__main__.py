@@ -12,11 +12,13 @@ import os
 import sys
 import time
 import warnings
+import zlib
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import is_regressor
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
@@ -63,16 +65,43 @@ def parse(arguments):
 
 
 def read(path, target):
-    """(X, y) of a file."""
-    path = Path(path)
-    if is_csv(path):
-        return read_csv(path, target)
-    opener = {".bz2": bz2.open, ".gz": gzip.open}.get(path.suffix, open)
+    """(X, y) of a file: finite numbers, and targets or labels that differ.
+
+    Raises
+    ------
+    ValueError
+        If it does not hold these; the message begins with the path.
+    """
+    try:
+        return read_csv(path, target) if is_csv(path) else read_svmlight(path)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or error}") from error
+    except (EOFError, zlib.error, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def read_svmlight(path):
+    opener = {".bz2": bz2.open, ".gz": gzip.open}.get(Path(path).suffix, open)
     with opener(path, "rb") as file:
         try:
-            return load_svmlight_file(file)
+            X, y = load_svmlight_file(file)
         except ValueError as error:
-            raise ValueError(f"{path} is not an svmlight file: {error}") from error
+            raise ValueError(f"not an svmlight file: {error}") from error
+    check_data(X, y)
+    return X, y
+
+
+def check_data(X, y):
+    """Refuse what no estimator can learn from."""
+    if len(y) < 2:
+        raise ValueError(f"{len(y)} row(s) of data, at least 2 are needed: to train and to test")
+    values = X.data if sp.issparse(X) else X
+    for name, numbers in (("value", values), ("target", y)):
+        if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+            n_bad = np.count_nonzero(~np.isfinite(numbers))
+            raise ValueError(f"{n_bad} NaN or infinite {name}(s): mend or remove their rows")
+    if (y == y[0]).all():
+        raise ValueError(f"the target is {y[0]} in every row: there is nothing to learn")
 
 
 def is_csv(path):
@@ -80,11 +109,15 @@ def is_csv(path):
 
 
 def read_csv(path, target):
+    """(X, y), a column of words as one of zeros and ones for each word."""
     try:
         import pandas as pd
     except ImportError:
         raise ValueError("reading a CSV file needs pandas: pip install pandas") from None
-    frame = pd.read_csv(path)
+    try:
+        frame = pd.read_csv(path)
+    except ValueError as error:
+        raise ValueError(f"not a CSV file with a header: {error}") from error
     target = frame.columns[-1] if target is None else target
     if target not in frame.columns:
         raise ValueError(f"--target must be one of {list(frame.columns)}, got {target!r}")
@@ -94,11 +127,10 @@ def read_csv(path, target):
         raise ValueError(f"column {column!r} misses {missing[column]} value(s): fill them first")
     y, frame = frame[target].to_numpy(), frame.drop(columns=target)
     if frame.shape[1] == 0:
-        raise ValueError(
-            f"{path} has no column beside {target!r}: are its values comma-separated?"
-        )
+        raise ValueError(f"no column beside {target!r}: are its values comma-separated?")
     words = frame.select_dtypes(exclude="number").columns
     numbers = frame.drop(columns=words).to_numpy(dtype=np.float64)
+    check_data(numbers, y)
     if len(words) == 0:
         return numbers, y
     return sp.hstack(
@@ -109,7 +141,10 @@ def read_csv(path, target):
 def guess(y, options):
     """The names of the estimators for a target, and why, where that needs saying."""
     n_distinct = len(np.unique(y))
-    if type_of_target(y) == "continuous" or (y.dtype.kind in "iuf" and n_distinct > 50):
+    if type_of_target(y) == "continuous":
+        why = f"{n_distinct} distinct numbers, not all whole: a regression (labels must be whole)"
+        return ["PdproxRegressor"], why
+    if y.dtype.kind in "iuf" and n_distinct > 50:
         why = f"{n_distinct} distinct numbers: a regression (--estimator to choose another)"
         return ["PdproxRegressor"], why
     return ["PdproxSVC"] + ["GroupLassoSVC"] * (options.groups is not None), ""
@@ -164,9 +199,30 @@ def jobs(options):
     return shown
 
 
+def check_targets(estimator, y):
+    """Refuse labels for a regressor, and for a classifier what is no label or is too rare."""
+    name = type(estimator).__name__
+    if is_regressor(estimator):
+        if y.dtype.kind not in "biuf":
+            raise ValueError(f"{name} needs numbers as targets, got {y[0]!r}")
+        return
+    if type_of_target(y) == "continuous":
+        raise ValueError(
+            f"{name} needs labels as targets, words or whole numbers, got {y[y % 1 != 0][0]}: "
+            "--estimator PdproxRegressor takes them as they are"
+        )
+    labels, counts = np.unique(y, return_counts=True)
+    if counts.min() < 2:
+        raise ValueError(
+            f"{np.count_nonzero(counts < 2)} of {len(labels)} classes have 1 row, such as "
+            f"{labels[counts.argmin()]}: each needs at least 2, to train and to test"
+        )
+
+
 def fit(estimator, X, y, options):
     """A row of the table, and the fitted estimator."""
-    stratify = y if hasattr(estimator, "decision_function") else None
+    check_targets(estimator, y)
+    stratify = None if is_regressor(estimator) else y
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=options.test_size, random_state=0, stratify=stratify
     )
