@@ -12,11 +12,37 @@ from skpd.losses import Pinball
 from skpd.penalties import ElasticNet
 
 QUANTILE, L1_RATIO = 0.9, 0.5
+# slope of the generalised hinge, smoothing of the hinge, corner of Huber's loss, half a tube
+SLOPE, SMOOTHING, DELTA, EPSILON = 2.0, 1.0, 1.35, 0.1
+
+
+def slack(y, z):
+    return np.maximum(0.0, 1.0 - y * z)
+
+
+def huber(size, corner):
+    """size^2 / 2 up to the corner, linear beyond."""
+    inner = np.minimum(size, corner)
+    return inner * (size - 0.5 * inner)
+
+
+def outside(y, z):
+    """How far z is outside the tube around y."""
+    return np.maximum(0.0, np.abs(z - y) - EPSILON)
+
 
 LOSSES = {
-    "hinge": lambda y, z: np.maximum(0.0, 1.0 - y * z),
+    "hinge": slack,
+    "generalized_hinge": lambda y, z: np.maximum(slack(y, z), 1.0 - SLOPE * y * z),
+    "smoothed_hinge": lambda y, z: huber(slack(y, z), SMOOTHING) / SMOOTHING,
+    "squared_hinge": lambda y, z: slack(y, z) ** 2,
+    "modified_huber": lambda y, z: 2.0 * huber(slack(y, z), 2.0),
     "logistic": lambda y, z: np.logaddexp(0.0, -y * z),
     "squared": lambda y, z: 0.5 * (z - y) ** 2,
+    "squared_epsilon_insensitive": lambda y, z: outside(y, z) ** 2,
+    "huber": lambda y, z: huber(np.abs(z - y), DELTA),
+    "absolute": lambda y, z: np.abs(z - y),
+    "epsilon_insensitive": outside,
     "pinball": lambda y, z: np.maximum(QUANTILE * (y - z), (QUANTILE - 1.0) * (y - z)),
 }
 SLOPES_AT_ZERO = {
@@ -32,27 +58,56 @@ def group_size(n_features):
     return 5 if n_features % 5 == 0 else 3
 
 
+def group_sizes(n_features):
+    """The sizes of the groups, the last one smaller where no size divides."""
+    size = group_size(n_features)
+    return np.diff(np.append(np.arange(0, n_features, size), n_features))
+
+
 def group_norms(w):
     """sqrt(size) and the Euclidean norm of every group."""
-    size = group_size(len(w))
-    return np.sqrt(size), np.linalg.norm(w.reshape(-1, size), axis=1)
+    sizes = group_sizes(len(w))
+    return np.sqrt(sizes), np.sqrt(np.add.reduceat(w * w, np.cumsum(sizes) - sizes))
 
 
 def group_lasso(w):
-    weight, norms = group_norms(w)
-    return weight * norms.sum()
+    weights, norms = group_norms(w)
+    return weights @ norms
 
 
 def largest_group(u):
-    weight, norms = group_norms(u)
-    return norms.max() / weight
+    weights, norms = group_norms(u)
+    return np.max(norms / weights)
+
+
+def mixed(first, second):
+    """L1_RATIO times one penalty, the rest times another."""
+    return lambda w: L1_RATIO * first(w) + (1.0 - L1_RATIO) * second(w)
+
+
+def l1(w):
+    return np.abs(w).sum()
+
+
+def half_square(w):
+    return 0.5 * (w @ w)
+
+
+def total_variation(w):
+    return np.abs(np.diff(w)).sum()
 
 
 PENALTIES = {
-    "l1": lambda w: np.abs(w).sum(),
+    "l1": l1,
+    "nonnegative_l1": lambda w: w.sum() if np.all(w >= 0.0) else np.inf,
     "group": group_lasso,
-    "squared_l2": lambda w: 0.5 * (w @ w),
-    "elastic-net": lambda w: L1_RATIO * np.abs(w).sum() + (1 - L1_RATIO) * 0.5 * (w @ w),
+    "sparse_group": mixed(l1, group_lasso),
+    "squared_l2": half_square,
+    "l2_norm": np.linalg.norm,
+    "linf": lambda w: np.abs(w).max(),
+    "elastic-net": mixed(l1, half_square),
+    "total_variation": total_variation,
+    "fused_lasso": mixed(l1, total_variation),
 }
 # w = 0 is optimal where this function of the loss's gradient is at most alpha
 SMALLEST_ALPHAS = {
