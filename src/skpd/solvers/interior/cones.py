@@ -140,16 +140,21 @@ class EuclideanNorms(Term):
         n_features = int(starts[-1])
         self.slack = Heads(np.array(width), np.zeros(n_features))
         self.dual = Heads(np.array(weights), np.zeros(n_features))
-        self.share, self.degree, self.width = share, share * len(weights), width
+        self.share, self.degree = share, share * len(weights)
+        self.at_zero = np.zeros(len(weights), dtype=bool)
 
     def add_gradient(self, out: Array) -> None:
         out[: len(self.dual.tail)] -= self.dual.tail
 
+    def watch(self, direction: _Change, primal: float, dual: float) -> None:
+        # a group ends at 0 where its head falls faster than its multiplier nears the boundary
+        slack, other = direction
+        moved = Heads(self.dual.head, self.dual.tail + dual * other.tail)
+        left = self.groups.determinants(*moved) / self.groups.determinants(*self.dual)
+        self.at_zero = 1.0 + primal * slack.head / self.slack.head < left
+
     def settle(self, x: Array) -> None:
-        # a group ends at 0 where its multiplier is inside the cone
-        norms = np.sqrt(self.groups.sums(self.dual.tail * self.dual.tail))
-        zero = self.slack.head * self.dual.head < self.width * (self.dual.head - norms)
-        x[: len(self.dual.tail)][self.groups.spread(zero)] = 0.0
+        x[: len(self.dual.tail)][self.groups.spread(self.at_zero)] = 0.0
 
     def products(self) -> float:
         return float(self.slack.head @ self.dual.head + self.slack.tail @ self.dual.tail)

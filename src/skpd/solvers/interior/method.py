@@ -16,6 +16,8 @@ from .programme import Programme, has_programme, needs_features, programme_of
 __all__ = ["LARGEST_SYSTEM", "expected_cost", "interior_point"]
 
 LARGEST_SYSTEM = 4000  # its matrix takes 128 MB
+# of a step whose Newton model is wrong in its slope by a larger share of that at the beginning
+MODEL_ERROR, HALVINGS = 0.5, 10
 ITERATIONS = 25  # that a run takes, about
 OVERHEAD = 4e5  # of an iteration beside that of any Newton step, in the same units
 # How far from the boundary a step ends, as a share of the way there: of what the predictor leaves
@@ -144,6 +146,8 @@ class _State:
         primal, dual = self.lengths(found, 1.0 - short)
         self.programme.x = self.programme.x + primal * found[0]
         for term, change in zip(self.terms, found[1], strict=True):
+            if mu is not None:
+                term.watch(change, primal, dual)
             term.move(change, primal, dual)
 
     def newton(self, mu: float | None, affine: tuple | None) -> tuple[Array, list]:
@@ -152,7 +156,9 @@ class _State:
         changes = [None] * len(self.terms) if affine is None else affine[1]
         for term, change in zip(self.terms, changes, strict=True):
             term.add_shift(mu, change, shift)
-        dx = self.system.solve(self.residual - shift)
+        right = self.residual - shift
+        dx = self.system.solve(right)
+        self.curvature = float(dx @ right)
         return dx, [term.direction(dx) for term in self.terms]
 
     def lengths(self, found: tuple[Array, list], share: float) -> tuple[float, float]:
@@ -160,6 +166,13 @@ class _State:
         steps = [t.largest_steps(change) for t, change in zip(self.terms, found[1], strict=True)]
         primal = min(1.0, share * min(step[0] for step in steps))
         dual = min(1.0, share * min(step[1] for step in steps))
-        if not self.linear:
-            primal = dual = min(primal, dual)
-        return primal, dual
+        if self.linear:
+            return primal, dual
+        length = min(primal, dual)
+        pairs = list(zip(self.terms, found[1], strict=True))
+        for _ in range(HALVINGS):
+            error = sum(term.model_error(change, length) for term, change in pairs)
+            if error <= MODEL_ERROR * self.curvature:
+                break
+            length *= 0.5
+        return length, length

@@ -18,11 +18,13 @@ from ...penalties import (
     ElasticNet,
     FusedLasso,
     GroupL2,
+    L1Ball,
     LInf,
     NonNegativeL1,
     Penalty,
     SparseGroup,
     SquaredL2,
+    SquaredL2OnL1Ball,
     TotalVariation,
 )
 from ...problem import Point, Problem
@@ -102,7 +104,7 @@ class Programme:
         self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
         self.share = 1.0 / problem.total_weight  # of a product of the penalty beside one of a row
         # the size of coefficients that change predictions by as much as losses differ
-        sizes = self.design.column_norms(self.weights)[:d]
+        sizes = self.deviations
         sizes = np.where(sizes > 0.0, sizes, float(np.max(sizes, initial=0.0)) or 1.0)
         self.width = problem.reach / sizes
         self.predictions = Predictions(self.design)
@@ -114,14 +116,19 @@ class Programme:
         X, n = self.basis.columns(problem.design.rows_as_they_are(self.counted)), len(self.counted)
         ones = problem.fit_intercept
         if not isinstance(X, np.ndarray) and X.nnz < DENSE * n * d:
-            return Design(X).with_ones() if ones else Design(X)
+            design = Design(X)
+            self.deviations = design.column_norms(self.weights)
+            return design.with_ones() if ones else design
         table = np.ones((n, d + ones))
         table[:, :d] = X if isinstance(X, np.ndarray) else X.toarray()
+        mean = self.weights @ table[:, :d]
         if ones:
-            self.mean = self.weights @ table[:, :d]
-            table[:, :d] -= self.mean
-            spread = np.sqrt(self.weights @ table[:, :d] ** 2)
-            table[:, :d][:, spread <= CONSTANT * np.abs(self.mean)] = 0.0
+            table[:, :d] -= mean
+            self.mean = mean
+            self.deviations = np.sqrt(self.weights @ table[:, :d] ** 2)
+            table[:, :d][:, self.deviations <= CONSTANT * np.abs(mean)] = 0.0
+        else:
+            self.deviations = np.sqrt(self.weights @ (table - mean) ** 2)
         return Design(table)
 
     def new_unknown(self, value: float, cost: float = 0.0) -> int:
@@ -294,6 +301,19 @@ def _box(penalty: Box, programme: Programme) -> None:
     _add_limit(programme, -1.0, -penalty.lower, 0.0)
 
 
+def _l1_ball(penalty: L1Ball, programme: Programme) -> None:
+    multiplier = float(np.max(np.abs(programme.problem.null_gradient), initial=0.0)) or 1.0
+    programme.penalties.append(SumEpigraph(
+        programme.n_features, None, programme.new_unknown(0.0), penalty.radius, multiplier,
+        programme.share,
+    ))  # fmt: skip
+
+
+def _l1_ball_and_ridge(penalty: SquaredL2OnL1Ball, programme: Programme) -> None:
+    programme.ridge[: programme.n_features] += programme.problem.alpha * penalty.weight
+    _l1_ball(L1Ball(penalty.radius), programme)
+
+
 def _l2(penalty: L2, programme: Programme) -> None:
     alpha, d = programme.problem.alpha, programme.n_features
     _add_groups(programme, np.array([0, d]), np.array([alpha]))
@@ -346,6 +366,8 @@ PENALTIES: dict[type[Penalty], Callable] = {
     SquaredL2: _squared_l2,
     ElasticNet: _elastic_net,
     Box: _box,
+    L1Ball: _l1_ball,
+    SquaredL2OnL1Ball: _l1_ball_and_ridge,
     L2: _l2,
     LInf: _l_infinity,
     GroupL2: _groups,

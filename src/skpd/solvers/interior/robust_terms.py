@@ -136,10 +136,12 @@ class SumEpigraph(Term):
     Parameters
     ----------
     n_features : int
-    place, multiplier_place : int
-        Those of lam and of the multiplier among the unknowns.
+    place : int or None
+        That of lam among the unknowns; None where it is a number.
+    multiplier_place : int
+        That of the multiplier.
     radius, multiplier : float
-        Their first values.
+        The first lam, or lam itself, and the first multiplier.
     share : float
         The products on the central path, in units of mu.
     """
@@ -147,7 +149,7 @@ class SumEpigraph(Term):
     linear = True
 
     def __init__(
-        self, n_features: int, place: int, multiplier_place: int, radius: float,
+        self, n_features: int, place: int | None, multiplier_place: int, radius: float,
         multiplier: float, share: float,
     ) -> None:  # fmt: skip
         d = self.size = n_features
@@ -155,11 +157,21 @@ class SumEpigraph(Term):
         self.degree = share * (2 * d + 1)
         self.slack = np.append(np.full(2 * d, 0.5 * radius / max(d, 1)), 0.5 * radius)
         self.dual = np.append(np.full(2 * d, 0.5 * multiplier), multiplier)
+        self.at_zero = np.zeros(d, dtype=bool)
 
     def add_gradient(self, out: Array) -> None:
         d = self.size
         out[:d] += self.dual[:d] - self.dual[d : 2 * d]
-        out[self.place] -= self.dual[-1]
+        if self.place is not None:
+            out[self.place] -= self.dual[-1]
+
+    def watch(self, direction: _RowChange, primal: float, dual: float) -> None:
+        d = self.size
+        falls = primal * direction.slack / self.slack < dual * direction.dual / self.dual
+        self.at_zero = falls[:d] & falls[d : 2 * d]
+
+    def settle(self, x: Array) -> None:
+        x[: self.size][self.at_zero] = 0.0
 
     def products(self) -> float:
         return float(self.slack @ self.dual)
@@ -172,8 +184,9 @@ class SumEpigraph(Term):
         self.beside = (one - two) / self.sums
         system.diagonal[:d] += 4.0 * one * two / self.sums
         system.border(self.multiplier_place)[:d] += self.beside
-        system.add_corner(self.place, self.multiplier_place, -1.0)
-        system.add_corner(self.multiplier_place, self.place, -1.0)
+        if self.place is not None:
+            system.add_corner(self.place, self.multiplier_place, -1.0)
+            system.add_corner(self.multiplier_place, self.place, -1.0)
         corner = -1.0 / self.ratio[-1] - float(np.sum(1.0 / self.sums))
         system.add_corner(self.multiplier_place, self.multiplier_place, corner)
 
@@ -189,7 +202,8 @@ class SumEpigraph(Term):
     def direction(self, dx: Array) -> _RowChange:
         w = dx[: self.size]
         u = self.shift + self.beside * w - dx[self.multiplier_place] / self.sums
-        slack = np.concatenate([u - w, u + w, [dx[self.place] - float(np.sum(u))]])
+        radius = 0.0 if self.place is None else dx[self.place]
+        slack = np.concatenate([u - w, u + w, [radius - float(np.sum(u))]])
         return _RowChange(slack, self.wanted - self.ratio * slack)
 
     def largest_steps(self, direction: _RowChange) -> tuple[float, float]:

@@ -20,13 +20,14 @@ from .systems import NewtonSystem
 
 __all__ = ["Intervals", "Logistic", "Quadratic", "Term", "largest_step"]
 
-FLATTEST = 1e-12  # second derivative of the logistic loss, of rows that are far from their kink
-
 
 def largest_step(x: Array, change: Array) -> float:
     """The largest t with x + t change >= 0."""
     fastest = float(np.min(change / x, initial=0.0))
     return -1.0 / fastest if fastest < 0.0 else inf
+
+
+FLATTEST = 1e-12  # second derivative of the logistic loss, where it would vanish
 
 
 class Term(ABC):
@@ -68,9 +69,20 @@ class Term(ABC):
     def move(self, direction: Any, primal: float, dual: float) -> None:
         """Goes so far along a direction."""
 
-    def settle(self, x: Array) -> None:
-        """Moves unknowns onto the kinks of this term that the multipliers say they end at."""
+    def watch(self, direction: Any, primal: float, dual: float) -> None:
+        """Sees from a step ahead which kinks its slacks and multipliers are on the way to.
+
+        A slack that falls faster than its multiplier ends at 0 (El-Bakry, Tapia and Zhang, 1994).
+        """
         return
+
+    def settle(self, x: Array) -> None:
+        """Moves unknowns onto the kinks that they are on the way to."""
+        return
+
+    def model_error(self, direction: Any, length: float) -> float:
+        """The error of the Newton model in the slope along a direction, so far from here."""
+        return 0.0
 
     def products(self) -> float:
         """The sum of the products of slacks and multipliers."""
@@ -115,7 +127,7 @@ class Quadratic(Term):
 class Logistic(Quadratic):
     """sum_k c_k log(1 + exp(-y_k s_k)) with s = A x: smooth, and its own multiplier.
 
-    Its Newton model is that of the point where it is.
+    Its Newton model is that of the point where it is, and trusted only as far as it is right.
     """
 
     def __init__(self, image: Map, y: Array, weights: Array, x: Array) -> None:
@@ -124,14 +136,23 @@ class Logistic(Quadratic):
 
     @property
     def multipliers(self) -> Array:
-        return -self.y * expit(-self.y * self.s)
+        return self._derivative(self.s)
+
+    def _derivative(self, s: Array) -> Array:
+        return -self.y * expit(-self.y * s)
 
     def add_gradient(self, out: Array) -> None:
         self.image.add_adjoint(self.weights * self.multipliers, out)
 
     def factorise(self, system: NewtonSystem) -> None:
         size = np.abs(self.multipliers)
-        self.image.add_curvature(self.weights * np.maximum(size * (1.0 - size), FLATTEST), system)
+        self.h = np.maximum(size * (1.0 - size), FLATTEST)
+        self.image.add_curvature(self.weights * self.h, system)
+
+    def model_error(self, direction: Array, length: float) -> float:
+        error = self._derivative(self.s + length * direction) - self.multipliers
+        error -= length * self.h * direction
+        return abs(float(np.sum(self.weights * error * direction)))
 
 
 class _Change(NamedTuple):
@@ -179,8 +200,7 @@ class Intervals(Term):
         slope: Any = 1.0,
     ) -> None:  # fmt: skip
         self.image, self.sign, self.q, self.weights, self.share = image, sign, q, weights, share
-        self.offset, self.width = offset, width
-        self.range = upper - lower if np.isfinite(upper).all() else slope
+        self.offset = offset
         self.linear = q == 0.0
         self.s = sign * (image.times(x) - offset)
         ones = np.ones_like(self.s)
@@ -198,6 +218,7 @@ class Intervals(Term):
                 self.u = lower + slope * ones
             self.below = np.maximum(q * self.u - self.s, width * ones)
         self.to_lower = self.u - lower
+        self.at_kink = np.zeros(len(self.s), dtype=bool)
         self.degree = share * (1 + self.two_sided) * float(np.sum(weights * ones))
 
     @property
@@ -208,12 +229,15 @@ class Intervals(Term):
     def add_gradient(self, out: Array) -> None:
         self.image.add_adjoint(self.weights * self.sign * self.u, out)
 
-    def settle(self, x: Array) -> None:
-        # at a kink s is 0 and u inside its bounds: whichever is nearer to that, in its own unit
-        room = self.to_lower
+    def watch(self, direction: _Change, primal: float, dual: float) -> None:
+        change = dual * direction.u
+        at_kink = primal * direction.below / self.below < change / self.to_lower
         if self.two_sided:
-            room = np.minimum(room, self.to_upper)
-        self.image.set_where(np.abs(self.s) * self.range < self.width * room, self.offset, x)
+            at_kink &= primal * direction.above / self.above < -change / self.to_upper
+        self.at_kink = at_kink
+
+    def settle(self, x: Array) -> None:
+        self.image.set_where(self.at_kink, self.offset, x)
 
     def products(self) -> float:
         products = self.below * self.to_lower
