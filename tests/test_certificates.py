@@ -12,9 +12,23 @@ from numpy.testing import assert_allclose
 
 from benchmarks import certificates as random
 from benchmarks.reference import linear_programme
+from skpd._rigorous import rigorous_primal
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.design import Design
-from skpd.losses import Absolute, Hinge, Pinball, Squared
+from skpd.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    GeneralizedHinge,
+    Hinge,
+    Huber,
+    MarginLoss,
+    ModifiedHuber,
+    Pinball,
+    SmoothedHinge,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
 from skpd.penalties import L1, L2, ElasticNet, GroupL2, L1Ball, SparseGroup, SquaredL2
 from skpd.problem import Problem
 from skpd.solvers import solve
@@ -98,15 +112,106 @@ def test_lower_bound_survives_rounding(column_scale, rng):
             assert float(exact - Fraction(bound.value)) <= 1e-11 * problem.null_objective
 
 
+def slack(t):
+    return max(1 - t, Fraction(0))
+
+
+def tube(loss, t):
+    return max(abs(t) - Fraction(loss.epsilon), Fraction(0))
+
+
+EXACT = {  # phi in rational arithmetic
+    Hinge: lambda loss, t: slack(t),
+    GeneralizedHinge: lambda loss, t: max(1 - Fraction(loss.slope) * t, slack(t)),
+    SmoothedHinge: lambda loss, t: (
+        slack(t) ** 2 / (2 * Fraction(loss.mu))
+        if slack(t) < loss.mu
+        else slack(t) - Fraction(loss.mu) / 2
+    ),
+    SquaredHinge: lambda loss, t: slack(t) ** 2,
+    ModifiedHuber: lambda loss, t: slack(t) ** 2 if t >= -1 else -4 * t,
+    Squared: lambda loss, t: t * t / 2,
+    Absolute: lambda loss, t: abs(t),
+    EpsilonInsensitive: tube,
+    SquaredEpsilonInsensitive: lambda loss, t: tube(loss, t) ** 2,
+    Pinball: lambda loss, t: max((1 - Fraction(loss.quantile)) * t, -Fraction(loss.quantile) * t),
+    Huber: lambda loss, t: (
+        t * t / 2
+        if abs(t) <= loss.delta
+        else Fraction(loss.delta) * (abs(t) - Fraction(loss.delta) / 2)
+    ),
+}
+
+
 def exact_objective(problem, X, coef, intercept=0):
-    """P(w, b) in rational arithmetic, for Absolute or Squared loss and an l1 penalty."""
+    """P(w, b) in rational arithmetic, for a loss of `EXACT` and an l1 penalty."""
     w = [Fraction(v) for v in coef]
     value = Fraction(problem.alpha) * sum(abs(v) for v in w)
     for row, target, c in zip(X, problem.y, problem.weights, strict=True):
         z = sum(Fraction(x) * v for x, v in zip(row, w, strict=True)) + Fraction(intercept)
-        r = z - Fraction(target)
-        value += Fraction(c) * (r * r / 2 if isinstance(problem.loss, Squared) else abs(r))
+        t = int(target) * z if isinstance(problem.loss, MarginLoss) else z - Fraction(target)
+        value += Fraction(c) * EXACT[type(problem.loss)](problem.loss, t)
     return value
+
+
+def at_a_kink(rng, loss):
+    """A problem with an l1 penalty and a model that leaves next to nothing of 1 - m or |r| - e."""
+    n, d, scale = 3, 2, 10.0 ** rng.choice([-50, -8, 0, 8, 50])
+    X, w = scale * rng.normal(size=(n, d)), rng.normal(size=d) / scale
+    b = float(rng.choice([0.0, 1.0, 10.0, 1e-17 * rng.normal()]))
+    X[rng.random(n) < 0.3] = 0.0
+    z = X @ w + b
+    if isinstance(loss, MarginLoss):
+        y = rng.choice([-1.0, 1.0], n)
+        rows = (z != b) & (rng.random(n) < 0.7)
+        X[rows] *= ((y - b)[rows] / (z - b)[rows])[:, np.newaxis]
+    else:
+        near = rng.choice([1.0, 1 + 1e-16, 1 - 1e-16, 1 + 1e-8, 0.5], n)
+        y = z + rng.choice([-1.0, 1.0], n) * getattr(loss, "epsilon", 1.0) * near
+        y[rng.random(n) < 0.2] *= 1e-17
+    weights = rng.random(n) + 0.05
+    problem = Problem(
+        Design(X), y, weights / weights.sum(), loss, L1(), 10.0 ** rng.uniform(-12, 0), b != 0.0
+    )
+    return problem, X, w, b
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        *(loss for loss in random.LOSSES if type(loss) in EXACT),
+        EpsilonInsensitive(10.0), EpsilonInsensitive(1e-8), SquaredEpsilonInsensitive(1e3),
+        SmoothedHinge(mu=1e-8), Huber(delta=1e8), Pinball(quantile=1 - 1e-9),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_objectives_are_rounded_up(loss):
+    """Against rational arithmetic, at models and null models near the kinks of the loss."""
+    rng = np.random.default_rng(8)
+    for _ in range(100):
+        problem, X, w, b = at_a_kink(rng, loss)
+        null = problem.null_point.intercept
+        for coef, intercept in ((w, b), (np.zeros(2), null)):
+            exact = exact_objective(problem, X, coef, intercept)
+            assert Fraction(primal_objective(problem, coef, intercept)) >= exact
+            assert Fraction(rigorous_primal(problem, coef, intercept)[0]) >= exact
+        certificate, _ = certify_point(problem, w, b, problem.loss.gradient(problem.y, X @ w + b))
+        assert Fraction(certificate.dual) <= exact_objective(problem, X, w, b)
+
+
+def test_a_residual_that_rounds_to_the_tube():
+    """20 is 10 from b = 10 and -1e-17 more than that, which z - y does not show."""
+    problem = Problem(
+        Design(np.zeros((2, 1))), np.array([-1e-17, 20.0]), np.full(2, 0.5),
+        EpsilonInsensitive(10.0), L1(), 1.0,
+    )  # fmt: skip
+    assert primal_objective(problem, np.zeros(1), 10.0) >= 0.5e-17
+    assert problem.null_objective >= 0.5e-17 * (1 - 1e-14)
+    inside = Problem(
+        Design(np.zeros((2, 1))), np.array([0.0, 20.0]), np.full(2, 0.5),
+        EpsilonInsensitive(10.0), L1(), 1.0,
+    )  # fmt: skip
+    assert primal_objective(inside, np.zeros(1), 10.0) == 0.0
 
 
 def test_sums_that_defeat_twice_the_working_precision():

@@ -151,6 +151,47 @@ def test_any_finite_input_has_a_finite_certificate(seed, scale):
     assert certificate.gap >= 0.0
 
 
+def exact_objective(problem, X, coef, intercept):
+    """P(w, b) of norm 1 at the best lam, which is ||w||_1 or a kink, in rational arithmetic."""
+    w, kappa = [Fraction(v) for v in coef], problem.kappa
+    margins = [
+        int(sign)
+        * (sum(Fraction(x) * v for x, v in zip(row, w, strict=True)) + Fraction(intercept))
+        for row, sign in zip(X, problem.y, strict=True)
+    ]
+
+    def value(radius):
+        flips = [1 + m - Fraction(kappa) * radius if kappa < np.inf else 0 for m in margins]
+        losses = [max(1 - m, flip, 0) for m, flip in zip(margins, flips, strict=True)]
+        mean = sum(Fraction(c) * loss for c, loss in zip(problem.weights, losses, strict=True))
+        ridge = Fraction(problem.ridge) * sum(v * v for v in w) / 2
+        return Fraction(problem.epsilon) * radius + mean + ridge
+
+    norm = sum(abs(v) for v in w)
+    kinks = [min(2 * m, 1 + m) / Fraction(kappa) for m in margins] if kappa < np.inf else []
+    return min(value(max(norm, radius)) for radius in [norm, *kinks])
+
+
+def test_objectives_are_rounded_up(rng):
+    """Against rational arithmetic, with margins that leave next to nothing of 1 - m."""
+    for _ in range(300):
+        n, d, scale = 4, 2, 10.0 ** rng.choice([-30, -8, 0, 8, 30])
+        X, y = scale * rng.normal(size=(n, d)), rng.choice([-1.0, 1.0], n)
+        y[:2] = [1.0, -1.0]
+        w, b = rng.normal(size=d) / scale, float(rng.choice([0.0, 1.0, -1.0, 1 + 1e-15]))
+        X *= ((y - b) / (X @ w))[:, np.newaxis] if rng.random() < 0.7 else 1.0
+        X[rng.random(n) < 0.3] = 0.0
+        weights = 10.0 ** rng.choice([0, -12], n) * (rng.random(n) + 0.01)
+        problem = robust_problem(
+            Design(X), y, weights / weights.sum(), epsilon=10.0 ** rng.uniform(-18, 0),
+            kappa=rng.choice([np.inf, 10.0 ** rng.uniform(-3, 6)]), norm=1,
+            ridge=rng.choice([0.0, 1e-9]),
+        )  # fmt: skip
+        for coef, intercept in ((w, b), (np.zeros(d), problem.null_point.intercept)):
+            found = Fraction(primal_objective(problem, coef, intercept))
+            assert found >= exact_objective(problem, X, coef, intercept)
+
+
 def exact_dual(X, y, weights, theta, epsilon, kappa):
     """What the lipschitz bound of norm 1 is made of, in rational arithmetic."""
     p, r = [[Fraction(v) for v in row] for row in theta]

@@ -113,8 +113,7 @@ def rigorous_primal(problem: Problem, coef: Array, intercept: float) -> tuple[fl
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     y, loss, weights = problem.y, problem.loss, problem.weights
     z, low, error = problem.design.matvec_compensated(coef, float(intercept))
-    error = error + 4.0 * EPSILON * (np.abs(z) + np.abs(y))  # of z - y, and of adding the rest
-    losses = np.maximum(loss.value(y, z, low + error), loss.value(y, z, low - error))
+    losses = loss.largest(y, z, low, error)
     penalty = problem.alpha * problem.penalty.value(coef)
     plain = float(np.sum(weights * loss.value(y, z, low))) + penalty
     delta = of_weights(problem.n_samples)

@@ -59,6 +59,15 @@ def _weighted_sum(weights: Array, values: Array, sizes: Array) -> tuple[float, f
     return float(np.sum(weights * values)), rounding
 
 
+def _sum_and_rest(a: Array, b: Array | float) -> tuple[Array, Array | float]:
+    """a + b rounded, and what that misses of it, exactly (Knuth's TwoSum)."""
+    total = a + b
+    if not np.any(b):
+        return total, 0.0
+    share = total - a
+    return total, (a - (total - share)) + (b - share)
+
+
 def _depth(n: int) -> float:
     """Additions that a term goes through: NumPy sums blocks of 128, then their sums in pairs."""
     return 64.0 + np.log2(n + 1.0)
@@ -187,8 +196,31 @@ class Loss(ABC):
         """`dual_value` at several scales."""
 
     @abstractmethod
-    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array) -> Array:
-        """The largest value of l(y_i, .) between z_i + z_low_i -+ error_i."""
+    def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
+        """The t of z + z_low, rounded, and what that misses of it."""
+
+    def arguments(
+        self, y: Array, z: Array, z_low: Array | float, error: Array | float
+    ) -> tuple[Array, Array]:
+        """Bounds on the t of the predictions between z_i + z_low_i -+ error_i.
+
+        What the rounding of t itself misses is between them: phi is a difference such as 1 - t or
+        ``|t| - epsilon``, in which nothing else may be left of t.
+        """
+        t, missed = self._argument(y, z, z_low)
+        room = error + np.abs(missed)
+        room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(t) + room)  # of the ends themselves
+        return t - room, t + room
+
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+        """The largest value of l(y_i, .) between z_i + z_low_i -+ error_i.
+
+        An upper bound up to the few roundings of phi, which are relative to its value; not finite
+        where numbers overflow.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            # phi is convex, and so largest at an end
+            return np.maximum(*map(self._phi, self.arguments(y, z, z_low, error)))
 
     @abstractmethod
     def conjugate(self, y: Array, theta: Array) -> Array:
@@ -258,8 +290,12 @@ class MarginLoss(Loss):
     def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
         return self._phi(y * z + y * z_low)
 
-    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array) -> Array:
-        return self._phi(y * z + (y * z_low - error))  # phi does not increase
+    def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
+        return _sum_and_rest(y * z, y * z_low)
+
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._phi(self.arguments(y, z, z_low, error)[0])  # phi does not increase
 
     def gradient(self, y: Array, z: Array) -> Array:
         return y * self._phi_derivative(y * z)
@@ -325,10 +361,10 @@ class ResidualLoss(Loss):
     def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
         return self._phi((z - y) + z_low)
 
-    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array) -> Array:
-        residual = (z - y) + z_low
-        # phi is convex, and so largest at an end
-        return np.maximum(self._phi(residual - error), self._phi(residual + error))
+    def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
+        residual, missed = _sum_and_rest(z, -y)
+        residual, rest = _sum_and_rest(residual, z_low)
+        return residual, np.abs(missed) + np.abs(rest)
 
     def gradient(self, y: Array, z: Array) -> Array:
         return self._phi_derivative(z - y)
@@ -510,7 +546,8 @@ class SmoothedHinge(MarginLoss):
 
     def _phi(self, t: Array) -> Array:
         slack = np.maximum(1.0 - t, 0.0)
-        return np.where(slack < self.mu, slack * slack / (2.0 * self.mu), slack - 0.5 * self.mu)
+        # the quotient first: a square could underflow
+        return np.where(slack < self.mu, 0.5 * slack * (slack / self.mu), slack - 0.5 * self.mu)
 
     def _phi_conjugate(self, u: Array) -> Array:
         return np.where((u >= -1.0) & (u <= 0.0), u + 0.5 * self.mu * u * u, inf)
@@ -691,12 +728,14 @@ class Squared(ResidualLoss):
     def _phi_conjugate(self, u: Array) -> Array:
         return self._phi(u)
 
-    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array) -> Array:
-        size = z - y
-        size += z_low
-        np.abs(size, out=size)
-        size += error
-        return self._phi(size)
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+        # z - y is exact unless z_low is small beside it: all roundings are relative to its size
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = z - y
+            size += z_low
+            np.abs(size, out=size)
+            size += error
+            return self._phi(size)
 
     def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:
         square = float(np.sum(weights * self._phi_conjugate(theta)))

@@ -558,7 +558,7 @@ class GroupL2(_Grouped):
 
     def value(self, w: Array) -> float:
         bound = self._bound(w)
-        return float(bound._weights @ bound._partition.norms(w))
+        return float(np.sum(bound._weights * bound._partition.norms(w)))  # in pairs
 
     def prox(self, w: Array, step: Array | float) -> Array:
         bound = self._bound(w)
@@ -606,7 +606,7 @@ class SparseGroup(_Grouped):
 
     def value(self, w: Array) -> float:
         bound = self._bound(w)
-        groups = float(bound._weights @ bound._partition.norms(w))
+        groups = float(np.sum(bound._weights * bound._partition.norms(w)))
         return self.l1_ratio * _sum_abs(w) + (1.0 - self.l1_ratio) * groups
 
     def prox(self, w: Array, step: Array | float) -> Array:

@@ -37,7 +37,7 @@ from ._typing import Array
 from .certificates import DualBound, dual_bound, primal_objective
 from .design import Design
 from .losses import EPSILON, Hinge
-from .penalties import L1, L2, LInf, Norm
+from .penalties import L1, L2, LInf, Norm, SquaredL2
 from .problem import Point, Problem
 
 __all__ = ["NORMS", "RobustProblem", "best_radius", "project_triangle", "robust_problem"]
@@ -122,10 +122,10 @@ class RobustProblem(Problem):
 
     @cached_property
     def null_objective(self) -> float:
-        """P at the null model."""
+        """P at the null model, an upper bound up to a relative rounding error."""
         margins = self.y * self.null_point.intercept
         radius = best_radius(self, margins, 0.0)
-        losses = robust_loss(margins, radius, self.kappa)
+        losses = _largest_loss(margins, margins, radius, self.kappa)
         return self.epsilon * radius + float(np.sum(self.weights * losses))
 
     @cached_property
@@ -185,6 +185,17 @@ def robust_loss(margins: Array, radius: float, kappa: float) -> Array:
     return np.maximum(hinge, 1.0 + margins - kappa * radius)
 
 
+def _largest_loss(lower: Array, upper: Array, radius: float, kappa: float) -> Array:
+    """An upper bound on h(., lam) between two margins, up to a relative rounding error."""
+    hinge = np.maximum(1.0 - lower, 0.0)
+    if kappa == inf:
+        return hinge
+    flipped = (1.0 + upper) - kappa * radius
+    # its operands are rounded, and may cancel
+    flipped = flipped + EPSILON * (1.0 + np.abs(upper) + kappa * radius)
+    return np.maximum(hinge, flipped)
+
+
 def best_radius(problem: RobustProblem, margins: Array, norm: float) -> float:
     """The least lam >= norm that minimises the objective at these margins.
 
@@ -222,16 +233,10 @@ def _(problem: RobustProblem, coef: Array, intercept: float, accuracy: float = 0
         return inf
     with np.errstate(over="ignore", invalid="ignore"):
         radius = best_radius(problem, problem.y * z, problem.norm.value(coef) * (1.0 + ROUNDING))
-        # the loss is convex: over an interval of predictions it is largest at an end
-        above, below = problem.y * (z + (low + error)), problem.y * (z + (low - error))
-        losses = np.maximum(*(robust_loss(m, radius, problem.kappa) for m in (above, below)))
-        if problem.kappa < inf:  # 1 + m and kappa lam may cancel
-            flipped = losses > np.maximum(1.0 - np.minimum(above, below), 0.0)
-            losses = losses + flipped * 4.0 * EPSILON * (2.0 + np.abs(z) + problem.kappa * radius)
-        # z + (low +- error) is itself rounded
-        losses = losses + (losses > 0.0) * EPSILON * np.abs(z)
+        ends = problem.loss.arguments(problem.y, z, low, error)
+        losses = _largest_loss(*ends, radius, problem.kappa)
         value = float(np.sum(problem.weights * losses)) + problem.epsilon * radius
-        value += 0.5 * problem.ridge * L2().value(coef) ** 2
+        value += problem.ridge * SquaredL2().value(coef)
     return inf if np.isnan(value) else value * (1.0 + ROUNDING)
 
 
