@@ -1,6 +1,6 @@
 """Penalties against their definitions, and Fenchel-Young and Moreau identities."""
 
-from math import fsum
+from math import fsum, hypot, sqrt
 
 import numpy as np
 import pytest
@@ -196,3 +196,29 @@ def test_norms_of_long_vectors(n, rng):
         for wrong in (np.inf, np.nan):
             w[n // 2] = wrong
             assert_equal([R.L1().value(w), R.L1().dual_norm(-w)], [wrong, wrong])
+
+
+@pytest.mark.parametrize("l1_ratio", [1e-300, 0.5, 1 - 1e-12])
+@pytest.mark.parametrize("radius", [1e-300, 1e-100, 1e-16, 1.0, 1e100, 1e300])
+@pytest.mark.parametrize("length", [1e-310, 1e-10, 1.0, 1e10, 1e160, 1e300])
+def test_balls_of_any_radius(radius, length, l1_ratio):
+    """Equal coordinates end where l1_ratio n u + (1 - l1_ratio) n u^2 / 2 = radius."""
+    n, share = 5, radius / 5
+    within = 2 * share / (l1_ratio + hypot(l1_ratio, sqrt(2 - 2 * l1_ratio) * sqrt(share)))
+    balls = ((R.ElasticNetBall(radius, l1_ratio), within), (R.L1Ball(radius), share))
+    for penalty, u in balls:
+        w = length * np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+        found = penalty.prox(w, 1.0)
+        assert penalty.value(found) == 0.0
+        assert_allclose(found, np.sign(w) * min(u, length), rtol=1e-12, atol=4e-16 * length)
+        # every point of the ball is a lower bound
+        assert penalty.conjugate(w, 1.0) >= n * length * min(u, 1e300 / length) * (1 - 1e-12)
+    ridge = R.SquaredL2OnL1Ball(radius)
+    assert_allclose(np.abs(ridge.prox(2.0 * w, 1.0)), min(share, length), atol=4e-16 * length)
+
+
+def test_projection_of_a_point_that_is_small_beside_the_ratio(rng):
+    """Where w^2 is negligible the ball is that of the l1 norm."""
+    w = 1e-10 * rng.normal(size=20)
+    found = R.ElasticNetBall(1e-10, l1_ratio=0.5).prox(w, 1.0)
+    assert_allclose(found, R.L1Ball(2e-10).prox(w, 1.0), rtol=1e-8)

@@ -8,10 +8,10 @@ conjugate, support) and the rest is inherited.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, field
-from math import fsum, inf
+from math import expm1, fsum, hypot, inf, log1p, sqrt
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -69,7 +69,9 @@ def _euclidean_norm(v):
 
 
 def _half_square(norm, alpha):
-    """norm^2 / (2 alpha), without underflow of the square."""
+    """norm^2 / (2 alpha), without underflow of the square; its limit where alpha underflows."""
+    if alpha == 0.0:
+        return inf if norm > 0.0 else 0.0
     return 0.5 * norm * (norm / alpha)
 
 
@@ -344,8 +346,8 @@ class ElasticNet(_Separable, Penalty):
         return (self.l1_ratio, 1.0 - self.l1_ratio, -inf, inf)
 
     def value(self, w: Array) -> float:
-        l1, l2 = self.l1_ratio, 1.0 - self.l1_ratio
-        return l1 * _sum_abs(w) + l2 * _half_square(_euclidean_norm(w), 1.0)
+        norm = _euclidean_norm(w)
+        return self.l1_ratio * _sum_abs(w) + 0.5 * norm * ((1.0 - self.l1_ratio) * norm)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return _soft_threshold(w, step * self.l1_ratio) / (1.0 + step * (1.0 - self.l1_ratio))
@@ -718,6 +720,14 @@ class _ConstraintSet(Penalty):
     def feasible(self, w: Array) -> Array:
         return self.prox(w, 1.0)
 
+    def _shortened(self, w: Array) -> Array:
+        """w, or a multiple in the set, outside of which it is by rounding: far if that is tiny."""
+        for share in 2.0 ** np.arange(-46, 1):
+            if self.value(w) == 0.0:
+                break
+            w = w * (1.0 - share)
+        return w
+
 
 @dataclass(frozen=True)
 class L1Ball(_ConstraintSet):
@@ -745,11 +755,7 @@ class L1Ball(_ConstraintSet):
         return 0.0 if _sum_abs(w) <= self.radius else inf
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        projection = kernels.project_l1_ball(np.ascontiguousarray(w), self.radius)
-        norm = _sum_abs(projection)
-        if norm > self.radius:  # by the rounding of the threshold
-            projection *= self.radius / norm * (1.0 - 1e-14)
-        return projection
+        return self._shortened(kernels.project_l1_ball(np.ascontiguousarray(w), self.radius))
 
     def conjugate(self, v: Array, alpha: float) -> float:
         return self.radius * _max_abs(v)
@@ -790,7 +796,8 @@ class SquaredL2OnL1Ball(Penalty):
         return L1Ball(self.radius)
 
     def value(self, w: Array) -> float:
-        return self._ball.value(w) + self.weight * SquaredL2().value(w)
+        norm = _euclidean_norm(w)
+        return self._ball.value(w) + 0.5 * norm * (self.weight * norm)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return self._ball.prox(w / (1.0 + step * self.weight), step)
@@ -845,8 +852,12 @@ class ElasticNetBall(_ConstraintSet):
 
     @property
     def _scaled(self) -> tuple[float, float]:
-        """gamma and r of the same set written as gamma ||w||_1 + ||w||_2^2 / 2 <= r."""
-        return self.l1_ratio / (1.0 - self.l1_ratio), self.radius / (1.0 - self.l1_ratio)
+        """gamma and q of the same set written as gamma ||w||_1 + ||w||_2^2 / 2 <= q^2 / 2.
+
+        q^2 may be too large a number.
+        """
+        ridge = 1.0 - self.l1_ratio
+        return self.l1_ratio / ridge, sqrt(2.0) * sqrt(self.radius) / sqrt(ridge)
 
     def value(self, w: Array) -> float:
         return 0.0 if ElasticNet(self.l1_ratio).value(w) <= self.radius else inf
@@ -854,14 +865,21 @@ class ElasticNetBall(_ConstraintSet):
     def prox(self, w: Array, step: Array | float) -> Array:
         if self.value(w) == 0.0:
             return w
-        # w_j = (|g_j| - lambda gamma)_+ / (1 + lambda): the constraint is
-        # sum ((|g_j| + gamma)^2 - gamma^2 t^2)_+ = 2 r t^2 in t = 1 + lambda
-        gamma, r = self._scaled
-        t = _root_of_squares(np.abs(w) + gamma, gamma, r)
-        found = _soft_threshold(w, (t - 1.0) * gamma) / t
-        while self.value(found) > 0.0:  # by rounding
-            found = found * (1.0 - 1e-14)
-        return found
+        # w_j = (|g_j| - lambda gamma)_+ / (1 + lambda): with the k sizes |g_j| above lambda gamma,
+        # their sum s and that of their squares, (1 + lambda)^2 - 1 is
+        # (2 gamma s + square - q^2) / (k gamma^2 + q^2)
+        gamma, q = self._scaled
+        sizes = np.abs(w)
+        unit = max(_max_abs(sizes), gamma)  # so that squares do not overflow
+        edge, reach = (gamma / unit) ** 2, (q / unit) ** 2
+
+        def multiplier(k, s, square):
+            bend = k * edge + reach
+            left = 2.0 * (gamma / unit) * s + square - reach
+            return expm1(0.5 * log1p(max(left, 0.0) / bend)) if bend > 0.0 else inf
+
+        found = _root_by_medians(sizes / unit, gamma / unit, multiplier)
+        return self._shortened(_soft_threshold(w, found * gamma) / (1.0 + found))
 
     def conjugate(self, v: Array, alpha: float) -> float:
         # the least over lambda of lambda r + sum (|v_j| - lambda gamma)_+^2 / (2 lambda), which is
@@ -869,31 +887,38 @@ class ElasticNetBall(_ConstraintSet):
         scale = _max_abs(v)
         if scale == 0.0 or not np.isfinite(scale):
             return scale
-        gamma, r = self._scaled
+        gamma, q = self._scaled
         sizes = np.abs(v) / scale
-        multiplier = _root_of_squares(sizes, gamma, r)
-        excess = _euclidean_norm(np.maximum(sizes - multiplier * gamma, 0.0))
-        return scale * (multiplier * r + _half_square(excess, multiplier))
+
+        def multiplier(k, s, square):  # where sum (|v_j|^2 - lambda^2 gamma^2)_+ = lambda^2 q^2
+            return sqrt(square) / hypot(q, gamma * sqrt(k))
+
+        found = _root_by_medians(sizes, gamma, multiplier)
+        excess = _euclidean_norm(np.maximum(sizes - found * gamma, 0.0))
+        return scale * (0.5 * found * q * q + _half_square(excess, found))
 
     def support(self, v: Array, radius: float) -> float:
         return self.conjugate(v, 1.0)
 
 
-def _root_of_squares(sizes: Array, gamma: float, r: float) -> float:
-    """The t with sum_j (sizes_j^2 - gamma^2 t^2)_+ = 2 r t^2, by median search in t^2."""
-    kinks = (sizes / gamma) ** 2
-    total, count = 0.0, 0  # of the kinks known to be above the root
-    while len(kinks) > 0:
-        middle = float(np.partition(kinks, len(kinks) // 2)[len(kinks) // 2])
-        above = kinks >= middle
-        some, many = float(np.sum(kinks[above])), int(np.sum(above))
-        if gamma**2 * (total + some - (count + many) * middle) <= 2.0 * r * middle:
-            # the root is below the middle, whose kinks are all active
-            total, count = total + some, count + many
-            kinks = kinks[~above]
+def _root_by_medians(
+    sizes: Array, gamma: float, multiplier: Callable[[float, float, float], float]
+) -> float:
+    """The lambda of which ``multiplier`` says what it is, given the sizes above lambda gamma.
+
+    It is a function of their number, their sum and the sum of their squares.
+    """
+    above, rest = [0.0, 0.0, 0.0], sizes
+    while len(rest) > 0:
+        middle = float(np.partition(rest, len(rest) // 2)[len(rest) // 2])
+        more = rest[rest >= middle]
+        sums = [float(len(more)), float(np.sum(more)), float(np.sum(more * more))]
+        sums = [a + b for a, b in zip(above, sums, strict=True)]
+        if gamma * multiplier(*sums) <= middle:  # all of these are above
+            above, rest = sums, rest[rest < middle]
         else:
-            kinks = kinks[kinks > middle]
-    return float(np.sqrt(gamma**2 * total / (2.0 * r + gamma**2 * count)))
+            rest = rest[rest > middle]
+    return multiplier(*above)
 
 
 @dataclass(frozen=True)
