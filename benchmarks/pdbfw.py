@@ -16,12 +16,13 @@ import scipy.sparse as sp
 from benchmarks.block_frank_wolfe import BASELINES, TRACE_BASELINES, Ball, TraceBall
 from benchmarks.data import dataset
 from skpd import kernels
+from skpd._trace_norm import TraceNormProblem
 from skpd.design import Design
 from skpd.losses import SmoothedHinge
 from skpd.penalties import SquaredL2OnL1Ball
 from skpd.problem import Problem
 from skpd.solvers import solve
-from skpd.solvers.trace_norm import TraceNormProblem, trace_norm
+from skpd.solvers.trace_norm import trace_norm
 
 ACCURACIES = (1e-3, 1e-4, 1e-6)
 

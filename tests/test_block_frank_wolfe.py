@@ -1,6 +1,7 @@
 """Primal-dual block Frank-Wolfe: what an iteration costs, and where it ends."""
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import TraceNormPD, kernels
+from skpd._trace_norm import TraceNormProblem
 from skpd.design import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, L1Ball, SquaredL2OnL1Ball
@@ -248,3 +250,70 @@ def test_ctrl_c_leaves_a_certified_matrix(share, options, rng, monkeypatch):
     assert found.dual <= best.primal and found.primal >= best.dual
     assert np.linalg.norm(model.coef_, "nuc") <= 0.5 * norm
     assert found.primal < 0.5 * np.sum(np.var(Y, axis=0))  # better than 0
+
+
+def exact_objective(X, Y, W, b, alpha):
+    """P(W, b) in rational arithmetic."""
+    value = Fraction(alpha) * sum(Fraction(w) ** 2 for w in W.ravel()) / 2
+    for row, target in zip(X, Y, strict=True):
+        for w, intercept, y in zip(W, b, target, strict=True):
+            z = sum(Fraction(x) * Fraction(v) for x, v in zip(row, w, strict=True))
+            value += (z + Fraction(intercept) - Fraction(y)) ** 2 / (2 * len(X))
+    return value
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("shift", [0.0, 1e6, 1e8, -1e10])
+def test_the_interval_holds_the_optimum_of_shifted_features(shift, container, rng):
+    """A shift of X moves the intercept and nothing else; it is exact in multiples of 2^-16."""
+    X, Y, _ = many_outputs(rng, n=16, d=6, c=3)
+    X = np.round(X * 2.0**16) / 2.0**16
+    options = {"alpha": 2.0**-10, "radius": 5.0, "max_iter": 20_000}
+    best = TraceNormPD(tol=1e-10, **options).fit(X, Y).certificate_
+    model = TraceNormPD(tol=1e-6, **options).fit(container(X + shift), Y)
+    certificate = model.certificate_
+    assert certificate.dual <= best.primal and certificate.primal >= best.dual
+    assert certificate.relative_gap <= 1e-6
+    exact = exact_objective(X + shift, Y, model.coef_, model.intercept_, 2.0**-10)
+    assert Fraction(certificate.primal) >= exact
+    assert certificate.primal - float(exact) <= 1e-6 * 0.5 * np.sum(np.var(Y, axis=0))
+
+
+def test_certificates_of_the_trace_norm_far_from_the_optimum(rng):
+    """Random models and dual points, in rational arithmetic and at many scales."""
+    for scale in (1e-60, 1e-3, 1.0, 1e8):
+        for shift in (0.0, 1e3, 1e12):
+            X, Y = scale * (rng.normal(size=(9, 3)) + shift), 10.0 * rng.normal(size=(9, 2))
+            problem = TraceNormProblem(X, Y, np.full(9, 1 / 9), 1e-3 * scale**2, 2.0 / scale, True)
+            W, theta = rng.normal(size=(3, 2)) / scale, rng.normal(size=(9, 2))
+            W /= np.linalg.norm(W * scale, "nuc")
+            b = problem.intercept(W)
+            exact = exact_objective(X, Y, W.T, b, problem.alpha)
+            assert Fraction(problem.primal(W)) >= exact * (1 - Fraction(1, 10**15))
+            for dual_point in (theta, X @ W + b - Y, 0.1 * (X @ W + b - Y)):
+                assert Fraction(problem.dual(dual_point)) <= exact
+
+
+def test_precise_products_where_rounding_would_widen_the_interval(rng):
+    """Of features near 1e6 plain products know 10 digits, the certificate more."""
+    X, Y, _ = many_outputs(rng, n=40, d=6, c=3)
+    model = TraceNormPD(1e-3, radius=5.0, tol=1e-10, max_iter=20_000).fit(X + 1e6, Y)
+    assert model.certificate_.relative_gap <= 1e-9
+
+
+@pytest.mark.parametrize("scale, name", [((1e200, 1.0), "X"), ((1.0, 1e200), "y")])
+def test_numbers_too_large_for_the_trace_norm(scale, name, rng):
+    X, Y, _ = many_outputs(rng)
+    with pytest.raises(ValueError, match=f"^{name} must hold values of at most 1e.70 in size"):
+        TraceNormPD().fit(scale[0] * X, scale[1] * Y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "alpha, radius", [(5e-324, 1.0), (1e300, 1.0), (1.0, 1e300), (1.0, 1e-300)]
+)
+def test_parameters_of_any_size(alpha, radius, rng):
+    X, Y, _ = many_outputs(rng)
+    for scale in (1e-300, 1e-60, 1.0, 1e60):
+        found = TraceNormPD(alpha, radius=radius, max_iter=20).fit(scale * X, Y).certificate_
+        assert 0.0 <= found.dual <= found.primal <= 0.5 * np.sum(np.var(Y, axis=0)) * (1 + 1e-12)

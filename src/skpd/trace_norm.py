@@ -5,6 +5,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
@@ -14,11 +15,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ._base import finite_targets
 from ._parameters import ParameterValidation
-from .solvers.trace_norm import TraceNormProblem, trace_norm
+from ._trace_norm import TraceNormProblem
+from .solvers.trace_norm import trace_norm
 
 __all__ = ["TraceNormPD"]
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
+LARGEST = 1e70  # of X and y: no product of two of their squares overflows
 
 
 class TraceNormPD(RegressorMixin, ParameterValidation):
@@ -151,9 +154,9 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data; converted to float64.
+            Training data, of at most 1e70 in size; converted to float64.
         y : array-like of shape (n_samples, n_outputs) or (n_samples,)
-            Targets.
+            Targets, of at most 1e70 in size.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, non-negative and not all zero; 1 by default. A weight
             of 2 equals a repeated row.
@@ -180,6 +183,13 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
             )
         Y = finite_targets(y, self)
         Y = Y.reshape(len(Y), -1)
+        for name, values in (("X", X.data if sp.issparse(X) else X), ("y", Y)):
+            largest = float(np.max(np.abs(values), initial=0.0))
+            if largest > LARGEST:
+                raise ValueError(
+                    f"{name} must hold values of at most {LARGEST:g} in size, got {largest:.3g}: "
+                    "bring it to a smaller scale."
+                )
         problem = TraceNormProblem(
             X.tocsr() if hasattr(X, "tocsr") else X,
             Y,
@@ -208,7 +218,7 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
             n_rows=self.n_rows,
             on_check=report,
         )
-        intercept = problem.y_mean - problem.x_mean @ found.coef
+        intercept = problem.intercept(found.coef)
         several = np.ndim(y) > 1
         self.coef_ = np.ascontiguousarray(found.coef.T) if several else found.coef[:, 0]
         self.intercept_ = intercept if several else float(intercept[0])

@@ -1,124 +1,24 @@
-"""Primal-dual block Frank-Wolfe over the trace-norm ball (Lei et al., 2019, Algorithm 2).
-
-    minimise over ||W||_* <= radius    sum_i c_i ||y_i - W' x_i||^2 / 2 + (alpha / 2) ||W||_F^2
-
-with W of shape (features, outputs), its dual point theta of shape (samples, outputs) and
-G = X' diag(c) theta. The dual is
-
-    D(theta) = -sum_i c_i (||theta_i||^2 / 2 + theta_i.y_i) - min over tau >= 0 of
-               (tau radius + sum_j (sigma_j(G) - tau)_+^2 / (2 alpha)),
-
-at any tau a lower bound on the optimum.
-"""
+"""Primal-dual block Frank-Wolfe over the trace-norm ball (Lei et al., 2019, Algorithm 2)."""
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .. import kernels
+from .._trace_norm import TraceNormProblem, norm, threshold
 from .._typing import Array
 from ..certificates import Certificate
-from ..losses import EPSILON
 from .monitor import HISTORY_DTYPE
 
-__all__ = ["TraceNormProblem", "TraceNormSolution", "trace_norm"]
+__all__ = ["TraceNormSolution", "trace_norm"]
 
 EXTRA = 8  # columns of the subspace beyond the rank
 SWEEPS = 2  # subspace iterations, each from the subspace before
 PATIENCE = 4  # steps in the primal alone without half off the gap
 NOISE = 1e-11  # singular values below this share of the largest are rounding
-
-
-@dataclass
-class TraceNormProblem:
-    """The problem, its features and targets centred where an intercept is fitted.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse array} of shape (n_samples, n_features)
-    Y : ndarray of shape (n_samples, n_outputs)
-    weights : ndarray of shape (n_samples,)
-        c, which sum to 1.
-    alpha, radius : float
-        Greater than 0.
-    centre : bool
-    """
-
-    X: Any
-    Y: Array
-    weights: Array
-    alpha: float
-    radius: float
-    centre: bool
-
-    def __post_init__(self) -> None:
-        n, d = self.X.shape
-        self.shape = n, d, self.Y.shape[1]
-        self.x_mean, self.y_mean = np.zeros(d), np.zeros(self.shape[2])
-        if self.centre:
-            self.x_mean = np.asarray(self.X.T @ self.weights).ravel()
-            self.y_mean = self.weights @ self.Y
-        self.targets = self.Y - self.y_mean
-        self.null_objective = self.loss(-self.targets)
-        self.inner_radius = self.radius * (1.0 - 1e-11)  # room for rounding
-
-    def matmul(self, M: Array) -> Array:
-        product = self.X @ M
-        return product - self.x_mean @ M if self.centre else product
-
-    def rmatmul(self, R: Array, rows: Any = slice(None)) -> Array:
-        """X' R over some of the rows."""
-        product = np.asarray(self.X[rows].T @ R)
-        return product - np.outer(self.x_mean, R.sum(axis=0)) if self.centre else product
-
-    def loss(self, residuals: Array) -> float:
-        return 0.5 * float(np.sum(self.weights @ residuals**2))
-
-    def primal(self, W: Array) -> float:
-        return self.loss(self.matmul(W) - self.targets) + 0.5 * self.alpha * float(np.sum(W * W))
-
-    def dual(self, theta: Array) -> float:
-        """D(theta), rounded down by a bound on the errors of the products and of the SVD."""
-        if not theta.any():
-            return 0.0
-        scaled = self.weights[:, np.newaxis] * theta
-        G = self.rmatmul(scaled)
-        squares = self.X.multiply(self.X).sum() if hasattr(self.X, "multiply") else self.X**2
-        size = np.sqrt(float(np.sum(squares))) + np.sqrt(len(theta)) * np.linalg.norm(self.x_mean)
-        size *= float(np.linalg.norm(scaled))
-        error = 4.0 * (sum(self.shape) + 16) * EPSILON * size
-        sigma = np.linalg.svd(G, compute_uv=False) + error
-        tau = _threshold(sigma, self.alpha * self.radius)
-        excess = np.maximum(sigma - tau, 0.0)
-        conjugate = tau * self.radius + 0.5 * float(excess @ excess) / self.alpha
-        own = self.weights @ (theta * (0.5 * theta + self.targets)).sum(axis=1)
-        terms = float(self.weights @ (theta**2 + np.abs(theta * self.targets)).sum(axis=1))
-        rounding = (sum(self.shape) + 64) * EPSILON * (terms + conjugate + self.null_objective)
-        return max(-float(own) - conjugate - rounding, 0.0)
-
-    def dual_along(self, theta: Array, sigma: Array) -> Callable[[float], float]:
-        """D(t theta) as a function of t, from the largest singular values of G, not as proof."""
-        square = 0.5 * float(self.weights @ (theta**2).sum(axis=1))
-        linear = float(self.weights @ (theta * self.targets).sum(axis=1))
-
-        def value(t: float) -> float:
-            tau = _threshold(t * sigma, self.alpha * self.radius)
-            excess = np.maximum(t * sigma - tau, 0.0)
-            conjugate = tau * self.radius + 0.5 * float(excess @ excess) / self.alpha
-            return -t * (t * square + linear) - conjugate
-
-        return value
-
-    def certificate(self, W: Array, theta: Array) -> Certificate:
-        primal = self.primal(W) * (1.0 + (sum(self.shape) + 64) * EPSILON)
-        dual = min(self.dual(theta), primal)
-        unit = max(self.null_objective, EPSILON * self.loss(self.Y))
-        gap = primal - dual
-        relative = 0.0 if gap <= 0.0 else (gap / unit if unit > 0.0 else np.inf)
-        return Certificate(primal, dual, gap, relative, "exact", np.inf, np.inf)
 
 
 @dataclass(frozen=True)
@@ -150,7 +50,7 @@ class _Monitor:
         self.W, self.theta = np.zeros((d, c)), np.zeros((n, c))
         self.n_iter, self.rank = 0, 0
         self.best_W, self.best_theta = self.W, self.theta
-        self.best = problem.certificate(self.W, self.theta)
+        self.best = problem.certificate(self.W, self.theta, self.accuracy)
         self.history: list[tuple] = []
 
     def at(self, n_iter: int, W: Array, theta: Array, rank: int) -> None:
@@ -159,7 +59,7 @@ class _Monitor:
 
     def check(self) -> bool:
         """Whether to stop."""
-        found = self.problem.certificate(self.W, self.theta)
+        found = self.problem.certificate(self.W, self.theta, self.accuracy)
         if found.primal < self.best.primal:
             self.best_W = self.W
         if found.dual > self.best.dual:
@@ -175,10 +75,10 @@ class _Monitor:
 
     def solution(self, interrupted: bool) -> TraceNormSolution:
         W, best = self.best_W, self.best
-        norm = float(np.sum(np.linalg.svd(W, compute_uv=False))) * (1.0 + 1e-12)
-        if norm > self.problem.radius:  # by rounding
-            W = W * (self.problem.radius / norm)
-            best = self.problem.certificate(W, self.best_theta)
+        length = float(np.sum(np.linalg.svd(W, compute_uv=False))) * (1.0 + 1e-12)
+        if length > self.problem.radius:  # by rounding
+            W = W * (self.problem.radius / length)
+            best = self.problem.certificate(W, self.best_theta, self.accuracy)
         return TraceNormSolution(
             coef=W,
             dual_coef=self.best_theta,
@@ -189,12 +89,6 @@ class _Monitor:
             history=np.array(self.history, dtype=HISTORY_DTYPE),
             interrupted=interrupted,
         )
-
-
-def _threshold(sigma: Array, total: float) -> float:
-    """The least tau >= 0 with sum_j (sigma_j - tau)_+ <= total."""
-    inside = kernels.project_l1_ball(np.ascontiguousarray(sigma), total)
-    return float(np.max(sigma - inside, initial=0.0))
 
 
 class _TopSingular:
@@ -229,16 +123,16 @@ def _primal_steps(problem: TraceNormProblem, top: _TopSingular):
     W, product = np.zeros((d, c)), np.zeros((n, c))
     theta = -problem.targets
     G = problem.rmatmul(weights[:, np.newaxis] * theta)
-    size = float(np.sum(G * G))
+    size = norm(G)
     if size == 0.0:
         return
-    curvature = float(np.sum(weights @ problem.matmul(G) ** 2)) / size + alpha
+    curvature = float(np.sum(weights @ problem.matmul(G / size) ** 2)) + alpha
     s = 8
     while True:
         gradient = G + alpha * W
         while True:
             U, sigma, right = top(W - gradient / curvature, s)
-            tau = _threshold(sigma, problem.inner_radius)
+            tau = threshold(sigma, problem.inner_radius)
             kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
             if kept.sum() <= s or len(sigma) == min(d, c):
                 break
@@ -306,7 +200,11 @@ def trace_norm(
     """
     monitor = _Monitor(problem, tol, on_check)
     try:
-        _run(problem, monitor, max_iter, random_state, step_size == "line-search", rank, n_rows)
+        # where numbers overflow there is no next step
+        with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
+            _run(
+                problem, monitor, max_iter, random_state, step_size == "line-search", rank, n_rows
+            )
     except KeyboardInterrupt:
         monitor.on_check = None
         monitor.check()  # where it is, which may be far beyond the last check
@@ -370,7 +268,7 @@ def _run(
         while True:
             U, sigma, right = top(centre, s)
             sigma = sigma[: s + 1] if rank is None else sigma[:s]
-            tau = _threshold(sigma, problem.inner_radius)
+            tau = threshold(sigma, problem.inner_radius)
             kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
             if rank is not None or len(sigma) == most or not kept.all() or not sigma.any():
                 break
