@@ -1,12 +1,21 @@
 """The limit on BLAS threads."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import numpy as np
 import pytest
 from sklearn.utils.parallel import _get_threadpool_controller
 
-from skpd import GroupLassoSVC
+from skpd import GroupLassoSVC, PdproxSVC, design
+from skpd._threads import (
+    LARGEST_ALONE,
+    WORTH_THREADS,
+    blas_threads_for,
+    blas_threads_for_product,
+    one_blas_thread,
+)
 from skpd.solvers import quadratic
-from skpd.solvers.threads import LARGEST_ALONE, blas_threads_for
 
 
 def blas_threads():
@@ -40,3 +49,55 @@ def test_it_is_lifted_after_a_fit(n_jobs, rng, monkeypatch):
     GroupLassoSVC(1e-3, groups=3, n_jobs=n_jobs).fit(X, y)
     assert set(seen) == {1}
     assert blas_threads() == before
+
+
+@pytest.fixture
+def two_threads():
+    """Whatever the environment says."""
+    with _get_threadpool_controller().limit(limits=2, user_api="blas"):
+        yield blas_threads()
+
+
+def test_the_last_out_restores_what_the_first_in_found(two_threads):
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    assert set(blas_threads()) == {1}
+    first.__exit__(None, None, None)
+    assert set(blas_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == two_threads
+
+
+def test_fits_in_several_threads_leave_blas_as_it_was(two_threads, rng):
+    X = rng.normal(size=(90, 300))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=90) > 0.0, 1, -1)
+    begin = Barrier(4)
+
+    def fit(k):
+        begin.wait()
+        return GroupLassoSVC(1e-3 * (k + 1), groups=3).fit(X, y).converged_
+
+    for _ in range(3):
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(fit, range(4)))
+        assert blas_threads() == two_threads
+
+
+def test_only_large_products_have_threads(two_threads, rng, monkeypatch):
+    """Of the sizes of digits a product is over before a second thread of a busy machine runs."""
+    with blas_threads_for_product(WORTH_THREADS):
+        assert blas_threads() == two_threads
+    seen = []
+
+    def observed(multiplications):
+        seen.append(multiplications)
+        return blas_threads_for_product(multiplications)
+
+    monkeypatch.setattr(design, "blas_threads_for_product", observed)
+    X = rng.normal(size=(1797, 64))
+    PdproxSVC(1e-3, loss="logistic", penalty="l1").fit(X, X[:, 0] + rng.normal(size=1797) > 0.0)
+    assert 0 < max(seen) <= 1797 * 65 * 65 < WORTH_THREADS
+    with blas_threads_for_product(max(seen)):
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == two_threads

@@ -29,6 +29,7 @@ from sklearn.utils.validation import (
 )
 
 from ._parameters import ParameterValidation
+from ._threads import one_blas_thread
 from ._typing import Array
 from .certificates import Certificate
 from .design import Design
@@ -36,7 +37,6 @@ from .losses import Loss
 from .penalties import L1, L2, LInf, Penalty, SquaredL2
 from .problem import Point, Problem
 from .solvers import SOLVERS, check_solver_options, solve
-from .solvers.threads import one_blas_thread
 
 PENALTIES: dict[str, Callable[[], Penalty]] = {
     "l1": L1,

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from . import kernels
+from ._threads import blas_threads_for_product
 from ._typing import Array, Indices
 
 __all__ = ["Design", "spectral_norm_bound"]
@@ -210,7 +211,9 @@ class Design:
             if np.any(h_some != scale):
                 part = part * np.sqrt(h_some)[:, np.newaxis]
                 scale = 1.0
-            out += sign * scale * (part.T @ part)
+            with blas_threads_for_product(part.size * m):
+                product = part.T @ part
+            out += sign * scale * product
         return out
 
     def cross_gram(self, h: Array, left: Indices, right: Indices, ones: bool) -> Array:
@@ -237,7 +240,8 @@ class Design:
         for sign, h_some, some in _row_blocks(h, m + len(right)):
             part = self._block(some, both, ones)
             weighted = part[:, n_left : len(both)] * (sign * h_some)[:, np.newaxis]
-            out += weighted.T @ part
+            with blas_threads_for_product(weighted.size * m):
+                out += weighted.T @ part
         return out
 
     def has_equal_row_sums(self) -> bool:

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from .. import kernels
+from .._threads import blas_threads_for, blas_threads_for_product, one_blas_thread
 from .._typing import Array, Indices
 from ..gram import BLAS, LARGEST_GRAM, ColumnCurvature
-from .threads import blas_threads_for
 
 __all__ = ["minimise_quadratic"]
 
@@ -84,12 +84,13 @@ def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds, max_pass
             break
         affordable, most = _conjugate_gradients(curvature, np.count_nonzero(p))
         if direct and isinstance(part, _SeparablePart) and len(p) <= GO_ON_WITH_GRAM:
-            H = curvature.matrix()  # its factor serves several steps
+            with blas_threads_for_product(len(p) ** 2 * columns.n_rows):
+                H = curvature.matrix()  # its factor serves several steps
             curvature.passes += 2 * most
             part.minimise(H, p, gradient + H @ (p - w), part.sweeps(len(p)), tol, max_rounds)
             break
         if direct and affordable:
-            with blas_threads_for(len(p)):
+            with one_blas_thread():  # its products have all rows, however small the system is
                 _direct_step(curvature, gradient, w, part, model)
             curvature.passes += 2 * most
         else:
