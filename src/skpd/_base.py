@@ -25,12 +25,12 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     assert_all_finite,
     check_is_fitted,
-    validate_data,
 )
 
 from ._parameters import ParameterValidation
 from ._threads import one_blas_thread
 from ._typing import Array
+from ._validation import validated
 from .certificates import Certificate
 from .design import Design
 from .losses import Loss
@@ -116,7 +116,7 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         """X and y as scikit-learn takes them, and whether `_require_finite` is to follow."""
         known = isinstance(X, np.ndarray) and X.dtype in _DATA["dtype"]
         unchecked = known and X.size >= LARGE
-        X, y = validate_data(self, X, y, ensure_all_finite=not unchecked, **_DATA, **options)
+        X, y = validated(self, X, y, ensure_all_finite=not unchecked, **_DATA, **options)
         return X, y, unchecked
 
     def _require_finite(self, problem, X):
@@ -293,7 +293,7 @@ def _linear_predictions(X, coef, intercept):
 
 def finite_targets(y, estimator):
     """Targets in float64; of a list with None scikit-learn makes NaN only after its check."""
-    y = np.ascontiguousarray(y, dtype=np.float64)
+    y = np.require(y, np.float64, "CA")
     assert_all_finite(y, estimator_name=type(estimator).__name__, input_name="y")
     return y
 
@@ -481,7 +481,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
             For two classes positive where ``classes_[1]`` is predicted.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **_DATA)
+        X = validated(self, X, reset=False, **_DATA)
         scores = _linear_predictions(X, self.coef_, self.intercept_)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
@@ -579,5 +579,5 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **_DATA)
+        X = validated(self, X, reset=False, **_DATA)
         return _linear_predictions(X, self.coef_[np.newaxis], self.intercept_)[:, 0]

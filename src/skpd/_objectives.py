@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn import linear_model, svm
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
@@ -23,6 +23,7 @@ from ._concomitant import ConcomitantFit, ConcomitantHuber
 from ._fits import LinearFit
 from ._multinomial import MultinomialFit, MultinomialProblem
 from ._typing import Array
+from ._validation import validated_array
 from .design import Design
 from .losses import (
     EpsilonInsensitive,
@@ -56,7 +57,7 @@ class Data:
 
     @classmethod
     def of(cls, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> "Data":
-        X = check_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
+        X = validated_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
         targets: Any = np.asarray(y)
         check_consistent_length(X, y, sample_weight)
         sample_weight = _check_sample_weight(
@@ -79,7 +80,7 @@ class Data:
     @cached_property
     def targets(self) -> Array:
         """Numbers, of shape (n_samples, n_targets)."""
-        y = check_array(self.y, ensure_2d=False, dtype=np.float64)
+        y = validated_array(self.y, ensure_2d=False, dtype=np.float64)
         return y.reshape(len(y), -1)
 
     def labels(self, classes: Any) -> Any:

@@ -9,10 +9,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ._base import _DATA, PrimalDualClassifier
 from ._typing import Array
+from ._validation import validated
 from .design import Design
 from .losses import Hinge
 from .problem import Solution
@@ -334,7 +335,7 @@ class DRSVMClassifier(PrimalDualClassifier):
     def _cases(self, X, y, sample_weight) -> list[Bunch]:
         """For each classifier, its problem on these data, its margins and its lam."""
         check_is_fitted(self)
-        X, y = validate_data(self, X, y, reset=False, **_DATA)
+        X, y = validated(self, X, y, reset=False, **_DATA)
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )

@@ -11,11 +11,12 @@ from sklearn.base import RegressorMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ._base import finite_targets
 from ._parameters import ParameterValidation
 from ._trace_norm import TraceNormProblem
+from ._validation import validated
 from .solvers.trace_norm import trace_norm
 
 __all__ = ["TraceNormPD"]
@@ -173,7 +174,7 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
             After Ctrl-C; the fitted attributes then hold the best model so far and its
             certificate.
         """
-        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **_DATA)
+        X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
@@ -255,5 +256,5 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
         y : ndarray of shape (n_samples, n_outputs) or (n_samples,)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **_DATA)
+        X = validated(self, X, reset=False, **_DATA)
         return X @ self.coef_.T + self.intercept_

@@ -1,0 +1,79 @@
+"""Data as compiled code may take it, whoever made it."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+__all__ = ["validated", "validated_array"]
+
+
+def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+    """`validate_data` of scikit-learn for X, or for X and y, safe to pass on to compiled code."""
+    found = validate_data(estimator, _checked(X), *y, **options)
+    return tuple(map(_aligned, found)) if isinstance(found, tuple) else _aligned(found)
+
+
+def validated_array(X: Any, **options: Any) -> Any:
+    """`check_array` of scikit-learn in the same way."""
+    return _aligned(check_array(_checked(X), **options))
+
+
+def _aligned(array: Any) -> Any:
+    """The array, copied if its numbers are not at addresses that their size divides."""
+    if not sp.issparse(array):
+        return np.require(array, requirements="A")
+    parts = array.data, array.indices, array.indptr
+    return array if all(part.flags.aligned for part in parts) else array.copy()
+
+
+def _checked(X: Any) -> Any:
+    """X, its index arrays seen to fit its shape and its data if it is sparse.
+
+    Neither SciPy nor scikit-learn looks, and products read and write where these arrays say.
+    Formats without such arrays are converted to CSR.
+
+    Raises
+    ------
+    ValueError
+        If they do not; it names the array, what it holds and what is allowed.
+    """
+    if not sp.issparse(X) or X.ndim != 2:
+        return X
+    if X.format == "coo":
+        for name, indices, n in zip(("row", "col"), (X.row, X.col), X.shape, strict=True):
+            _require_length(name, indices, len(X.data))
+            _require_below(name, indices, n)
+        return X
+    if X.format not in ("csr", "csc", "bsr"):
+        X = X.tocsr()
+    blocks = X.data.shape[1:] if X.format == "bsr" else (1, 1)
+    counts = [n // block for n, block in zip(X.shape, blocks, strict=True)]
+    n_major, n_minor = counts[::-1] if X.format == "csc" else counts
+    indptr, stored = X.indptr, min(len(X.indices), len(X.data))
+    _require_length("indptr", indptr, n_major + 1)
+    if indptr[0] != 0 or indptr[-1] > stored or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError(
+            f"indptr of the sparse X must start at 0, not decrease and end within the {stored} "
+            f"entries that are stored, got {indptr[0]} to {indptr[-1]}, and {indptr.min()} to "
+            f"{indptr.max()} between them."
+        )
+    _require_below("indices", X.indices[: indptr[-1]], n_minor)
+    return X
+
+
+def _require_length(name: str, array: Any, length: int) -> None:
+    if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) != length:
+        raise ValueError(
+            f"{name} of the sparse X must be {length} whole numbers, got an array of shape "
+            f"{array.shape} and type {array.dtype}."
+        )
+
+
+def _require_below(name: str, indices: Any, n: int) -> None:
+    if len(indices) and not (indices.min() >= 0 and indices.max() < n):
+        raise ValueError(
+            f"{name} of the sparse X must lie in [0, {n}), got {indices.min()} to {indices.max()}."
+        )

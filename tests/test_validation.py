@@ -1,0 +1,115 @@
+"""Data as others may have made it: index arrays that do not fit, numbers at odd addresses."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from skpd import (
+    DRSVMClassifier,
+    ElasticNetPD,
+    LassoPDCertified,
+    LassoPDCertifiedCV,
+    PdproxRegressor,
+    PdproxSVC,
+    TraceNormPD,
+    certify,
+    path,
+)
+
+MODELS = [
+    PdproxSVC(), PdproxRegressor(), LassoPDCertified(0.01), ElasticNetPD(0.1, l1_radius=1.0),
+    DRSVMClassifier(), TraceNormPD(),
+]  # fmt: skip
+each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+
+
+def data(rng):
+    X = rng.normal(size=(30, 4)) * (rng.random((30, 4)) < 0.6)
+    return X, np.where(X[:, 0] + 0.1 * rng.normal(size=30) > 0.0, 1.0, -1.0)
+
+
+def with_stray_index(X, value):
+    X.indices[3] = value
+    return X
+
+
+def with_indptr(X, position, value):
+    X.indptr[position] = value
+    return X
+
+
+def with_short_data(X):
+    X.data, X.indices = X.data[:-9], X.indices[:-9]
+    return X
+
+
+def with_stray_row(X):
+    X.row[0] = 1 << 30
+    return X
+
+
+def of_lists(X):
+    X.rows[0] = [1 << 20]
+    X.data[0] = [1.0]
+    return X
+
+
+MALFORMED = {
+    "large index": (lambda X: with_stray_index(sp.csr_array(X), 1 << 30), r"indices .*\[0, 4\)"),
+    "negative index": (lambda X: with_stray_index(sp.csr_array(X), -1), r"indices .*\[0, 4\)"),
+    "CSC": (lambda X: with_stray_index(sp.csc_array(X), 30), r"indices .*\[0, 30\)"),
+    "BSR": (lambda X: with_stray_index(sp.bsr_array(X, blocksize=(2, 2)), 2), r"indices .*\[0, 2"),
+    "indptr decreases": (lambda X: with_indptr(sp.csr_array(X), 5, 0), "indptr .* not decrease"),
+    "indptr overflows": (lambda X: with_indptr(sp.csr_array(X), 5, -(2**31)), "indptr .* start"),
+    "indptr too far": (lambda X: with_indptr(sp.csr_array(X), -1, 1 << 30), "indptr .* end with"),
+    "short data": (lambda X: with_short_data(sp.csr_array(X)), "indptr .* end within"),
+    "COO": (lambda X: with_stray_row(sp.coo_matrix(X)), r"row .*\[0, 30\)"),
+    "LIL": (lambda X: of_lists(sp.lil_array(X)), r"indices .*\[0, 4\)"),
+}
+
+
+@each_model
+@pytest.mark.parametrize("case", MALFORMED)
+def test_index_arrays_that_do_not_fit_are_refused(model, case, rng):
+    make, message = MALFORMED[case]
+    X, y = data(rng)
+    with pytest.raises(ValueError, match=message):
+        model.fit(make(X), y)
+    fitted = model.fit(sp.csr_array(X), y)
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(make(X))
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(make(X.astype(np.float32)))
+
+
+def test_they_are_refused_wherever_data_are_taken(rng):
+    X, y = data(rng)
+    malformed = MALFORMED["short data"][0](X)
+    robust, lasso = DRSVMClassifier().fit(X, y), LassoPDCertified(0.01).fit(X, y)
+    for function in (
+        lambda: PdproxSVC().fit(X, y).decision_function(malformed),
+        lambda: robust.worst_case_loss(malformed, y),
+        lambda: robust.worst_case_distribution(malformed, y),
+        lambda: certify(lasso, malformed, y),
+        lambda: certify(lasso, malformed, y, loss="squared", penalty="l1", alpha=0.1),
+        lambda: path(LassoPDCertified(), malformed, y),
+        lambda: LassoPDCertifiedCV().fit(malformed, y),
+    ):
+        with pytest.raises(ValueError, match=r"indptr .* end within"):
+            function()
+
+
+@each_model
+def test_numbers_at_odd_addresses(model, rng):
+    """Fields of records and pieces of a buffer give what a copy gives."""
+    X, y = data(rng)
+    records = np.zeros(30, dtype=[("name", "i1"), ("x", "f8", (4,)), ("y", "f8")])
+    records["x"], records["y"] = X, y
+    buffer = np.frombuffer(b"\0" + X.tobytes(), dtype=np.float64, offset=1).reshape(30, 4)
+    stored = sp.csr_array(X)
+    stored.data = np.frombuffer(b"\0" + stored.data.tobytes(), dtype=np.float64, offset=1)
+    expected = model.fit(X, y).coef_
+    for found in (records["x"], buffer, stored):
+        assert_allclose(model.fit(found, records["y"]).coef_, expected, rtol=0.0, atol=1e-3)
+        assert_allclose(model.predict(found), model.predict(X), rtol=0.0, atol=1e-12)
