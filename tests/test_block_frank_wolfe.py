@@ -21,7 +21,6 @@ from skpd.solvers import solve
 from skpd.solvers.block_frank_wolfe import pdbfw
 from skpd.solvers.l1_ball import l1_ball
 from skpd.solvers.monitor import Monitor
-from skpd.solvers.trace_norm import TraceNormProblem
 
 
 def classes(rng, n, d, layout=np.asarray):

@@ -439,3 +439,12 @@ def test_an_intercept_without_fit_intercept_is_refused(rng):
     problem = Problem(Design(X), y, np.full(5, 0.2), Squared(), L1(), 0.1, False)
     with pytest.raises(ValueError, match="intercept must be 0"):
         certify_point(problem, np.zeros(2), 1.0, y)
+
+
+def test_a_model_that_is_not_a_number_has_no_objective():
+    problem = Problem(
+        Design(np.ones((2, 1))), np.ones(2), np.full(2, 0.5), Hinge(), L1(), 1.0, False
+    )
+    assert primal_objective(problem, np.array([np.nan]), np.nan) == np.inf
+    with pytest.raises(ValueError, match=r"intercept must be 0 .* got 1\.0"):
+        primal_objective(problem, np.ones(1), 1.0)

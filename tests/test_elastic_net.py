@@ -267,3 +267,21 @@ def test_not_converged_warns(diabetes):
         ElasticNetPD(1.0, l1_radius=20.0, solver="agm", tol=1e-12, max_iter=5).fit(*diabetes)
     with pytest.warns(ConvergenceWarning, match="fits of the cross-validation"):
         ElasticNetPDCV(alphas=3, tol=1e-13, max_iter=1).fit(*diabetes)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("tol", [0.0, 1e-15, 1e-6])
+@pytest.mark.parametrize("radius", [1e-320, 1e-310, 1e-300, 1e-15, 1e-8])
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+def test_a_radius_of_any_size(l1_ratio, radius, tol, rng):
+    """In a ball so small the loss falls from that of w = 0 by its slope times the radius."""
+    X, y = rng.normal(size=(12, 20)), rng.normal(size=12)
+    null, slope = 0.5 * np.mean(y**2), np.max(np.abs(X.T @ y)) / 12
+    model = ElasticNetPD(
+        1e-3, l1_ratio=l1_ratio, l1_radius=radius, tol=tol, fit_intercept=False, max_iter=300
+    ).fit(X, y)
+    assert np.sum(np.abs(model.coef_)) <= radius
+    # the loss bends by at most the largest mean square of a feature
+    best, bend = null - radius * slope, 0.5 * radius**2 * (np.max(np.mean(X**2, axis=0)) + 1e-3)
+    assert model.certificate_.dual <= (best + bend) * (1.0 + 1e-14)
+    assert model.certificate_.primal >= best * (1.0 - 1e-14)

@@ -43,6 +43,7 @@ from skpd.losses import EpsilonInsensitive, Hinge, Huber, Pinball
 from skpd.penalties import L1, Box, ElasticNet, GroupL2, Norm, SparseGroup
 
 ESTIMATORS = [PdproxSVC, GroupLassoSVC, PdproxRegressor]
+SMOOTH_AND_NOT = [("hinge", "l1"), ("hinge", "squared_l2"), ("logistic", "l1"), ("hinge", "linf")]
 CLASSIFIERS = [PdproxSVC, GroupLassoSVC]
 
 
@@ -593,3 +594,44 @@ def test_constant_targets_are_fitted_exactly():
         model = PdproxRegressor(loss=loss).fit(X, np.full(30, 7.3))
         assert model.converged_ and not model.coef_.any()
         assert_allclose(model.predict(X), 7.3, atol=0.1 + 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e160, 1e300])
+@pytest.mark.parametrize("alpha", [5e-324, 1e-300, 1e-3, 1e300])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(PdproxSVC(loss=loss, penalty=penalty) for loss, penalty in SMOOTH_AND_NOT),
+        *(GroupLassoSVC(loss=loss) for loss in ("hinge", "logistic")),
+        *(
+            DRSVMClassifier(norm=norm, solver=s)
+            for norm in (1, 2, np.inf)
+            for s in ("auto", "isg")
+        ),
+        *(ElasticNetPDClassifier(l1_radius=radius) for radius in (None, 1.0, 1e-300, 1e300)),
+    ],
+    ids=str,
+)
+def test_numbers_of_any_size(model, alpha, scale, rng):
+    """What overflows ends a fit, with neither an error nor a bound above what w = 0 reaches."""
+    X = rng.normal(size=(12, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=12) > 0.0, 1, -1)
+    name = "epsilon" if isinstance(model, DRSVMClassifier) else "alpha"
+    model = clone(model).set_params(max_iter=20, **{name: alpha}).fit(scale * X, y)
+    certificate = model.certificate_
+    assert 0.0 <= certificate.dual <= certificate.primal <= 1.0 + 1e-12  # every loss at z = 0
+    assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize(
+    "model", [PdproxRegressor(loss="squared"), PdproxRegressor(loss="huber"), LassoPDCertified()]
+)
+def test_targets_whose_squares_overflow_are_refused(model, rng):
+    X, y = rng.normal(size=(12, 3)), rng.normal(size=12)
+    if model.get_params().get("loss") == "huber":
+        model.set_params(loss=Huber(delta=1e200))
+    with pytest.raises(
+        ValueError, match=r"y must be on a smaller scale, got values up to .*e\+200"
+    ):
+        model.fit(X, 1e200 * y)

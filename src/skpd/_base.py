@@ -152,7 +152,9 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
             alpha=float(self.alpha),
             fit_intercept=bool(self.fit_intercept),
         )
-        if not np.isfinite(problem.objective_unit):
+        with np.errstate(over="ignore"):
+            unit = problem.objective_unit
+        if not np.isfinite(unit):
             raise ValueError(
                 "The loss of the best constant prediction overflows: y must be on a smaller "
                 f"scale, got values up to {np.max(np.abs(y)):.3g}."

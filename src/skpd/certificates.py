@@ -127,7 +127,7 @@ def primal_objective(
     ValueError
         If there is an intercept in a problem without one.
     """
-    if intercept != 0.0 and not problem.fit_intercept:
+    if abs(intercept) > 0.0 and not problem.fit_intercept:
         raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     if intercept == problem.null_point.intercept and not coef.any():

@@ -225,7 +225,7 @@ def project_triangle(p: Array, r: Array) -> tuple[Array, Array]:
 @primal_objective.register
 def _(problem: RobustProblem, coef: Array, intercept: float, accuracy: float = 0.0) -> float:
     """P(w, b) at the best lam, rounded up; inf where it is NaN."""
-    if intercept != 0.0 and not problem.fit_intercept:
+    if abs(intercept) > 0.0 and not problem.fit_intercept:
         raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     z, low, error = problem.design.matvec_compensated(coef, float(intercept))

@@ -110,6 +110,8 @@ def check_solver_options(solver: str, options, solvers=SOLVERS):
     return options
 
 
+# numbers that overflow are infinite, and no certificate takes them for better than they are
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def solve(
     problem: Problem,
     solver: str = "auto",

@@ -150,8 +150,8 @@ class _Steps:
         n = int(np.count_nonzero(problem.weights))
         square = float(np.sum(problem.squares))
         if np.isfinite(problem.kappa):
-            square += min(problem.kappa**2, 10.0 * square)
-        self.first = first_step or 0.5 / (square or 1.0)
+            square += min(problem.kappa * problem.kappa, 10.0 * square)
+        self.first = first_step or max(0.5 / (square or 1.0), np.finfo(float).tiny)
         if self.scheme != "geometric":
             own = n * self.first
             if problem.ridge > 0.0:

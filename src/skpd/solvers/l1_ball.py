@@ -1,5 +1,7 @@
 """The default for a model over the l1 ball."""
 
+from functools import cache
+
 import numpy as np
 from scipy.optimize import brentq
 
@@ -56,16 +58,21 @@ def l1_ball(
         start = monitor.best
 
 
+def _ridge(problem: Problem) -> float:
+    """The weight of half the squared norm."""
+    penalty = problem.penalty
+    return problem.alpha * penalty.weight if isinstance(penalty, SquaredL2OnL1Ball) else 0.0
+
+
 def _penalised(problem: Problem, multiplier: float) -> Problem:
     """The problem with multiplier ||w||_1 in place of the constraint."""
-    penalty = problem.penalty
-    ridge = problem.alpha * penalty.weight if isinstance(penalty, SquaredL2OnL1Ball) else 0.0
-    alpha = ridge + multiplier
+    alpha = _ridge(problem) + multiplier
     found = problem.with_alpha(alpha)
-    if multiplier == 0.0:
+    share = multiplier / alpha
+    if share == 0.0:
         found.penalty = SquaredL2()
     else:
-        found.penalty = ElasticNet(multiplier / alpha) if multiplier < alpha else L1()
+        found.penalty = ElasticNet(share) if share < 1.0 else L1()
     found.__dict__.pop("largest_alpha", None)  # it was that of the other penalty
     return found
 
@@ -122,16 +129,17 @@ def _search(
             raise _EnoughError
         return found
 
+    @cache  # from another start the norm may be on the other side of the radius
     def excess(logarithm: float) -> float:
         """How far the norm is from the radius, on a scale on which it is close to linear."""
         found = solution(float(np.exp(logarithm)), tol)
         norm = float(np.sum(np.abs(found.coef)))
-        return float(np.log(max(norm, 1e-300) / radius))
+        return float(np.log(np.clip(norm / radius, 1e-300, 1e300)))
 
     penalised = _penalised(problem, 1.0)
     penalised.penalty = L1()
     largest = penalised.largest_alpha  # the multiplier from which on the solution is 0
-    if not largest > 0.0:
+    if not 0.0 < largest < np.inf:
         return
     try:
         upper = float(np.log(largest))
@@ -143,9 +151,10 @@ def _search(
                 break
             upper = lower
         else:
-            if not isinstance(problem.penalty, L1Ball):
+            if _ridge(problem) > 0.0:
                 solution(0.0, tol)
             return
-        brentq(excess, lower, upper, xtol=1e-14, rtol=1e-14, maxiter=100)
+        if excess(upper) <= 0.0:  # or this solution is not exact enough to tell
+            brentq(excess, lower, upper, xtol=1e-14, rtol=1e-14, maxiter=100, disp=False)
     except _EnoughError:
         return
