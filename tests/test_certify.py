@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn import linear_model as lm
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_classification
@@ -673,3 +673,18 @@ def test_linear_svr_of_both_losses(diabetes):
     for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
         svr = LinearSVR(loss=loss, C=0.01, epsilon=1.0, tol=1e-10, max_iter=10**6, dual=True)
         assert certify(svr.fit(*diabetes), *diabetes).relative_gap <= 1e-6
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("rigorous", [False, True])
+@pytest.mark.parametrize("alpha", [1e-300, 1e-3, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1e160, 1e300])
+@pytest.mark.parametrize("model", [lm.Ridge(), lm.HuberRegressor()], ids=str)
+def test_data_of_any_size(model, scale, alpha, rigorous, rng):
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    model = clone(model).fit(X, y).set_params(alpha=alpha)
+    found = certify(model, scale * X, y, max_iter=20, rigorous=rigorous)
+    assert 0.0 <= found.dual <= found.primal
+    # what w = 0 reaches, with the standard deviation for the scale of HuberRegressor
+    reached = 0.5 * np.var(y) if isinstance(model, lm.Ridge) else np.std(y)
+    assert found.dual <= reached * (1.0 + 1e-12)

@@ -186,7 +186,9 @@ def certify(
         models = OBJECTIVES[type(estimator)](estimator, data)
     else:
         raise TypeError(_unknown_objective(estimator))
-    certificates, reached = zip(*(model.certify(**options) for model in models), strict=True)
+    # numbers that overflow are infinite, and no certificate takes them for better than they are
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        certificates, reached = zip(*(model.certify(**options) for model in models), strict=True)
     if max(reached) > tol:
         worst = int(np.argmax(reached))
         warnings.warn(

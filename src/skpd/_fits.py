@@ -36,10 +36,9 @@ class LinearFit:
         is that of the solution.
         """
         problem = self.problem
-        with np.errstate(over="ignore", invalid="ignore"):
-            primal = primal_objective(problem, self.coef, self.intercept)
-            z = problem.matvec(problem.join(self.coef, self.intercept))
-            theta = problem.dual_point(z)
+        primal = primal_objective(problem, self.coef, self.intercept)
+        z = problem.matvec(problem.join(self.coef, self.intercept))
+        theta = problem.dual_point(z)
         point = best = Point(self.coef, self.intercept, theta)
         bound = dual_bound(problem, theta, primal)
         gap = relative_gap(problem, primal - bound.value)
