@@ -49,6 +49,7 @@ class _Monitor:
         self.start = time.perf_counter()
         self.W, self.theta = np.zeros((d, c)), np.zeros((n, c))
         self.n_iter, self.rank = 0, 0
+        self.accuracy = 0.05 * tol * problem.null_objective
         self.best_W, self.best_theta = self.W, self.theta
         self.best = problem.certificate(self.W, self.theta, self.accuracy)
         self.history: list[tuple] = []

@@ -146,12 +146,12 @@ class EuclideanNorms(Term):
     def add_gradient(self, out: Array) -> None:
         out[: len(self.dual.tail)] -= self.dual.tail
 
-    def watch(self, direction: _Change, primal: float, dual: float) -> None:
-        # a group ends at 0 where its head falls faster than its multiplier nears the boundary
+    def watch(self, direction: _Change) -> None:
+        # a group ends at 0 where its head falls further than its multiplier nears the boundary
         slack, other = direction
-        moved = Heads(self.dual.head, self.dual.tail + dual * other.tail)
+        moved = Heads(self.dual.head, self.dual.tail + other.tail)
         left = self.groups.determinants(*moved) / self.groups.determinants(*self.dual)
-        self.at_zero = 1.0 + primal * slack.head / self.slack.head < left
+        self.at_zero = 1.0 + slack.head / self.slack.head < left
 
     def settle(self, x: Array) -> None:
         x[: len(self.dual.tail)][self.groups.spread(self.at_zero)] = 0.0

@@ -147,7 +147,7 @@ class _State:
         self.programme.x = self.programme.x + primal * found[0]
         for term, change in zip(self.terms, found[1], strict=True):
             if mu is not None:
-                term.watch(change, primal, dual)
+                term.watch(change)
             term.move(change, primal, dual)
 
     def newton(self, mu: float | None, affine: tuple | None) -> tuple[Array, list]:
@@ -172,7 +172,7 @@ class _State:
         pairs = list(zip(self.terms, found[1], strict=True))
         for _ in range(HALVINGS):
             error = sum(term.model_error(change, length) for term, change in pairs)
-            if error <= MODEL_ERROR * self.curvature:
+            if error <= MODEL_ERROR * abs(self.curvature):
                 break
             length *= 0.5
         return length, length

@@ -165,9 +165,9 @@ class SumEpigraph(Term):
         if self.place is not None:
             out[self.place] -= self.dual[-1]
 
-    def watch(self, direction: _RowChange, primal: float, dual: float) -> None:
+    def watch(self, direction: _RowChange) -> None:
         d = self.size
-        falls = primal * direction.slack / self.slack < dual * direction.dual / self.dual
+        falls = direction.slack / self.slack < direction.dual / self.dual
         self.at_zero = falls[:d] & falls[d : 2 * d]
 
     def settle(self, x: Array) -> None:

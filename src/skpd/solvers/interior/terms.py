@@ -69,10 +69,11 @@ class Term(ABC):
     def move(self, direction: Any, primal: float, dual: float) -> None:
         """Goes so far along a direction."""
 
-    def watch(self, direction: Any, primal: float, dual: float) -> None:
-        """Sees from a step ahead which kinks its slacks and multipliers are on the way to.
+    def watch(self, direction: Any) -> None:
+        """Sees from a Newton step which kinks its slacks and multipliers are on the way to.
 
-        A slack that falls faster than its multiplier ends at 0 (El-Bakry, Tapia and Zhang, 1994).
+        Of a slack and its multiplier, that which the whole step makes fall further, relative to
+        what it is, ends at 0 (El-Bakry, Tapia and Zhang, 1994).
         """
         return
 
@@ -229,11 +230,10 @@ class Intervals(Term):
     def add_gradient(self, out: Array) -> None:
         self.image.add_adjoint(self.weights * self.sign * self.u, out)
 
-    def watch(self, direction: _Change, primal: float, dual: float) -> None:
-        change = dual * direction.u
-        at_kink = primal * direction.below / self.below < change / self.to_lower
+    def watch(self, direction: _Change) -> None:
+        at_kink = direction.below / self.below < direction.u / self.to_lower
         if self.two_sided:
-            at_kink &= primal * direction.above / self.above < -change / self.to_upper
+            at_kink &= direction.above / self.above < -direction.u / self.to_upper
         self.at_kink = at_kink
 
     def settle(self, x: Array) -> None:
