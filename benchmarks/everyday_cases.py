@@ -134,14 +134,15 @@ class Case:
 def largest_alpha(case, problem):
     """The largest alpha of interest of one output, 0 where it is a rounding error."""
     gradient, X = problem.null_gradient, np.abs(case.rows()[0])
-    if np.all(
-        np.abs(gradient) <= ROUNDING * (problem.weights * abs(problem.null_point.dual_coef)) @ X
-    ):
+    rounding = ROUNDING * ((problem.weights * abs(problem.null_point.dual_coef)) @ X)
+    if np.all(np.abs(gradient) <= rounding):
         return 0.0
     if case.penalty == "squared_l2":
         return np.linalg.norm(gradient)
     if case.penalty == "total_variation":
-        return problem.penalty.dual_norm(gradient)
+        # that of features which share a shift is of what the shift leaves
+        largest = problem.penalty.dual_norm(gradient)
+        return largest if largest > np.max(rounding) else 0.0
     # where a coefficient may only grow, perhaps none helps
     return problem.largest_alpha or np.abs(gradient).max()
 

@@ -24,7 +24,9 @@ among those of mean 0; their mean lies in an interval that follows from the loss
 (`Problem.level_interval`) and enters as the intercept does.
 
 A free intercept needs ``s = 0`` or the interval; theta is also tried after projection onto
-the box and the hyperplane ``s = 0``, and the best of all bounds is kept.
+the box and the hyperplane ``s = 0``, and, where the interval is so long that even the rounding
+error of s would matter, after a change far below its precision that makes s vanish
+(`skpd._balance`). The best of all bounds is kept.
 
 No certificate trusts a solver: objective values, u and s are recomputed from the primal
 and dual points, and rounding errors are allowed for: those of products with X by the sums
@@ -43,6 +45,7 @@ from typing import Any
 import numpy as np
 
 from . import kernels
+from ._balance import balance_exactly
 from ._typing import Array
 from .losses import EPSILON
 from .penalties import Norm
@@ -60,6 +63,7 @@ __all__ = [
 ]
 
 GOOD = 10.0  # times the accuracy asked for: a gap that needs no better bound
+WORTH = 0.01  # of the gap: what rounding may cost before more precise sums are worth it
 PLAIN = 1e-11  # of the objective: where rounding matters less, plain sums will do
 PARABOLAS = 4  # through the last three of the scales tried; of the concave dual along a ray
 
@@ -219,8 +223,15 @@ def dual_bound(
     how = (upper, radius, interval, ball, scaling, accuracy)
     best = _best_repair(problem, theta, *how)
     if problem.fit_intercept:
-        balanced = _best_repair(problem, _balanced(problem, theta), *how)
-        best = max(best, balanced, key=lambda bound: bound.value)
+        theta = _balanced(problem, theta)
+        best = max(best, _best_repair(problem, theta, *how), key=lambda bound: bound.value)
+    gap = upper - best.value
+    by_rounding = 2.0 * length * EPSILON * kernels.dot(problem.weights, np.abs(theta))
+    if gap > GOOD * accuracy and (by_rounding > WORTH * gap or problem.has_free_level):
+        balance = balance_exactly(problem, theta)
+        if balance is not None:
+            exact = _best_repair(problem, theta, *how, balance)
+            best = max(best, exact, key=lambda bound: bound.value)
     if not best.value > 0.0:  # theta = 0 proves that P >= 0
         best = DualBound(0.0, "scaling", np.zeros_like(theta))
     return DualBound(float(best.value), best.kind, best.theta, float(radius), length, radius_kind)
@@ -313,7 +324,11 @@ def _balanced(problem: Problem, theta: Array):
     return kernels.project_box_hyperplane(theta, lower, upper, weights, weights, 0.0)
 
 
-def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accuracy):
+def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accuracy, balance=None):
+    if balance is not None:
+        return _repair_balanced(
+            problem, theta, balance, upper, radius, interval, ball, scaling, accuracy
+        )
     along = _along(problem, theta)
     slope = (0.0, 0.0)
     if problem.fit_intercept:
@@ -333,10 +348,32 @@ def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accurac
     plain = repaired(u, error)
     if upper - plain.value <= GOOD * accuracy:
         return plain
-    worth = max(0.01 * (upper - plain.value), PLAIN * upper, accuracy)
+    worth = max(WORTH * (upper - plain.value), PLAIN * upper, accuracy)
     if not problem.has_free_level and _loss_by_rounding(problem, u, error, radius, ball) <= worth:
         return plain
     return repaired(*problem.design.rmatvec_compensated(problem.weights, theta))
+
+
+def _repair_balanced(
+    problem, theta, balance, upper, radius, interval, ball, scaling, accuracy
+):  # fmt: skip
+    """The best repair of theta + balance.change, in twice the working precision."""
+    u, error = problem.design.rmatvec_compensated(problem.weights, theta)
+    change, of_change = problem.design.rmatvec_compensated(problem.weights, balance.change)
+    u = u + change
+    error = error + of_change + EPSILON * np.abs(u)
+    if not (np.isfinite(u).all() and np.isfinite(error).all()):
+        return DualBound(-inf, "exact", theta)
+    here, there = _along(problem, theta), _along(problem, balance.towards)
+
+    def along(scale):  # conjugates are convex
+        (value, rounding), (other, more) = here(scale), there(scale)
+        rounding += balance.share * more + 4.0 * EPSILON * (abs(value) + abs(other))
+        return (1.0 - balance.share) * value + balance.share * other, rounding
+
+    products = (problem.penalty.widest(-u, error), balance.slope, balance.level, along)
+    widest = theta + np.copysign(2.0 * np.abs(balance.change), theta)
+    return _repair(problem, widest, products, upper, radius, interval, ball, scaling, accuracy)
 
 
 def _loss_by_rounding(problem, u, error, radius, ball):

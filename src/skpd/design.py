@@ -16,6 +16,8 @@ __all__ = ["Design", "spectral_norm_bound"]
 
 # Gram matrices for which BLAS needs more time, to copy rows and columns: width, entries
 NARROW, TALL = 50, 1 << 18
+SAMPLE = 500  # rows that tell which columns are far from 0
+FAR = 10.0  # mean over standard deviation from which on a column is
 _BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB
 
 
@@ -243,6 +245,45 @@ class Design:
             with blas_threads_for_product(weighted.size * m):
                 out += weighted.T @ part
         return out
+
+    def shift_of_columns(self, weights: Array) -> Array | None:
+        """Weighted means of the columns that are far from 0 beside their spread, or None.
+
+        Some rows tell which they are; the others have 0. A column of a sparse X is far from 0 only
+        if nearly all of its entries are stored.
+        """
+        n, d = self.shape
+        if sp.issparse(self._X):
+            if self.matrix.by_row:
+                first = self._X.indices[: self._X.indptr[min(n, SAMPLE)]]
+                counts = np.bincount(first, minlength=d)
+            else:
+                counts = np.diff(self._X.indptr) * (min(n, SAMPLE) / max(n, 1))
+            columns = np.flatnonzero(counts > 0.9 * min(n, SAMPLE))
+            if len(columns) == 0:
+                return None
+            part = self._X[:SAMPLE][:, columns].toarray()
+        else:
+            columns, part = np.arange(d), self._X[:: max(1, n // SAMPLE)]
+        mean, spread = np.mean(part, axis=0, dtype=np.float64), np.std(part, axis=0)
+        far = columns[(np.abs(mean) > FAR * spread) & (spread > 0.0)]
+        if len(far) == 0:
+            return None
+        shift = np.zeros(d)
+        shift[far] = self.rmatvec(weights)[far]
+        return shift
+
+    def shifted(self, shift: Array) -> "Design":
+        """X less a number in every column, copied; a sparse X stores the shifted columns whole."""
+        if not sp.issparse(self._X):
+            order = "C" if self.matrix.by_row else "F"
+            return self._like(np.subtract(self._X, shift, order=order), not self.matrix.by_row)
+        columns = np.flatnonzero(shift)
+        others = np.flatnonzero(shift == 0.0)
+        part = self._X[:, columns].toarray() - shift[columns]
+        both = sp.hstack([self._X[:, others], part], format="csc", dtype=np.float64)
+        places = np.argsort(np.concatenate([others, columns]), kind="stable")
+        return self._like(both[:, places].asformat(self._X.format))
 
     def has_equal_row_sums(self) -> bool:
         """Whether all rows have the same sum in exact arithmetic, as one-hot rows have."""

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
 from typing import TYPE_CHECKING, Any
@@ -92,7 +92,7 @@ class Problem:
 
     def with_alpha(self, alpha: float) -> "Problem":
         """The same problem with another alpha; what is known of the data stays known."""
-        _ = self.objective_unit, self.null_gradient, self.gram, self.products
+        _ = self.objective_unit, self.null_gradient, self.gram, self.products, self.centred
         if self.loss.linear_tails:
             _ = self.squares
         if self.fit_intercept:
@@ -134,6 +134,22 @@ class Problem:
     def products(self) -> DualProducts:
         """X' diag(c) theta of dual points, with bounds on their errors."""
         return DualProducts(self.design, self.weights)
+
+    @cached_property
+    def centred(self) -> "tuple[Problem, Array] | None":
+        """The same problem with features that are far from 0 shifted to mean 0, and the shift.
+
+        With an intercept b, predictions x.w + b are (x - shift).w + b' for b' = b + shift.w, so
+        that nothing changes but the numbers that a solver calculates with. None where no
+        feature is far from 0, or without an intercept.
+        """
+        shift = self.design.shift_of_columns(self.weights) if self.fit_intercept else None
+        if shift is None:
+            return None
+        other = replace(self, design=self.design.shifted(shift))
+        if self.products.incremental:
+            other.products = type(self.products)(other.design, self.weights)
+        return other, shift
 
     @property
     def threshold(self) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from ..gram import newton_cost
 from ..penalties import SquaredL2
 from ..problem import Point, Problem
+from .centring import centred
 from .dual_descent import dual_descent
 from .interior import expected_cost, interior_point
 from .monitor import Monitor
@@ -42,6 +43,8 @@ def auto(
     problem, monitor, start, max_iter, random_state
         As for `skpd.solvers.pdprox.pdprox_dual`.
     """
+    if problem.centred is not None:
+        problem, monitor, start = centred(problem, monitor, start)
     for method in methods_for(problem, start is not None):
         if monitor.done or monitor.n_iter >= max_iter:
             return

@@ -41,8 +41,9 @@ def dual_descent(
     theta = np.zeros(problem.n_samples)
     constant = offset = 0.0
     if problem.fit_intercept:
-        curvature = problem.objective_unit / problem.reach**2
-        constant = np.sqrt(alpha / (PROXIMAL * curvature))
+        curvature = problem.objective_unit / problem.reach / problem.reach
+        # whatever it is, it must leave numbers to calculate with
+        constant = float(np.clip(np.sqrt(alpha / PROXIMAL) / np.sqrt(curvature), 1e-100, 1e100))
         offset = problem.null_point.intercept / constant
     if start is not None:
         theta = problem.loss.project_dual(problem.y, start.dual_coef)

@@ -355,7 +355,11 @@ class _State:
         loss, dual = self.loss, self.dual
         if self.known_gradient is not None:
             self.gradient, self.known_gradient = self.known_gradient, None
-        elif self.tracked is None and (self.last_step or problem.products.incremental):
+        elif (
+            self.tracked is None
+            and self.frozen is None
+            and (self.last_step or problem.products.incremental)
+        ):
             self.gradient = self.whole_gradient()  # that the certificate to come will want
         elif self.tracked is None:
             self.gradient = rows.rmatvec(rows.gradient, problem.fit_intercept)
@@ -505,7 +509,7 @@ class _State:
             found = self.within_tol()
             # if it shrinks the gap as the last step did, that is enough
             target = 0.3 * monitor.tol * problem.objective_unit
-            self.chord |= self.smooth and self.gap**2 <= target * gap_before < np.inf
+            self.chord |= self.smooth and self.gap * self.gap <= target * gap_before < np.inf
             gap_before = self.gap
             if self.frozen is not None:
                 frozen = self.frozen

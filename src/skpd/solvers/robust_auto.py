@@ -197,7 +197,7 @@ class _Saddle:
             random_state,
         )
         size = size if size > 0.0 else 1.0
-        self.scale = size / problem.kappa if self.flips else 1.0
+        self.scale = max(size / problem.kappa, np.finfo(float).tiny) if self.flips else 1.0
         # sum_i c_i (m_i^2 + (m_i - kappa lam)^2) <= (golden ratio + 1) size^2 ||x||^2
         self.step = 1.0 / (size * np.sqrt(0.5 * (3.0 + np.sqrt(5.0))) * (1.0 + 1e-9))
         self.first_weight = size

@@ -16,6 +16,9 @@ from .programme import Programme, has_programme, needs_features, programme_of
 __all__ = ["LARGEST_SYSTEM", "expected_cost", "interior_point"]
 
 LARGEST_SYSTEM = 4000  # its matrix takes 128 MB
+# The products that a step aims at, at least, as a share of the residuals times what the predictor
+# leaves of the products: with slacks at the boundary long before, residuals can hardly fall.
+LEAST = 0.15
 # of a step whose Newton model is wrong in its slope by a larger share of that at the beginning
 MODEL_ERROR, HALVINGS = 0.5, 10
 ITERATIONS = 25  # that a run takes, about
@@ -23,7 +26,7 @@ OVERHEAD = 4e5  # of an iteration beside that of any Newton step, in the same un
 # How far from the boundary a step ends, as a share of the way there: of what the predictor leaves
 # of the products, and at least. Iterates that come too near have short steps from then on.
 SHORT, SHORTEST = 0.1, 0.005
-PATIENCE = 12  # iterations without a tenth off the estimated gap
+PATIENCE = 20  # iterations without a tenth off the estimated gap
 ENOUGH = 0.1  # of the gap asked for: the products from which on residuals are reduced alone
 CHEAP = 100.0  # entries of a row from which on a certificate costs little beside a Gram matrix
 
@@ -101,6 +104,7 @@ class _State:
         # where slacks depend on multipliers as well, both must take steps of one length
         self.linear = all(term.linear for term in self.terms) and not programme.ridge.any()
         self.system = programme.system()
+        self.residuals_before = inf
 
     def evaluate(self) -> float:
         """The residual of the optimality conditions; about the gap that the iterates prove."""
@@ -115,6 +119,7 @@ class _State:
             np.sum(np.abs(gradient[:d]) * np.maximum(programme.width, np.abs(x[:d])))
         )
         unbalanced += programme.problem.reach * float(np.sum(np.abs(gradient[d:])))
+        self.residuals = unbalanced
         return self.products + unbalanced
 
     def step(self, goal: float) -> None:
@@ -130,7 +135,10 @@ class _State:
         system.prepare()
         mu: float | None = 0.0
         affine, short = None, SHORTEST
-        if self.products <= goal:  # what is left are residuals, which steps to smaller mu keep up
+        # where residuals are what is left (steps to smaller mu keep them up), unless it is no use
+        balance = self.products <= goal and self.residuals <= 0.5 * self.residuals_before
+        self.residuals_before = self.residuals if balance else inf
+        if balance:
             mu = None
         elif self.degree > 0.0:
             affine = self.newton(0.0, None)
@@ -140,7 +148,7 @@ class _State:
                 for term, change in zip(self.terms, affine[1], strict=True)
             )
             left = min(1.0, max(after / self.products, 0.0))
-            mu = left**3 * self.products / self.degree
+            mu = max(left**3 * self.products, LEAST * left * self.residuals) / self.degree
             short = max(SHORT * left, SHORTEST)
         found = self.newton(mu, affine)
         primal, dual = self.lengths(found, 1.0 - short)

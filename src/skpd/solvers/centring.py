@@ -1,0 +1,47 @@
+"""Solving with centred features what is monitored with the features as they are."""
+
+from typing import Any
+
+from .._typing import Array
+from ..problem import Point, Problem
+from .monitor import Monitor
+
+__all__ = ["centred"]
+
+
+def centred(
+    problem: Problem, monitor: Monitor, start: Point | None
+) -> tuple[Problem, Any, Point | None]:
+    """The problem of `Problem.centred`, with a monitor and a start for its solvers.
+
+    What solvers report is certified for the problem and the data as they were given.
+    """
+    base, shift = problem.centred  # type: ignore[misc]
+    other = base.with_alpha(problem.alpha)
+    other.penalty = problem.penalty
+    view = _View(monitor, other, shift)
+    return other, view, None if start is None else view.shifted(start)
+
+
+class _View:
+    """A monitor as solvers of the centred problem see it."""
+
+    def __init__(self, monitor: Monitor, problem: Problem, shift: Array) -> None:
+        self._monitor, self.problem, self._shift = monitor, problem, shift
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._monitor, name)
+
+    def shifted(self, point: Point) -> Point:
+        intercept = point.intercept + float(self._shift @ point.coef)
+        return Point(point.coef, intercept, point.dual_coef)
+
+    @property
+    def best(self) -> Point:
+        return self.shifted(self._monitor.best)
+
+    def check(self, n_iter: int, point: Point) -> float:
+        # the intercept must go with the coefficients that are certified
+        coef = self.problem.penalty.feasible(point.coef)
+        intercept = float(point.intercept) - float(self._shift @ coef)
+        return self._monitor.check(n_iter, Point(coef, intercept, point.dual_coef))
