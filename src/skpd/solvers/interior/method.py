@@ -19,8 +19,8 @@ LARGEST_SYSTEM = 4000  # its matrix takes 128 MB
 # The products that a step aims at, at least, as a share of the residuals times what the predictor
 # leaves of the products: with slacks at the boundary long before, residuals can hardly fall.
 LEAST = 0.15
-# of a step whose Newton model is wrong in its slope by a larger share of that at the beginning
-MODEL_ERROR, HALVINGS = 0.5, 10
+# of a step whose Newton model is wrong by a larger share of what there is to gain
+MODEL_ERROR, HALVINGS = 1.0, 10
 ITERATIONS = 25  # that a run takes, about
 OVERHEAD = 4e5  # of an iteration beside that of any Newton step, in the same units
 # How far from the boundary a step ends, as a share of the way there: of what the predictor leaves
@@ -109,18 +109,22 @@ class _State:
     def evaluate(self) -> float:
         """The residual of the optimality conditions; about the gap that the iterates prove."""
         programme = self.programme
-        x, d = programme.x, programme.n_features
-        gradient = programme.cost + programme.ridge * x
+        gradient = programme.cost + programme.ridge * programme.x
         for term in self.terms:
             term.add_gradient(gradient)
         self.residual = -gradient
         self.products = sum(term.products() for term in self.terms)
+        self.residuals = self.cost_of(gradient)
+        return self.products + self.residuals
+
+    def cost_of(self, gradient: Array) -> float:
+        """About the gap that comes with a gradient that should be 0."""
+        programme = self.programme
+        x, d = programme.x, programme.n_features
         unbalanced = float(
             np.sum(np.abs(gradient[:d]) * np.maximum(programme.width, np.abs(x[:d])))
         )
-        unbalanced += programme.problem.reach * float(np.sum(np.abs(gradient[d:])))
-        self.residuals = unbalanced
-        return self.products + unbalanced
+        return unbalanced + programme.problem.reach * float(np.sum(np.abs(gradient[d:])))
 
     def step(self, goal: float) -> None:
         """A predictor step to mu = 0, then the step that aims at what it promises.
@@ -148,7 +152,8 @@ class _State:
                 for term, change in zip(self.terms, affine[1], strict=True)
             )
             left = min(1.0, max(after / self.products, 0.0))
-            mu = max(left**3 * self.products, LEAST * left * self.residuals) / self.degree
+            least = min(LEAST * left * self.residuals, self.products)
+            mu = max(left**3 * self.products, least) / self.degree
             short = max(SHORT * left, SHORTEST)
         found = self.newton(mu, affine)
         primal, dual = self.lengths(found, 1.0 - short)
@@ -164,9 +169,7 @@ class _State:
         changes = [None] * len(self.terms) if affine is None else affine[1]
         for term, change in zip(self.terms, changes, strict=True):
             term.add_shift(mu, change, shift)
-        right = self.residual - shift
-        dx = self.system.solve(right)
-        self.curvature = float(dx @ right)
+        dx = self.system.solve(self.residual - shift)
         return dx, [term.direction(dx) for term in self.terms]
 
     def lengths(self, found: tuple[Array, list], share: float) -> tuple[float, float]:
@@ -176,11 +179,18 @@ class _State:
         dual = min(1.0, share * min(step[1] for step in steps))
         if self.linear:
             return primal, dual
-        length = min(primal, dual)
-        pairs = list(zip(self.terms, found[1], strict=True))
+        length = self.trusted(found, min(primal, dual))
+        return length, length
+
+    def trusted(self, found: tuple[Array, list], length: float) -> float:
+        """So much of a step length that the Newton model is right along it."""
+        if all(term.quadratic for term in self.terms):
+            return length
         for _ in range(HALVINGS):
-            error = sum(term.model_error(change, length) for term, change in pairs)
-            if error <= MODEL_ERROR * abs(self.curvature):
+            error = np.zeros_like(self.residual)
+            for term, change in zip(self.terms, found[1], strict=True):
+                term.add_model_error(change, length, error)
+            if self.cost_of(error) <= MODEL_ERROR * (self.products + self.residuals):
                 break
             length *= 0.5
-        return length, length
+        return length

@@ -104,7 +104,7 @@ class Programme:
         self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
         self.share = 1.0 / problem.total_weight  # of a product of the penalty beside one of a row
         # the size of coefficients that change predictions by as much as losses differ
-        sizes = self.deviations
+        sizes = self.sizes
         sizes = np.where(sizes > 0.0, sizes, float(np.max(sizes, initial=0.0)) or 1.0)
         self.width = problem.reach / sizes
         self.predictions = Predictions(self.design)
@@ -117,7 +117,7 @@ class Programme:
         ones = problem.fit_intercept
         if not isinstance(X, np.ndarray) and X.nnz < DENSE * n * d:
             design = Design(X)
-            self.deviations = design.column_norms(self.weights)
+            self.sizes = design.column_norms(self.weights)
             return design.with_ones() if ones else design
         table = np.ones((n, d + ones))
         table[:, :d] = X if isinstance(X, np.ndarray) else X.toarray()
@@ -125,10 +125,12 @@ class Programme:
         if ones:
             table[:, :d] -= mean
             self.mean = mean
-            self.deviations = np.sqrt(self.weights @ table[:, :d] ** 2)
-            table[:, :d][:, self.deviations <= CONSTANT * np.abs(mean)] = 0.0
+            self.sizes = np.sqrt(self.weights @ table[:, :d] ** 2)
+            constant = self.sizes <= CONSTANT * np.abs(mean)
+            table[:, :d][:, constant], self.sizes[constant] = 0.0, 0.0
         else:
-            self.deviations = np.sqrt(self.weights @ (table - mean) ** 2)
+            deviations = np.sqrt(self.weights @ (table - mean) ** 2)
+            self.sizes = np.where(deviations > CONSTANT * abs(mean), deviations, abs(mean))
         return Design(table)
 
     def new_unknown(self, value: float, cost: float = 0.0) -> int:

@@ -40,10 +40,13 @@ class Term(ABC):
     linear : bool
         Whether its slacks depend on x alone, and not on its multipliers: if that is so of all
         terms, x and the multipliers may take steps of their own lengths.
+    quadratic : bool
+        Whether its Newton model has no error, but for the products.
     """
 
     degree: float = 0.0
     linear: bool = False
+    quadratic: bool = True
 
     @abstractmethod
     def add_gradient(self, out: Array) -> None:
@@ -81,9 +84,9 @@ class Term(ABC):
         """Moves unknowns onto the kinks that they are on the way to."""
         return
 
-    def model_error(self, direction: Any, length: float) -> float:
-        """The error of the Newton model in the slope along a direction, so far from here."""
-        return 0.0
+    def add_model_error(self, direction: Any, length: float, out: Array) -> None:
+        """Adds the error of the Newton model of its gradient, so far along a direction."""
+        return
 
     def products(self) -> float:
         """The sum of the products of slacks and multipliers."""
@@ -131,6 +134,8 @@ class Logistic(Quadratic):
     Its Newton model is that of the point where it is, and trusted only as far as it is right.
     """
 
+    quadratic = False
+
     def __init__(self, image: Map, y: Array, weights: Array, x: Array) -> None:
         super().__init__(image, np.zeros_like(y), weights, x)
         self.y = y
@@ -150,10 +155,10 @@ class Logistic(Quadratic):
         self.h = np.maximum(size * (1.0 - size), FLATTEST)
         self.image.add_curvature(self.weights * self.h, system)
 
-    def model_error(self, direction: Array, length: float) -> float:
+    def add_model_error(self, direction: Array, length: float, out: Array) -> None:
         error = self._derivative(self.s + length * direction) - self.multipliers
         error -= length * self.h * direction
-        return abs(float(np.sum(self.weights * error * direction)))
+        self.image.add_adjoint(self.weights * error, out)
 
 
 class _Change(NamedTuple):
