@@ -221,16 +221,19 @@ def dual_bound(
     penalty: Any = problem.penalty
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     how = (upper, radius, interval, ball, scaling, accuracy)
-    best = _best_repair(problem, theta, *how)
-    if problem.fit_intercept:
-        theta = _balanced(problem, theta)
-        best = max(best, _best_repair(problem, theta, *how), key=lambda bound: bound.value)
+    found = []
+    for point in (_balanced(problem, theta), theta) if problem.fit_intercept else (theta,):
+        found.append(_best_repair(problem, point, *how))
+        if upper - found[-1].value <= GOOD * accuracy:
+            break
+    best = max(found, key=lambda bound: bound.value)
     gap = upper - best.value
     by_rounding = 2.0 * length * EPSILON * kernels.dot(problem.weights, np.abs(theta))
     if gap > GOOD * accuracy and (by_rounding > WORTH * gap or problem.has_free_level):
+        theta = _balanced(problem, theta) if problem.fit_intercept else theta
         balance = balance_exactly(problem, theta)
         if balance is not None:
-            exact = _best_repair(problem, theta, *how, balance)
+            exact = _repair_balanced(problem, theta, balance, *how)
             best = max(best, exact, key=lambda bound: bound.value)
     if not best.value > 0.0:  # theta = 0 proves that P >= 0
         best = DualBound(0.0, "scaling", np.zeros_like(theta))
@@ -324,11 +327,7 @@ def _balanced(problem: Problem, theta: Array):
     return kernels.project_box_hyperplane(theta, lower, upper, weights, weights, 0.0)
 
 
-def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accuracy, balance=None):
-    if balance is not None:
-        return _repair_balanced(
-            problem, theta, balance, upper, radius, interval, ball, scaling, accuracy
-        )
+def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accuracy):
     along = _along(problem, theta)
     slope = (0.0, 0.0)
     if problem.fit_intercept:
@@ -342,7 +341,8 @@ def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accurac
         if problem.has_free_level:
             level = (fsum(u), fsum(error) + EPSILON * abs(fsum(u)))
         products = (v, slope, level, along)
-        return _repair(problem, theta, products, upper, radius, interval, ball, scaling, accuracy)
+        points = (theta,)
+        return _repair(problem, points, products, upper, radius, interval, ball, scaling, accuracy)
 
     u, error = problem.products(theta, problem.threshold)
     plain = repaired(u, error)
@@ -372,8 +372,8 @@ def _repair_balanced(
         return (1.0 - balance.share) * value + balance.share * other, rounding
 
     products = (problem.penalty.widest(-u, error), balance.slope, balance.level, along)
-    widest = theta + np.copysign(2.0 * np.abs(balance.change), theta)
-    return _repair(problem, widest, products, upper, radius, interval, ball, scaling, accuracy)
+    points = (theta, balance.towards)
+    return _repair(problem, points, products, upper, radius, interval, ball, scaling, accuracy)
 
 
 def _loss_by_rounding(problem, u, error, radius, ball):
@@ -407,8 +407,9 @@ def _along(problem, theta):
     return parabola if problem.loss.quadratic_conjugate else value
 
 
-def _repair(problem, theta, products, upper, radius, interval, ball, scaling, accuracy):
-    penalty, alpha = problem.penalty, problem.alpha
+def _repair(problem, points, products, upper, radius, interval, ball, scaling, accuracy):
+    """The best repair of the first point; its scales must keep all points in the box."""
+    penalty, alpha, theta = problem.penalty, problem.alpha, points[0]
     v, slope, level, along = products
     free = _least_linear(slope, interval) + _least_linear(level, problem.level_interval(upper))
     if free == -inf:
@@ -428,7 +429,7 @@ def _repair(problem, theta, products, upper, radius, interval, ball, scaling, ac
     else:
         best = DualBound(bound(1.0, bounded), "lipschitz", theta)
     if scaling and hasattr(penalty, "dual_norm") and not upper - best.value <= GOOD * accuracy:
-        scale = _best_scale(problem, theta, penalty.dual_norm(v), lambda t: bound(t, 0.0))
+        scale = _best_scale(problem, points, penalty.dual_norm(v), lambda t: bound(t, 0.0))
         scaled = DualBound(bound(scale, 0.0), "scaling", scale * theta)
         if scaled.value > best.value:
             best = scaled
@@ -445,16 +446,17 @@ def _least_linear(slope, interval):
 
 
 def _best_scale(
-    problem: Problem, theta: Array, dual_norm: float, value: Callable[[float], float]
+    problem: Problem, points: tuple, dual_norm: float, value: Callable[[float], float]
 ) -> float:
-    """The scale t in [0, alpha / R°(u)] with t theta in the box that maximises the bound."""
+    """The scale t in [0, alpha / R°(u)] with all t theta in the box that maximises the bound."""
     largest = problem.alpha / dual_norm if dual_norm > 0 else inf
     if largest > 1.0 and np.isfinite(problem.loss.conjugate_domain).any():
         # theta itself is in the box, and so is 0
         lower, upper = problem.loss.dual_bounds(problem.y)
         with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
-        largest = min(float(np.min(room)), largest)
+            for theta in points:
+                room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
+                largest = min(float(np.min(room)), largest)
     largest *= 1.0 - 4.0 * EPSILON
     if problem.loss.linear_conjugate or largest == 0.0:
         return largest if np.isfinite(largest) else 1.0
