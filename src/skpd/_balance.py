@@ -1,11 +1,18 @@
-"""Dual points that are orthogonal to the free directions, far beyond the working precision.
+"""Dual points that are exactly orthogonal to the free directions.
 
 A free direction f, such as an intercept, asks of a dual point that sum_i c_i f_i theta_i = 0.
 What rounding leaves of such a sum costs a bound that sum times an interval that holds the free
-variable, and the interval is long where alpha is small or features are far from 0. Here the dual
-point is theta + change, a sum of two vectors that is not rounded: the change is that of
-least norm that cancels the sums, on rows that are well inside the box of the conjugate loss, and
-the sums of both are known in twice the working precision.
+variable, and the interval is long where alpha is small or features are far from 0, and infinite
+where classes are separable. Here the dual point is theta + change + rest:
+
+change
+    cancels the sums with the least norm, on rows that are well inside the box of the conjugate
+    loss. It is kept apart from theta, so that it is not rounded away, and what sums are left
+    is known in twice the working precision.
+rest
+    cancels these as well. It need not be known: a vector of that kind exists, of a norm of at
+    most the size of the sums left over the least singular value of the directions, which bounds
+    what it changes.
 """
 
 from dataclasses import dataclass
@@ -21,13 +28,15 @@ __all__ = ["Balance", "balance_exactly"]
 
 MOST = 0.25  # of the way to the boundary of the box that a change may go
 PASSES = 2  # of which the second takes off the rounding errors of the first
-
-Sum = tuple[float, float]  # a value with a bound on its error
+# A scaled point s theta has steeper conjugates than theta: by s for quadratic ones, and up to
+# log(1e-308) in place of 1/2 for the logistic loss
+SCALES = 2048.0
+CONDITION = 1e7  # largest of the directions, so that half of their singular values is certain
 
 
 @dataclass(frozen=True)
 class Balance:
-    """A change of a dual point theta.
+    """How a dual point theta becomes orthogonal to the free directions.
 
     Attributes
     ----------
@@ -36,20 +45,22 @@ class Balance:
         The point theta + change / share, which is inside the box too. As conjugates are convex,
         they are at most (1 - share) times that of theta plus share times that of this point.
     share : float
-    slope, level : tuple of float
-        sum_i c_i (theta_i + change_i), and the same with the sums of the rows of X in
-        every term, with bounds on their errors.
+    rest : float
+        A bound on the norm of the rest, sqrt(sum_i c_i rest_i^2).
+    cost : float
+        A bound on what the rest adds to the sum of the conjugates of t (theta + change), over
+        the square of t if that is above 1.
     """
 
     change: Array
     towards: Array
     share: float
-    slope: Sum
-    level: Sum
+    rest: float
+    cost: float
 
 
 def balance_exactly(problem: Problem, theta: Array) -> Balance | None:
-    """A change that makes the sums of a dual point over the free directions vanish.
+    """A change after which the sums of a dual point over the free directions vanish.
 
     Parameters
     ----------
@@ -62,28 +73,36 @@ def balance_exactly(problem: Problem, theta: Array) -> Balance | None:
     balance : Balance or None
         None where the rows inside the box cannot take up the sums.
     """
-    directions = _directions(problem)
+    directions, weights = _directions(problem), problem.weights
     lower, upper = problem.loss.dual_bounds(problem.y)
     room = np.minimum(np.minimum(theta - lower, upper - theta), kernels.max_abs(theta))
-    room = np.where(problem.weights > 0.0, 0.5 * room, 0.0)
-    inside = np.flatnonzero(room >= 0.5 * float(np.max(room, initial=0.0)))
-    if not directions or len(inside) < len(directions) or not room[inside[0]] > 0.0:
+    room = np.where(weights > 0.0, 0.5 * room, 0.0)
+    inside = np.flatnonzero(room > 1e-6 * float(np.max(room, initial=0.0)))
+    if not directions or len(inside) < len(directions):
         return None
-    root = np.sqrt(problem.weights[inside])
-    q, r = np.linalg.qr(root[:, np.newaxis] * np.stack([f[0][inside] for f in directions], axis=1))
-    if not np.all(np.abs(r.diagonal()) > 0.0):
+    # changes are measured in units of the room that a row has: A holds the directions so
+    root, room = np.sqrt(weights[inside]), room[inside]
+    A = (root * room)[:, np.newaxis] * np.stack([f[0][inside] for f in directions], axis=1)
+    q, r = np.linalg.qr(A)
+    singular = np.linalg.svd(r, compute_uv=False)
+    if not singular[-1] * CONDITION > singular[0]:
         return None
     change = np.zeros_like(theta)
     for _ in range(PASSES):
         sums = np.array([_sum(problem, f, theta, change)[0] for f in directions])
-        change[inside] -= q @ np.linalg.solve(r.T, sums) / root
-    share = float(np.max(np.abs(change[inside]) / room[inside]))
-    if not 0.0 < share <= MOST:
-        return None
+        change[inside] -= room / root * (q @ np.linalg.solve(r.T, sums))
     found = [_sum(problem, f, theta, change) for f in directions]
-    slope = found[0] if problem.fit_intercept else (0.0, 0.0)
-    level = found[-1] if problem.has_free_level else (0.0, 0.0)
-    return Balance(change, theta + change / share, share, slope, level)
+    rest = 2.0 * sum(abs(value) + error for value, error in found) / float(singular[-1])
+    share = float(np.max(np.abs(change[inside]) / room))
+    if not (0.0 < share <= MOST and float(np.max(rest / root)) <= MOST):
+        return None
+    # the slope of a convex function near theta is at most that of a chord to either side
+    y, middle = problem.y[inside], theta[inside]
+    here = problem.loss.conjugate(y, middle)
+    chords = [problem.loss.conjugate(y, middle + side * room) - here for side in (-1.0, 1.0)]
+    cost = 2.0 * rest * float(np.sqrt(np.sum((root * np.max(np.abs(chords), axis=0)) ** 2)))
+    rest *= float(np.max(room))
+    return Balance(change, theta + change / share, share, rest, SCALES * cost)
 
 
 def _directions(problem: Problem) -> list[tuple[Array, Array, Array]]:
@@ -99,8 +118,8 @@ def _directions(problem: Problem) -> list[tuple[Array, Array, Array]]:
 
 def _sum(
     problem: Problem, direction: tuple[Array, Array, Array], theta: Array, change: Array
-) -> Sum:
-    """sum_i c_i f_i (theta_i + change_i)."""
+) -> tuple[float, float]:
+    """sum_i c_i f_i (theta_i + change_i), with a bound on its error."""
     high, low, error = direction
     weights, value, bound = problem.weights, 0.0, 0.0
     for part in (theta, change):

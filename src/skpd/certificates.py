@@ -25,7 +25,7 @@ among those of mean 0; their mean lies in an interval that follows from the loss
 
 A free intercept needs ``s = 0`` or the interval; theta is also tried after projection onto
 the box and the hyperplane ``s = 0``, and, where the interval is so long that even the rounding
-error of s would matter, after a change far below its precision that makes s vanish
+error of s would matter, after a change below its precision with which s = 0 exactly
 (`skpd._balance`). The best of all bounds is kept.
 
 No certificate trusts a solver: objective values, u and s are recomputed from the primal
@@ -63,6 +63,7 @@ __all__ = [
 ]
 
 GOOD = 10.0  # times the accuracy asked for: a gap that needs no better bound
+NEGLIGIBLE = 1e-9  # multipliers beside the largest: 0 may do as well
 WORTH = 0.01  # of the gap: what rounding may cost before more precise sums are worth it
 PLAIN = 1e-11  # of the objective: where rounding matters less, plain sums will do
 PARABOLAS = 4  # through the last three of the scales tried; of the concave dual along a ray
@@ -234,7 +235,10 @@ def dual_bound(
         balance = balance_exactly(problem, theta)
         if balance is not None:
             exact = _repair_balanced(problem, theta, balance, *how)
-            best = max(best, exact, key=lambda bound: bound.value)
+        else:  # perhaps only rows that the free direction classifies are in its way
+            few = np.where(np.abs(theta) > NEGLIGIBLE * kernels.max_abs(theta), theta, 0.0)
+            exact = _best_repair(problem, few, *how)
+        best = max(best, exact, key=lambda bound: bound.value)
     if not best.value > 0.0:  # theta = 0 proves that P >= 0
         best = DualBound(0.0, "scaling", np.zeros_like(theta))
     return DualBound(float(best.value), best.kind, best.theta, float(radius), length, radius_kind)
@@ -362,6 +366,7 @@ def _repair_balanced(
     change, of_change = problem.design.rmatvec_compensated(problem.weights, balance.change)
     u = u + change
     error = error + of_change + EPSILON * np.abs(u)
+    error = error + 1.01 * balance.rest * problem.design.column_norms(problem.weights)
     if not (np.isfinite(u).all() and np.isfinite(error).all()):
         return DualBound(-inf, "exact", theta)
     here, there = _along(problem, theta), _along(problem, balance.towards)
@@ -369,9 +374,11 @@ def _repair_balanced(
     def along(scale):  # conjugates are convex
         (value, rounding), (other, more) = here(scale), there(scale)
         rounding += balance.share * more + 4.0 * EPSILON * (abs(value) + abs(other))
+        rounding += max(1.0, scale) ** 2 * balance.cost
         return (1.0 - balance.share) * value + balance.share * other, rounding
 
-    products = (problem.penalty.widest(-u, error), balance.slope, balance.level, along)
+    nothing = (0.0, 0.0)  # is left of the sums over the free directions
+    products = (problem.penalty.widest(-u, error), nothing, nothing, along)
     points = (theta, balance.towards)
     return _repair(problem, points, products, upper, radius, interval, ball, scaling, accuracy)
 

@@ -19,6 +19,7 @@ LARGEST_SYSTEM = 4000  # its matrix takes 128 MB
 # The products that a step aims at, at least, as a share of the residuals times what the predictor
 # leaves of the products: with slacks at the boundary long before, residuals can hardly fall.
 LEAST = 0.15
+GROWTH = 3.0  # most that products may grow by for that
 # of a step whose Newton model is wrong by a larger share of what there is to gain
 MODEL_ERROR, HALVINGS = 1.0, 10
 ITERATIONS = 25  # that a run takes, about
@@ -152,7 +153,7 @@ class _State:
                 for term, change in zip(self.terms, affine[1], strict=True)
             )
             left = min(1.0, max(after / self.products, 0.0))
-            least = min(LEAST * left * self.residuals, self.products)
+            least = min(LEAST * left * self.residuals, GROWTH * self.products)
             mu = max(left**3 * self.products, least) / self.degree
             short = max(SHORT * left, SHORTEST)
         found = self.newton(mu, affine)

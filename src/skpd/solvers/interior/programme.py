@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array, Indices
-from ...design import Design
+from ...design import FAR, Design
 from ...losses import Logistic as LogisticLoss
 from ...losses import Loss, Squared
 from ...penalties import (
@@ -16,6 +16,7 @@ from ...penalties import (
     L2,
     Box,
     ElasticNet,
+    ElasticNetBall,
     FusedLasso,
     GroupL2,
     L1Ball,
@@ -30,10 +31,10 @@ from ...penalties import (
 from ...problem import Point, Problem
 from ...robust import RobustProblem
 from .cones import EuclideanNorms
+from .epigraphs import DoubtfulLabels, EuclideanEpigraph, SumEpigraph
 from .maps import Coefficients, Differences, Predictions
-from .robust_terms import DoubtfulLabels, EuclideanEpigraph, SumEpigraph
 from .systems import FeatureSystem, NewtonSystem, RowSystem
-from .terms import Intervals, Logistic, Quadratic, Term
+from .terms import Equality, Intervals, Logistic, Quadratic, Term
 
 __all__ = ["Programme", "has_programme", "needs_features", "programme_of"]
 
@@ -78,7 +79,8 @@ class Programme:
 
     X is copied, in a basis that suits the penalty, with a column of ones for an intercept. The
     columns of an array are centred: b + mean.w is the intercept then, which leaves the objective
-    as it is and the Gram matrix accurate where features are far from 0.
+    as it is and the Gram matrix accurate where features are far from 0. Without an intercept
+    such features are centred too, and the column of ones has mean.w as its coefficient.
 
     Attributes
     ----------
@@ -110,6 +112,9 @@ class Programme:
         self.predictions = Predictions(self.design)
         self.losses: list[Term] = []
         self.penalties: list[Term] = []
+        if not problem.fit_intercept and self.design.shape[1] > d:
+            normal = np.append(self.mean, -1.0)
+            self.penalties.append(Equality(normal, self.new_unknown(0.0), self.x))
 
     def _data(self) -> Design:
         problem, d = self.problem, self.n_features
@@ -119,18 +124,17 @@ class Programme:
             design = Design(X)
             self.sizes = design.column_norms(self.weights)
             return design.with_ones() if ones else design
-        table = np.ones((n, d + ones))
+        table = np.ones((n, d + 1))
         table[:, :d] = X if isinstance(X, np.ndarray) else X.toarray()
         mean = self.weights @ table[:, :d]
-        if ones:
-            table[:, :d] -= mean
-            self.mean = mean
-            self.sizes = np.sqrt(self.weights @ table[:, :d] ** 2)
-            constant = self.sizes <= CONSTANT * np.abs(mean)
-            table[:, :d][:, constant], self.sizes[constant] = 0.0, 0.0
-        else:
-            deviations = np.sqrt(self.weights @ (table - mean) ** 2)
-            self.sizes = np.where(deviations > CONSTANT * abs(mean), deviations, abs(mean))
+        table[:, :d] -= mean
+        sizes = np.sqrt(self.weights @ table[:, :d] ** 2)
+        constant = sizes <= CONSTANT * np.abs(mean)
+        self.sizes = np.where(constant, 0.0 if ones else np.abs(mean), sizes)
+        if not ones and np.all(np.abs(mean) <= FAR * self.sizes):
+            return Design(table[:, :d] + mean)
+        self.mean = mean
+        table[:, :d][:, constant] = 0.0
         return Design(table)
 
     def new_unknown(self, value: float, cost: float = 0.0) -> int:
@@ -303,17 +307,26 @@ def _box(penalty: Box, programme: Programme) -> None:
     _add_limit(programme, -1.0, -penalty.lower, 0.0)
 
 
-def _l1_ball(penalty: L1Ball, programme: Programme) -> None:
+def _add_ball(programme: Programme, radius: float, l1: float = 1.0, l2: float = 0.0) -> None:
+    """l1 ||w||_1 + l2 ||w||^2 / 2 <= radius."""
     multiplier = float(np.max(np.abs(programme.problem.null_gradient), initial=0.0)) or 1.0
     programme.penalties.append(SumEpigraph(
-        programme.n_features, None, programme.new_unknown(0.0), penalty.radius, multiplier,
-        programme.share,
+        programme.n_features, None, programme.new_unknown(0.0), radius, multiplier,
+        programme.share, l1, l2,
     ))  # fmt: skip
+
+
+def _l1_ball(penalty: L1Ball, programme: Programme) -> None:
+    _add_ball(programme, penalty.radius)
 
 
 def _l1_ball_and_ridge(penalty: SquaredL2OnL1Ball, programme: Programme) -> None:
     programme.ridge[: programme.n_features] += programme.problem.alpha * penalty.weight
-    _l1_ball(L1Ball(penalty.radius), programme)
+    _add_ball(programme, penalty.radius)
+
+
+def _elastic_net_ball(penalty: ElasticNetBall, programme: Programme) -> None:
+    _add_ball(programme, penalty.radius, penalty.l1_ratio, 1.0 - penalty.l1_ratio)
 
 
 def _l2(penalty: L2, programme: Programme) -> None:
@@ -370,6 +383,7 @@ PENALTIES: dict[type[Penalty], Callable] = {
     Box: _box,
     L1Ball: _l1_ball,
     SquaredL2OnL1Ball: _l1_ball_and_ridge,
+    ElasticNetBall: _elastic_net_ball,
     L2: _l2,
     LInf: _l_infinity,
     GroupL2: _groups,

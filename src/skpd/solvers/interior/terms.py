@@ -18,7 +18,7 @@ from ..._typing import Array
 from .maps import Map
 from .systems import NewtonSystem
 
-__all__ = ["Intervals", "Logistic", "Quadratic", "Term", "largest_step"]
+__all__ = ["Equality", "Intervals", "Logistic", "Quadratic", "Term", "largest_step"]
 
 
 def largest_step(x: Array, change: Array) -> float:
@@ -126,6 +126,40 @@ class Quadratic(Term):
 
     def move(self, direction: Array, primal: float, dual: float) -> None:
         self.s = self.s + primal * direction
+
+
+class Equality(Term):
+    """The constraint normal.x = 0, with its multiplier as an unknown.
+
+    Parameters
+    ----------
+    normal : ndarray of shape (n_core,)
+    place : int
+        That of the multiplier.
+    x : ndarray
+        The unknowns, as they are now.
+    """
+
+    def __init__(self, normal: Array, place: int, x: Array) -> None:
+        self.normal, self.place = normal, place
+        self.value, self.multiplier = float(normal @ x[: len(normal)]), 0.0
+
+    def add_gradient(self, out: Array) -> None:
+        out[: len(self.normal)] += self.multiplier * self.normal
+        out[self.place] += self.value
+
+    def factorise(self, system: NewtonSystem) -> None:
+        system.border(self.place)[:] += self.normal
+
+    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
+        pass
+
+    def direction(self, dx: Array) -> tuple[float, float]:
+        return float(self.normal @ dx[: len(self.normal)]), float(dx[self.place])
+
+    def move(self, direction: tuple[float, float], primal: float, dual: float) -> None:
+        self.value += primal * direction[0]
+        self.multiplier += dual * direction[1]
 
 
 class Logistic(Quadratic):

@@ -1,8 +1,3 @@
-"""The terms of the distributionally robust SVM: rows and cones that share the radius lam.
-
-minimise    epsilon lam + sum_i c_i h(m_i, lam) + ridge ||w||^2 / 2    over ||w||_q <= lam
-"""
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,10 +123,10 @@ class DoubtfulLabels(Term):
 
 
 class SumEpigraph(Term):
-    """The constraint ||w||_1 <= lam: u - w, u + w >= 0 and lam >= sum(u).
+    """The constraint ||w||_1 <= lam, or l1 ||w||_1 + l2 ||w||^2 / 2 <= lam.
 
-    The multiplier of the last constraint is an unknown of the Newton system, so that what is left
-    for w is a diagonal.
+    It is u - w, u + w >= 0 and lam >= l1 sum(u) + l2 ||w||^2 / 2. The multiplier of the last
+    constraint is an unknown of the Newton system, so that what is left for w is a diagonal.
 
     Parameters
     ----------
@@ -144,26 +139,31 @@ class SumEpigraph(Term):
         The first lam, or lam itself, and the first multiplier.
     share : float
         The products on the central path, in units of mu.
+    l1, l2 : float, default=1.0 and 0.0
     """
-
-    linear = True
 
     def __init__(
         self, n_features: int, place: int | None, multiplier_place: int, radius: float,
-        multiplier: float, share: float,
+        multiplier: float, share: float, l1: float = 1.0, l2: float = 0.0,
     ) -> None:  # fmt: skip
         d = self.size = n_features
         self.place, self.multiplier_place, self.share = place, multiplier_place, share
-        self.degree = share * (2 * d + 1)
-        self.slack = np.append(np.full(2 * d, 0.5 * radius / max(d, 1)), 0.5 * radius)
-        self.dual = np.append(np.full(2 * d, 0.5 * multiplier), multiplier)
+        self.degree, self.linear = share * (2 * d + 1), l2 == 0.0
+        self.radius, self.l1, self.l2 = radius, l1, l2
+        self.slack = np.append(np.full(2 * d, 0.5 * radius / l1 / max(d, 1)), 0.5 * radius)
+        self.dual = np.append(np.full(2 * d, 0.5 * l1 * multiplier), multiplier)
         self.at_zero = np.zeros(d, dtype=bool)
 
     def add_gradient(self, out: Array) -> None:
         d = self.size
-        out[:d] += self.dual[:d] - self.dual[d : 2 * d]
+        out[:d] += self.dual[:d] - self.dual[d : 2 * d] + self.dual[-1] * self.l2 * self.w
         if self.place is not None:
             out[self.place] -= self.dual[-1]
+
+    @property
+    def w(self) -> Array:
+        d = self.size
+        return 0.5 * (self.slack[d : 2 * d] - self.slack[:d])
 
     def watch(self, direction: _RowChange) -> None:
         d = self.size
@@ -182,28 +182,36 @@ class SumEpigraph(Term):
         one, two = self.ratio[:d], self.ratio[d : 2 * d]
         self.sums = one + two
         self.beside = (one - two) / self.sums
-        system.diagonal[:d] += 4.0 * one * two / self.sums
-        system.border(self.multiplier_place)[:d] += self.beside
+        self.slope = self.l2 * self.w
+        system.diagonal[:d] += 4.0 * one * two / self.sums + self.dual[-1] * self.l2
+        system.border(self.multiplier_place)[:d] += self.l1 * self.beside + self.slope
         if self.place is not None:
             system.add_corner(self.place, self.multiplier_place, -1.0)
             system.add_corner(self.multiplier_place, self.place, -1.0)
-        corner = -1.0 / self.ratio[-1] - float(np.sum(1.0 / self.sums))
+        corner = -1.0 / self.ratio[-1] - self.l1**2 * float(np.sum(1.0 / self.sums))
         system.add_corner(self.multiplier_place, self.multiplier_place, corner)
 
     def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
         d, target = self.size, None if mu is None else self.share * mu
         self.wanted = _wanted(self.slack, self.dual, target, affine)
         one, two = self.wanted[:d], self.wanted[d : 2 * d]
-        off = one + two - (self.dual[-1] - self.dual[:d] - self.dual[d : 2 * d])
+        off = one + two - (self.l1 * self.dual[-1] - self.dual[:d] - self.dual[d : 2 * d])
         self.shift = off / self.sums
+        self.excess = 0.0
+        if self.l2 > 0.0:  # which Newton steps leave, the constraint being curved
+            u, w = 0.5 * (self.slack[:d] + self.slack[d : 2 * d]), self.w
+            self.excess = self.l1 * float(np.sum(u)) + 0.5 * self.l2 * float(w @ w)
+            self.excess += float(self.slack[-1]) - self.radius
         out[:d] += one - two - self.beside * off
-        out[self.multiplier_place] += self.wanted[-1] / self.ratio[-1] + float(np.sum(self.shift))
+        constant = self.wanted[-1] / self.ratio[-1] + self.l1 * float(np.sum(self.shift))
+        out[self.multiplier_place] += constant + self.excess
 
     def direction(self, dx: Array) -> _RowChange:
         w = dx[: self.size]
-        u = self.shift + self.beside * w - dx[self.multiplier_place] / self.sums
-        radius = 0.0 if self.place is None else dx[self.place]
-        slack = np.concatenate([u - w, u + w, [radius - float(np.sum(u))]])
+        u = self.shift + self.beside * w - self.l1 * dx[self.multiplier_place] / self.sums
+        last = -self.l1 * float(np.sum(u)) - float(self.slope @ w) - self.excess
+        last += 0.0 if self.place is None else dx[self.place]
+        slack = np.concatenate([u - w, u + w, [last]])
         return _RowChange(slack, self.wanted - self.ratio * slack)
 
     def largest_steps(self, direction: _RowChange) -> tuple[float, float]:
