@@ -84,6 +84,6 @@ def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
     if cost == inf:
         return [*trials, pdprox_restarted]
     budget = (WARM_TRIAL if warm else TRIAL) * cost
-    methods = [partial(trial, budget=budget) for trial in trials]
+    methods: list[Any] = [partial(trial, budget=budget) for trial in trials]
     methods.append(interior_point)
     return [*methods, *([method_of_multipliers] if by_newton else []), pdprox_restarted]

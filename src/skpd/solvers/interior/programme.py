@@ -104,13 +104,15 @@ class Programme:
         if problem.fit_intercept:
             self.x[d] = problem.null_point.intercept
         self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
-        self.share = 1.0 / problem.total_weight  # of a product of the penalty beside one of a row
+        self.share = 1.0 / float(
+            problem.total_weight or len(self.y)
+        )  # of a product of the penalty beside one of a row
         # the size of coefficients that change predictions by as much as losses differ
         sizes = self.sizes
         sizes = np.where(sizes > 0.0, sizes, float(np.max(sizes, initial=0.0)) or 1.0)
         self.width = problem.reach / sizes
         self.predictions = Predictions(self.design)
-        self.losses: list[Term] = []
+        self.losses: list[Any] = []
         self.penalties: list[Term] = []
         if not problem.fit_intercept and self.design.shape[1] > d:
             normal = np.append(self.mean, -1.0)
@@ -244,7 +246,7 @@ def loss_terms(loss: Loss, programme: Programme) -> list[Term]:
             rows, sign=piece.sign, offset=piece.offset, lower=piece.lower, upper=piece.upper,
             q=piece.curvature, weights=weights, x=x, width=programme.problem.reach,
         )
-        for piece in loss.pieces(y)
+        for piece in loss.pieces(y) or []
     ]  # fmt: skip
 
 

@@ -199,7 +199,7 @@ class _Change(NamedTuple):
     s: Array
     u: Array
     below: Array
-    above: Array | None
+    above: Any  # an array where there is an upper bound
 
 
 class Intervals(Term):
