@@ -276,8 +276,7 @@ class Design:
     def shifted(self, shift: Array) -> "Design":
         """X less a number in every column, copied; a sparse X stores the shifted columns whole."""
         if not sp.issparse(self._X):
-            order = "C" if self.matrix.by_row else "F"
-            return self._like(np.subtract(self._X, shift, order=order), not self.matrix.by_row)
+            return self._like(self._X - shift, not self.matrix.by_row)  # in the same order
         columns = np.flatnonzero(shift)
         others = np.flatnonzero(shift == 0.0)
         part = self._X[:, columns].toarray() - shift[columns]
