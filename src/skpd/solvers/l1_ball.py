@@ -10,6 +10,7 @@ from ..penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
 from ..problem import Point, Problem, Solution
 from .auto import auto
 from .block_frank_wolfe import pdbfw
+from .interior import expected_cost, interior_point
 from .monitor import Monitor
 from .pdprox import pdprox_restarted
 
@@ -34,7 +35,8 @@ def l1_ball(
     2. The penalised problem at the multiplier lambda of the constraint, by `auto`: the norm of
        its solution is a decreasing function of lambda whose root is found in a few solutions,
        each from the one before.
-    3. What is left: the restarted primal-dual hybrid gradient.
+    3. The interior-point method, where it can hold a system of the features or the rows.
+    4. What is left: the restarted primal-dual hybrid gradient.
 
     Parameters
     ----------
@@ -51,7 +53,8 @@ def l1_ball(
                 patience=PASSES,
             )  # fmt: skip
             start = monitor.best
-    for method in (_search, pdprox_restarted):
+    by_systems = [interior_point] if expected_cost(problem) < np.inf else []
+    for method in (_search, *by_systems, pdprox_restarted):
         if monitor.done or monitor.n_iter >= max_iter:
             return
         method(problem, monitor, start, max_iter=max_iter, random_state=random_state)

@@ -52,6 +52,7 @@ INNER_GAP = 0.6  # of the gap: how far to go on a part of the features
 MOST_CHANGE = 4.0  # times the last one, that is expected of the next step along a path
 COMING = 0.98  # of alpha: a gradient expected above it may make its feature active
 PATIENCE = 200  # Newton steps without a tenth off the gap
+GROUPED = 1e6  # what a step with groups costs beside others, its models being solved in rounds
 
 
 def method_of_multipliers(
@@ -270,6 +271,7 @@ class _State:
         self.n_iter = self.checked_at = self.improved_at = monitor.n_iter
         self.stalled = False
         self.budget, self.spent = np.inf, 0.0  # as of `newton_cost`
+        self.overhead = 0.0 if hasattr(problem.penalty, "terms") else GROUPED
         self.checked_gap = monitor.primal - monitor.dual  # of the points it has seen
         self.best_gap = np.inf
         self.round_gap = np.inf  # when the multipliers were updated last; it rises after that
@@ -542,7 +544,7 @@ class _State:
             self.step(g, columns, violation, whole)
             self.n_iter += 1
             n_curved = int(np.count_nonzero(self.rows.curvature))
-            self.spent += newton_cost(self.rows.design, n_curved, len(columns))
+            self.spent += newton_cost(self.rows.design, n_curved, len(columns)) + self.overhead
             self.stalled |= self.spent > self.budget
 
     def step(self, g: Array, columns: Indices, violation: float, whole: bool) -> None:
