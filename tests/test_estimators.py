@@ -25,6 +25,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks.reference import linear_programme
+from benchmarks.robust_reference import robust_linear_programme
 from skpd import (
     DRSVMClassifier,
     ElasticNetPD,
@@ -637,3 +638,58 @@ def test_targets_whose_squares_overflow_are_refused(model, rng):
         ValueError, match=r"y must be on a smaller scale, got values up to .*e\+200"
     ):
         model.fit(X, 1e200 * y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_raw_features_with_the_squared_hinge_loss():
+    """Rows are left out and come back here at once, which products have to follow."""
+    X, y = load_digits(return_X_y=True)
+    model = PdproxSVC(loss="squared_hinge", alpha=1 / len(X)).fit(X, y)
+    assert np.all(model.converged_)
+    margins = np.where(y[:, None] == np.arange(10), 1, -1) * model.decision_function(X)
+    objectives = np.mean(np.maximum(0.0, 1.0 - margins) ** 2, axis=0)
+    objectives += np.abs(model.coef_).sum(axis=1) / len(X)
+    for value, certificate in zip(objectives, model.certificate_, strict=True):
+        assert_allclose(certificate.primal, value, rtol=1e-9)
+        assert certificate.dual <= value and certificate.relative_gap <= 1e-4
+
+    label = np.where(y == 6, 1, -1)
+    theirs = LinearSVC().fit(X, y == 6)  # penalises its intercept as well
+    w, b = theirs.coef_[0], theirs.intercept_[0]
+    value = np.mean(np.maximum(0.0, 1.0 - label * (X @ w + b)) ** 2)
+    value += (w @ w + b * b) / (2 * len(X))
+    certificate = certify(theirs, X, y == 6)
+    assert_allclose(certificate.primal, value, rtol=1e-9)
+    assert certificate.relative_gap <= 1e-3
+
+    X, y = load_breast_cancer(return_X_y=True)
+    model = PdproxSVC(0.01, loss="squared_hinge", tol=1e-14, max_iter=100).fit(X, y)
+    slack = np.maximum(0.0, 1.0 - (2 * y - 1) * (X @ model.coef_[0] + model.intercept_))
+    value = np.mean(slack**2) + 0.01 * np.abs(model.coef_).sum()
+    assert_allclose(model.certificate_.primal, value, rtol=1e-12)
+    assert model.certificate_.dual <= value and model.certificate_.relative_gap <= 1e-12
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("case", ["lasso", "pinball", "robust"])
+def test_sizes_at_which_terms_vanish(case, rng):
+    """Least squares, linear programmes and powers of ten tell the optimum without a fit."""
+    X, rows = rng.normal(size=(30, 4)), np.full(30, 1 / 30)
+    y = X @ [1.0, -2.0, 0.0, 0.5] + rng.normal(size=30)
+    if case == "lasso":  # the penalty is below rounding
+        model = LassoPDCertified(0.1, max_iter=200).fit(X, 1e78 * y)
+        best = np.linalg.lstsq(np.column_stack([X, np.ones(30)]), y)[1].item() / 60 * 1e156
+    elif case == "pinball":  # the square of a norm is below the smallest float
+        model = PdproxRegressor(0.1, loss="pinball", penalty="squared_l2", max_iter=200)
+        model.fit(X, 1e-200 * y)
+        best = 1e-200 * linear_programme(X, y, rows, model._get_loss(), L1(), 0.0, True)
+    else:  # flipping labels costs too much to be of use
+        model = DRSVMClassifier(
+            1e-100, kappa=1e300, norm=np.inf, fit_intercept=False, max_iter=200
+        ).fit(1e-100 * X, np.sign(y))
+        best = robust_linear_programme(
+            X, np.sign(y), rows, epsilon=1.0, kappa=np.inf, norm=np.inf, fit_intercept=False
+        )[0]
+    certificate = model.certificate_
+    assert 0.0 <= certificate.dual <= best * (1 + 1e-9)
+    assert best * (1 - 1e-9) <= certificate.primal < np.inf
