@@ -1,0 +1,319 @@
+"""The interior-point method: every loss with every penalty, its systems, kinks and weights."""
+
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+from benchmarks import certificates as random
+from benchmarks.reference import linear_programme
+from benchmarks.robust_reference import robust_linear_programme
+from skpd.design import Design
+from skpd.losses import Absolute, Hinge, Huber, Logistic, MarginLoss, Squared, SquaredHinge
+from skpd.penalties import (
+    L1,
+    Box,
+    ElasticNet,
+    FusedLasso,
+    GroupL2,
+    L1Ball,
+    LInf,
+    NonNegativeL1,
+    SparseGroup,
+    SquaredL2,
+    TotalVariation,
+)
+from skpd.problem import Problem
+from skpd.solvers import Monitor
+from skpd.solvers.interior import expected_cost, interior_point, programme
+from skpd.solvers.interior.systems import FeatureSystem, RowSystem
+
+ALL_PENALTIES = [*random.PENALTIES, TotalVariation()]
+POLYHEDRAL = {type(p) for p in [*random.POLYHEDRAL_PENALTIES, TotalVariation()]}
+LINEAR = {type(loss) for loss in random.POLYHEDRAL_LOSSES}
+
+
+@cache
+def raw(labels):
+    """40 rows and 6 features as they come, on scales from 0.1 to 1000."""
+    X, y = load_breast_cancer(return_X_y=True) if labels else load_diabetes(
+        return_X_y=True, scaled=False
+    )  # fmt: skip
+    X, y = X[::11, :6][:40], y[::11][:40]
+    return X, 2.0 * y - 1.0 if labels else y
+
+
+def posed(X, y, loss, penalty, alpha, fit_intercept=True, weights=None):
+    """A problem; without weights every row has the same."""
+    weights = np.ones(len(y)) if weights is None else weights
+    total = float(weights.sum())
+    return Problem(
+        Design(X), y, weights / total, loss, penalty, alpha, fit_intercept, total_weight=total
+    )
+
+
+def strength(X, y, loss, fit_intercept=True):
+    """The largest entry of the gradient at the best constant: that of l1."""
+    return float(np.max(np.abs(posed(X, y, loss, L1(), 1.0, fit_intercept).null_gradient)))
+
+
+def reached(problem, tol=1e-8, max_iter=100):
+    """What the method alone finds."""
+    monitor = Monitor(problem, tol)
+    monitor.begin()
+    interior_point(problem, monitor, None, max_iter=max_iter, random_state=None)
+    return monitor.solution()
+
+
+@pytest.mark.parametrize("penalty", ALL_PENALTIES, ids=str)
+@pytest.mark.parametrize("loss", random.LOSSES, ids=str)
+def test_every_loss_with_every_penalty(loss, penalty):
+    X, y = raw(isinstance(loss, MarginLoss))
+    rows = np.full(len(y), 1 / len(y))
+    for fit_intercept in (True, False):
+        for share in (0.1, 0.001):
+            alpha = share * strength(X, y, loss, fit_intercept)
+            problem = posed(X, y, loss, penalty, alpha, fit_intercept)
+            found = reached(problem)
+            certificate = found.certificate
+            assert certificate.relative_gap <= 1e-8 and found.n_iter <= 50
+            if type(loss) in LINEAR and type(penalty) in POLYHEDRAL:
+                best = linear_programme(X, y, rows, loss, penalty, alpha, fit_intercept)
+                accuracy = 1e-6 * problem.objective_unit
+                assert_allclose(certificate.primal, best, rtol=0.0, atol=accuracy)
+                assert certificate.dual <= best + 1e-9 * problem.objective_unit
+
+
+@pytest.mark.parametrize("penalty", [L1(), SquaredL2(), GroupL2(2), LInf(), L1Ball(0.01)], ids=str)
+@pytest.mark.parametrize("loss", [Hinge(), Logistic(), Squared(), Huber()], ids=str)
+def test_weights_are_repetitions(loss, penalty, rng):
+    X, y = raw(isinstance(loss, MarginLoss))
+    counts = rng.integers(0, 3, len(y)).astype(float)
+    far = np.where(counts[:, np.newaxis] > 0.0, X, 1e6 * rng.normal(size=X.shape))
+    alpha = 0.01 * strength(X, y, loss)
+    repeats = counts.astype(int)
+    repeated = posed(np.repeat(X, repeats, axis=0), np.repeat(y, repeats), loss, penalty, alpha)
+    weighted = posed(X, y, loss, penalty, alpha, weights=counts)
+    beside = posed(far, y, loss, penalty, alpha, weights=counts)  # rows of weight 0
+    first = reached(repeated)
+    for problem in (weighted, beside):
+        found = reached(problem)
+        assert found.n_iter == first.n_iter and found.converged
+        assert_allclose(found.certificate.primal, first.certificate.primal, rtol=1e-9)
+        scale = np.max(np.abs(first.coef))
+        assert_allclose(found.coef, first.coef, rtol=0.0, atol=1e-6 * scale)
+        assert not np.any(found.dual_coef[counts == 0.0])
+
+
+def assembled(system, groups):
+    """The matrix of a Newton system, as its definition has it."""
+    core = system.n_core
+    X = system.design
+    table = np.stack([system.design.matvec(unit) for unit in np.eye(core)], axis=1)
+    assert table.shape == X.shape
+    matrix = np.zeros((core + system.n_borders,) * 2)
+    matrix[:core, :core] = table.T @ (system.h[:, np.newaxis] * table) + np.diag(system.diagonal)
+    for first, last, scale, v in groups:
+        matrix[first:last, first:last] -= scale * np.outer(v[first:last], v[first:last])
+    matrix[:core, core:] = system.borders
+    matrix[core:, :core] = system.borders.T
+    matrix[core:, core:] = system.corner
+    return matrix
+
+
+@pytest.mark.parametrize("n_borders", [0, 2])
+@pytest.mark.parametrize("with_groups", [True, False])
+@pytest.mark.parametrize("ones", [True, False])
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
+@pytest.mark.parametrize("kind", [RowSystem, FeatureSystem])
+def test_systems_against_their_matrices(kind, layout, ones, with_groups, n_borders, rng):
+    n, d = 12, 30
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
+    X = layout(np.column_stack([X, np.ones(n)]) if ones else X)
+    system = kind(Design(X), d, n_borders)
+    for _ in range(2):  # what it held before does not matter
+        system.clear()
+        system.add_rows(10.0 ** rng.uniform(-3, 3, n))
+        system.diagonal[:d] += 10.0 ** rng.uniform(-2, 2, d)
+        system.borders[:] = rng.normal(size=system.borders.shape)
+        for k in range(n_borders):
+            system.add_corner(system.n_core + k, system.n_core + k, -1.0)
+        groups = []
+        if with_groups:
+            v, starts = rng.normal(size=d), np.array([0, 5, 12, 30])
+            shares = [
+                0.9 / np.sum(v[a:b] ** 2 / system.diagonal[a:b]) for a, b in pairwise(starts)
+            ]
+            system.take_groups(starts, np.array(shares), v)
+            groups = [(a, b, s, v) for (a, b), s in zip(pairwise(starts), shares, strict=True)]
+        system.prepare()
+        matrix = assembled(system, groups)
+        for _ in range(2):
+            right = rng.normal(size=len(matrix))
+            expected = np.linalg.solve(matrix, right)
+            scale = np.max(np.abs(expected))
+            assert_allclose(system.solve(right), expected, rtol=0.0, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("penalty", [
+    L1(), GroupL2(4), SparseGroup(4, l1_ratio=0.3), SquaredL2(), ElasticNet(0.5), LInf(),
+    L1Ball(0.8), Box(-0.1, 0.2),
+], ids=str)  # fmt: skip
+def test_the_rows_system_finds_the_same(penalty, fit_intercept, layout, rng, monkeypatch):
+    n, d = 24, 40
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.2)
+    z = X[:, :4].sum(axis=1) + 0.5 * rng.normal(size=n)
+    for loss in (SquaredHinge(), Logistic(), Squared(), Huber()):
+        y = np.where(z > 0.1, 1.0, -1.0) if isinstance(loss, MarginLoss) else z
+        alpha = 0.05 * strength(X, y, loss, fit_intercept)
+        problem = posed(layout(X), y, loss, penalty, alpha, fit_intercept)
+        founds = []
+        for few, kind in ((d, FeatureSystem), (d - 1, RowSystem)):
+            monkeypatch.setattr(programme, "FEW_FEATURES", few)
+            assert type(programme.programme_of(problem).system()) is kind
+            founds.append(reached(problem))
+            assert founds[-1].converged
+        features, rows = founds
+        accuracy = 1e-8 * problem.objective_unit
+        assert abs(rows.certificate.primal - features.certificate.primal) <= accuracy
+        assert abs(rows.n_iter - features.n_iter) <= 1
+        assert_allclose(rows.coef, features.coef, atol=1e-4)
+
+
+@pytest.mark.parametrize("penalty", [FusedLasso(0.5), TotalVariation()], ids=str)
+def test_penalties_without_a_diagonal_stay_with_the_features(penalty, rng, monkeypatch):
+    monkeypatch.setattr(programme, "FEW_FEATURES", 5)
+    X, y = rng.normal(size=(10, 20)), rng.choice([-1.0, 1.0], 10)
+    problem = posed(X, y, Hinge(), penalty, 0.02)
+    assert type(programme.programme_of(problem).system()) is FeatureSystem
+    best = linear_programme(X, y, problem.weights, Hinge(), penalty, 0.02, True)
+    assert_allclose(reached(problem).certificate.primal, best, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("share", [0.3, 0.1, 0.03])
+def test_the_support_is_that_of_a_vertex(share, fit_intercept, rng):
+    """A linear programme with one solution, which HiGHS gives with exact zeros."""
+    X = rng.normal(size=(80, 15))
+    y = np.where(X[:, :3].sum(axis=1) + rng.normal(size=80) > 0.0, 1.0, -1.0)
+    alpha = share * strength(X, y, Hinge(), fit_intercept)
+    _, vertex, intercept, *_ = robust_linear_programme(
+        X, y, np.full(80, 1 / 80), epsilon=alpha, kappa=np.inf, norm=1, fit_intercept=fit_intercept
+    )
+    found = reached(posed(X, y, Hinge(), L1(), alpha, fit_intercept), tol=1e-10)
+    assert 0 < np.count_nonzero(vertex) < 15
+    assert_array_equal(found.coef != 0.0, vertex != 0.0)
+    assert_allclose(found.coef, vertex, atol=1e-6)
+    assert_allclose(found.intercept, intercept, atol=1e-6)
+
+
+def slopes(problem, found):
+    """The derivatives of the mean loss in the coefficients, at the dual point that was found."""
+    return problem.design.rmatvec(problem.weights * found.dual_coef)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge(), Logistic()], ids=str)
+def test_coefficients_end_exactly_on_kinks(loss, rng):
+    """Where the dual point says that the optimum is on a kink, the coefficients are."""
+    X = rng.normal(size=(100, 18))
+    truth = np.repeat([1.0, 0.0, -1.0], 6)
+    y = np.where(X @ truth + 2.0 * rng.normal(size=100) > 0.0, 1.0, -1.0)
+    alpha = 0.1 * strength(X, y, loss)
+
+    def fitted(penalty, scale=1.0):
+        problem = posed(X, y, loss, penalty, scale * alpha)
+        found = reached(problem)
+        assert found.converged
+        return found.coef, slopes(problem, found), problem.alpha
+
+    coef, u, a = fitted(L1())
+    inside = np.abs(u) < a * (1 - 1e-3)
+    assert np.any(inside) and not np.any(coef[inside]) and np.all(coef[~inside])
+
+    coef, u, a = fitted(NonNegativeL1())
+    inside = u > -a * (1 - 1e-3)
+    assert np.any(inside) and not np.any(coef[inside]) and np.all(coef[~inside] > 0.0)
+
+    coef, u, a = fitted(GroupL2(3), scale=2.0)
+    lengths = np.linalg.norm(u.reshape(6, 3), axis=1)
+    inside = lengths < np.sqrt(3) * a * (1 - 1e-3)
+    groups = coef.reshape(6, 3)
+    assert np.any(inside) and not np.any(groups[inside]) and np.all(groups[~inside])
+
+    coef, u, a = fitted(SparseGroup(3, l1_ratio=0.5), scale=1.5)
+    beyond = np.maximum(np.abs(u) - 0.5 * a, 0.0)  # what the l1 part leaves to the groups
+    inside = np.linalg.norm(beyond.reshape(6, 3), axis=1) < 0.5 * np.sqrt(3) * a * (1 - 1e-3)
+    inside = np.repeat(inside, 3) | (np.abs(u) < 0.5 * a * (1 - 1e-3))
+    assert np.any(inside) and not np.any(coef[inside]) and np.all(coef[~inside])
+
+    coef, u, _ = fitted(Box(-0.05, 0.1))
+    size = np.max(np.abs(u))
+    assert_array_equal(coef == 0.1, u < -1e-3 * size)
+    assert_array_equal(coef == -0.05, u > 1e-3 * size)
+
+    coef, u, a = fitted(TotalVariation(), scale=2.0)
+    flow = np.abs(np.cumsum(u)[:-1])  # the multiplier of a difference
+    assert_array_equal(np.diff(coef) == 0.0, flow < a * (1 - 1e-3))
+    assert 1 <= np.count_nonzero(np.diff(coef)) < 17
+
+
+@pytest.mark.parametrize("penalty", [L1(), SquaredL2(), GroupL2(2), LInf(), ElasticNet(0.5)],
+                         ids=str)  # fmt: skip
+@pytest.mark.parametrize("alpha", [1e-3, 1e-6, 1e-8])
+def test_separable_classes_with_a_tiny_alpha(alpha, penalty, rng):
+    """The coefficients grow as log(1 / alpha), where the second derivatives vanish."""
+    X = rng.normal(size=(30, 4))
+    y = np.sign(X[:, 0])
+    for fit_intercept in (True, False):
+        problem = posed(X, y, Logistic(), penalty, alpha, fit_intercept)
+        found = reached(problem)
+        assert found.certificate.relative_gap <= 1e-8
+        z = X @ found.coef + found.intercept
+        value = np.mean(np.logaddexp(0.0, -y * z)) + alpha * penalty.value(found.coef)
+        assert_allclose(found.certificate.primal, value, rtol=1e-9)
+        assert np.all(y * z > 0.0)
+
+
+@pytest.mark.parametrize("shift", [1e2, 1e4])
+@pytest.mark.parametrize("penalty", [L1(), LInf(), TotalVariation(), Box(-0.1, 0.1)], ids=str)
+def test_features_far_from_0_without_an_intercept(penalty, shift, rng):
+    X = rng.normal(size=(50, 5)) + shift
+    rows = np.full(50, 1 / 50)
+    y = np.where(X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=50) > 0.0, 1.0, -1.0)
+    for loss, target in ((Hinge(), y), (Absolute(), X[:, 0] - X[:, 1])):
+        for alpha in (0.1, 0.01):
+            best = linear_programme(X, target, rows, loss, penalty, alpha, False)
+            problem = posed(X, target, loss, penalty, alpha, False)
+            certificate = reached(problem).certificate
+            assert certificate.relative_gap <= 1e-8
+            accuracy = 1e-7 * problem.objective_unit
+            assert_allclose(certificate.primal, best, rtol=0.0, atol=accuracy)
+            assert certificate.dual <= best + 1e-9 * problem.objective_unit
+
+
+def test_what_it_cannot_solve(rng):
+    class Mine(L1):
+        """A penalty that the method knows nothing of."""
+
+    X, y = rng.normal(size=(10, 3)), np.ones(10)
+    assert expected_cost(posed(X, y, Squared(), L1(), 1.0)) < np.inf
+    assert expected_cost(posed(X, y, Squared(), Mine(), 1.0)) == np.inf
+    large = sp.random_array((4001, 4001), density=1e-4, format="csr", rng=rng)
+    assert expected_cost(posed(large, np.ones(4001), Squared(), L1(), 1.0)) == np.inf
+    few_rows = large[:20]
+    assert expected_cost(posed(few_rows, np.ones(20), Squared(), L1(), 1.0)) < np.inf
+    assert expected_cost(posed(few_rows, np.ones(20), Squared(), FusedLasso(0.5), 1.0)) == np.inf
+
+
+def test_it_ends_after_max_iter(rng):
+    X, y = rng.normal(size=(30, 4)), rng.choice([-1.0, 1.0], 30)
+    found = reached(posed(X, y, Hinge(), L1(), 0.01), max_iter=3)
+    assert found.n_iter == 3 and not found.converged
+    best = linear_programme(X, y, np.full(30, 1 / 30), Hinge(), L1(), 0.01, True)
+    assert found.certificate.dual <= best + 1e-9 and best - 1e-9 <= found.certificate.primal
