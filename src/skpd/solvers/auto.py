@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..gram import newton_cost
-from ..penalties import SquaredL2
+from ..penalties import LInf, SquaredL2
 from ..problem import Point, Problem
 from .centring import centred
 from .dual_descent import dual_descent
-from .interior import expected_cost, interior_point
+from .interior import expected_cost, faces_of_ball, interior_point
 from .monitor import Monitor
 from .multipliers import LARGEST_WORKING_SET, method_of_multipliers
 from .pdprox import pdprox_restarted
@@ -64,6 +64,7 @@ def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
     3. Penalties with a cone: the interior-point method, whose iterations hardly depend on the
        data. It is the first where it takes milliseconds and 2. would have kinks to find from
        nothing, and where 2. does not apply. Else the others have a part of its time before it.
+       For the l-infinity norm of many features it takes those that are free as a working set.
     4. What is left: 2. without a limit, and the restarted primal-dual hybrid gradient.
     """
     penalty, design = problem.penalty, problem.design
@@ -79,8 +80,10 @@ def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
             trials.append(dual_descent)
     if by_newton and not (small and problem.loss.linear_tails):
         trials.append(method_of_multipliers)
-    if not by_newton and cost > LONG:
+    if not by_newton and LONG < cost < inf:
         trials.append(pdprox_restarted)
+    if cost == inf and isinstance(penalty, LInf):
+        trials.append(faces_of_ball)
     if cost == inf:
         return [*trials, pdprox_restarted]
     budget = (WARM_TRIAL if warm else TRIAL) * cost

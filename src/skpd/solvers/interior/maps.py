@@ -12,7 +12,7 @@ from ..._typing import Array
 from ...design import Design
 from .systems import NewtonSystem
 
-__all__ = ["Coefficients", "Differences", "Map", "Predictions"]
+__all__ = ["Coefficients", "Differences", "Map", "Predictions", "PredictionsBeside"]
 
 
 class Map(ABC):
@@ -49,6 +49,36 @@ class Predictions(Map):
 
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         system.add_rows(h)
+
+
+class PredictionsBeside(Predictions):
+    """X w + b + t a, with t an unknown beside the coefficients and a given.
+
+    Parameters
+    ----------
+    design : Design
+    column : ndarray of shape (n_samples,)
+        a.
+    place : int
+        That of t.
+    """
+
+    def __init__(self, design: Design, column: Array, place: int) -> None:
+        super().__init__(design)
+        self.column, self.place = column, place
+
+    def times(self, x: Array) -> Array:
+        return super().times(x) + x[self.place] * self.column
+
+    def add_adjoint(self, v: Array, out: Array) -> None:
+        super().add_adjoint(v, out)
+        out[self.place] += float(self.column @ v)
+
+    def add_curvature(self, h: Array, system: NewtonSystem) -> None:
+        super().add_curvature(h, system)
+        weighted = h * self.column
+        system.border(self.place)[:] += self.design.rmatvec(weighted)
+        system.add_corner(self.place, self.place, float(self.column @ weighted))
 
 
 class Coefficients(Map):

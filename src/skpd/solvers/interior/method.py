@@ -13,7 +13,7 @@ from ..monitor import Monitor
 from ..threads import blas_threads_for
 from .programme import Programme, has_programme, needs_features, programme_of
 
-__all__ = ["LARGEST_SYSTEM", "expected_cost", "interior_point"]
+__all__ = ["LARGEST_SYSTEM", "State", "expected_cost", "interior_point"]
 
 LARGEST_SYSTEM = 4000  # its matrix takes 128 MB
 # The products that a step aims at, at least, as a share of the residuals times what the predictor
@@ -58,7 +58,7 @@ def interior_point(
 
     """
     programme = programme_of(problem)
-    state = _State(programme)
+    state = State(programme)
     first = n_iter = monitor.n_iter
     checked, checked_at = inf, n_iter
     rarely = min(10.0, CHEAP * problem.n_samples / max(problem.design.matrix.n_entries, 1))
@@ -96,7 +96,7 @@ def expected_cost(problem: Problem) -> float:
     return ITERATIONS * (newton_cost(problem.design, n, d) + OVERHEAD)
 
 
-class _State:
+class State:
     """The iteration on the terms of a programme."""
 
     def __init__(self, programme: Programme) -> None:

@@ -36,7 +36,14 @@ from .maps import Coefficients, Differences, Predictions
 from .systems import FeatureSystem, NewtonSystem, RowSystem
 from .terms import Equality, Intervals, Logistic, Quadratic, Term
 
-__all__ = ["Programme", "has_programme", "needs_features", "programme_of"]
+__all__ = [
+    "Programme",
+    "bound_coefficients",
+    "has_programme",
+    "loss_terms",
+    "needs_features",
+    "programme_of",
+]
 
 FEW_FEATURES = 1000  # so many take a matrix of their own even where the rows are fewer
 CONSTANT = 1e-13  # spread over mean: what is left of a constant feature
@@ -218,7 +225,7 @@ def _(problem: RobustProblem) -> Programme:
     ]
     multiplier = epsilon - kappa * flipped
     if isinstance(problem.norm, LInf):
-        _bound_coefficients(programme, place, multiplier)
+        bound_coefficients(programme, place, multiplier)
         return programme
     epigraph = SumEpigraph if isinstance(problem.norm, L1) else EuclideanEpigraph
     programme.penalties.append(epigraph(
@@ -275,7 +282,7 @@ def _add_groups(programme: Programme, starts: Indices, weights: Array) -> None:
     )
 
 
-def _bound_coefficients(programme: Programme, place: int, multiplier: float) -> None:
+def bound_coefficients(programme: Programme, place: int, multiplier: float) -> None:
     """abs(w_j) <= t, for the unknown t of a place."""
     d = programme.n_features
     for sign in (1.0, -1.0):
@@ -339,7 +346,7 @@ def _l2(penalty: L2, programme: Programme) -> None:
 def _l_infinity(penalty: LInf, programme: Programme) -> None:
     alpha = programme.problem.alpha
     place = programme.new_unknown(float(np.max(programme.width)), alpha)
-    _bound_coefficients(programme, place, alpha)
+    bound_coefficients(programme, place, alpha)
 
 
 def _groups(penalty: GroupL2 | SparseGroup, programme: Programme) -> None:

@@ -1,0 +1,116 @@
+"""The l-infinity norm where features are many: interior points on faces of its ball.
+
+At an optimum nearly all coefficients are at the height t = max |w_j| of the ball, with the sign
+of -X'diag(c)theta: together they are one unknown, t, with one column X s. The others, the free
+coefficients, are a working set.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..._typing import Array, Indices
+from ...certificates import relative_gap
+from ...penalties import LInf
+from ...problem import Point, Problem
+from ..monitor import Monitor
+from .maps import PredictionsBeside
+from .method import LARGEST_SYSTEM, State
+from .programme import Programme, bound_coefficients, loss_terms
+
+__all__ = ["faces_of_ball"]
+
+FIRST = 300  # free coefficients to begin with
+LOOSE = 0.03  # relative gap to which the first working set is solved
+TIGHTER = 0.1  # of the last gap: to which the next one is
+ENOUGH = 0.3  # of the tolerance: to which any working set is, at most
+AT_HEIGHT = 1e-3  # relative distance from t at which a coefficient of a loss with kinks joins
+MOST_STEPS = 60  # for a working set
+
+
+def faces_of_ball(
+    problem: Problem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """The interior-point method for the l-infinity norm, on growing sets of free coefficients.
+
+    The multipliers of a solution tell which coefficients would leave the height of the ball;
+    the worst of them join the working set, and those that have come to the height leave it. It
+    ends unfinished where the working set grows larger than a system that fits.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `interior_point`; the penalty is `LInf`.
+    """
+    gradient = problem.null_gradient
+    signs = np.where(gradient > 0.0, -1.0, 1.0)
+    free: Indices = np.sort(np.argsort(np.abs(gradient))[:FIRST])
+    height, tol = 0.0, LOOSE
+    while not monitor.done and monitor.n_iter < max_iter and len(free) <= LARGEST_SYSTEM:
+        programme, place = _programme(problem, free, signs, height)
+        n_iter = monitor.n_iter + _run(programme, tol, min(MOST_STEPS, max_iter - monitor.n_iter))
+        point, height = programme.point(), float(programme.x[place])
+        coef = height * signs
+        coef[free] = point.coef
+        monitor.check(n_iter, Point(coef, point.intercept, point.dual_coef))
+        gradient = problem.design.rmatvec(problem.weights * point.dual_coef)
+        signs[free] = np.where(point.coef < 0.0, -1.0, 1.0)
+        violation = signs * gradient  # of what a coefficient at the height must have, at most 0
+        joined = (violation[free] < 0.0) & _at_height(programme, problem, point.coef, height)
+        violation[free] = 0.0
+        n_violating = int(np.count_nonzero(violation > 0.0))
+        if n_violating == 0 and tol <= ENOUGH * monitor.tol:
+            return
+        size = min(n_violating, max(FIRST, len(free)))
+        worst = np.argpartition(-violation, max(size - 1, 0))[:size]
+        free = np.union1d(free[~joined], worst)
+        tol = max(ENOUGH * monitor.tol, min(TIGHTER * monitor.relative_gap, tol))
+
+
+def _programme(
+    problem: Problem, free: Indices, signs: Array, height: float
+) -> tuple[Programme, int]:
+    """The problem in the free coefficients, the intercept and the height, and its place."""
+    programme = Programme(replace(problem, design=problem.design.columns(free), penalty=LInf()))
+    others = signs.copy()
+    others[free] = 0.0
+    column = problem.design.matvec(others)
+    if height == 0.0:  # that changes predictions by as much as losses differ
+        mean = float(problem.weights @ column)
+        spread = float(np.sqrt(problem.weights @ (column - mean) ** 2))
+        height = problem.reach / spread if spread > 0.0 else 1.0
+    place = programme.new_unknown(height, problem.alpha)
+    programme.predictions = PredictionsBeside(programme.design, column, place)
+    programme.losses = loss_terms(problem.loss, programme)
+    bound_coefficients(programme, place, problem.alpha)
+    return programme, place
+
+
+def _run(programme: Programme, tol: float, max_iter: int) -> int:
+    """Iterations until the gap of the programme seems to be small; their number."""
+    problem, state = programme.problem, State(programme)
+    goal = 0.1 * tol * problem.objective_unit
+    with np.errstate(all="ignore"):
+        for n_iter in range(max_iter):
+            gap = relative_gap(problem, state.evaluate())
+            if gap <= tol or not np.isfinite(gap):
+                return n_iter
+            state.step(goal)
+    return max_iter
+
+
+def _at_height(programme: Programme, problem: Problem, coef: Array, height: float) -> Array:
+    """Which free coefficients have come to the height.
+
+    With kinks in the loss, which of them end there changes often on the way, and those that
+    leave too early come back.
+    """
+    if problem.loss.linear_tails:
+        return np.abs(coef) >= (1.0 - AT_HEIGHT) * height
+    above, below = programme.penalties
+    return above.at_kink | below.at_kink
