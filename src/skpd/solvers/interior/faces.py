@@ -6,6 +6,7 @@ coefficients, are a working set.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -104,7 +105,7 @@ def _run(programme: Programme, tol: float, max_iter: int) -> int:
     return max_iter
 
 
-def _at_height(programme: Programme, problem: Problem, coef: Array, height: float) -> Array:
+def _at_height(programme: Programme, problem: Problem, coef: Array, height: float) -> Any:
     """Which free coefficients have come to the height.
 
     With kinks in the loss, which of them end there changes often on the way, and those that
@@ -112,5 +113,5 @@ def _at_height(programme: Programme, problem: Problem, coef: Array, height: floa
     """
     if problem.loss.linear_tails:
         return np.abs(coef) >= (1.0 - AT_HEIGHT) * height
-    above, below = programme.penalties
+    above, below = programme.penalties[-2:]  # the two sides of |w_j| <= t
     return above.at_kink | below.at_kink

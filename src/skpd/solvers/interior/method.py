@@ -15,21 +15,27 @@ from .programme import Programme, has_programme, needs_features, programme_of
 
 __all__ = ["LARGEST_SYSTEM", "State", "expected_cost", "interior_point"]
 
-LARGEST_SYSTEM = 4000  # its matrix takes 128 MB
-# The products that a step aims at, at least, as a share of the residuals times what the predictor
-# leaves of the products: with slacks at the boundary long before, residuals can hardly fall.
-LEAST = 0.15
-GROWTH = 3.0  # most that products may grow by for that
-# of a step whose Newton model is wrong by a larger share of what there is to gain
-MODEL_ERROR, HALVINGS = 1.0, 10
-ITERATIONS = 25  # that a run takes, about
-OVERHEAD = 4e5  # of an iteration beside that of any Newton step, in the same units
-# How far from the boundary a step ends, as a share of the way there: of what the predictor leaves
-# of the products, and at least. Iterates that come too near have short steps from then on.
-SHORT, SHORTEST = 0.1, 0.005
+LARGEST_SYSTEM = 4000  # rows or features; its matrix takes 128 MB
+
+# When to end and when to look
 PATIENCE = 20  # iterations without a tenth off the estimated gap
-ENOUGH = 0.1  # of the gap asked for: the products from which on residuals are reduced alone
+ENOUGH = 0.1  # products, as a share of the gap asked for, below which only residuals are reduced
 CHEAP = 100.0  # entries of a row from which on a certificate costs little beside a Gram matrix
+
+# A step ends before the boundary, by a share of the way there: this share of what the predictor
+# leaves of the products, and at least the other. Iterates that come too near have short steps
+# from then on.
+SHORT, SHORTEST = 0.1, 0.005
+# A step aims at products of at least this share of the residuals times what the predictor leaves
+# of the products, as residuals can hardly fall with slacks at the boundary, but not at products
+# that grow by more than the factor.
+LEAST, GROWTH = 0.15, 3.0
+# A step is halved until its Newton model is right up to this share of the products and residuals.
+MODEL_ERROR, HALVINGS = 1.0, 10
+
+# What a run costs
+ITERATIONS = 25
+OVERHEAD = 4e5  # of an iteration beside that of any Newton step, in the units of `newton_cost`
 
 
 def interior_point(
@@ -55,7 +61,6 @@ def interior_point(
         As for `skpd.solvers.pdprox.pdprox_dual`; an iteration is a Newton step.
     start, random_state
         Not used: the start is well inside the cones.
-
     """
     programme = programme_of(problem)
     state = State(programme)
@@ -122,10 +127,9 @@ class State:
         """About the gap that comes with a gradient that should be 0."""
         programme = self.programme
         x, d = programme.x, programme.n_features
-        unbalanced = float(
-            np.sum(np.abs(gradient[:d]) * np.maximum(programme.width, np.abs(x[:d])))
-        )
-        return unbalanced + programme.problem.reach * float(np.sum(np.abs(gradient[d:])))
+        sizes = np.maximum(programme.width, np.abs(x[:d]))
+        cost = float(np.abs(gradient[:d]) @ sizes)
+        return cost + programme.problem.reach * float(np.sum(np.abs(gradient[d:])))
 
     def step(self, goal: float) -> None:
         """A predictor step to mu = 0, then the step that aims at what it promises.
@@ -139,30 +143,33 @@ class State:
             term.factorise(system)
         system.prepare()
         mu: float | None = 0.0
-        affine, short = None, SHORTEST
-        # where residuals are what is left (steps to smaller mu keep them up), unless it is no use
+        affine, left = None, 0.0
+        # steps to smaller mu keep residuals up by rounding; without them they halve, or never will
         balance = self.products <= goal and self.residuals <= 0.5 * self.residuals_before
         self.residuals_before = self.residuals if balance else inf
         if balance:
             mu = None
         elif self.degree > 0.0:
             affine = self.newton(0.0, None)
-            primal, dual = self.lengths(affine, 1.0)
-            after = sum(
-                term.products_after(change, primal, dual)
-                for term, change in zip(self.terms, affine[1], strict=True)
-            )
-            left = min(1.0, max(after / self.products, 0.0))
+            left = self.left_after(affine)
             least = min(LEAST * left * self.residuals, GROWTH * self.products)
             mu = max(left**3 * self.products, least) / self.degree
-            short = max(SHORT * left, SHORTEST)
         found = self.newton(mu, affine)
-        primal, dual = self.lengths(found, 1.0 - short)
+        primal, dual = self.lengths(found, 1.0 - max(SHORT * left, SHORTEST))
         self.programme.x = self.programme.x + primal * found[0]
         for term, change in zip(self.terms, found[1], strict=True):
             if mu is not None:
                 term.watch(change)
             term.move(change, primal, dual)
+
+    def left_after(self, affine: tuple[Array, list]) -> float:
+        """The share of the products that is left after the predictor."""
+        primal, dual = self.lengths(affine, 1.0)
+        after = sum(
+            term.products_after(change, primal, dual)
+            for term, change in zip(self.terms, affine[1], strict=True)
+        )
+        return min(1.0, max(after / self.products, 0.0))
 
     def newton(self, mu: float | None, affine: tuple | None) -> tuple[Array, list]:
         """The step to products equal to mu, of the unknowns and of every term."""

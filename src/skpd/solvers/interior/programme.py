@@ -120,7 +120,7 @@ class Programme:
         self.width = problem.reach / sizes
         self.predictions = Predictions(self.design)
         self.losses: list[Any] = []
-        self.penalties: list[Term] = []
+        self.penalties: list[Any] = []
         if not problem.fit_intercept and self.design.shape[1] > d:
             normal = np.append(self.mean, -1.0)
             self.penalties.append(Equality(normal, self.new_unknown(0.0), self.x))
