@@ -1,0 +1,276 @@
+"""Dual points orthogonal to free directions: what is promised of them, in exact arithmetic."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from benchmarks.reference import linear_programme
+from skpd._balance import balance_exactly
+from skpd.certificates import certify_point
+from skpd.design import Design
+from skpd.losses import Absolute, Hinge, Huber, MarginLoss, Squared, SquaredHinge
+from skpd.penalties import L1, TotalVariation
+from skpd.problem import Problem
+from skpd.solvers import solve
+
+UNIT_ROUNDOFF = Fraction(1, 2**53)
+# the directions that the penalty and the intercept leave free: one of them or both, which
+# are too near each other where features are far from 0
+FREE = [
+    *product([L1()], [True], [0.0, 1e6]),
+    *product([TotalVariation()], [False], [0.0, 100.0, 1e6]),
+    *product([TotalVariation()], [True], [0.0, 100.0]),
+]
+
+
+def exact(values):
+    return [Fraction(float(value)) for value in values]
+
+
+def dot(*vectors):
+    """The sum of products of the entries of several vectors."""
+    total = Fraction(0)
+    for entries in zip(*vectors, strict=True):
+        term = Fraction(1)
+        for entry in entries:
+            term *= entry
+        total += term
+    return total
+
+
+def solved(matrix, right):
+    """The solution of a few linear equations, by elimination."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for k in range(len(rows)):
+        pivot = next(i for i in range(k, len(rows)) if rows[i][k] != 0)
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [value / rows[k][k] for value in rows[k]]
+        for i in range(len(rows)):
+            if i != k:
+                factor = rows[i][k]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def conjugate(loss, y, theta):
+    """l*(y, theta) of the losses of which it is a polynomial inside the box."""
+    curvature = Fraction(1, 2) if isinstance(loss, Squared | Huber) else Fraction(0)
+    return curvature * theta * theta + y * theta
+
+
+def problem_and_point(loss, penalty, fit_intercept, shift, noise, rng):
+    """A problem, and a dual point inside the box whose sums are rounding errors or noise."""
+    n = 25
+    X = rng.normal(size=(n, 4)) + shift
+    y = rng.choice([-1.0, 1.0], n) if isinstance(loss, MarginLoss) else rng.normal(size=n)
+    c = rng.dirichlet(np.full(n, 5.0))
+    problem = Problem(Design(X), y, c, loss, penalty, 0.1, fit_intercept)
+    F = [np.ones(n)] if fit_intercept else []
+    F = np.stack([*F, X.sum(axis=1)] if problem.has_free_level else F, axis=1)
+    theta = (-0.5 * y if isinstance(loss, MarginLoss) else 0.0) + 0.02 * rng.normal(size=n)
+    theta -= F @ np.linalg.lstsq(F.T @ (c[:, np.newaxis] * F), F.T @ (c * theta))[0]
+    return problem, theta + noise * rng.normal(size=n)
+
+
+def exact_directions(problem):
+    """The free directions as fractions."""
+    found = [[Fraction(1)] * problem.n_samples] if problem.fit_intercept else []
+    if problem.has_free_level:
+        units = np.eye(problem.n_features)
+        columns = [exact(problem.design.matvec(unit)) for unit in units]
+        found.append([sum(row) for row in zip(*columns, strict=True)])
+    return found
+
+
+def rest_of(directions, c, point, room):
+    """What cancels the sums of a point with the least norm in units of the room of every row."""
+    weights = [ci * r * r for ci, r in zip(c, room, strict=True)]
+    gram = [[dot(weights, f, g) for g in directions] for f in directions]
+    multipliers = solved(gram, [-dot(c, f, point) for f in directions])
+    return [
+        r * r * sum(m * f[i] for m, f in zip(multipliers, directions, strict=True))
+        for i, r in enumerate(room)
+    ]
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6])
+@pytest.mark.parametrize("penalty, fit_intercept, shift", FREE)
+@pytest.mark.parametrize("loss", [Absolute(), Squared(), Huber(2.0), Hinge()], ids=str)
+def test_a_balanced_point_exists(loss, penalty, fit_intercept, shift, noise, rng):
+    """The rest that cancels the sums is as small and as cheap as promised, and in the box."""
+    problem, theta = problem_and_point(loss, penalty, fit_intercept, shift, noise, rng)
+    balance = balance_exactly(problem, theta)
+    assert balance is not None
+    directions, c, y = exact_directions(problem), exact(problem.weights), exact(problem.y)
+    lower, upper = problem.loss.dual_bounds(problem.y)
+    room = np.minimum(np.minimum(theta - lower, upper - theta), np.max(np.abs(theta)))
+    point = [t + e for t, e in zip(exact(theta), exact(balance.change), strict=True)]
+    rest = rest_of(directions, c, point, exact(0.5 * room))
+    whole = [t + e for t, e in zip(point, rest, strict=True)]
+    assert all(dot(c, f, whole) == 0 for f in directions)
+    assert dot(c, rest, rest) <= Fraction(balance.rest) ** 2
+    for value, low, high in zip(whole, lower, upper, strict=True):
+        assert low == -np.inf or Fraction(low) <= value
+        assert high == np.inf or value <= Fraction(high)
+
+    def sum_of_conjugates(values, scale):
+        scaled = [scale * value for value in values]
+        return dot(c, [conjugate(loss, *pair) for pair in zip(y, scaled, strict=True)])
+
+    scales = [Fraction(1, 100), Fraction(1, 2), Fraction(1)]
+    if isinstance(loss, Squared):
+        scales.append(Fraction(50))
+    for scale in scales:
+        added = sum_of_conjugates(whole, scale) - sum_of_conjugates(point, scale)
+        assert added <= max(scale, 1) ** 2 * Fraction(balance.cost)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6])
+@pytest.mark.parametrize("penalty, fit_intercept, shift", FREE)
+@pytest.mark.parametrize("loss", [Absolute(), Squared(), Huber(2.0), Hinge()], ids=str)
+def test_the_change_is_a_share_of_the_way_to_a_point_in_the_box(
+    loss, penalty, fit_intercept, shift, noise, rng
+):
+    problem, theta = problem_and_point(loss, penalty, fit_intercept, shift, noise, rng)
+    balance = balance_exactly(problem, theta)
+    lower, upper = problem.loss.dual_bounds(problem.y)
+    assert 0.0 < balance.share <= 0.25
+    assert np.all(lower <= balance.towards) and np.all(balance.towards <= upper)
+    share, c, y = Fraction(balance.share), exact(problem.weights), exact(problem.y)
+    here, there = exact(theta), exact(balance.towards)
+    middle = [t + e for t, e in zip(here, exact(balance.change), strict=True)]
+    convex = [(1 - share) * t + share * e for t, e in zip(here, there, strict=True)]
+    # the other point is rounded, and so is the share
+    for one, other, t, end in zip(middle, convex, here, there, strict=True):
+        assert abs(one - other) <= 8 * UNIT_ROUNDOFF * share * (abs(t) + abs(end))
+    sums = [
+        dot(c, [conjugate(loss, *pair) for pair in zip(y, values, strict=True)])
+        for values in (middle, here, there)
+    ]
+    mean = (1 - share) * sums[1] + share * sums[2]
+    sizes = sum(abs(yi) + 1 for yi in y) / len(y)
+    assert sums[0] <= mean + 64 * UNIT_ROUNDOFF * share * sizes
+
+
+def test_no_balance_where_rows_have_no_room(rng):
+    """At the corners of the box nothing can move, nor can one row serve two directions."""
+    X, y = rng.normal(size=(10, 2)), rng.choice([-1.0, 1.0], 10)
+    rows = np.full(10, 0.1)
+    corner = np.where(rng.random(10) < 0.5, -y, 0.0)
+    with_intercept = Problem(Design(X), y, rows, Hinge(), L1(), 0.1)
+    assert balance_exactly(with_intercept, corner) is None
+    corner[3] = -0.5 * y[3]
+    both = Problem(Design(X), y, rows, Hinge(), TotalVariation(), 0.1)
+    assert balance_exactly(both, corner) is None
+    without = Problem(Design(X), y, rows, Hinge(), L1(), 0.1, fit_intercept=False)
+    assert balance_exactly(without, -0.5 * y) is None  # nothing is free
+
+
+# Problems of one or two features whose optimum is a formula, in exact arithmetic
+
+
+def grid(rng, shape, shift):
+    """Multiples of 1/8, which a shift by a power of 2 leaves exact."""
+    return rng.integers(-16, 17, shape) / 8.0 + shift
+
+
+def best_squared(columns, y, alpha):
+    """The least mean (z - y)^2 / 2 + alpha |v| over combinations z of columns, v of the last."""
+    n = len(y)
+
+    def value(some, sign):
+        gram = [[dot(f, g) / n for g in some] for f in some]
+        right = [dot(f, y) / n for f in some]
+        if sign:
+            right[-1] -= alpha * sign
+        w = solved(gram, right)
+        if sign and w[-1] * sign < 0:
+            return None
+        z = [sum(wk * f[i] for wk, f in zip(w, some, strict=True)) for i in range(n)]
+        loss = sum((a - b) ** 2 for a, b in zip(z, y, strict=True)) / (2 * n)
+        return loss + (alpha * sign * w[-1] if sign else 0)
+
+    values = [value(columns[:-1], 0), *(value(columns, sign) for sign in (-1, 1))]
+    return min(v for v in values if v is not None)
+
+
+def certified(problem, best, rng):
+    """Checks certificates of the solution and of points near it against the exact optimum."""
+    found = solve(problem, tol=1e-8, max_iter=20_000, random_state=np.random.RandomState(0))
+    unit = Fraction(problem.null_objective)
+    assert found.converged
+    assert Fraction(found.certificate.dual) <= best <= Fraction(found.certificate.primal)
+    assert best - Fraction(found.certificate.dual) <= Fraction(1, 10**8) * unit
+    theta = found.dual_coef
+    for noise in (1e-16, 1e-14, 1e-10, 1e-4):
+        for scale in (1.0, 1.0 - noise, 1.0 + noise, 0.5):
+            near = scale * theta * (1.0 + noise * rng.normal(size=len(theta)))
+            certificate, _ = certify_point(problem, found.coef, found.intercept, near)
+            assert Fraction(certificate.dual) <= best
+
+
+SHIFTS = pytest.mark.parametrize("shift", [0.0, 2.0**10, -(2.0**20)])
+ALPHAS = pytest.mark.parametrize("alpha", [1e-2, 1e-5, 1e-8])
+ROWS = np.full(16, 1 / 16)  # exact
+
+
+@SHIFTS
+@ALPHAS
+def test_lasso_of_one_feature(alpha, shift, rng):
+    X, y = grid(rng, (16, 1), shift), grid(rng, 16, 3.0)
+    columns = [[Fraction(1)] * 16, exact(X[:, 0])]
+    best = best_squared(columns, exact(y), Fraction(alpha))
+    certified(Problem(Design(X), y, ROWS, Squared(), L1(), alpha), best, rng)
+
+
+@ALPHAS
+@pytest.mark.parametrize("fit_intercept, shift", [
+    (True, 0.0), (True, 2.0**10), (False, 0.0), (False, 2.0**10), (False, -(2.0**20)),
+])  # fmt: skip
+def test_total_variation_of_two_features(fit_intercept, alpha, shift, rng):
+    """w.x = w_1 (x_1 + x_2) + (w_2 - w_1) x_2: the lasso on x_2 beside a free column."""
+    X, y = grid(rng, (16, 2), shift), grid(rng, 16, 3.0)
+    first, second = exact(X[:, 0]), exact(X[:, 1])
+    columns = [[a + b for a, b in zip(first, second, strict=True)], second]
+    if fit_intercept:
+        columns = [[Fraction(1)] * 16, *columns]
+    best = best_squared(columns, exact(y), Fraction(alpha))
+    problem = Problem(Design(X), y, ROWS, Squared(), TotalVariation(), alpha, fit_intercept)
+    certified(problem, best, rng)
+
+
+@SHIFTS
+@pytest.mark.parametrize("alpha", [1e-3, 1e-6])
+@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()], ids=str)
+def test_separable_classes_of_one_feature(loss, alpha, shift, rng):
+    """Only the ends of the gap between the classes count where alpha is small.
+
+    At w = 2 (1 - s) / gap each of the two has slack s, which costs 2 s / n or 2 s^2 / n.
+    """
+    X = np.append(-1.0 - np.arange(8), 1.0 + np.arange(8))[:, np.newaxis] + shift
+    y = np.repeat([-1.0, 1.0], 8)
+    n, gap, price = 16, 2, Fraction(alpha)
+    s = Fraction(0) if isinstance(loss, Hinge) else price * n / (2 * gap)
+    best = 2 * s * s / n + price * 2 * (1 - s) / gap
+    certified(Problem(Design(X), y, ROWS, loss, L1(), alpha), best, rng)
+
+
+@pytest.mark.parametrize("shift", [0.0, 64.0, 1024.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("loss", [Hinge(), Absolute()], ids=str)
+def test_total_variation_with_a_piecewise_linear_loss(loss, fit_intercept, shift, rng):
+    X = grid(rng, (30, 4), shift)
+    z = X @ [1.0, 1.0, -1.0, -1.0] + rng.normal(size=30)
+    y = np.where(z > 0.0, 1.0, -1.0) if isinstance(loss, MarginLoss) else z
+    rows = np.full(30, 1 / 30)
+    for alpha in (1e-2, 1e-4):
+        problem = Problem(Design(X), y, rows, loss, TotalVariation(), alpha, fit_intercept)
+        best = linear_programme(X, y, rows, loss, TotalVariation(), alpha, fit_intercept)
+        found = solve(problem, tol=1e-8, max_iter=20_000, random_state=np.random.RandomState(0))
+        unit = problem.null_objective
+        assert found.converged
+        assert found.certificate.dual <= best + 1e-9 * unit
+        assert best - 2e-8 * unit <= found.certificate.dual
+        assert abs(found.certificate.primal - best) <= 2e-8 * unit
