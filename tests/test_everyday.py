@@ -1,0 +1,23 @@
+"""Data that people try first: fits converge without a warning and hold what they certify."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from benchmarks.everyday_cases import cases
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-8])
+@pytest.mark.parametrize("case", cases("quick"), ids=str)
+def test_fits_converge_and_hold_what_they_certify(case, tol):
+    X, y = case.rows()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = case.estimator(tol=tol).fit(X, y)
+    certificates = np.atleast_1d(model.certificate_)
+    assert np.all(model.converged_)
+    assert all(certificate.relative_gap <= tol for certificate in certificates)
+    value = case.objective(model.coef_, model.intercept_)
+    assert sum(certificate.dual for certificate in certificates) <= value
+    assert value <= sum(certificate.primal for certificate in certificates) * (1.0 + 1e-9)
