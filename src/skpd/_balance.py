@@ -31,7 +31,7 @@ PASSES = 2  # of which the second takes off the rounding errors of the first
 # A scaled point s theta has steeper conjugates than theta: by s for quadratic ones, and up to
 # log(1e-308) in place of 1/2 for the logistic loss
 SCALES = 2048.0
-CONDITION = 1e7  # largest of the directions, so that half of their singular values is certain
+CONDITION = 1e10  # largest of the directions, so that half of their singular values is certain
 
 
 @dataclass(frozen=True)
@@ -83,16 +83,20 @@ def balance_exactly(problem: Problem, theta: Array) -> Balance | None:
     # changes are measured in units of the room that a row has: A holds the directions so
     root, room = np.sqrt(weights[inside]), room[inside]
     A = (root * room)[:, np.newaxis] * np.stack([f[0][inside] for f in directions], axis=1)
-    q, r = np.linalg.qr(A)
+    sizes = np.sqrt(np.sum(A * A, axis=0))
+    if not np.all(sizes > 0.0):
+        return None
+    q, r = np.linalg.qr(A / sizes)
     singular = np.linalg.svd(r, compute_uv=False)
     if not singular[-1] * CONDITION > singular[0]:
         return None
     change = np.zeros_like(theta)
     for _ in range(PASSES):
         sums = np.array([_sum(problem, f, theta, change)[0] for f in directions])
-        change[inside] -= room / root * (q @ np.linalg.solve(r.T, sums))
-    found = [_sum(problem, f, theta, change) for f in directions]
-    rest = 2.0 * sum(abs(value) + error for value, error in found) / float(singular[-1])
+        change[inside] -= room / root * (q @ np.linalg.solve(r.T, sums / sizes))
+    left = np.array([abs(value) + error for value, error in (
+        _sum(problem, f, theta, change) for f in directions)])  # fmt: skip
+    rest = 2.0 * float(np.sum(left / sizes)) / float(singular[-1])
     share = float(np.max(np.abs(change[inside]) / room))
     if not (0.0 < share <= MOST and float(np.max(rest / root)) <= MOST):
         return None
