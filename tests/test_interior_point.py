@@ -28,9 +28,12 @@ from skpd.penalties import (
     TotalVariation,
 )
 from skpd.problem import Problem
+from skpd.robust import robust_problem
 from skpd.solvers import Monitor
+from skpd.solvers.auto import methods_for
 from skpd.solvers.interior import expected_cost, interior_point, programme
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
+from skpd.solvers.robust_auto import RobustMonitor
 
 ALL_PENALTIES = [*random.PENALTIES, TotalVariation()]
 POLYHEDRAL = {type(p) for p in [*random.POLYHEDRAL_PENALTIES, TotalVariation()]}
@@ -61,9 +64,9 @@ def strength(X, y, loss, fit_intercept=True):
     return float(np.max(np.abs(posed(X, y, loss, L1(), 1.0, fit_intercept).null_gradient)))
 
 
-def reached(problem, tol=1e-8, max_iter=100):
+def reached(problem, tol=1e-8, max_iter=100, monitor=Monitor):
     """What the method alone finds."""
-    monitor = Monitor(problem, tol)
+    monitor = monitor(problem, tol)
     monitor.begin()
     interior_point(problem, monitor, None, max_iter=max_iter, random_state=None)
     return monitor.solution()
@@ -317,3 +320,38 @@ def test_it_ends_after_max_iter(rng):
     assert found.n_iter == 3 and not found.converged
     best = linear_programme(X, y, np.full(30, 1 / 30), Hinge(), L1(), 0.01, True)
     assert found.certificate.dual <= best + 1e-9 and best - 1e-9 <= found.certificate.primal
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("kappa", [0.2, 1.0, np.inf])
+@pytest.mark.parametrize("norm", [1, np.inf])
+def test_robust_problems_against_linear_programmes(norm, kappa, fit_intercept):
+    X, y = raw(True)
+    X, weights = (X - X.mean(axis=0)) / X.std(axis=0), np.linspace(1.0, 3.0, len(y))
+    weights /= weights.sum()
+    for epsilon in (0.3, 0.01):
+        parameters = {
+            "epsilon": epsilon, "kappa": kappa, "norm": norm, "fit_intercept": fit_intercept,
+        }  # fmt: skip
+        best = robust_linear_programme(X, y, weights, **parameters)[0]
+        problem = robust_problem(Design(X), y, weights, **parameters)
+        certificate = reached(problem, monitor=RobustMonitor).certificate
+        assert certificate.relative_gap <= 1e-8
+        assert_allclose(certificate.primal, best, rtol=0.0, atol=1e-7)
+        assert certificate.dual <= best + 1e-9
+
+
+def test_the_order_of_the_methods(rng):
+    """Kinks of small data are left to the interior-point method, smooth losses to Newton."""
+    X, y = rng.normal(size=(40, 5)), rng.choice([-1.0, 1.0], 40)
+
+    def names(loss, penalty, **options):
+        methods = methods_for(posed(X, y, loss, penalty, 0.1), **options)
+        return [getattr(method, "func", method).__name__ for method in methods]
+
+    last = ["method_of_multipliers", "pdprox_restarted"]
+    assert names(Hinge(), L1()) == ["interior_point", *last]
+    assert names(Hinge(), L1(), warm=True) == ["method_of_multipliers", "interior_point", *last]
+    assert names(Logistic(), L1()) == ["method_of_multipliers", "interior_point", *last]
+    assert names(Logistic(), LInf()) == ["interior_point", "pdprox_restarted"]
+    assert names(Hinge(), SquaredL2()) == ["dual_descent", "interior_point", *last]
