@@ -270,7 +270,7 @@ def _add_limit(programme: Programme, sign: float, limit: float, slope: float) ->
     programme.penalties.append(Intervals(
         Coefficients(0, programme.n_features), sign=sign, offset=sign * limit, lower=-slope,
         upper=inf, share=programme.share, x=programme.x, width=programme.width,
-        slope=slope or programme.problem.alpha,
+        slope=slope or programme.problem.objective_unit / programme.width,
     ))  # fmt: skip
 
 
@@ -318,7 +318,8 @@ def _box(penalty: Box, programme: Programme) -> None:
 
 def _add_ball(programme: Programme, radius: float, l1: float = 1.0, l2: float = 0.0) -> None:
     """l1 ||w||_1 + l2 ||w||^2 / 2 <= radius."""
-    multiplier = float(np.max(np.abs(programme.problem.null_gradient), initial=0.0)) or 1.0
+    # it is worth at most the loss of the best constant to have a larger ball
+    multiplier = programme.problem.objective_unit / radius
     programme.penalties.append(SumEpigraph(
         programme.n_features, None, programme.new_unknown(0.0), radius, multiplier,
         programme.share, l1, l2,
