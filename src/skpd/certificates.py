@@ -318,8 +318,12 @@ def certificate_of(problem: Problem, primal: float, bound: DualBound) -> tuple[C
 
 
 def relative_gap(problem: Problem, gap: float) -> float:
-    """A gap over the objective value of the best constant prediction."""
-    if not gap > 0.0:
+    """A gap over the objective value of the best constant prediction.
+
+    It is 0 where the gap is no more than what rounding may have added to that value: where all
+    targets are in the tube of an epsilon-insensitive loss, say, that value is all rounding.
+    """
+    if not gap > 2.0 * problem.null_rounding:
         return 0.0
     return gap / problem.objective_unit if problem.objective_unit > 0.0 else inf
 
@@ -374,7 +378,7 @@ def _repair_balanced(
     def along(scale):  # conjugates are convex
         (value, rounding), (other, more) = here(scale), there(scale)
         rounding += balance.share * more + 4.0 * EPSILON * (abs(value) + abs(other))
-        rounding += max(1.0, scale) ** 2 * balance.cost
+        rounding += max(1.0, scale) * (max(1.0, scale) * balance.cost)
         return (1.0 - balance.share) * value + balance.share * other, rounding
 
     nothing = (0.0, 0.0)  # is left of the sums over the free directions

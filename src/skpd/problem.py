@@ -92,7 +92,14 @@ class Problem:
 
     def with_alpha(self, alpha: float) -> "Problem":
         """The same problem with another alpha; what is known of the data stays known."""
-        _ = self.objective_unit, self.null_gradient, self.gram, self.products, self.centred
+        _ = (
+            self.objective_unit,
+            self.null_rounding,
+            self.null_gradient,
+            self.gram,
+            self.products,
+            self.centred,
+        )
         if self.loss.linear_tails:
             _ = self.squares
         if self.fit_intercept:
@@ -255,6 +262,13 @@ class Problem:
         """P at the null model, an upper bound up to a relative rounding error."""
         z = np.full(self.n_samples, self.null_point.intercept)
         return float(np.sum(self.weights * self.loss.largest(self.y, z, 0.0, 0.0)))
+
+    @cached_property
+    def null_rounding(self) -> float:
+        """By how much rounding may have raised P at the null model."""
+        z = np.full(self.n_samples, self.null_point.intercept)
+        plain = float(np.sum(self.weights * self.loss.value(self.y, z)))
+        return max(self.null_objective - plain, 0.0)
 
     @cached_property
     def objective_unit(self) -> float:

@@ -128,6 +128,11 @@ class RobustProblem(Problem):
         losses = _largest_loss(margins, margins, radius, self.kappa)
         return self.epsilon * radius + float(np.sum(self.weights * losses))
 
+    @property
+    def null_rounding(self) -> float:  # type: ignore[override]
+        """P at the null model is a sum of a few numbers."""
+        return 0.0
+
     @cached_property
     def objective_unit(self) -> float:
         """What a relative gap is relative to: P at the null model, or its rounding error."""
