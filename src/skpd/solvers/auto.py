@@ -63,7 +63,8 @@ def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
        stay active.
     3. Penalties with a cone: the interior-point method, whose iterations hardly depend on the
        data. It is the first where it takes milliseconds and 2. would have kinks to find from
-       nothing, and where 2. does not apply. Else the others have a part of its time before it.
+       nothing or features far from 0 without an intercept, and where 2. does not apply. Else the
+       others have a part of its time before it.
        For the l-infinity norm of many features it takes those that are free as a working set.
     4. What is left: 2. without a limit, and the restarted primal-dual hybrid gradient.
     """
@@ -72,13 +73,15 @@ def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
     by_newton = hasattr(penalty, "terms") or hasattr(penalty, "group_terms")
     by_newton &= few_features or not isinstance(penalty, SquaredL2)
     cost = expected_cost(problem)
-    small = newton_cost(design, *design.shape) <= SMALL and not warm
+    # small data with which Newton steps of other methods are known to have trouble
+    at_once = newton_cost(design, *design.shape) <= SMALL and not warm
+    at_once &= problem.loss.linear_tails or _is_far_without_intercept(problem)
     trials: list[Any] = []
     if isinstance(penalty, SquaredL2):
         few_rows = problem.n_samples < MANY_ROWS * problem.n_variables
         if not few_features or (problem.loss.linear_tails and few_rows):
             trials.append(dual_descent)
-    if by_newton and not (small and problem.loss.linear_tails):
+    if by_newton and not at_once:
         trials.append(method_of_multipliers)
     if not by_newton and LONG < cost < inf:
         trials.append(pdprox_restarted)
@@ -90,3 +93,10 @@ def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
     methods: list[Any] = [partial(trial, budget=budget) for trial in trials]
     methods.append(interior_point)
     return [*methods, *([method_of_multipliers] if by_newton else []), pdprox_restarted]
+
+
+def _is_far_without_intercept(problem: Problem) -> bool:
+    """Whether features are far from 0 and there is no intercept to take that up."""
+    return not problem.fit_intercept and (
+        problem.design.shift_of_columns(problem.weights) is not None
+    )
