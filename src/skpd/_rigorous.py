@@ -18,7 +18,7 @@ predictions
     enter the loss as intervals, at the ends of which a convex function is largest.
 the intercept's interval
     is multiplied by a number that rounding has left of 0, so that a millionth of its size
-    more is as good as exact.
+    more is as good as exact; a dual point that is balanced exactly needs none (`skpd._balance`).
 weights and alpha
     (s_i / sum(s), 1 / (C sum(s)) and the like) carry relative errors of at most
     delta = (64 + log2 n) 2u. All terms of the objective are non-negative, so that it changes
@@ -31,6 +31,7 @@ from math import fsum, log2
 import numpy as np
 
 from . import kernels
+from ._balance import Balance, balance_exactly
 from ._typing import Array
 from .certificates import Certificate, _least_linear, relative_gap
 from .losses import EPSILON
@@ -134,10 +135,30 @@ def rigorous_dual(problem: Problem, theta: Array, upper: float) -> tuple[float, 
     upper : float
         A proven upper bound on the optimal value.
     """
-    penalty, alpha, weights = problem.penalty, problem.alpha, problem.weights
     theta = problem.loss.project_dual(problem.y, theta)
+    found = [_dual(problem, theta, upper, None)]
+    if problem.fit_intercept or problem.has_free_level:
+        balance = balance_exactly(problem, theta)
+        if balance is not None:
+            found.append(_dual(problem, theta, upper, balance))
+    return max(found)
+
+
+def _dual(
+    problem: Problem, theta: Array, upper: float, balance: Balance | None
+) -> tuple[float, float]:
+    """`rigorous_dual` of a feasible point, or of one that is balanced exactly."""
+    penalty, alpha, weights = problem.penalty, problem.alpha, problem.weights
     u, error = problem.design.rmatvec_compensated(weights, theta)
     value, rounding = problem.loss.dual_value(problem.y, weights, theta)
+    if balance is not None:
+        change, of_change = problem.design.rmatvec_compensated(weights, balance.change)
+        u, error = u + change, error + of_change + EPSILON * np.abs(u + change)
+        error = error + 1.01 * balance.rest * problem.design.column_norms(weights)
+        other, more = problem.loss.dual_value(problem.y, weights, balance.towards)
+        rounding += balance.share * (more + 4.0 * EPSILON * (abs(value) + abs(other)))
+        rounding += balance.cost
+        value = (1.0 - balance.share) * value + balance.share * other
     radius = upper / alpha
 
     def conjugate(v, alpha, radius):
@@ -150,25 +171,34 @@ def rigorous_dual(problem: Problem, theta: Array, upper: float) -> tuple[float, 
     widest = penalty.widest(-u, error * wider) * wider
     above = conjugate(widest, alpha * (1.0 - 8.0 * EPSILON), radius * wider)
     above *= 1.0 + of_coefficients(problem.n_features)
-    from_intercept = 0.0
-    if problem.fit_intercept:
-        slope = kernels.compensated_dot(weights, theta, np.ones_like(theta))
-        interval = _interval(problem, upper)
-        from_intercept = _least_linear(slope, interval)
-        plain += _least_linear((slope[0], 0.0), interval)
-    from_level = 0.0
-    if problem.has_free_level:
-        level = (fsum(u), fsum(error) * wider + EPSILON * abs(fsum(u)))
-        interval = _wider(problem, problem.level_interval(upper))
-        from_level = _least_linear(level, interval)
-        plain += _least_linear((level[0], 0.0), interval)
-    bound = value - 1.01 * rounding - above + from_intercept + from_level
-    terms = abs(value) + above + abs(from_intercept) + abs(from_level)
-    bound -= 8.0 * EPSILON * terms + UNDERFLOW
+    from_free = 0.0
+    if balance is None:
+        from_free, about = _from_free_directions(problem, theta, u, error * wider, upper)
+        plain += about
+    bound = value - 1.01 * rounding - above + from_free
+    bound -= 8.0 * EPSILON * (abs(value) + above + abs(from_free)) + UNDERFLOW
     bound *= 1.0 - of_weights(problem.n_samples)
     if not bound > 0.0:  # theta = 0 proves that P >= 0
         return 0.0, max(plain, 0.0) if np.isfinite(plain) else 0.0
     return bound, plain - bound
+
+
+def _from_free_directions(
+    problem: Problem, theta: Array, u: Array, error: Array, upper: float
+) -> tuple[float, float]:
+    """The least that intercept and level add to a bound, and the same without rounding errors."""
+    least = about = 0.0
+    if problem.fit_intercept:
+        slope = kernels.compensated_dot(problem.weights, theta, np.ones_like(theta))
+        interval = _interval(problem, upper)
+        least += _least_linear(slope, interval)
+        about += _least_linear((slope[0], 0.0), interval)
+    if problem.has_free_level:
+        level = (fsum(u), fsum(error) + EPSILON * abs(fsum(u)))
+        interval = _wider(problem, problem.level_interval(upper))
+        least += _least_linear(level, interval)
+        about += _least_linear((level[0], 0.0), interval)
+    return least, about
 
 
 def _interval(problem: Problem, upper: float) -> tuple[float, float]:
