@@ -24,7 +24,24 @@ def _wanted(slack: Array, dual: Array, mu: float | None, affine: _RowChange | No
     return target / slack - dual
 
 
-class DoubtfulLabels(Term):
+class _Pairs(Term):
+    """A term whose slacks and multipliers are arrays of numbers, in pairs."""
+
+    slack: Array
+    dual: Array
+
+    def largest_steps(self, direction: _RowChange) -> tuple[float, float]:
+        return (
+            largest_step(self.slack, direction.slack),
+            largest_step(self.dual, direction.dual),
+        )
+
+    def move(self, direction: _RowChange, primal: float, dual: float) -> None:
+        self.slack += primal * direction.slack
+        self.dual += dual * direction.dual
+
+
+class DoubtfulLabels(_Pairs):
     """sum_i c_i max(0, 1 - m_i, 1 + m_i - kappa lam).
 
     With a bound s_i on each loss there are three slacks and multipliers a row, ::
@@ -106,23 +123,13 @@ class DoubtfulLabels(Term):
         slack[1] = slack[2] - margins + radius
         return _RowChange(slack, self.wanted - self.ratio * slack)
 
-    def largest_steps(self, direction: _RowChange) -> tuple[float, float]:
-        return (
-            largest_step(self.slack, direction.slack),
-            largest_step(self.dual, direction.dual),
-        )
-
     def products_after(self, direction: _RowChange, primal: float, dual: float) -> float:
         products = self.slack + primal * direction.slack
         products *= self.dual + dual * direction.dual
         return float(np.sum(self.weights * products))
 
-    def move(self, direction: _RowChange, primal: float, dual: float) -> None:
-        self.slack += primal * direction.slack
-        self.dual += dual * direction.dual
 
-
-class SumEpigraph(Term):
+class SumEpigraph(_Pairs):
     """The constraint ||w||_1 <= lam, or l1 ||w||_1 + l2 ||w||^2 / 2 <= lam.
 
     It is u - w, u + w >= 0 and lam >= l1 sum(u) + l2 ||w||^2 / 2. The multiplier of the last
@@ -214,19 +221,9 @@ class SumEpigraph(Term):
         slack = np.concatenate([u - w, u + w, [last]])
         return _RowChange(slack, self.wanted - self.ratio * slack)
 
-    def largest_steps(self, direction: _RowChange) -> tuple[float, float]:
-        return (
-            largest_step(self.slack, direction.slack),
-            largest_step(self.dual, direction.dual),
-        )
-
     def products_after(self, direction: _RowChange, primal: float, dual: float) -> float:
         slack = self.slack + primal * direction.slack
         return float(slack @ (self.dual + dual * direction.dual))
-
-    def move(self, direction: _RowChange, primal: float, dual: float) -> None:
-        self.slack += primal * direction.slack
-        self.dual += dual * direction.dual
 
 
 class _ConeChange(NamedTuple):

@@ -111,9 +111,8 @@ class Programme:
         if problem.fit_intercept:
             self.x[d] = problem.null_point.intercept
         self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
-        self.share = 1.0 / float(
-            problem.total_weight or len(self.y)
-        )  # of a product of the penalty beside one of a row
+        # of a product of the penalty beside one of a row
+        self.share = 1.0 / float(problem.total_weight or len(self.y))
         # the size of coefficients that change predictions by as much as losses differ
         sizes = self.sizes
         sizes = np.where(sizes > 0.0, sizes, float(np.max(sizes, initial=0.0)) or 1.0)
@@ -133,15 +132,16 @@ class Programme:
             design = Design(X)
             self.sizes = design.column_norms(self.weights)
             return design.with_ones() if ones else design
+        values = X if isinstance(X, np.ndarray) else X.toarray()
         table = np.ones((n, d + 1))
-        table[:, :d] = X if isinstance(X, np.ndarray) else X.toarray()
+        table[:, :d] = values
         mean = self.weights @ table[:, :d]
         table[:, :d] -= mean
         sizes = np.sqrt(self.weights @ table[:, :d] ** 2)
         constant = sizes <= CONSTANT * np.abs(mean)
         self.sizes = np.where(constant, 0.0 if ones else np.abs(mean), sizes)
         if not ones and np.all(np.abs(mean) <= FAR * self.sizes):
-            return Design(table[:, :d] + mean)
+            return Design(np.asarray(values, dtype=np.float64))
         self.mean = mean
         table[:, :d][:, constant] = 0.0
         return Design(table)
