@@ -117,6 +117,7 @@ void bind_column_quadratic(nb::module_& m);
 void bind_coordinates(nb::module_& m);
 void bind_dual_products(nb::module_& m);
 void bind_incremental(nb::module_& m);
+void bind_interior(nb::module_& m);
 void bind_separable_quadratic(nb::module_& m);
 void bind_total_variation(nb::module_& m);
 }
@@ -411,6 +412,7 @@ NB_MODULE(_kernels, m) {
     bind_coordinates(m);
     bind_dual_products(m);
     bind_incremental(m);
+    bind_interior(m);
     bind_separable_quadratic(m);
     bind_total_variation(m);
 }

@@ -13,8 +13,8 @@ rank one for each group. The borders are eliminated last, so that C need not be 
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..._typing import Array, Indices
 from ...design import Design
@@ -37,6 +37,12 @@ def _cholesky(matrix: Array) -> Array:
         if info == 0:
             return factor
     raise LinAlgError("a Newton system is not positive definite")
+
+
+def _solved(factor: Array, right: Array) -> Array:
+    """The solution of a system by its lower Cholesky factor."""
+    solution, _ = dpotrs(factor, right, lower=1)
+    return solution
 
 
 class NewtonSystem(ABC):
@@ -131,7 +137,7 @@ class FeatureSystem(NewtonSystem):
         self.factor = _cholesky(matrix.T)  # in the order of LAPACK
 
     def solve_core(self, right: Array) -> Array:
-        return cho_solve((self.factor, True), right, check_finite=False)
+        return _solved(self.factor, right)
 
 
 class RowSystem(NewtonSystem):
@@ -201,7 +207,7 @@ class RowSystem(NewtonSystem):
     def _woodbury(self, right: Array) -> Array:
         first = self._inverse_of_penalty(right)
         rows = self.root * self.features.matvec(first)
-        rows = self.root * cho_solve((self.factor, True), rows, check_finite=False)
+        rows = self.root * _solved(self.factor, rows)
         return first - self._inverse_of_penalty(self.features.rmatvec(rows))
 
     def _refined(self, right: Array) -> Array:

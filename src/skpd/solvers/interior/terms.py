@@ -9,11 +9,12 @@ for products to become what they should be, and how its slacks and multipliers c
 
 from abc import ABC, abstractmethod
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
+from ... import kernels
 from ..._typing import Array
 from .maps import Map
 from .systems import NewtonSystem
@@ -195,13 +196,6 @@ class Logistic(Quadratic):
         self.image.add_adjoint(self.weights * error, out)
 
 
-class _Change(NamedTuple):
-    s: Array
-    u: Array
-    below: Array
-    above: Any  # an array where there is an upper bound
-
-
 class Intervals(Term):
     """sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2, s = sign (A x - offset).
 
@@ -239,113 +233,56 @@ class Intervals(Term):
         q: float = 0.0, weights: Any = 1.0, share: float = 1.0, x: Array, width: Any,
         slope: Any = 1.0,
     ) -> None:  # fmt: skip
-        self.image, self.sign, self.q, self.weights, self.share = image, sign, q, weights, share
-        self.offset = offset
+        self.image, self.offset = image, offset
         self.linear = q == 0.0
-        self.s = sign * (image.times(x) - offset)
-        ones = np.ones_like(self.s)
-        self.two_sided = bool(np.isfinite(upper).all())
-        if self.two_sided:
-            self.u = 0.5 * (lower + upper) * ones
-            beside = self.s - q * self.u
-            self.above = np.maximum(beside, 0.0) + width
-            self.below = self.above - beside
-            self.to_upper = upper - self.u
-        else:
-            if q > 0.0:
-                self.u = np.maximum(self.s / q, lower) + width / q
-            else:
-                self.u = lower + slope * ones
-            self.below = np.maximum(q * self.u - self.s, width * ones)
-        self.to_lower = self.u - lower
-        self.at_kink = np.zeros(len(self.s), dtype=bool)
-        self.degree = share * (1 + self.two_sided) * float(np.sum(weights * ones))
+        s = sign * (image.times(x) - offset)
+        size = len(s)
+        two_sided = bool(np.isfinite(upper).all())
+        weights = _of_length(size, weights)
+        self.rows = kernels.IntervalTerms(
+            s, _of_length(size, sign), weights, _of_length(size, lower),
+            _of_length(size, upper) if two_sided else None, _of_length(size, width),
+            _of_length(size, slope), q, share,
+        )  # fmt: skip
+        self.at_kink = np.zeros(size, dtype=bool)
+        self.degree = share * (1 + two_sided) * float(np.sum(weights))
 
     @property
     def multipliers(self) -> Array:
         """The derivatives of the terms in A x."""
-        return self.sign * self.u
+        return self.rows.multipliers()
 
     def add_gradient(self, out: Array) -> None:
-        self.image.add_adjoint(self.weights * self.sign * self.u, out)
+        self.image.add_adjoint(self.rows.gradient(), out)
 
-    def watch(self, direction: _Change) -> None:
-        at_kink = direction.below / self.below < direction.u / self.to_lower
-        if self.two_sided:
-            at_kink &= direction.above / self.above < -direction.u / self.to_upper
-        self.at_kink = at_kink
+    def watch(self, direction: kernels.IntervalStep) -> None:
+        self.at_kink = self.rows.towards_kinks(direction).view(bool)
 
     def settle(self, x: Array) -> None:
         self.image.set_where(self.at_kink, self.offset, x)
 
     def products(self) -> float:
-        products = self.below * self.to_lower
-        if self.two_sided:
-            products += self.above * self.to_upper
-        return float(np.sum(self.weights * products))
+        return self.rows.products()
 
     def factorise(self, system: NewtonSystem) -> None:
-        give = self.q + self.below / self.to_lower
-        left = self.s - self.q * self.u + self.below
-        if self.two_sided:
-            give += self.above / self.to_upper
-            left -= self.above
-        self.h, self.left = 1.0 / give, left
-        self.image.add_curvature(self.weights * self.h, system)
+        self.image.add_curvature(self.rows.factorise(), system)
 
-    def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
-        below, above = self._changes(mu, affine)
-        self.wanted_below = below / self.to_lower
-        shift = self.left + self.wanted_below
-        if self.two_sided:
-            self.wanted_above = above / self.to_upper
-            shift -= self.wanted_above
-        self.shift = shift
-        self.image.add_adjoint(self.weights * self.sign * (self.h * shift), out)
+    def add_shift(self, mu: float | None, affine: kernels.IntervalStep | None, out: Array) -> None:
+        self.image.add_adjoint(self.rows.shift(mu, affine), out)
 
-    def _changes(self, mu: float | None, affine: _Change | None) -> tuple[Array, Array]:
-        """By how much the products are to change."""
-        if mu is None:
-            return np.zeros_like(self.s), np.zeros_like(self.s)
-        below = self.share * mu - self.below * self.to_lower
-        if affine is not None:
-            below -= affine.below * affine.u
-        if not self.two_sided:
-            return below, below
-        above = self.share * mu - self.above * self.to_upper
-        if affine is not None:
-            above += affine.above * affine.u
-        return below, above
+    def direction(self, dx: Array) -> kernels.IntervalStep:
+        return self.rows.direction(self.image.times(dx))
 
-    def direction(self, dx: Array) -> _Change:
-        s = self.sign * self.image.times(dx)
-        u = self.h * (s + self.shift)
-        below = self.wanted_below - self.below / self.to_lower * u
-        above = None
-        if self.two_sided:
-            above = self.wanted_above + self.above / self.to_upper * u
-        return _Change(s, u, below, above)
+    def largest_steps(self, direction: kernels.IntervalStep) -> tuple[float, float]:
+        return self.rows.largest_steps(direction)
 
-    def largest_steps(self, direction: _Change) -> tuple[float, float]:
-        primal = largest_step(self.below, direction.below)
-        dual = largest_step(self.to_lower, direction.u)
-        if self.two_sided:
-            primal = min(primal, largest_step(self.above, direction.above))
-            dual = min(dual, largest_step(self.to_upper, -direction.u))
-        return primal, dual
+    def products_after(self, direction: kernels.IntervalStep, primal: float, dual: float) -> float:
+        return self.rows.products_after(direction, primal, dual)
 
-    def products_after(self, direction: _Change, primal: float, dual: float) -> float:
-        products = (self.below + primal * direction.below) * (self.to_lower + dual * direction.u)
-        if self.two_sided:
-            above = self.above + primal * direction.above
-            products += above * (self.to_upper - dual * direction.u)
-        return float(np.sum(self.weights * products))
+    def move(self, direction: kernels.IntervalStep, primal: float, dual: float) -> None:
+        self.rows.move(direction, primal, dual)
 
-    def move(self, direction: _Change, primal: float, dual: float) -> None:
-        self.s += primal * direction.s
-        self.below += primal * direction.below
-        self.u += dual * direction.u
-        self.to_lower += dual * direction.u
-        if self.two_sided:
-            self.above += primal * direction.above
-            self.to_upper -= dual * direction.u
+
+def _of_length(size: int, values: Any) -> Array:
+    """A number for each term."""
+    return np.ascontiguousarray(np.broadcast_to(values, (size,)), dtype=np.float64)
