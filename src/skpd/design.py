@@ -14,8 +14,8 @@ from ._typing import Array, Indices
 
 __all__ = ["Design", "spectral_norm_bound"]
 
-# Gram matrices for which BLAS needs more time, to copy rows and columns: width, entries
-NARROW, TALL = 50, 1 << 18
+# columns of Gram matrices for which BLAS needs more time than they take, to copy rows and columns
+NARROW = 50
 SAMPLE = 500  # rows that tell which columns are far from 0
 FAR = 10.0  # mean over standard deviation from which on a column is
 _BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB
@@ -202,7 +202,7 @@ class Design:
         """
         m = len(columns) + ones
         out = np.empty((m, m))
-        if sp.issparse(self._X) or (m <= NARROW and len(h) * m >= TALL):
+        if sp.issparse(self._X) or m <= NARROW:
             self.matrix.gram(h, columns, ones, out)
             return out
         out[:] = 0.0
