@@ -74,6 +74,7 @@ class Problem:
     _interval: Any = field(default=None, init=False, repr=False)  # the last intercept_interval
     # where a solver ended, for the next alpha of a path
     last: dict = field(default_factory=dict, init=False, repr=False)
+    _intervals: Any = field(default=None, init=False, repr=False)  # of intercept and level
     _level_sets: Any = field(default=None, init=False, repr=False)
     _predictions: Any = field(default=None, init=False, repr=False)  # the last, and what of
 
@@ -333,6 +334,12 @@ class Problem:
         inequality bounds b + g m + x.v for the mean row x of any set of rows, g its sum, and
         the penalty bounds x.v. Sets of rows with small and with large g_i bound m.
         """
+        given = self.alpha, upper
+        if self._intervals is None or self._intervals[0] != given:
+            self._intervals = given, self._bounds_of_intercept_and_level(upper)
+        return self._intervals[1]
+
+    def _bounds_of_intercept_and_level(self, upper: float) -> tuple[Interval, Interval]:
         if self._level_sets is None:
             self._level_sets = self._sets_of_rows()
         same_sum, sets = self._level_sets

@@ -20,7 +20,8 @@ LARGEST_SYSTEM = 4000  # rows or features; its matrix takes 128 MB
 # When to end and when to look
 PATIENCE = 20  # iterations without a tenth off the estimated gap
 ENOUGH = 0.1  # products, as a share of the gap asked for, below which only residuals are reduced
-CHEAP = 100.0  # entries of a row from which on a certificate costs little beside a Gram matrix
+NEAR = 10.0  # times the gap asked for: an estimate at which the certified gap may be there
+FALLEN, WAITED = 30.0, 10  # how far the estimate fell, and iterations: when to record where it is
 
 # A step ends before the boundary, by a share of the way there: this share of what the predictor
 # leaves of the products, and at least the other. Iterates that come too near have short steps
@@ -64,31 +65,30 @@ def interior_point(
     """
     programme = programme_of(problem)
     state = State(programme)
-    first = n_iter = monitor.n_iter
-    checked, checked_at = inf, n_iter
-    rarely = min(10.0, CHEAP * problem.n_samples / max(problem.design.matrix.n_entries, 1))
-    best, best_at = inf, n_iter
+    n_iter = checked_at = monitor.n_iter
+    checked, best, best_at = inf, inf, n_iter
     goal = ENOUGH * max(monitor.tol, np.finfo(float).eps) * problem.objective_unit
     with blas_threads_for(min(programme.design.shape)), np.errstate(all="ignore"):
-        while True:
-            gap = relative_gap(problem, state.evaluate())
-            if not np.isfinite(gap):
-                return
-            if gap < 0.9 * best:
-                best, best_at = gap, n_iter
-            last = n_iter >= max_iter or n_iter > best_at + PATIENCE
-            waited = n_iter >= checked_at + rarely
-            if n_iter > first and (gap <= monitor.tol or gap < checked / 30.0 or waited or last):
-                monitor.check(n_iter, programme.point())
-                checked, checked_at = gap, n_iter
-            if monitor.done or last:
-                return
-            try:
+        try:
+            while True:
+                gap = relative_gap(problem, state.evaluate())
+                if not np.isfinite(gap):
+                    return
+                if gap < 0.9 * best:
+                    best, best_at = gap, n_iter
+                last = n_iter >= max_iter or n_iter > best_at + PATIENCE
+                near = gap <= NEAR * monitor.tol or FALLEN * gap < checked < inf
+                if near or last or n_iter >= checked_at + WAITED:
+                    monitor.check(n_iter, programme.point())
+                    checked, checked_at = gap, n_iter
+                if monitor.done or last:
+                    return
                 state.step(goal)
-            except LinAlgError:
-                monitor.check(n_iter, programme.point())
-                return
-            n_iter += 1
+                n_iter += 1
+        except (LinAlgError, KeyboardInterrupt) as end:
+            monitor.check(n_iter, programme.point())
+            if isinstance(end, KeyboardInterrupt):
+                raise
 
 
 def expected_cost(problem: Problem) -> float:
@@ -155,6 +155,8 @@ class State:
             least = min(LEAST * left * self.residuals, GROWTH * self.products)
             mu = max(left**3 * self.products, least) / self.degree
         found = self.newton(mu, affine)
+        if not np.isfinite(found[0]).all():
+            raise LinAlgError("a Newton step overflows")
         primal, dual = self.lengths(found, 1.0 - max(SHORT * left, SHORTEST))
         self.programme.x = self.programme.x + primal * found[0]
         for term, change in zip(self.terms, found[1], strict=True):
