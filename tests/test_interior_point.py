@@ -1,5 +1,6 @@
 """The interior-point method: every loss with every penalty, its systems, kinks and weights."""
 
+from contextlib import nullcontext
 from functools import cache
 from itertools import pairwise
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import LinAlgError
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from benchmarks import certificates as random
@@ -31,7 +33,7 @@ from skpd.problem import Problem
 from skpd.robust import robust_problem
 from skpd.solvers import Monitor
 from skpd.solvers.auto import methods_for
-from skpd.solvers.interior import expected_cost, interior_point, programme
+from skpd.solvers.interior import expected_cost, interior_point, method, programme
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
 from skpd.solvers.robust_auto import RobustMonitor
 
@@ -355,3 +357,23 @@ def test_the_order_of_the_methods(rng):
     assert names(Logistic(), L1()) == ["method_of_multipliers", "interior_point", *last]
     assert names(Logistic(), LInf()) == ["interior_point", "pdprox_restarted"]
     assert names(Hinge(), SquaredL2()) == ["dual_descent", "interior_point", *last]
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, LinAlgError])
+def test_what_was_reached_is_recorded_however_it_ends(monkeypatch, end):
+    X, y = raw(labels=True)
+    problem = posed(X, y, Hinge(), L1(), 1e-3)
+    step, steps = method.State.step, []
+
+    def breaks_down(state, goal):
+        if len(steps) == 9:
+            raise end
+        steps.append(goal)
+        step(state, goal)
+
+    monkeypatch.setattr(method.State, "step", breaks_down)
+    monitor = Monitor(problem, 1e-12)
+    with pytest.raises(end) if end is KeyboardInterrupt else nullcontext():
+        interior_point(problem, monitor, None, max_iter=50, random_state=None)
+    assert monitor.n_iter == 9
+    assert 0.0 < monitor.dual <= monitor.primal < problem.null_objective

@@ -15,6 +15,7 @@ from ...certificates import relative_gap
 from ...penalties import LInf
 from ...problem import Point, Problem
 from ..monitor import Monitor
+from ..threads import blas_threads_for
 from .maps import PredictionsBeside
 from .method import LARGEST_SYSTEM, State
 from .programme import Programme, bound_coefficients, loss_terms
@@ -96,7 +97,7 @@ def _run(programme: Programme, tol: float, max_iter: int) -> int:
     """Iterations until the gap of the programme seems to be small; their number."""
     problem, state = programme.problem, State(programme)
     goal = 0.1 * tol * problem.objective_unit
-    with np.errstate(all="ignore"):
+    with blas_threads_for(programme.design.shape[1]), np.errstate(all="ignore"):
         for n_iter in range(max_iter):
             gap = relative_gap(problem, state.evaluate())
             if gap <= tol or not np.isfinite(gap):
