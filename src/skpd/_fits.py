@@ -1,10 +1,12 @@
-"""A model as a point of a problem, and its certificate."""
+"""Models as points of problems, and their certificates."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from ._rigorous import rigorous_certificate
+from ._concomitant import ConcomitantHuber
+from ._multinomial import MultinomialProblem
+from ._rigorous import RigorousCertificate, rigorous_certificate
 from ._typing import Array
 from .certificates import (
     Certificate,
@@ -16,8 +18,10 @@ from .certificates import (
 )
 from .problem import Point, Problem
 from .solvers import solve
+from .solvers.orthant import multinomial_bounds
+from .solvers.scale import scaled_huber_bounds
 
-__all__ = ["LinearFit"]
+__all__ = ["ConcomitantFit", "LinearFit", "MultinomialFit"]
 
 
 @dataclass(frozen=True)
@@ -69,3 +73,73 @@ class LinearFit:
             return certificate_of(problem, primal, bound)[0], gap
         point = Point(self.coef, self.intercept, bound.theta)
         return rigorous_certificate(problem, point, best, bound.kind), gap
+
+
+@dataclass(frozen=True)
+class MultinomialFit:
+    """Coefficients (n_classes, n_features) and intercepts that somebody found."""
+
+    problem: MultinomialProblem
+    coef: Array
+    intercept: Array
+
+    def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
+        """As for `LinearFit`."""
+        problem, coef, intercept = self.problem, self.coef, self.intercept
+        with np.errstate(over="ignore", invalid="ignore"):
+            primal, above = problem.objective(coef, intercept)
+        if not primal <= problem.objective_unit:
+            coef, intercept = np.zeros_like(coef), problem.null_intercept
+        upper, dual, below, kind = multinomial_bounds(problem, coef, intercept, tol, max_iter)
+        upper, dual = float(min(upper, primal)), float(min(dual, primal))
+        unit = problem.objective_unit
+        certificate = Certificate(
+            primal=primal,
+            dual=dual,
+            gap=primal - dual,
+            relative_gap=(primal - dual) / unit,
+            kind=kind,
+            radius=upper / problem.alpha,
+            intercept_radius=float(np.max(problem.furthest(upper)))
+            if problem.fit_intercept
+            else 0.0,
+        )
+        if rigorous:
+            certificate = RigorousCertificate(**vars(certificate), rounding=above + below)
+        return certificate, (upper - dual) / unit
+
+
+@dataclass(frozen=True)
+class ConcomitantFit:
+    """Coefficients, an intercept and a scale that somebody found."""
+
+    problem: ConcomitantHuber
+    coef: Array
+    intercept: float
+    scale: float
+
+    def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
+        """As for `LinearFit`."""
+        problem = self.problem
+        with np.errstate(over="ignore", invalid="ignore"):
+            primal, above = problem.objective(self.coef, self.intercept, self.scale)
+        coef, intercept = self.coef, self.intercept
+        if not primal <= problem.objective_unit:
+            coef, intercept = np.zeros(len(coef)), problem.null_model[0]
+        upper, dual, below = scaled_huber_bounds(problem, coef, intercept, tol, max_iter)
+        upper, dual = float(min(upper, primal)), float(min(dual, primal))
+        unit = problem.objective_unit
+        certificate = Certificate(
+            primal=primal,
+            dual=dual,
+            gap=primal - dual,
+            relative_gap=(primal - dual) / unit,
+            kind="exact",
+            radius=upper / problem.alpha,
+            intercept_radius=float(problem.intercept_radius(upper))
+            if problem.fit_intercept
+            else 0.0,
+        )
+        if rigorous:
+            certificate = RigorousCertificate(**vars(certificate), rounding=above + below)
+        return certificate, (upper - dual) / unit

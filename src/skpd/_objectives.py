@@ -19,9 +19,9 @@ from sklearn.utils.class_weight import compute_class_weight, compute_sample_weig
 from sklearn.utils.validation import _check_sample_weight
 
 from ._base import PENALTIES, PrimalDualEstimator
-from ._concomitant import ConcomitantFit, ConcomitantHuber
-from ._fits import LinearFit
-from ._multinomial import MultinomialFit, MultinomialProblem
+from ._concomitant import ConcomitantHuber
+from ._fits import ConcomitantFit, LinearFit, MultinomialFit
+from ._multinomial import MultinomialProblem
 from ._typing import Array
 from ._validation import validated_array
 from .design import Design

@@ -1,0 +1,158 @@
+"""Newton steps for a Huber model with its scale, to the last digits of its bounds."""
+
+import numpy as np
+
+from .._concomitant import ConcomitantHuber
+from .._typing import Array
+from ..losses import Absolute
+from ..penalties import SquaredL2
+from ..problem import Problem, Solution
+from . import solve
+from .damped import NOISE, PATIENCE, damped_step
+
+__all__ = ["scaled_huber_bounds"]
+
+SMALL = 1000  # variables whose Hessian is formed
+
+
+def scaled_huber_bounds(
+    problem: ConcomitantHuber, coef: Array, intercept: float, tol: float, max_iter: int
+) -> tuple[float, float, float]:
+    """The best bounds on the optimal value on the way from a model to the optimum.
+
+    As P changes by at most epsilon^2 / 2 for each unit of sigma, a least sigma of tol in
+    units of the objective costs nothing that matters.
+
+    Returns
+    -------
+    upper, lower, rounding : float
+        The bounds, and the rounding errors allowed for in the latter.
+    """
+    least = max(0.1 * tol * problem.objective_unit / problem.epsilon**2, np.finfo(float).tiny)
+    state = _Newton(problem, np.append(coef, intercept), least)
+    upper, lower, rounding = np.inf, 0.0, 0.0
+    smallest, value, improved_at = np.inf, np.inf, 0
+    for n_iter in range(max_iter):
+        upper = min(upper, problem.objective(state.v[:-1], float(state.v[-1]), state.scale)[0])
+        found = problem.dual_bound(state.theta, upper)
+        if found[0] > lower:
+            lower, rounding = found
+        gap = (upper - lower) / problem.objective_unit
+        if gap < 0.9 * smallest or state.value < value - 1e-3 * (upper - lower):
+            smallest, value, improved_at = min(gap, smallest), state.value, n_iter
+        if gap <= tol:
+            return upper, lower, rounding
+        if problem.epsilon == 1.0 or n_iter - improved_at > PATIENCE or not state.step(gap):
+            break
+    flat = _at_scale_zero(problem, tol, max_iter)
+    scale = problem.best_scale(problem.residuals(flat.coef, flat.intercept), least)
+    upper = min(upper, problem.objective(flat.coef, flat.intercept, scale)[0])
+    found = problem.dual_bound(problem.epsilon * flat.dual_coef, upper)
+    if found[0] > lower:
+        lower, rounding = found
+    return upper, lower, rounding
+
+
+def _at_scale_zero(problem: ConcomitantHuber, tol: float, max_iter: int) -> Solution:
+    """The solution for sigma = 0, where P is epsilon times a least absolute deviation.
+
+    That is optimal where epsilon is 1, or where so many residuals vanish that
+    sum_i c_i theta_i^2 is at most 1, and is no smooth problem.
+    """
+    flat = Problem(
+        design=problem.design,
+        y=problem.y,
+        weights=problem.weights,
+        loss=Absolute(),
+        penalty=SquaredL2(),
+        alpha=problem.alpha / problem.epsilon,
+        fit_intercept=problem.fit_intercept,
+    )
+    tol *= problem.objective_unit / (problem.epsilon * (flat.objective_unit or 1.0))
+    random_state = np.random.RandomState(0)
+    found = solve(flat, tol=tol, max_iter=max_iter, random_state=random_state)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return found
+
+
+class _Newton:
+    """Newton steps on the least P over sigma, a smooth function of v = (w, b)."""
+
+    def __init__(self, problem: ConcomitantHuber, v: Array, least: float) -> None:
+        self.problem, self.least = problem, least
+        self.ones = float(problem.fit_intercept)
+        self.penalised = np.append(np.full(len(v) - 1, problem.alpha), 0.0)
+        self.squares = np.append(problem.design.column_norms(problem.weights) ** 2, self.ones)
+        self.damping = 0.0
+        self.move_to(v)
+
+    def evaluate(self, v: Array) -> tuple[float, Array, float]:
+        """(scale, theta, P) at v."""
+        problem, edge = self.problem, self.problem.epsilon
+        r = problem.residuals(v[:-1], self.ones * float(v[-1]))
+        scale = problem.best_scale(r, self.least)
+        theta = np.clip(r / scale, -edge, edge)
+        value = float(np.sum(problem.weights * (theta * r - 0.5 * scale * theta**2)))
+        return scale, theta, 0.5 * scale + value + 0.5 * float(np.sum(self.penalised * v**2))
+
+    def move_to(self, v: Array) -> None:
+        self.v = v
+        self.scale, self.theta, self.value = self.evaluate(v)
+
+    def rmatvec(self, rows: Array) -> Array:
+        rows = self.problem.weights * rows
+        return np.append(self.problem.design.rmatvec(rows), self.ones * float(np.sum(rows)))
+
+    def step(self, gap: float) -> bool:
+        """One step, the more accurate the smaller the relative gap; whether there was one."""
+        problem, weights, theta, scale = self.problem, self.problem.weights, self.theta, self.scale
+        inside = np.abs(theta) < problem.epsilon
+        # sigma follows the residuals inside: total d(sigma) = sum_i c_i theta_i d(r_i)
+        total = 1.0 - problem.epsilon**2 * float(np.sum(weights[~inside]))
+        follows = 1.0 / total if scale > self.least and total > 0.0 else 0.0
+
+        def products(d: Array) -> Array:
+            rows = problem.design.matvec(np.ascontiguousarray(d[:-1])) + self.ones * d[-1]
+            rows = inside * rows
+            rows -= inside * theta * (follows * float(np.sum(weights * theta * rows)))
+            return self.rmatvec(rows) / scale + self.penalised * d
+
+        hessian = products
+        if len(self.v) <= SMALL:  # the same as a matrix
+            columns = np.arange(len(self.v) - 1)
+            matrix = problem.design.gram(weights * inside, columns, problem.fit_intercept)
+            turn = self.rmatvec(inside * theta)[: len(matrix)]
+            matrix -= follows * np.outer(turn, turn)
+
+            def by_matrix(d: Array) -> Array:
+                image = np.zeros_like(d)
+                image[: len(matrix)] = matrix @ d[: len(matrix)]
+                return image / scale + self.penalised * d
+
+            hessian = by_matrix
+        slope = self.rmatvec(theta) + self.penalised * self.v
+        squares = problem.design.column_norms(weights * inside) ** 2
+        diagonal = np.append(squares, self.ones * float(np.sum(weights * inside))) / scale
+        diagonal += self.penalised
+        damping = damped_step(
+            hessian, -slope, diagonal, self.squares / scale + self.penalised,
+            min(0.01, 0.1 * gap), self.damping, lambda move: self.search(slope, move),
+        )  # fmt: skip
+        self.damping = 0.0 if damping is None else damping
+        return damping is not None
+
+    def search(self, slope: Array, move: Array) -> float:
+        """Go the first of the steps 1, 1/2, 1/4, ... with sufficient decrease, up to rounding.
+
+        Returns the decrease over the slope of the objective along the whole step.
+        """
+        whole = -float(slope @ move)
+        for halving in range(6 if whole > 0.0 else 0):
+            v = self.v + 0.5**halving * move
+            value = self.evaluate(v)[-1]
+            if value <= self.value * (1.0 + NOISE) - 1e-4 * 0.5**halving * whole:
+                gain = max((self.value - value) / whole, 1e-4)
+                self.move_to(v)
+                return gain
+        return 0.0
