@@ -68,6 +68,44 @@ def test_weak_duality_against_arbitrary_points(loss, penalty):
         assert max(certificates) <= min(primals) * (1 + 1e-13)
 
 
+@pytest.mark.parametrize("loss, penalty", EVERY_PAIR, ids=str)
+def test_bounds_to_an_accuracy(loss, penalty):
+    """Below every objective, and as good as the best bound unless they are good enough."""
+    rng = np.random.default_rng(3)
+    for share in (1e-9, 1e-4, 1e-2):
+        problem, _ = random.random_problem(rng, loss, penalty, mild=True)
+        accuracy = share * problem.null_objective
+        points = list(random.random_points(rng, problem))
+        primals = [primal_objective(problem, *point[:2]) for point in points]
+        upper = min(*primals, problem.null_objective)
+        for _, _, theta in points:
+            found = dual_bound(problem, theta, upper, accuracy).value
+            best = dual_bound(problem, theta, upper).value
+            assert found <= upper * (1 + 1e-13)
+            assert found >= min(best - accuracy, upper - 10.0 * accuracy - 1e-12 * upper)
+
+
+def test_a_balanced_dual_point_costs_one_product(rng):
+    """Its sum being 0 but for rounding, it is not projected to be moved by a rounding error."""
+    X, y = rng.normal(size=(50, 4)), rng.normal(size=50)
+    problem = Problem(Design(X), y, np.full(50, 0.02), Squared(), L1(), alpha=0.1)
+    solution = solve(problem, tol=1e-9, max_iter=50, random_state=np.random.RandomState(0))
+    theta = X @ solution.coef + solution.intercept - y
+    theta -= np.mean(theta)
+    products, asked = problem.products, []
+
+    def counted(point, *options):
+        asked.append(point)
+        return products(point, *options)
+
+    problem.products = counted
+    accuracy = 1e-6 * problem.null_objective
+    bound = dual_bound(problem, theta, solution.certificate.primal, accuracy)
+    assert solution.certificate.primal - bound.value <= accuracy
+    assert len(asked) == 1 and np.array_equal(asked[0], theta)
+    assert np.array_equal(bound.theta, theta)
+
+
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-150, 1e-8, 1.0, 1e8, 1e150]))
 def test_any_finite_input_has_a_finite_certificate(seed, scale):

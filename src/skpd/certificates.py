@@ -39,7 +39,7 @@ by, and proves nothing.)
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, singledispatch
-from math import fsum, inf
+from math import fsum, inf, isfinite, isnan, sqrt
 from typing import Any
 
 import numpy as np
@@ -154,11 +154,10 @@ def _largest_loss(problem, z, low, error):
 def _loss_by_errors(problem, value, error):
     """About how much errors of the predictions may add to a mean loss of this value."""
     loss, weights = problem.loss, problem.weights
-    by_slope = loss.lipschitz * kernels.dot(weights, error) if np.isfinite(loss.lipschitz) else inf
-    if by_slope < inf or not np.isfinite(loss.smoothness):
-        return by_slope
+    if loss.lipschitz < inf:
+        return loss.lipschitz * kernels.dot(weights, error)
     # l' ** 2 <= 2 smoothness l, and the inequality of Cauchy and Schwarz
-    return float(np.sqrt(2.0 * loss.smoothness * value * kernels.dot(weights, error * error)))
+    return sqrt(2.0 * loss.smoothness * value * kernels.dot(weights, error * error))
 
 
 @singledispatch
@@ -211,10 +210,8 @@ def dual_bound(
     upper *= 1.0 + 64.0 * EPSILON
     radius = upper / problem.alpha
     interval = problem.intercept_interval(upper)
-    length = 0.5 * float(interval[1] - interval[0])
-    theta = np.ascontiguousarray(theta, dtype=np.float64)
-    if theta.any():
-        theta = problem.loss.project_dual(problem.y, theta)
+    length = 0.5 * (interval[1] - interval[0])
+    theta = problem.loss.project_dual(problem.y, np.ascontiguousarray(theta, dtype=np.float64))
     largest = kernels.max_abs(theta)
     if largest == 0.0:  # it proves that P >= 0, as the losses are
         return DualBound(0.0, "scaling", np.zeros_like(theta), float(radius), length, radius_kind)
@@ -222,23 +219,18 @@ def dual_bound(
     penalty: Any = problem.penalty
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     how = (upper, radius, interval, ball, scaling, accuracy)
-    found = []
-    for point in (_balanced(problem, theta), theta) if problem.fit_intercept else (theta,):
+    # nothing is gained by projecting a point whose sum over the intercept is all but 0
+    free = -_least_linear(_slope(problem, theta), interval) <= WORTH * accuracy
+    found: list[DualBound] = []
+    for project in ([not free, free] if problem.fit_intercept else [False]):
+        point = _balanced(problem, theta) if project else theta
         found.append(_best_repair(problem, point, *how))
         if upper - found[-1].value <= GOOD * accuracy:
             break
+    else:
+        value = max(bound.value for bound in found)
+        found += _balanced_exactly(problem, theta, value, *how)
     best = max(found, key=lambda bound: bound.value)
-    gap = upper - best.value
-    by_rounding = 2.0 * length * EPSILON * kernels.dot(problem.weights, np.abs(theta))
-    if gap > GOOD * accuracy and (by_rounding > WORTH * gap or problem.has_free_level):
-        theta = _balanced(problem, theta) if problem.fit_intercept else theta
-        balance = balance_exactly(problem, theta)
-        if balance is not None:
-            exact = _repair_balanced(problem, theta, balance, *how)
-        else:  # perhaps only rows that the free direction classifies are in its way
-            few = np.where(np.abs(theta) > NEGLIGIBLE * kernels.max_abs(theta), theta, 0.0)
-            exact = _best_repair(problem, few, *how)
-        best = max(best, exact, key=lambda bound: bound.value)
     if not best.value > 0.0:  # theta = 0 proves that P >= 0
         best = DualBound(0.0, "scaling", np.zeros_like(theta))
     return DualBound(float(best.value), best.kind, best.theta, float(radius), length, radius_kind)
@@ -335,14 +327,34 @@ def _balanced(problem: Problem, theta: Array):
     return kernels.project_box_hyperplane(theta, lower, upper, weights, weights, 0.0)
 
 
+def _slope(problem, theta):
+    """sum_i c_i theta_i, what a free intercept costs, and a bound on its rounding error."""
+    if not problem.fit_intercept:
+        return 0.0, 0.0
+    return kernels.compensated_dot(problem.weights, theta, np.ones(len(theta)))
+
+
+def _balanced_exactly(problem, theta, value, *how):
+    """The bound of theta balanced exactly, if rounding or a level takes much off a best value."""
+    upper, _, interval = how[:3]
+    by_rounding = (interval[1] - interval[0]) * EPSILON
+    by_rounding *= kernels.dot(problem.weights, np.abs(theta))
+    if not (by_rounding > WORTH * (upper - value) or problem.has_free_level):
+        return []
+    theta = _balanced(problem, theta) if problem.fit_intercept else theta
+    balance = balance_exactly(problem, theta)
+    if balance is not None:
+        return [_repair_balanced(problem, theta, balance, *how)]
+    # perhaps only rows that the free direction classifies are in its way
+    few = np.where(np.abs(theta) > NEGLIGIBLE * kernels.max_abs(theta), theta, 0.0)
+    return [_best_repair(problem, few, *how)]
+
+
 def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accuracy):
-    along = _along(problem, theta)
-    slope = (0.0, 0.0)
-    if problem.fit_intercept:
-        slope = kernels.compensated_dot(problem.weights, theta, np.ones_like(theta))
+    along, slope = _along(problem, theta), _slope(problem, theta)
 
     def repaired(u, error):
-        if not (np.isfinite(u).all() and np.isfinite(error).all()):
+        if not isfinite(kernels.max_abs(u) + kernels.max_abs(error)):
             return DualBound(-inf, "exact", theta)
         v = problem.penalty.widest(-u, error)
         level = (0.0, 0.0)
@@ -452,8 +464,8 @@ def _least_linear(slope, interval):
     if interval == (0.0, 0.0) or slope == (0.0, 0.0):
         return 0.0
     value, error = slope
-    corners = np.outer([value - error, value + error], interval)
-    return -inf if np.isnan(corners).any() else float(corners.min())
+    corners = [s * b for s in (value - error, value + error) for b in interval]
+    return -inf if any(isnan(corner) for corner in corners) else min(corners)
 
 
 def _best_scale(

@@ -17,7 +17,7 @@ operators of the conjugates are compiled (``kernels/losses.hpp``).
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite, log2, sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -70,7 +70,7 @@ def _sum_and_rest(a: Array, b: Array | float) -> tuple[Array, Array | float]:
 
 def _depth(n: int) -> float:
     """Additions that a term goes through: NumPy sums blocks of 128, then their sums in pairs."""
-    return 64.0 + np.log2(n + 1.0)
+    return 64.0 + log2(n + 1.0)
 
 
 @dataclass(frozen=True)
@@ -275,9 +275,10 @@ class Loss(ABC):
 
     def project_dual(self, y: Array, theta: Array) -> Array:
         """The nearest dual-feasible point; 0 in place of NaN."""
-        if not np.isfinite(theta).all():
+        if not isfinite(kernels.max_abs(np.ascontiguousarray(theta, dtype=np.float64))):
             theta = np.nan_to_num(theta, nan=0.0, posinf=None)
-        return self._clip(y, theta) if np.isfinite(self.conjugate_domain).any() else theta
+        unbounded = self.conjugate_domain == (-inf, inf)
+        return theta if unbounded else self._clip(y, theta)
 
     @abstractmethod
     def _clip(self, y: Array, theta: Array) -> Array:
@@ -738,8 +739,8 @@ class Squared(ResidualLoss):
             return self._phi(size)
 
     def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:
-        square = float(np.sum(weights * self._phi_conjugate(theta)))
-        return [scale * scale * square for scale in scales]
+        square, _ = kernels.compensated_dot(weights, theta, theta)
+        return [scale * scale * (0.5 * square) for scale in scales]
 
     def _phi_derivative(self, t: Array) -> Array:
         return t
@@ -748,7 +749,7 @@ class Squared(ResidualLoss):
         return float(np.average(y, weights=weights))
 
     def _residual_interval(self, value: float) -> tuple[float, float]:
-        reach = np.sqrt(2.0 * value)
+        reach = sqrt(2.0 * value)
         return -reach, reach
 
     @property

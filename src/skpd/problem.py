@@ -4,7 +4,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import fsum
+from math import fsum, inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ._typing import Array
 from .design import Design
 from .dual_products import DualProducts, DualProductsOfPath
 from .gram import WeightedGram
-from .losses import EPSILON, Loss
+from .losses import EPSILON, Loss, Stratum
 from .penalties import Penalty, SquaredL2
 
 if TYPE_CHECKING:
@@ -70,12 +70,10 @@ class Problem:
     alpha: float
     fit_intercept: bool = True
     total_weight: float | None = None
-    _strata: Any = field(default=None, init=False, repr=False)
     _interval: Any = field(default=None, init=False, repr=False)  # the last intercept_interval
     # where a solver ended, for the next alpha of a path
     last: dict = field(default_factory=dict, init=False, repr=False)
     _intervals: Any = field(default=None, init=False, repr=False)  # of intercept and level
-    _level_sets: Any = field(default=None, init=False, repr=False)
     _predictions: Any = field(default=None, init=False, repr=False)  # the last, and what of
 
     def __post_init__(self) -> None:
@@ -103,8 +101,10 @@ class Problem:
         )
         if self.loss.linear_tails:
             _ = self.squares
-        if self.fit_intercept:
-            self.intercept_interval(self.null_objective)
+        if self.has_free_level:
+            _ = self._sets_of_rows
+        elif self.fit_intercept:
+            _ = self._mean_rows
         other = copy(self)
         other.alpha = alpha
         return other
@@ -185,9 +185,10 @@ class Problem:
 
     def join(self, coef: Array, intercept: float) -> Array:
         """The vector of primal variables of (coef, intercept)."""
-        if self.fit_intercept:
-            return np.append(np.asarray(coef, dtype=np.float64), intercept)
-        return np.array(coef, dtype=np.float64)
+        variables = np.empty(self.n_variables)
+        variables[: self.n_features] = coef
+        variables[self.n_features :] = intercept
+        return variables
 
     def matvec(self, variables: Array) -> Array:
         """The predictions z = X w + b."""
@@ -201,9 +202,10 @@ class Problem:
         The last are kept: a solver and, after it, a certificate want the same.
         """
         last, given = self._predictions, (self.design, float(intercept))
-        if last is not None and last[0] == given and np.array_equal(last[1], coef):
+        coef = np.ascontiguousarray(coef)
+        if last is not None and last[0] == given and kernels.equal(last[1], coef):
             return last[2]
-        found = self.design.matvec_bounded(np.ascontiguousarray(coef), float(intercept))
+        found = self.design.matvec_bounded(coef, float(intercept))
         for part in found:
             part.flags.writeable = False
         self._predictions = given, np.array(coef), found
@@ -292,29 +294,29 @@ class Problem:
             return 0.0, 0.0
         if self.has_free_level:
             return self._intercept_and_level(upper)[0]
-        if self._strata is None:
-            strata = self.loss.strata(self.y, self.weights)
-            means = []
-            for stratum in strata:
-                mean, error = self.design.rmatvec_compensated(
-                    stratum.weights,
-                    np.full(self.n_samples, 1.0 / max(stratum.total, np.finfo(float).tiny)),
-                )
-                means.append(self.penalty.widest(mean, error))
-                means.append(self.penalty.widest(-mean, error))
-            self._strata = strata, means
         given = self.alpha, upper
         if self._interval is not None and self._interval[0] == given:
             return self._interval[1]
-        strata, means = self._strata
+        strata, boxes = self._mean_rows
         radius = upper / self.alpha
-        supports = [self.penalty.support(mean, radius) for mean in means]
-        reaches = [max(pair) for pair in zip(supports[::2], supports[1::2], strict=True)]
-        lower, upper = self.loss.constant_interval(strata, upper, reaches)
-        if np.isnan(lower) or np.isnan(upper) or lower > upper:
-            lower, upper = -np.inf, np.inf
+        reaches = [max(self.penalty.support(side, radius) for side in box) for box in boxes]
+        lower, upper = map(float, self.loss.constant_interval(strata, upper, reaches))
+        if not lower <= upper:
+            lower, upper = -inf, inf
         self._interval = given, (lower, upper)
         return lower, upper
+
+    @cached_property
+    def _mean_rows(self) -> tuple[list[Stratum], list[tuple[Array, Array]]]:
+        """The strata, and of each the mean row x and -x, moved as far out as they may be."""
+        strata, boxes = self.loss.strata(self.y, self.weights), []
+        for stratum in strata:
+            scale = 1.0 / max(stratum.total, np.finfo(float).tiny)
+            mean, error = self.design.rmatvec_compensated(
+                stratum.weights, np.full(self.n_samples, scale)
+            )
+            boxes.append((self.penalty.widest(mean, error), self.penalty.widest(-mean, error)))
+        return strata, boxes
 
     # A level of the coefficients that the penalty leaves free, beside the intercept
 
@@ -340,9 +342,7 @@ class Problem:
         return self._intervals[1]
 
     def _bounds_of_intercept_and_level(self, upper: float) -> tuple[Interval, Interval]:
-        if self._level_sets is None:
-            self._level_sets = self._sets_of_rows()
-        same_sum, sets = self._level_sets
+        same_sum, sets = self._sets_of_rows
         radius = upper / self.alpha
         bounds = []  # lower <= b + g m <= upper, with an error of g
         for strata, mean, box, error in sets:
@@ -387,6 +387,7 @@ class Problem:
             first, last = -np.inf, np.inf
         return (float(first), float(last)), (lowest, highest)
 
+    @cached_property
     def _sets_of_rows(self) -> tuple[bool, list[tuple]]:
         """Whether all rows have the same sum, and sets of rows that bound the level.
 
