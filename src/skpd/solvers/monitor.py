@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,9 +84,13 @@ class Monitor:
         problem, null = self.problem, self.problem.null_point
         proves_nothing = not alone or isinstance(problem.penalty, SquaredL2)
         proves_nothing = proves_nothing or problem.alpha < NEAR * problem.largest_alpha
-        if proves_nothing or not self._may_do(null, problem.null_gradient):
-            null = replace(null, dual_coef=np.zeros(problem.n_samples))
-        self.check(0, null)
+        if not proves_nothing and self._may_do(null, problem.null_gradient):
+            self.check(0, null)
+            return
+        self.primal = primal_objective(problem, null.coef, null.intercept)
+        self._coef, self._intercept = null.coef.copy(), null.intercept
+        self._theta = np.zeros_like(null.dual_coef)  # which proves that P >= 0
+        self._record(0)
 
     def begin_at(self, start: Point) -> None:
         """Record a start where it may be optimal."""
@@ -115,6 +118,11 @@ class Monitor:
             The gap between the two points themselves. `done` says whether to stop.
         """
         gap = self.consider(point)
+        self._record(n_iter)
+        return gap
+
+    def _record(self, n_iter: int) -> None:
+        """Add the interval to the history, and see whether to stop."""
         self.n_iter = n_iter
         seconds = time.perf_counter() - self._start
         interval = self.primal, self.dual, self.primal - self.dual
@@ -123,7 +131,6 @@ class Monitor:
         if self.on_check is not None and self.on_check(self):
             self.stopped = not self.done
             self.done = True
-        return gap
 
     def consider(self, point: Point) -> float:
         """Keep a primal and a dual point where they are better, unrecorded; their gap."""
