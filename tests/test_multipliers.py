@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.linear_model import Lasso
 
@@ -17,7 +17,7 @@ from skpd import kernels
 from skpd.design import Design
 from skpd.gram import ColumnCurvature, WeightedGram
 from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
-from skpd.penalties import L1, ElasticNet, GroupL2, NonNegativeL1, SparseGroup, SquaredL2
+from skpd.penalties import L1, Box, ElasticNet, GroupL2, NonNegativeL1, SparseGroup, SquaredL2
 from skpd.problem import Point, Problem
 from skpd.solvers import Monitor, quadratic, solve
 from skpd.solvers.multipliers import method_of_multipliers
@@ -78,6 +78,47 @@ def test_gram_of_rows_without_curvature(rng):
     gram.take_rows(np.arange(4))
     gram.all_rows(np.arange(4), 9)
     assert_allclose(gram.of(design, none, columns), np.zeros((4, 4)))
+
+
+def test_a_matrix_is_given_again_with_its_factors(rng):
+    """For the same weights and columns; a solver must find in it what it put there."""
+    design, gram = Design(rng.normal(size=(30, 6))), WeightedGram(True)
+    h, columns = rng.random(30), np.array([0, 2, 5])
+    H = gram.curvature(design, h, 1.0, columns)
+    system, before = gram.system, H.copy()
+    g, w = rng.normal(size=4), np.zeros(4)
+    p = minimise_quadratic(H, g, w, L1(), 0.1, columns, 1e-12, system=system)
+    assert gram.curvature(design, h.copy(), 1.0, columns.copy()) is H and gram.system is system
+    assert np.array_equal(H, before)
+    again = minimise_quadratic(H, g, w, L1(), 0.1, columns, 1e-12, system=system)
+    assert_allclose(again, p, rtol=1e-12)
+    others = gram.curvature(design, h, 1.0, columns[:2])  # the factors are of its entries as well
+    assert gram.system is system
+    assert_allclose(others, before[np.ix_([0, 1, 3], [0, 1, 3])])
+    h[3] += 1.0
+    assert gram.curvature(design, h, 1.0, columns) is not H and gram.system is not system
+
+
+@pytest.mark.parametrize("penalty", [
+    L1(), ElasticNet(0.3), SquaredL2(), NonNegativeL1(), Box(-0.5, 1.0),
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("steps", [None, "of each"])
+def test_features_that_are_active_or_violate(penalty, steps, rng):
+    alpha, step = 0.7, 0.2
+    w = rng.normal(size=200) * (rng.random(200) < 0.3)
+    w, g, expected = penalty.prox(w, 0.0), rng.normal(size=200), rng.normal(size=200)
+    sizes = np.ones(200) if steps is None else rng.random(200)
+    l1, l2, lower, upper = penalty.terms
+    given = (w, g, alpha * l1, alpha * l2, lower, upper, step, sizes if steps else None)
+    steps = step * sizes
+    violation = np.abs(w - penalty.prox(w - steps * g, steps * alpha)) / steps
+    joining = penalty.prox(w - steps * expected, steps * alpha) != 0.0
+    for hint, chosen in ((None, violation > 0.0), (expected, (violation > 0.0) & joining)):
+        chosen |= w != 0.0
+        columns, found, largest = kernels.active_or_violating(*given, hint)
+        assert_array_equal(columns, np.flatnonzero(chosen))
+        assert_allclose(found, violation[chosen], rtol=1e-12, atol=1e-12)
+        assert_allclose(largest, violation.max(), rtol=1e-12)
 
 
 def test_gram_refuses_columns_that_do_not_fit(rng):
@@ -343,7 +384,7 @@ def test_a_direct_step_is_a_newton_step(penalty, wide, rng, monkeypatch):
     g = 1e-2 * rng.normal(size=d + 1)
     hessian, slope = H.copy(), g.copy()
     if isinstance(penalty, SquaredL2):
-        part = quadratic._SeparablePart(bound, alpha, d, np.arange(d), None)
+        part = quadratic._SeparablePart(bound, alpha, np.arange(d), None)
         hessian[range(d), range(d)] += alpha
         slope[:d] += alpha * w[:d]
     else:

@@ -90,7 +90,8 @@ class WeightedGram:
         self._size = self._place_of_ones = 0
         self._factor: _Factor | None = None  # of the last curvature, if it was given by columns
         self.system = kernels.SupportSystem()  # of the last curvature, if it was a matrix
-        self._h_of_system: Array | None = None
+        # where h alone says what its entries are: that h, the columns and the matrix
+        self._given: tuple[Array, Indices, Array] | None = None
         self._passes = float(PASSES)  # that the next will take, from what the last ones took
         self._densities: Array | None = None  # shares of entries that are stored, by column
 
@@ -100,14 +101,28 @@ class WeightedGram:
         return self.h if self._factor is None else self._factor.h
 
     def curvature(
-        self, design: Design, h: Array, scale: float, columns: Indices, ridge: Array
+        self,
+        design: Design,
+        h: Array,
+        scale: float,
+        columns: Indices,
+        ridge: Array | None = None,
     ) -> Array | ColumnCurvature:
-        """scale X_W' diag(h) X_W + diag(ridge), in the form in which a Newton step costs less."""
-        factor = self._factor
+        """scale X_W' diag(h) X_W + diag(ridge), in the form in which a Newton step costs less.
+
+        The matrix is kept and given again, with factors of it in ``system``: it must stay as it is.
+        """
+        factor, plain = self._factor, scale == 1.0 and ridge is None
+        given = self._given if plain else None
+        same_h = given is not None and kernels.equal(h, given[0])
+        if given and same_h and factor is None and np.array_equal(columns, given[1]):
+            return given[2]
+        self._given = given = None  # before there is another
         if factor is not None:
             self._passes = max(float(PASSES), factor.given.passes)
+        ridge = np.zeros(len(columns) + self.ones) if ridge is None else ridge
         if self._favours_columns(design, h, columns):
-            if factor is None or factor.scale != scale or not np.array_equal(factor.h, h):
+            if factor is None or factor.scale != scale or not kernels.equal(factor.h, h):
                 self._columns, self._matrix = self._columns[:0], self._matrix[:0, :0].copy()
                 factor = self._factor = _Factor(design, h, scale, self.ones)
             factor.give(design, columns, ridge)
@@ -119,15 +134,11 @@ class WeightedGram:
             H *= scale
         diagonal = H.ravel()[:: len(H) + 1]
         diagonal += ridge + ROUNDING * diagonal
-        self._renew_system(h if scale == 1.0 and not ridge.any() else None)
-        return H
-
-    def _renew_system(self, h: Array | None) -> None:
-        """Keep the factors of the last matrix where h alone says what its entries are."""
-        last = self._h_of_system
-        if h is None or last is None or not np.array_equal(h, last):
+        if not same_h:
             self.system = kernels.SupportSystem()
-            self._h_of_system = None if h is None else h.copy()
+        if plain:
+            self._given = self.h, columns, H
+        return H
 
     def _favours_columns(self, design: Design, h: Array, columns: Indices) -> bool:
         """Compares passes over the columns with forming, sweeping and factorising their Gram."""
@@ -144,7 +155,7 @@ class WeightedGram:
         using = SWEEPS * m * m + m**3 / (3.0 * BLAS)
         if by_columns >= forming + using:
             return False
-        if len(h) == len(self.h) and np.array_equal(h, self.h):
+        if kernels.equal(h, self.h):
             known = float(np.isin(columns, self._columns, assume_unique=True).mean())
             forming *= 1.0 - known * known
         return by_columns < forming + using
@@ -159,7 +170,7 @@ class WeightedGram:
             return design.gram(h, columns, self.ones)
         if len(h) != len(self.h):
             return self._anew(design, h, columns)
-        changed = np.flatnonzero(h != self.h)
+        changed = np.empty(0, int) if kernels.equal(h, self.h) else np.flatnonzero(h != self.h)
         if 2 * len(changed) > np.count_nonzero(h):
             return self._anew(design, h, columns)
         known = self.knows(columns)
@@ -219,7 +230,7 @@ class WeightedGram:
 
     def take_rows(self, rows: Indices) -> None:
         """Go on with some rows; the others must have h = 0 from now on."""
-        self._factor = self._h_of_system = None
+        self._factor = self._given = None
         if len(self.h) and self.h.sum() == self.h[rows].sum():
             self.h = self.h[rows]
         else:

@@ -1,5 +1,11 @@
 // Python bindings of what a Newton step does with a Gram matrix.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <optional>
+
 #include "bindings.hpp"
+#include "norms.hpp"
 #include "separable_quadratic.hpp"
 
 using namespace nanobind::literals;
@@ -12,31 +18,48 @@ void bind_separable_quadratic(nb::module_& m) {
     nb::class_<SupportSystem>(m, "SupportSystem", "Factors of a matrix on one support after another.").def(nb::init<>());
     m.def(
         "minimise_separable",
-        [](SupportSystem& system, Square H, Array<const std::int64_t> names, std::size_t n_penalised, double l1, double l2,
-           double lower, double upper, Out p, Out r, int sweeps, double tol, int rounds) {
-            const std::size_t n = p.shape(0);
-            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && names.shape(0) == n && n_penalised <= n,
-                    "H, names, p and r differ in length");
+        [](SupportSystem& system, Square H, Array<const std::int64_t> columns, double l1, double l2, double lower,
+           double upper, Out p, Out r, int sweeps, double tol, int rounds) {
+            const std::size_t n = p.shape(0), n_penalised = columns.shape(0);
+            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n,
+                    "H, columns, p and r differ in length");
             nb::gil_scoped_release release;
-            system.name(names.data(), n);
+            system.name(columns.data(), n_penalised, n);
             minimise_separable(H.data(), n, n_penalised, SeparablePenalty{l1, l2, lower, upper}, p.data(), r.data(),
                                sweeps, tol, rounds, system);
         },
-        "system"_a, "H"_a, "names"_a, "n_penalised"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "p"_a, "r"_a, "sweeps"_a,
+        "system"_a, "H"_a, "columns"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "p"_a, "r"_a, "sweeps"_a,
         "tol"_a, "rounds"_a,
-        "Coordinate descent and Newton steps in turns on a quadratic with gradient r at p; updates both.");
+        "Coordinate descent and Newton steps in turns on a quadratic with gradient r at p; updates both. The columns "
+        "number the penalised coordinates for the system, those behind them have none.");
     m.def(
-        "active_or_steep",
-        [](In w, In gradient, double slope) {
+        "active_or_violating",
+        [](In w, In gradient, double l1, double l2, double lower, double upper, double step, std::optional<In> steps,
+           std::optional<In> expected) {
             const std::size_t n = w.shape(0);
-            require(gradient.shape(0) == n, "w and gradient differ in length");
+            require(gradient.shape(0) == n && (!steps || steps->shape(0) == n) && (!expected || expected->shape(0) == n),
+                    "w, gradient, steps and expected differ in length");
+            const SeparablePenalty penalty{l1, l2, lower, upper};
             const double *at = w.data(), *slopes = gradient.data();
-            std::vector<std::int64_t> out;
-            for (std::size_t j = 0; j < n; ++j)
-                if ((at[j] != 0.0) | !(std::fabs(slopes[j]) <= slope)) out.push_back(static_cast<std::int64_t>(j));
-            return as_numpy(std::move(out));
+            std::vector<std::int64_t> columns;
+            std::vector<double> violations, all;
+            for (std::size_t j = 0; j < n; ++j) {
+                if (at[j] == 0.0 && std::fabs(slopes[j]) <= l1) continue;
+                const double length = steps ? step * steps->data()[j] : step;
+                const auto moved = [&](double slope) { return penalty.prox(at[j] - length * slope, length); };
+                const double violation = std::fabs(at[j] - moved(slopes[j])) / length;
+                all.push_back(violation);
+                if (at[j] == 0.0 && (!(violation > 0.0) || (expected && moved(expected->data()[j]) == 0.0))) continue;
+                columns.push_back(static_cast<std::int64_t>(j));
+                violations.push_back(violation);
+            }
+            const double largest = max_abs(all.data(), all.size());
+            return std::make_tuple(as_numpy(std::move(columns)), as_numpy(std::move(violations)), largest);
         },
-        "w"_a, "gradient"_a, "slope"_a, "Where w is not 0 or the gradient's magnitude above a slope.");
+        "w"_a, "gradient"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "step"_a, "steps"_a.none(), "expected"_a.none(),
+        "Where w is not 0 or a proximal gradient step moves it, one along an expected gradient as well if that is given: "
+        "the coordinates, how far over the length of the step, and the most that is of any. The length is step, times "
+        "the steps of the coordinates if they are given.");
     m.def(
         "add_to_submatrix",
         [](OutSquare H, Array<const std::int64_t> indices, Square part) {

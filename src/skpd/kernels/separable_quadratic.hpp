@@ -110,12 +110,13 @@ SKPD_CLONES inline void solve_backward(const Triangle& U, double* x) {
 // span of their U'^-1 e_j. A column that joins is projected as well: it need not meet those who left.
 class SupportSystem {
    public:
-    // Numbers of the coordinates of the H to come: the same for the same coordinate
-    void name(const std::int64_t* names, std::size_t n) {
-        names_.assign(names, names + n);
+    // Numbers of the first coordinates of the H to come, the same for the same coordinate; -1 for the others
+    void name(const std::int64_t* names, std::size_t n_named, std::size_t n) {
+        names_.assign(names, names + n_named);
+        names_.resize(n, -1);
         place_.assign(n, none);
         for (std::size_t j = 0; j < n; ++j)
-            if (const auto found = place_of_name_.find(names[j]); found != place_of_name_.end()) {
+            if (const auto found = place_of_name_.find(names_[j]); found != place_of_name_.end()) {
                 place_[j] = found->second;
                 coordinate_[found->second] = j;
             }

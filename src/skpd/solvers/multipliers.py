@@ -22,6 +22,7 @@ those whose gradient is above the new alpha and does not seem to fall below it.
 """
 
 from dataclasses import dataclass
+from math import log
 
 import numpy as np
 
@@ -172,8 +173,8 @@ class _Solved:
 
     def bend_unit_at(self, alpha: float) -> float:
         """Of second order in the step of log alpha and in the way from the matrix to here."""
-        step, way = np.abs(np.log(np.array([alpha, self.matrix_alpha]) / self.alpha))
-        return float(step * (0.5 * step + way))
+        step, way = abs(log(alpha / self.alpha)), abs(log(self.matrix_alpha / self.alpha))
+        return step * (0.5 * step + way)
 
     def bend_at(self, alpha: float) -> Array | None:
         unit = self.bend_unit_at(alpha)
@@ -236,8 +237,8 @@ class _State:
         if loss.constant_curvature and problem.design.dense:
             # the Gram matrix of so many takes the time of a gradient
             self.fewest = max(FEWEST, int(np.sqrt(BLAS * problem.n_features)))
-        self.scale = np.zeros(problem.n_variables) if self.smooth else problem.squares  # D
         if not self.smooth:
+            self.scale = problem.squares  # D
             scale = self.scale[: problem.n_features]
             # of proximal gradients, where sigma is 1
             self.unit_steps = problem.penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
@@ -550,7 +551,6 @@ class _State:
     def step(self, g: Array, columns: Indices, violation: float, whole: bool) -> None:
         """A proximal Newton step on the working set."""
         problem, rows = self.problem, self.rows
-        n_features = problem.n_features
         h = rows.curvature
         if self.chord and len(self.gram.last_h) == len(h):
             h = self.gram.last_h
@@ -558,8 +558,11 @@ class _State:
             self.matrix_alpha = problem.alpha
         self.last_step = self.smooth and (self.chord or problem.loss.constant_curvature)
         self.chord = False
-        inside = np.append(columns, np.arange(n_features, problem.n_variables))
-        scale, ridge = 1.0 if self.smooth else self.sigma, self.proximal * self.scale[inside]
+        inside = np.full(len(columns) + problem.fit_intercept, problem.n_features)
+        inside[: len(columns)] = columns
+        scale, ridge = 1.0, None
+        if not self.smooth:
+            scale, ridge = self.sigma, self.proximal * self.scale[inside]
         H = self.gram.curvature(rows.design, h, scale, columns, ridge)
         by_columns = isinstance(H, ColumnCurvature)
         tol = violation * (self.accuracy_by_columns if by_columns else self.accuracy)
@@ -636,37 +639,49 @@ class _State:
         """
         problem, penalty, alpha = self.problem, self.problem.penalty, self.problem.alpha
         w, coef = self.w[: problem.n_features], g[: problem.n_features]
-        part = self.part
-        if isinstance(part, slice) and hasattr(penalty, "terms"):
-            part = kernels.active_or_steep(w, coef, alpha * penalty.terms[0])
-        w, coef = w[part], coef[part]
         if self.smooth:  # small beside w, so that nearly all of it stays on its side of its kinks
             slope = max(kernels.max_abs(coef), alpha)
             size = kernels.max_abs(w)
-            step: Array | float = 1e-2 * size / slope if size > 0.0 else 1.0
+            step, steps = 1e-2 * size / slope if size > 0.0 else 1.0, None
         else:
-            step = self.unit_steps[part] / self.sigma
-        violation = np.abs(w - penalty.prox(w - step * coef, step * alpha)) / step
-        active = w != 0.0
-        chosen = active | (violation > 0.0)
-        if self.expected is not None:  # the others will relieve most of those that violate it now
-            expected = self.expected[: problem.n_features][part] / COMING
-            chosen &= active | (penalty.prox(w - step * expected, step * alpha) != 0.0)
-            self.expected = None
+            step, steps = 1.0 / self.sigma, self.unit_steps
+        # of those that violate it now, they will relieve most which are not expected to in the end
+        expected, self.expected = self.expected, None
+        if expected is not None:
+            expected = expected[: problem.n_features] / COMING
+        if hasattr(penalty, "terms"):
+            l1, l2, lower, upper = penalty.terms
+            columns, violation, total = kernels.active_or_violating(
+                w, coef, alpha * l1, alpha * l2, lower, upper, step, steps, expected
+            )
+        else:
+            columns, violation, total = self._violating(w, coef, step, steps, expected)
+        active = w[columns] != 0.0
         n_active = int(np.count_nonzero(active))
         most = n_active + max(n_active, self.fewest)
-        whole = int(np.count_nonzero(chosen)) <= most
+        whole = len(columns) <= most
         if not whole:
-            others, room = np.flatnonzero(chosen & ~active), most - n_active
-            chosen = active.copy()
-            chosen[others[np.argpartition(-violation[others], room - 1)[:room]]] = True
+            others, room = np.flatnonzero(~active), most - n_active
+            active[others[np.argpartition(-violation[others], room - 1)[:room]]] = True
+            columns = columns[active]
         labels = getattr(penalty, "labels", None)
         if labels is not None:
             groups = np.zeros(len(w), dtype=bool)
-            groups[labels[chosen]] = True
-            chosen = groups[labels]
-        total = kernels.max_abs(violation)
+            groups[labels[columns]] = True
+            columns = np.flatnonzero(groups[labels])
         if problem.fit_intercept:
             total = max(total, abs(float(g[-1])))
-        columns = np.flatnonzero(chosen) if isinstance(part, slice) else part[chosen]
-        return columns.astype(np.int64, copy=False), total, whole
+        return columns, total, whole
+
+    def _violating(
+        self, w: Array, coef: Array, step: float, steps: Array | None, expected: Array | None
+    ) -> tuple[Indices, Array, float]:
+        """`kernels.active_or_violating` of a penalty of groups."""
+        penalty, alpha = self.problem.penalty, self.problem.alpha
+        step = step if steps is None else step * steps
+        violation = np.abs(w - penalty.prox(w - step * coef, step * alpha)) / step
+        chosen = (w != 0.0) | (violation > 0.0)
+        if expected is not None:
+            chosen &= (w != 0.0) | (penalty.prox(w - step * expected, step * alpha) != 0.0)
+        columns = np.flatnonzero(chosen)
+        return columns, violation[columns], kernels.max_abs(violation)

@@ -51,24 +51,31 @@ def minimise_quadratic(
     p : ndarray of shape (m,)
     """
     if hasattr(penalty, "terms"):
-        names = np.append(columns, np.full(len(w) - len(columns), -1))
         given = None if isinstance(H, ColumnCurvature) else system
-        part = _SeparablePart(penalty, alpha, len(columns), names, given)
-    else:
-        part = _GroupedPart(penalty, alpha, columns)
-    order = np.append(part.order, np.arange(len(columns), len(w)))  # groups side by side
-    found = np.empty_like(w)
+        part = _SeparablePart(penalty, alpha, columns, given)
+        return _minimise(H, gradient, w, part, tol, max_rounds, max_passes)
+    grouped = _GroupedPart(penalty, alpha, columns)
+    order = np.append(grouped.order, np.arange(len(columns), len(w)))  # groups side by side
     if isinstance(H, ColumnCurvature):
         curvature = replace(H, places=H.places[order], ridge=H.ridge[order])
-        found[order] = _minimise_by_columns(
-            curvature, gradient[order], w[order], part, tol, max_rounds, max_passes
-        )
+    elif not np.array_equal(order, np.arange(len(w))):
+        curvature = H[np.ix_(order, order)]
+    else:
+        curvature = H
+    found = np.empty_like(w)
+    found[order] = _minimise(
+        curvature, gradient[order], w[order], grouped, tol, max_rounds, max_passes
+    )
+    if isinstance(H, ColumnCurvature):
         H.passes = curvature.passes
-        return found
-    if not np.array_equal(order, np.arange(len(w))):
-        H = H[np.ix_(order, order)]
-    found[order] = _minimise(H, gradient[order], w[order], part, tol, max_rounds)
     return found
+
+
+def _minimise(H, gradient, w, part, tol, max_rounds, max_passes):
+    """The same with the columns in the order of the part."""
+    if isinstance(H, ColumnCurvature):
+        return _minimise_by_columns(H, gradient, w, part, tol, max_rounds, max_passes)
+    return _minimise_by_matrix(H, gradient, w, part, tol, max_rounds)
 
 
 def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds, max_passes):
@@ -168,7 +175,7 @@ class _Inverse:
         return np.concatenate([root, sums])
 
 
-def _minimise(H, gradient, w, part, tol, max_rounds):
+def _minimise_by_matrix(H, gradient, w, part, tol, max_rounds):
     p, r = w.copy(), gradient.copy()
     sweeps = part.sweeps(len(p))
     if len(p) <= COMPILED and isinstance(part, _SeparablePart):
@@ -201,11 +208,11 @@ def _newton_step_on_support(H: Array, p: Array, r: Array, part) -> None:
 class _SeparablePart:
     """alpha R on the working set, R the sum of l1 |w| + l2 w^2 / 2 on [lower, upper]."""
 
-    def __init__(self, penalty, alpha: float, n_penalised: int, names: Indices, system) -> None:
+    def __init__(self, penalty, alpha: float, columns: Indices, system) -> None:
         l1, l2, self.lower, self.upper = penalty.terms
-        self.l1, self.l2, self.n_penalised = alpha * l1, alpha * l2, n_penalised
-        self.names, self.system = names, system or kernels.SupportSystem()
-        self.order = np.arange(n_penalised)
+        self.l1, self.l2 = alpha * l1, alpha * l2
+        self.columns, self.n_penalised = columns, len(columns)
+        self.system = system or kernels.SupportSystem()
 
     def coordinates(self) -> kernels.SeparableCoordinates:
         return kernels.SeparableCoordinates(
@@ -219,8 +226,8 @@ class _SeparablePart:
 
     def minimise(self, H: Array, p: Array, r: Array, sweeps: int, tol: float, rounds: int) -> None:
         kernels.minimise_separable(
-            self.system, H, self.names, self.n_penalised, self.l1, self.l2, self.lower,
-            self.upper, p, r, sweeps, tol, rounds,
+            self.system, H, self.columns, self.l1, self.l2, self.lower, self.upper, p, r, sweeps,
+            tol, rounds,
         )  # fmt: skip
 
     def sweeps(self, m: int) -> int:
