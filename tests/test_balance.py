@@ -10,7 +10,16 @@ from benchmarks.reference import linear_programme
 from skpd._balance import balance_exactly
 from skpd.certificates import certify_point
 from skpd.design import Design
-from skpd.losses import Absolute, Hinge, Huber, MarginLoss, Squared, SquaredHinge
+from skpd.losses import (
+    Absolute,
+    Hinge,
+    Huber,
+    Logistic,
+    MarginLoss,
+    ModifiedHuber,
+    Squared,
+    SquaredHinge,
+)
 from skpd.penalties import L1, TotalVariation
 from skpd.problem import Problem
 from skpd.solvers import solve
@@ -168,6 +177,44 @@ def test_no_balance_where_rows_have_no_room(rng):
     assert balance_exactly(both, corner) is None
     without = Problem(Design(X), y, rows, Hinge(), L1(), 0.1, fit_intercept=False)
     assert balance_exactly(without, -0.5 * y) is None  # nothing is free
+
+
+@pytest.mark.parametrize("sums, fit_intercept", [(0.0, False), (0.0, True), (0.7, True)])
+@pytest.mark.parametrize(
+    "loss", [Hinge(), SquaredHinge(), Logistic(), ModifiedHuber()], ids=lambda loss: str(loss)
+)
+def test_a_level_that_is_nothing_of_its_own_where_it_counts(loss, sums, fit_intercept):
+    """The level classifies all rows but those of one sum, and of these only a constant is left.
+
+    Of n = 9 rows it separates 4, at no loss in the limit. The 3 + 2 others have the loss of
+    their best constant: of 0 without an intercept.
+    """
+    one = sums + np.array([-2.0, -1.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    X = np.column_stack([0.75 * one, 0.25 * one])
+    y = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -1.0, -1.0])
+    rows = np.full(9, 1 / 9)
+    few = np.repeat(1 / 9, 5)
+    b = loss.best_constant(y[4:], few / few.sum()) if fit_intercept else 0.0
+    best = float(few @ loss.value(y[4:], np.full(5, b)))
+    problem = Problem(Design(X), y, rows, loss, TotalVariation(), 1e-3, fit_intercept)
+    found = solve(problem, tol=1e-6, max_iter=200, random_state=np.random.RandomState(0))
+    assert found.converged
+    assert best - 1e-6 <= found.certificate.dual <= best + 1e-15
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_features_of_zeros_and_a_free_level(fit_intercept):
+    """The model is the best constant, or 0."""
+    y = np.array([1.0, -1.0, -1.0, -1.0])
+    problem = Problem(
+        Design(np.zeros((4, 2))), y, np.full(4, 0.25), SquaredHinge(), TotalVariation(), 1.0,
+        fit_intercept,
+    )  # fmt: skip
+    found = solve(problem, tol=1e-9, max_iter=10, random_state=np.random.RandomState(0))
+    # (1 - b)^2 + 3 (1 + b)^2 is least at b = -1/2
+    best = Fraction(3, 4) if fit_intercept else Fraction(1)
+    assert found.converged
+    assert best - Fraction(1, 10**9) <= Fraction(found.certificate.dual) <= best
 
 
 # Problems of one or two features whose optimum is a formula, in exact arithmetic

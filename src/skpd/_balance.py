@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import kernels
-from ._typing import Array
+from ._typing import Array, Indices
 from .losses import EPSILON
 from .problem import Problem
 
@@ -73,13 +73,19 @@ def balance_exactly(problem: Problem, theta: Array) -> Balance | None:
     balance : Balance or None
         None where the rows inside the box cannot take up the sums.
     """
-    directions, weights = _directions(problem), problem.weights
+    weights = problem.weights
     lower, upper = problem.loss.dual_bounds(problem.y)
     room = np.minimum(np.minimum(theta - lower, upper - theta), kernels.max_abs(theta))
     room = np.where(weights > 0.0, 0.5 * room, 0.0)
     inside = np.flatnonzero(room > 1e-6 * float(np.max(room, initial=0.0)))
-    if not directions or len(inside) < len(directions):
+    # the other rows are at 0 and stay there
+    directions = _directions(problem, np.flatnonzero((theta != 0.0) | (room > 0.0)))
+    free = problem.fit_intercept or problem.has_free_level
+    if not free or len(inside) < len(directions):
         return None
+    change = np.zeros_like(theta)
+    if not directions:
+        return Balance(change, theta, 0.0, 0.0, 0.0)
     # changes are measured in units of the room that a row has: A holds the directions so
     root, room = np.sqrt(weights[inside]), room[inside]
     A = (root * room)[:, np.newaxis] * np.stack([f[0][inside] for f in directions], axis=1)
@@ -90,7 +96,6 @@ def balance_exactly(problem: Problem, theta: Array) -> Balance | None:
     singular = np.linalg.svd(r, compute_uv=False)
     if not singular[-1] * CONDITION > singular[0]:
         return None
-    change = np.zeros_like(theta)
     for _ in range(PASSES):
         sums = np.array([_sum(problem, f, theta, change)[0] for f in directions])
         change[inside] -= room / root * (q @ np.linalg.solve(r.T, sums / sizes))
@@ -98,25 +103,32 @@ def balance_exactly(problem: Problem, theta: Array) -> Balance | None:
         _sum(problem, f, theta, change) for f in directions)])  # fmt: skip
     rest = 2.0 * float(np.sum(left / sizes)) / float(singular[-1])
     share = float(np.max(np.abs(change[inside]) / room))
-    if not (0.0 < share <= MOST and float(np.max(rest / root)) <= MOST):
+    if not (share <= MOST and float(np.max(rest / root)) <= MOST):
         return None
+    towards = theta + change / share if share > 0.0 else theta
     # the slope of a convex function near theta is at most that of a chord to either side
     y, middle = problem.y[inside], theta[inside]
     here = problem.loss.conjugate(y, middle)
     chords = [problem.loss.conjugate(y, middle + side * room) - here for side in (-1.0, 1.0)]
     cost = 2.0 * rest * float(np.sqrt(np.sum((root * np.max(np.abs(chords), axis=0)) ** 2)))
     rest *= float(np.max(room))
-    return Balance(change, theta + change / share, share, rest, SCALES * cost)
+    return Balance(change, towards, share, rest, SCALES * cost)
 
 
-def _directions(problem: Problem) -> list[tuple[Array, Array, Array]]:
-    """The free directions: values as an unevaluated sum, with a bound on their errors."""
+def _directions(problem: Problem, rows: Indices) -> list[tuple[Array, Array, Array]]:
+    """The free directions: values as an unevaluated sum, with a bound on their errors.
+
+    A level that is nothing else on these rows than 0 or the intercept is left out.
+    """
     found = []
     if problem.fit_intercept:
         zero = np.zeros(problem.n_samples)
         found.append((np.ones(problem.n_samples), zero, zero))
     if problem.has_free_level:
-        found.append(problem.design.matvec_compensated(np.ones(problem.n_features), 0.0))
+        some = problem.design if len(rows) == problem.n_samples else problem.design.rows(rows)
+        common = some.common_row_sum() if len(rows) else 0.0
+        if not (common == 0.0 or (problem.fit_intercept and common is not None)):
+            found.append(problem.design.matvec_compensated(np.ones(problem.n_features), 0.0))
     return found
 
 

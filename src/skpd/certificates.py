@@ -343,11 +343,12 @@ def _balanced_exactly(problem, theta, value, *how):
         return []
     theta = _balanced(problem, theta) if problem.fit_intercept else theta
     balance = balance_exactly(problem, theta)
+    if balance is None:  # perhaps only rows that the free directions classify are in its way
+        theta = np.where(np.abs(theta) > NEGLIGIBLE * kernels.max_abs(theta), theta, 0.0)
+        balance = balance_exactly(problem, theta)
     if balance is not None:
         return [_repair_balanced(problem, theta, balance, *how)]
-    # perhaps only rows that the free direction classifies are in its way
-    few = np.where(np.abs(theta) > NEGLIGIBLE * kernels.max_abs(theta), theta, 0.0)
-    return [_best_repair(problem, few, *how)]
+    return [_best_repair(problem, theta, *how)]
 
 
 def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accuracy):

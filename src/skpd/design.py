@@ -284,17 +284,22 @@ class Design:
         places = np.argsort(np.concatenate([others, columns]), kind="stable")
         return self._like(both[:, places].asformat(self._X.format))
 
-    def has_equal_row_sums(self) -> bool:
-        """Whether all rows have the same sum in exact arithmetic, as one-hot rows have."""
+    def common_row_sum(self) -> float | None:
+        """What all rows sum to, rounded, if that is the same in exact arithmetic (one-hot rows).
+
+        It is 0 only for sums of exactly 0, and None where rows differ.
+        """
         sums, _, _ = self.matvec_compensated(np.ones(self.shape[1]), 0.0)
         if np.ptp(sums) > 0.0:
-            return False
+            return None
         if sp.issparse(self._X):
             X = self._X.tocsr()
             rows = (X.data[X.indptr[i] : X.indptr[i + 1]] for i in range(self.shape[0]))
         else:
             rows = iter(self._X)
-        return all(fsum([*row, -sums[0]]) == 0.0 for row in rows)
+        first = next(rows)
+        same = all(fsum([*row, *(-first)]) == 0.0 for row in rows)
+        return fsum(first) if same else None
 
     def _block(self, rows: Indices | slice, columns: Indices, ones: bool) -> Array:
         """A copy of some rows of some columns, in the order of X, and a column of ones."""

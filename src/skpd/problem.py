@@ -393,7 +393,7 @@ class Problem:
 
         Of each set the strata, the sum of its mean row with an error, and the mean row.
         """
-        same_sum = self.fit_intercept and self.design.has_equal_row_sums()
+        same_sum = self.fit_intercept and self.design.common_row_sum() is not None
         sums = self.design.matvec(np.ones(self.n_features))
         middle = float(np.mean(sums[self.weights > 0.0])) if self.fit_intercept else 0.0
         low = sums <= middle if self.fit_intercept else sums < middle
