@@ -20,6 +20,7 @@ from skpd.penalties import (
     L1,
     Box,
     ElasticNet,
+    ElasticNetBall,
     FusedLasso,
     GroupL2,
     L1Ball,
@@ -377,3 +378,25 @@ def test_what_was_reached_is_recorded_however_it_ends(monkeypatch, end):
         interior_point(problem, monitor, None, max_iter=50, random_state=None)
     assert monitor.n_iter == 9
     assert 0.0 < monitor.dual <= monitor.primal < problem.null_objective
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4, 1e8])
+def test_an_elastic_net_ball_that_is_large_or_small_beside_the_coefficients(scale, rng):
+    """With X a multiple of the identity and the squared loss, a projection."""
+    penalty, y = ElasticNetBall(0.7, 0.4), rng.normal(size=12)
+    problem = posed(scale * np.eye(12), y, Squared(), penalty, 1.0, fit_intercept=False)
+    found = reached(problem, tol=1e-10)
+    best = np.mean((scale * penalty.prox(y / scale, 1.0) - y) ** 2) / 2.0
+    assert found.converged and found.n_iter <= 25
+    assert_allclose(found.certificate.primal, best, rtol=1e-9, atol=1e-9)
+    assert found.certificate.dual <= best * (1.0 + 1e-15)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Logistic(), SquaredHinge(), Absolute()], ids=str)
+@pytest.mark.parametrize("scale", [1e-2, 1.0, 1e6])
+def test_an_elastic_net_ball_takes_no_more_steps_than_others(loss, scale, rng):
+    for _ in range(5):
+        X = scale * rng.normal(size=(30, 6)) * 10.0 ** rng.integers(-4, 5, 6)
+        y = np.where(X @ rng.normal(size=6) + rng.normal(size=30) > 0.0, 1.0, -1.0)
+        found = reached(posed(X, y, loss, ElasticNetBall(0.7, 0.4), 1.0), tol=1e-7)
+        assert found.converged and found.n_iter <= 30

@@ -1,3 +1,4 @@
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from .maps import Predictions
 from .systems import NewtonSystem
 from .terms import Term, largest_step
 
-__all__ = ["DoubtfulLabels", "EuclideanEpigraph", "SumEpigraph"]
+__all__ = ["DoubtfulLabels", "EuclideanEpigraph", "SquareEpigraph", "SumEpigraph"]
 
 
 class _RowChange(NamedTuple):
@@ -130,10 +131,10 @@ class DoubtfulLabels(_Pairs):
 
 
 class SumEpigraph(_Pairs):
-    """The constraint ||w||_1 <= lam, or l1 ||w||_1 + l2 ||w||^2 / 2 <= lam.
+    """The constraint l1 ||w||_1 <= lam.
 
-    It is u - w, u + w >= 0 and lam >= l1 sum(u) + l2 ||w||^2 / 2. The multiplier of the last
-    constraint is an unknown of the Newton system, so that what is left for w is a diagonal.
+    It is u - w, u + w >= 0 and lam >= l1 sum(u). The multiplier of the last constraint is an
+    unknown of the Newton system, so that what is left for w is a diagonal.
 
     Parameters
     ----------
@@ -146,31 +147,27 @@ class SumEpigraph(_Pairs):
         The first lam, or lam itself, and the first multiplier.
     share : float
         The products on the central path, in units of mu.
-    l1, l2 : float, default=1.0 and 0.0
+    l1 : float, default=1.0
     """
+
+    linear = True
 
     def __init__(
         self, n_features: int, place: int | None, multiplier_place: int, radius: float,
-        multiplier: float, share: float, l1: float = 1.0, l2: float = 0.0,
+        multiplier: float, share: float, l1: float = 1.0,
     ) -> None:  # fmt: skip
         d = self.size = n_features
         self.place, self.multiplier_place, self.share = place, multiplier_place, share
-        self.degree, self.linear = share * (2 * d + 1), l2 == 0.0
-        self.radius, self.l1, self.l2 = radius, l1, l2
+        self.degree, self.l1 = share * (2 * d + 1), l1
         self.slack = np.append(np.full(2 * d, 0.5 * radius / l1 / max(d, 1)), 0.5 * radius)
         self.dual = np.append(np.full(2 * d, 0.5 * l1 * multiplier), multiplier)
         self.at_zero = np.zeros(d, dtype=bool)
 
     def add_gradient(self, out: Array) -> None:
         d = self.size
-        out[:d] += self.dual[:d] - self.dual[d : 2 * d] + self.dual[-1] * self.l2 * self.w
+        out[:d] += self.dual[:d] - self.dual[d : 2 * d]
         if self.place is not None:
             out[self.place] -= self.dual[-1]
-
-    @property
-    def w(self) -> Array:
-        d = self.size
-        return 0.5 * (self.slack[d : 2 * d] - self.slack[:d])
 
     def watch(self, direction: _RowChange) -> None:
         d = self.size
@@ -189,9 +186,8 @@ class SumEpigraph(_Pairs):
         one, two = self.ratio[:d], self.ratio[d : 2 * d]
         self.sums = one + two
         self.beside = (one - two) / self.sums
-        self.slope = self.l2 * self.w
-        system.diagonal[:d] += 4.0 * one * two / self.sums + self.dual[-1] * self.l2
-        system.border(self.multiplier_place)[:d] += self.l1 * self.beside + self.slope
+        system.diagonal[:d] += 4.0 * one * two / self.sums
+        system.border(self.multiplier_place)[:d] += self.l1 * self.beside
         if self.place is not None:
             system.add_corner(self.place, self.multiplier_place, -1.0)
             system.add_corner(self.multiplier_place, self.place, -1.0)
@@ -204,19 +200,14 @@ class SumEpigraph(_Pairs):
         one, two = self.wanted[:d], self.wanted[d : 2 * d]
         off = one + two - (self.l1 * self.dual[-1] - self.dual[:d] - self.dual[d : 2 * d])
         self.shift = off / self.sums
-        self.excess = 0.0
-        if self.l2 > 0.0:  # which Newton steps leave, the constraint being curved
-            u, w = 0.5 * (self.slack[:d] + self.slack[d : 2 * d]), self.w
-            self.excess = self.l1 * float(np.sum(u)) + 0.5 * self.l2 * float(w @ w)
-            self.excess += float(self.slack[-1]) - self.radius
         out[:d] += one - two - self.beside * off
         constant = self.wanted[-1] / self.ratio[-1] + self.l1 * float(np.sum(self.shift))
-        out[self.multiplier_place] += constant + self.excess
+        out[self.multiplier_place] += constant
 
     def direction(self, dx: Array) -> _RowChange:
         w = dx[: self.size]
         u = self.shift + self.beside * w - self.l1 * dx[self.multiplier_place] / self.sums
-        last = -self.l1 * float(np.sum(u)) - float(self.slope @ w) - self.excess
+        last = -self.l1 * float(np.sum(u))
         last += 0.0 if self.place is None else dx[self.place]
         slack = np.concatenate([u - w, u + w, [last]])
         return _RowChange(slack, self.wanted - self.ratio * slack)
@@ -278,13 +269,16 @@ class EuclideanEpigraph(Term):
         out[self.place] -= self.wanted.head[0]
 
     def direction(self, dx: Array) -> _ConeChange:
-        head, tail, v = dx[self.place], dx[: self.size], self.scaling
+        return self._change(dx[self.place], dx[: self.size].copy())
+
+    def _change(self, head: float, tail: Array) -> _ConeChange:
+        v = self.scaling
         along = 2.0 * (v.head * head - float(v.tail @ tail))
         dual = Heads(
             self.wanted.head - (along * v.head - head) / v.size,
             self.wanted.tail - (tail - along * v.tail) / v.size,
         )
-        return _ConeChange(Heads(np.array([head]), tail.copy()), dual)
+        return _ConeChange(Heads(np.array([head]), tail), dual)
 
     def largest_steps(self, direction: _ConeChange) -> tuple[float, float]:
         return (
@@ -300,6 +294,61 @@ class EuclideanEpigraph(Term):
     def move(self, direction: _ConeChange, primal: float, dual: float) -> None:
         self.slack = _moved(self.slack, direction.slack, primal)
         self.dual = _moved(self.dual, direction.dual, dual)
+
+
+class SquareEpigraph(EuclideanEpigraph):
+    """The constraint l2 ||w||^2 / 2 <= radius - lam, a rotated second-order cone.
+
+    It is 2 a b >= ||q||^2 for a = (radius - lam) / b, the number b, and q = sqrt(l2) w, which is
+    a second-order cone in ((a + b) / sqrt(2), (a - b) / sqrt(2), q).
+
+    Parameters
+    ----------
+    n_features, place, multiplier_place, multiplier, share
+        As for `EuclideanEpigraph`.
+    radius, lam, l2 : float
+        lam is the first one.
+    """
+
+    def __init__(
+        self, n_features: int, place: int, multiplier_place: int, radius: float, lam: float,
+        multiplier: float, share: float, l2: float,
+    ) -> None:  # fmt: skip
+        self.size, self.place, self.product_place = n_features, place, multiplier_place
+        self.groups = Groups(np.array([0, n_features + 1]))
+        b = sqrt(radius)  # of the size of a
+        a = (radius - lam) / b
+        self.of_place, self.root = sqrt(0.5) / b, sqrt(l2)
+        middle = np.zeros(n_features + 1)
+        middle[0] = sqrt(0.5) * (a - b)
+        self.slack = Heads(np.array([sqrt(0.5) * (a + b)]), middle)
+        self.dual = Heads(multiplier * self.slack.head, -multiplier * middle)
+        self.share = self.degree = share
+
+    def add_gradient(self, out: Array) -> None:
+        self._add_adjoint(self.dual, out)
+
+    def _add_adjoint(self, dual: Heads, out: Array) -> None:
+        out[: self.size] -= self.root * dual.tail[1:]
+        out[self.place] += self.of_place * (dual.head[0] + dual.tail[0])
+
+    def factorise(self, system: NewtonSystem) -> None:
+        scaling = self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
+        size = float(scaling.size[0])
+        system.diagonal[: self.size] += self.root**2 / size
+        system.border(self.product_place)[: self.size] -= self.root * scaling.tail[1:]
+        along = -self.of_place * float(scaling.head[0] - scaling.tail[0])
+        system.add_corner(self.place, self.product_place, along)
+        system.add_corner(self.product_place, self.place, along)
+        system.add_corner(self.product_place, self.product_place, -0.5 * size)
+
+    def add_shift(self, mu: float | None, affine: _ConeChange | None, out: Array) -> None:
+        self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
+        self._add_adjoint(self.wanted, out)
+
+    def direction(self, dx: Array) -> _ConeChange:
+        head = -self.of_place * dx[self.place]
+        return self._change(head, np.append(head, self.root * dx[: self.size]))
 
 
 def _moved(x: Heads, change: Heads, length: float) -> Heads:

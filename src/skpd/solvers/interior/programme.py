@@ -31,7 +31,7 @@ from ...penalties import (
 from ...problem import Point, Problem
 from ...robust import RobustProblem
 from .cones import EuclideanNorms
-from .epigraphs import DoubtfulLabels, EuclideanEpigraph, SumEpigraph
+from .epigraphs import DoubtfulLabels, EuclideanEpigraph, SquareEpigraph, SumEpigraph
 from .maps import Coefficients, Differences, Predictions
 from .systems import FeatureSystem, NewtonSystem, RowSystem
 from .terms import Equality, Intervals, Logistic, Quadratic, Term
@@ -96,6 +96,8 @@ class Programme:
     terms : list of Term
     losses : list of Term
         Those of the rows.
+    reach : ndarray of shape (n_unknowns - n_features,)
+        About the sizes of the other unknowns.
     """
 
     def __init__(self, problem: Problem, basis: Basis | None = None) -> None:
@@ -111,6 +113,7 @@ class Programme:
         if problem.fit_intercept:
             self.x[d] = problem.null_point.intercept
         self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
+        self.reach = np.full(len(self.x) - d, problem.reach)
         # of a product of the penalty beside one of a row
         self.share = 1.0 / float(problem.total_weight or len(self.y))
         # the size of coefficients that change predictions by as much as losses differ
@@ -146,9 +149,10 @@ class Programme:
         table[:, :d][:, constant] = 0.0
         return Design(table)
 
-    def new_unknown(self, value: float, cost: float = 0.0) -> int:
-        """The place of one more unknown."""
+    def new_unknown(self, value: float, cost: float = 0.0, size: float | None = None) -> int:
+        """The place of one more unknown, and about how large it is."""
         self.x = np.append(self.x, value)
+        self.reach = np.append(self.reach, self.problem.reach if size is None else size)
         self.cost, self.ridge = np.append(self.cost, cost), np.append(self.ridge, 0.0)
         return len(self.x) - 1
 
@@ -316,27 +320,35 @@ def _box(penalty: Box, programme: Programme) -> None:
     _add_limit(programme, -1.0, -penalty.lower, 0.0)
 
 
-def _add_ball(programme: Programme, radius: float, l1: float = 1.0, l2: float = 0.0) -> None:
-    """l1 ||w||_1 + l2 ||w||^2 / 2 <= radius."""
+def _add_l1_ball(programme: Programme, radius: float) -> None:
     # it is worth at most the loss of the best constant to have a larger ball
     multiplier = programme.problem.objective_unit / radius
     programme.penalties.append(SumEpigraph(
         programme.n_features, None, programme.new_unknown(0.0), radius, multiplier,
-        programme.share, l1, l2,
+        programme.share,
     ))  # fmt: skip
 
 
 def _l1_ball(penalty: L1Ball, programme: Programme) -> None:
-    _add_ball(programme, penalty.radius)
+    _add_l1_ball(programme, penalty.radius)
 
 
 def _l1_ball_and_ridge(penalty: SquaredL2OnL1Ball, programme: Programme) -> None:
     programme.ridge[: programme.n_features] += programme.problem.alpha * penalty.weight
-    _add_ball(programme, penalty.radius)
+    _add_l1_ball(programme, penalty.radius)
 
 
 def _elastic_net_ball(penalty: ElasticNetBall, programme: Programme) -> None:
-    _add_ball(programme, penalty.radius, penalty.l1_ratio, 1.0 - penalty.l1_ratio)
+    """With lam the part of the radius that goes to the l1 norm."""
+    radius, l1, d = penalty.radius, penalty.l1_ratio, programme.n_features
+    lam, multiplier = 0.5 * radius, programme.problem.objective_unit / radius
+    place = programme.new_unknown(lam, size=radius)
+    programme.penalties.append(SumEpigraph(
+        d, place, programme.new_unknown(0.0), lam, multiplier, programme.share, l1,
+    ))  # fmt: skip
+    programme.penalties.append(SquareEpigraph(
+        d, place, programme.new_unknown(0.0), radius, lam, multiplier, programme.share, 1.0 - l1,
+    ))  # fmt: skip
 
 
 def _l2(penalty: L2, programme: Programme) -> None:
