@@ -198,6 +198,18 @@ def test_norms_of_long_vectors(n, rng):
             assert_equal([R.L1().value(w), R.L1().dual_norm(-w)], [wrong, wrong])
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+@pytest.mark.parametrize("n", [1, 513, 200_001])
+def test_euclidean_norms_of_long_vectors(n, scale):
+    """Certificates allow a norm 64 roundings; equal terms, added one by one, are all rounded up."""
+    v = np.full(n, 0.3)
+    exact = sqrt(fsum(v * v)) * scale
+    group = R.GroupL2(groups=[n], weights=[1.0]).bind(n)
+    for penalty in (R.L2(), group):
+        for found in (penalty.value(v * scale), penalty.dual_norm(v * scale)):
+            assert abs(found - exact) <= 4.0 * np.finfo(float).eps * exact
+
+
 @pytest.mark.parametrize("l1_ratio", [1e-300, 0.5, 1 - 1e-12])
 @pytest.mark.parametrize("radius", [1e-300, 1e-100, 1e-16, 1.0, 1e100, 1e300])
 @pytest.mark.parametrize("length", [1e-310, 1e-10, 1.0, 1e10, 1e160, 1e300])

@@ -364,6 +364,12 @@ NB_MODULE(_kernels, m) {
         "point"_a, "radius"_a, "Projection onto {||x||_1 <= radius}.");
     m.def("max_abs", [](In x) { return max_abs(x.data(), x.shape(0)); }, "x"_a, "max_j |x_j|, 0 of no numbers.");
     m.def("sum_abs", [](In x) { return sum_abs(x.data(), x.shape(0)); }, "x"_a, "sum_j |x_j|.");
+    m.def("euclidean_norm", [](In x) { return euclidean_norm(x.data(), x.shape(0)); }, "x"_a,
+          "||x||_2, without under- or overflow on the way.");
+    m.def(
+        "equal",
+        [](In a, In b) { return a.shape(0) == b.shape(0) && std::equal(a.data(), a.data() + a.shape(0), b.data()); },
+        "a"_a, "b"_a, "Whether two vectors are the same, number by number.");
     m.def(
         "group_norms",
         [](In x, Array<const std::int64_t> order, Array<const std::int64_t> starts) {

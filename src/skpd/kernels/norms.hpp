@@ -6,22 +6,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "compensated.hpp"
+#include "matrix.hpp"
 
 namespace skpd {
-
-// ||x||_2, safe from under- and overflow
-inline double euclidean_norm(const double* x, std::size_t n) {
-    double square = 0.0, largest = 0.0;
-    for (std::size_t j = 0; j < n; ++j) square += x[j] * x[j];
-    if ((square > 1e-280 && square < 1e280) || std::isnan(square)) return std::sqrt(square);
-    for (std::size_t j = 0; j < n; ++j) largest = std::max(largest, std::fabs(x[j]));
-    if (largest == 0.0 || std::isinf(largest)) return largest;
-    square = 0.0;
-    for (std::size_t j = 0; j < n; ++j) square += (x[j] / largest) * (x[j] / largest);
-    return largest * std::sqrt(square);
-}
 
 // max_j |x_j|, NaN if there is one: magnitudes are ordered as their bits are, NaN above all
 SKPD_CLONES inline double max_abs(const double* x, std::size_t n) {
@@ -31,24 +21,42 @@ SKPD_CLONES inline double max_abs(const double* x, std::size_t n) {
     return std::bit_cast<double>(largest);
 }
 
-SKPD_CLONES inline double plain_sum_abs(const double* x, std::size_t n) {
+// sum_j map(x_j), of terms >= 0
+template <class Map>
+SKPD_CLONES double plain_sum(const double* x, std::size_t n) {
     constexpr std::size_t lanes = 32;  // several vectors, so that their additions overlap
     double sums[lanes] = {};
     std::size_t j = 0;
     for (; j + lanes <= n; j += lanes)
-        for (std::size_t k = 0; k < lanes; ++k) sums[k] += std::fabs(x[j + k]);
+        for (std::size_t k = 0; k < lanes; ++k) sums[k] += Map::of(x[j + k]);
     double sum = 0.0;
-    for (; j < n; ++j) sum += std::fabs(x[j]);
+    for (; j < n; ++j) sum += Map::of(x[j]);
     for (std::size_t k = 0; k < lanes; ++k) sum += sums[k];
     return sum;
 }
-// ||x||_1, its rounding error that of a few dozen terms however many there are
-inline double sum_abs(const double* x, std::size_t n) {
+// the same, its rounding error that of a few dozen terms however many there are
+template <class Map>
+double sum_of(const double* x, std::size_t n) {
     constexpr std::size_t block = 512;
+    if (n <= block) return plain_sum<Map>(x, n);
     Compensated total;
     for (std::size_t first = 0; first < n; first += block)
-        total.add(plain_sum_abs(x + first, std::min(block, n - first)));
+        total.add(plain_sum<Map>(x + first, std::min(block, n - first)));
     return std::isfinite(total.high) ? total.high + total.low : total.high;
+}
+
+// ||x||_1
+inline double sum_abs(const double* x, std::size_t n) { return sum_of<Absolute>(x, n); }
+
+// ||x||_2, safe from under- and overflow
+inline double euclidean_norm(const double* x, std::size_t n) {
+    const double square = sum_of<Square>(x, n);
+    if ((square > 1e-250 && square < 1e280) || std::isnan(square)) return std::sqrt(square);
+    const double largest = max_abs(x, n);
+    if (largest == 0.0 || !std::isfinite(largest)) return largest;
+    std::vector<double> scaled(x, x + n);
+    for (double& value : scaled) value /= largest;
+    return largest * std::sqrt(sum_of<Square>(scaled.data(), n));
 }
 
 }  // namespace skpd
