@@ -9,6 +9,7 @@ from sklearn.utils.parallel import _get_threadpool_controller
 __all__ = ["blas_threads_for", "blas_threads_for_product", "one_blas_thread"]
 
 LARGEST_ALONE = 100  # systems for which BLAS takes one thread by itself
+TAKEN_ALONE = 1 << 13  # multiplications in a product for which it does so too, of whatever shape
 WORTH_THREADS = 1 << 28  # multiplications, about 10 ms: less is over before others are awake
 
 
@@ -59,4 +60,6 @@ def blas_threads_for_product(multiplications: int) -> AbstractContextManager:
     BLAS starts threads for far less than they are worth: an l1 logistic fit of 1797 x 64 numbers
     took ten times as long with two on busy cores, nearly all of it in products X'X.
     """
-    return nullcontext() if multiplications >= WORTH_THREADS else one_blas_thread()
+    if multiplications <= TAKEN_ALONE or multiplications >= WORTH_THREADS:
+        return nullcontext()
+    return one_blas_thread()
