@@ -27,6 +27,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import _check_sample_weight
 
+from . import kernels
 from ._base import _CALLBACK_LOCK, PrimalDualRegressor, map_in_threads
 from ._typing import Array
 from .design import Design
@@ -141,10 +142,11 @@ class PathCrossValidation(PrimalDualRegressor):
             design = Design(by_rows[train], n_parallel=n_threads)
             part = self._problem(design, targets[train], weights[train])
             part = replace(part, penalty=penalties[which])
-            held_out = Design(by_rows[test])
+            held_out, y_test = Design(by_rows[test]), targets[test]
+            w_test = weights[test] / np.sum(weights[test])
             for a, solution in enumerate(follow(self, part, grids[which], seed, stop)):
-                residuals = held_out.matvec(solution.coef) + solution.intercept - targets[test]
-                mse_paths[which, a, fold] = np.average(residuals**2, weights=weights[test])
+                residuals = held_out.matvec(solution.coef) + solution.intercept - y_test
+                mse_paths[which, a, fold] = kernels.dot(w_test, residuals * residuals)
                 certificates[which][fold].append(solution.certificate)
             with _CALLBACK_LOCK:
                 own.call_on_fit_task_end(estimator=self)

@@ -45,7 +45,10 @@ def auto(
     """
     if problem.centred is not None:
         problem, monitor, start = centred(problem, monitor, start)
-    for method in methods_for(problem, start is not None):
+    key = "methods", type(problem.penalty), start is not None
+    if key not in problem.last:  # alpha makes no difference
+        problem.last[key] = methods_for(problem, start is not None)
+    for method in problem.last[key]:
         if monitor.done or monitor.n_iter >= max_iter:
             return
         method(problem, monitor, start, max_iter=max_iter, random_state=random_state)
