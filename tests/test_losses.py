@@ -214,6 +214,19 @@ def test_largest_value_on_an_interval(loss, rng):
     y, z, error = rng.choice([-1.0, 1.0], 200), 2.0 * rng.normal(size=200), rng.random(200)
     grid = [loss.value(y, z + 0.25 + t * error) for t in np.linspace(-1.0, 1.0, 41)]
     assert_allclose(loss.largest(y, z, 0.25, error), np.max(grid, axis=0), rtol=1e-14, atol=1e-14)
+    weights = rng.random(200)
+    mean, expected = loss.largest_mean(y, weights, z, 0.25, error), np.max(grid, axis=0)
+    assert_allclose(mean, fsum(weights * expected), rtol=1e-14)
+
+
+@each_loss
+@pytest.mark.parametrize("scale", [1.0, 1e160])
+def test_the_mean_of_many_losses_is_rounded_little(loss, scale):
+    """Equal terms, added one by one, would all err one way; squares may be infinite."""
+    y, weights, z = np.ones(100_001), np.full(100_001, 0.3), np.full(100_001, -0.7 * scale)
+    found, exact = loss.largest_mean(y, weights, z, 0.0, 0.0), loss.largest(y, z, 0.0, 0.0)[0]
+    expected = fsum(weights) * float(exact)
+    assert found == expected or abs(found - expected) <= 64.0 * np.finfo(float).eps * expected
 
 
 @each_loss

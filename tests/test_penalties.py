@@ -201,7 +201,7 @@ def test_norms_of_long_vectors(n, rng):
 @pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
 @pytest.mark.parametrize("n", [1, 513, 200_001])
 def test_euclidean_norms_of_long_vectors(n, scale):
-    """Certificates allow a norm 64 roundings; equal terms, added one by one, are all rounded up."""
+    """Certificates allow a norm 64 roundings; added one by one, equal terms all err one way."""
     v = np.full(n, 0.3)
     exact = sqrt(fsum(v * v)) * scale
     group = R.GroupL2(groups=[n], weights=[1.0]).bind(n)

@@ -145,7 +145,7 @@ class ConcomitantHuber:
         above *= 1.0 + of_coefficients(len(u))
         from_intercept = 0.0
         if self.fit_intercept:
-            slope, uncertain = kernels.compensated_dot(weights, theta, np.ones_like(y))
+            slope, uncertain = kernels.compensated_dot(weights, theta)
             from_intercept = (abs(slope) + uncertain) * self.intercept_radius(upper)
             plain -= abs(slope) * self.intercept_radius(upper)
         bound = -value - rest - above - from_intercept

@@ -154,7 +154,7 @@ class MultinomialProblem:
             uncertain = weights * np.where(self.own[:, k], spread, 0.0)
             u[k], error[k] = self.design.rmatvec_compensated(weights, theta)
             error[k] += 1.01 * self.design.column_sums(uncertain)
-            slope, rest = kernels.compensated_dot(weights, theta, np.ones_like(theta))
+            slope, rest = kernels.compensated_dot(weights, theta)
             slopes.append((slope, rest + 1.01 * float(np.sum(uncertain))))
         radius, wider = upper / alpha * (1.0 + 8.0 * EPSILON), 1.0 + 8.0 * EPSILON
         v = -u.ravel()

@@ -189,7 +189,7 @@ def _from_free_directions(
     """The least that intercept and level add to a bound, and the same without rounding errors."""
     least = about = 0.0
     if problem.fit_intercept:
-        slope = kernels.compensated_dot(problem.weights, theta, np.ones_like(theta))
+        slope = kernels.compensated_dot(problem.weights, theta)
         interval = _interval(problem, upper)
         least += _least_linear(slope, interval)
         about += _least_linear((slope[0], 0.0), interval)

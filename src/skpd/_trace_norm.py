@@ -148,8 +148,7 @@ class TraceNormProblem:
             u, error = self.design.rmatvec_compensated(self.weights, column)
             slope, uncertain = 0.0, 0.0
             if self.centre:
-                ones = np.ones_like(column)
-                slope, uncertain = kernels.compensated_dot(self.weights, column, ones)
+                slope, uncertain = kernels.compensated_dot(self.weights, column)
             shift, mean = slope * self.x_mean, np.abs(self.x_mean)
             G[:, k] = u - shift
             errors[:, k] = error + uncertain * mean + EPSILON * (np.abs(shift) + np.abs(G[:, k]))

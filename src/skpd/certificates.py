@@ -38,9 +38,9 @@ by, and proves nothing.)
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, singledispatch
+from functools import singledispatch
 from math import fsum, inf, isfinite, isnan, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,8 +106,7 @@ class Certificate:
     radius_kind: str = "monotone"
 
 
-@dataclass(frozen=True)
-class DualBound:
+class DualBound(NamedTuple):
     """A lower bound on the optimal value and the dual point it was computed from."""
 
     value: float
@@ -135,20 +134,15 @@ def primal_objective(
     if abs(intercept) > 0.0 and not problem.fit_intercept:
         raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
     coef = np.ascontiguousarray(coef, dtype=np.float64)
-    if intercept == problem.null_point.intercept and not coef.any():
+    if intercept == problem.null_point.intercept and kernels.max_abs(coef) == 0.0:
         return problem.null_objective * (1.0 + 64.0 * EPSILON)
     z, error = problem.predictions(coef, float(intercept))
-    most = _largest_loss(problem, z, 0.0, error)
+    most = problem.loss.largest_mean(problem.y, problem.weights, z, 0.0, error)
     if not _loss_by_errors(problem, most, error) <= max(PLAIN * most, accuracy):
         z, low, error = problem.design.matvec_compensated(coef, float(intercept))
-        most = _largest_loss(problem, z, low, error)
+        most = problem.loss.largest_mean(problem.y, problem.weights, z, low, error)
     value = most + problem.alpha * float(problem.penalty.value(coef))
     return inf if np.isnan(value) else value * (1.0 + 64.0 * EPSILON)
-
-
-def _largest_loss(problem, z, low, error):
-    """sum_i c_i max l(y_i, .) over z + low -+ error."""
-    return float(np.sum(problem.weights * problem.loss.largest(problem.y, z, low, error)))
 
 
 def _loss_by_errors(problem, value, error):
@@ -212,19 +206,22 @@ def dual_bound(
     interval = problem.intercept_interval(upper)
     length = 0.5 * (interval[1] - interval[0])
     theta = problem.loss.project_dual(problem.y, np.ascontiguousarray(theta, dtype=np.float64))
-    largest = kernels.max_abs(theta)
-    if largest == 0.0:  # it proves that P >= 0, as the losses are
+    if kernels.max_abs(theta) == 0.0:  # it proves that P >= 0, as the losses are
         return DualBound(0.0, "scaling", np.zeros_like(theta), float(radius), length, radius_kind)
-    theta = np.where(np.abs(theta) > 1e-60 * largest, theta, 0.0)  # less would harm products
+    theta = kernels.without_negligible(theta, 1e-60)  # which would harm products
     penalty: Any = problem.penalty
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     how = (upper, radius, interval, ball, scaling, accuracy)
     # nothing is gained by projecting a point whose sum over the intercept is all but 0
-    free = -_least_linear(_slope(problem, theta), interval) <= WORTH * accuracy
+    slope = _slope(problem, theta)
+    free = -_least_linear(slope, interval) <= WORTH * accuracy
     found: list[DualBound] = []
-    for project in ([not free, free] if problem.fit_intercept else [False]):
-        point = _balanced(problem, theta) if project else theta
-        found.append(_best_repair(problem, point, *how))
+    for project in [not free, free] if problem.fit_intercept else [False]:
+        if project:
+            point = _balanced(problem, theta)
+            found.append(_best_repair(problem, point, _slope(problem, point), *how))
+        else:
+            found.append(_best_repair(problem, theta, slope, *how))
         if upper - found[-1].value <= GOOD * accuracy:
             break
     else:
@@ -331,7 +328,7 @@ def _slope(problem, theta):
     """sum_i c_i theta_i, what a free intercept costs, and a bound on its rounding error."""
     if not problem.fit_intercept:
         return 0.0, 0.0
-    return kernels.compensated_dot(problem.weights, theta, np.ones(len(theta)))
+    return kernels.compensated_dot(problem.weights, theta)
 
 
 def _balanced_exactly(problem, theta, value, *how):
@@ -344,15 +341,15 @@ def _balanced_exactly(problem, theta, value, *how):
     theta = _balanced(problem, theta) if problem.fit_intercept else theta
     balance = balance_exactly(problem, theta)
     if balance is None:  # perhaps only rows that the free directions classify are in its way
-        theta = np.where(np.abs(theta) > NEGLIGIBLE * kernels.max_abs(theta), theta, 0.0)
+        theta = kernels.without_negligible(theta, NEGLIGIBLE)
         balance = balance_exactly(problem, theta)
     if balance is not None:
         return [_repair_balanced(problem, theta, balance, *how)]
-    return [_best_repair(problem, theta, *how)]
+    return [_best_repair(problem, theta, _slope(problem, theta), *how)]
 
 
-def _best_repair(problem, theta, upper, radius, interval, ball, scaling, accuracy):
-    along, slope = _along(problem, theta), _slope(problem, theta)
+def _best_repair(problem, theta, slope, upper, radius, interval, ball, scaling, accuracy):
+    along = _along(problem, theta)
 
     def repaired(u, error):
         if not isfinite(kernels.max_abs(u) + kernels.max_abs(error)):
@@ -413,9 +410,12 @@ def _loss_by_rounding(problem, u, error, radius, ball):
 def _along(problem, theta):
     """The loss's part of the dual value of scale theta, as a function, with its rounding error."""
 
-    @cache
+    known: dict[tuple, list] = {}
+
     def values(*scales):
-        return problem.loss.dual_values(problem.y, problem.weights, theta, scales)
+        if scales not in known:
+            known[scales] = problem.loss.dual_values(problem.y, problem.weights, theta, scales)
+        return known[scales]
 
     def value(scale):
         return values(scale)[0]
@@ -447,7 +447,7 @@ def _repair(problem, points, products, upper, radius, interval, ball, scaling, a
         return value - conjugate + scale * free - rounding - 64.0 * EPSILON * terms
 
     exact = penalty.conjugate(v, alpha)
-    bounded = ball(v, alpha, radius)
+    bounded = exact if exact == 0.0 else ball(v, alpha, radius)
     if exact <= bounded:
         best = DualBound(bound(1.0, exact), "exact", theta)
     else:
@@ -465,8 +465,12 @@ def _least_linear(slope, interval):
     if interval == (0.0, 0.0) or slope == (0.0, 0.0):
         return 0.0
     value, error = slope
-    corners = [s * b for s in (value - error, value + error) for b in interval]
-    return -inf if any(isnan(corner) for corner in corners) else min(corners)
+    lower, upper = interval
+    corners = (
+        (value - error) * lower, (value - error) * upper,
+        (value + error) * lower, (value + error) * upper,
+    )  # fmt: skip
+    return -inf if any(map(isnan, corners)) else min(corners)
 
 
 def _best_scale(

@@ -85,11 +85,7 @@ class Design:
                 X = np.ascontiguousarray(X)
             self.matrix = kernels.Matrix.dense(X, by_columns, n_threads)
         self._X, self._n_parallel = X, n_parallel
-
-    @property
-    def dense(self) -> bool:
-        """Whether X is an array."""
-        return not sp.issparse(self._X)
+        self.dense = not sp.issparse(X)  # whether X is an array
 
     def _like(self, X, by_columns: bool = False) -> "Design":
         return Design(X, by_columns, self._n_parallel)
@@ -144,7 +140,9 @@ class Design:
 
     def matvec(self, coef: Array) -> Array:
         """X coef, of shape (n_samples,)."""
-        return self.matrix.matvec(coef) if coef.any() else np.zeros(self.shape[0])
+        if kernels.max_abs(coef) == 0.0:
+            return np.zeros(self.shape[0])
+        return self.matrix.matvec(coef)
 
     def rmatvec(self, rows: Array) -> Array:
         """X' rows, of shape (n_features,)."""
@@ -165,7 +163,7 @@ class Design:
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """X coef + intercept and a bound on its rounding error."""
-        if not coef.any():
+        if kernels.max_abs(coef) == 0.0:
             return np.full(self.shape[0], intercept), np.zeros(self.shape[0])
         return self.matrix.matvec_bounded(coef, intercept)
 
@@ -175,7 +173,7 @@ class Design:
 
     def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
         """X coef + intercept as an unevaluated sum (high, low), and a bound on its error."""
-        if not coef.any():
+        if kernels.max_abs(coef) == 0.0:
             nothing = np.zeros(self.shape[0])
             return np.full(self.shape[0], intercept), nothing, nothing
         return self.matrix.matvec_compensated(coef, intercept)

@@ -1,7 +1,5 @@
 """Products X' diag(c) theta of one dual point after another, with bounds on their errors."""
 
-import numpy as np
-
 from . import kernels
 from ._typing import Array
 from .design import Design

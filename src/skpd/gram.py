@@ -110,12 +110,12 @@ class WeightedGram:
     ) -> Array | ColumnCurvature:
         """scale X_W' diag(h) X_W + diag(ridge), in the form in which a Newton step costs less.
 
-        The matrix is kept and given again, with factors of it in ``system``: it must stay as it is.
+        The matrix is kept and given again, with its factors in ``system``: it must stay as it is.
         """
         factor, plain = self._factor, scale == 1.0 and ridge is None
         given = self._given if plain else None
         same_h = given is not None and kernels.equal(h, given[0])
-        if given and same_h and factor is None and np.array_equal(columns, given[1]):
+        if given and same_h and factor is None and kernels.equal(columns, given[1]):
             return given[2]
         self._given = given = None  # before there is another
         if factor is not None:

@@ -222,6 +222,12 @@ class Loss(ABC):
             # phi is convex, and so largest at an end
             return np.maximum(*map(self._phi, self.arguments(y, z, z_low, error)))
 
+    def largest_mean(
+        self, y: Array, weights: Array, z: Array, z_low: Array | float, error: Array | float
+    ) -> float:
+        """The sum of `largest` times weights, up to a few dozen roundings."""
+        return float(np.sum(weights * self.largest(y, z, z_low, error)))
+
     @abstractmethod
     def conjugate(self, y: Array, theta: Array) -> Array:
         """l*(y_i, theta_i), inf outside its domain."""
@@ -404,7 +410,7 @@ class ResidualLoss(Loss):
 
     def strata(self, y: Array, weights: Array) -> list[Stratum]:
         total = float(np.sum(weights))
-        mean, error = kernels.compensated_dot(weights, y, np.ones_like(y))
+        mean, error = kernels.compensated_dot(weights, y)
         return [Stratum(weights, total, mean / total, error / total)]
 
     def constant_interval(
@@ -730,16 +736,26 @@ class Squared(ResidualLoss):
         return self._phi(u)
 
     def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
-        # z - y is exact unless z_low is small beside it: all roundings are relative to its size
         with np.errstate(over="ignore", invalid="ignore"):
-            size = z - y
-            size += z_low
-            np.abs(size, out=size)
-            size += error
-            return self._phi(size)
+            return self._phi(self._largest_residual(y, z, z_low, error))
+
+    def largest_mean(
+        self, y: Array, weights: Array, z: Array, z_low: Array | float, error: Array | float
+    ) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = self._largest_residual(y, z, z_low, error)
+        return 0.5 * sum(kernels.compensated_dot(weights, size, size))
+
+    def _largest_residual(self, y: Array, z: Array, z_low: Array | float, error: Array | float):
+        # z - y is exact unless z_low is small beside it: all roundings are relative to its size
+        size = z - y
+        size += z_low
+        np.abs(size, out=size)
+        size += error
+        return size
 
     def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:
-        square, _ = kernels.compensated_dot(weights, theta, theta)
+        square = sum(kernels.compensated_dot(weights, theta, theta))
         return [scale * scale * (0.5 * square) for scale in scales]
 
     def _phi_derivative(self, t: Array) -> Array:

@@ -48,18 +48,6 @@ def _soft_threshold(w: Array, threshold):
     return w - np.minimum(np.maximum(w, -threshold), threshold)  # np.clip takes longer
 
 
-def _max_abs(v: Array) -> float:
-    return kernels.max_abs(np.ascontiguousarray(v, dtype=np.float64))
-
-
-def _sum_abs(v: Array) -> float:
-    return kernels.sum_abs(np.ascontiguousarray(v, dtype=np.float64))
-
-
-def _euclidean_norm(v: Array) -> float:
-    return kernels.euclidean_norm(np.ascontiguousarray(v, dtype=np.float64))
-
-
 def _half_square(norm, alpha):
     """norm^2 / (2 alpha), without underflow of the square; its limit where alpha underflows."""
     if alpha == 0.0:
@@ -196,13 +184,13 @@ class L1(_Separable, Norm):
     terms = (1.0, 0.0, -inf, inf)
 
     def value(self, w: Array) -> float:
-        return _sum_abs(w)
+        return kernels.sum_abs(w)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return _soft_threshold(w, step)
 
     def dual_norm(self, v: Array) -> float:
-        return _max_abs(v)
+        return kernels.max_abs(v)
 
 
 @dataclass(frozen=True)
@@ -251,14 +239,14 @@ class L2(Norm):
     """
 
     def value(self, w: Array) -> float:
-        return _euclidean_norm(w)
+        return kernels.euclidean_norm(w)
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        norm, step = _euclidean_norm(w), np.max(step)
+        norm, step = kernels.euclidean_norm(w), np.max(step)
         return w * (1.0 - step / norm) if norm > step else np.zeros_like(w)
 
     def dual_norm(self, v: Array) -> float:
-        return _euclidean_norm(v)
+        return kernels.euclidean_norm(v)
 
 
 @dataclass(frozen=True)
@@ -274,14 +262,14 @@ class LInf(Norm):
     """
 
     def value(self, w: Array) -> float:
-        return _max_abs(w)
+        return kernels.max_abs(w)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         # Moreau: the prox of a norm is what its dual ball's projection leaves over
         return w - kernels.project_l1_ball(np.ascontiguousarray(w), float(np.max(step)))
 
     def dual_norm(self, v: Array) -> float:
-        return _sum_abs(v)
+        return kernels.sum_abs(v)
 
 
 @dataclass(frozen=True)
@@ -299,16 +287,16 @@ class SquaredL2(_Separable, Penalty):
     terms = (0.0, 1.0, -inf, inf)
 
     def value(self, w: Array) -> float:
-        return _half_square(_euclidean_norm(w), 1.0)
+        return _half_square(kernels.euclidean_norm(w), 1.0)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return w / (1.0 + step)
 
     def conjugate(self, v: Array, alpha: float) -> float:
-        return _half_square(_euclidean_norm(v), alpha)
+        return _half_square(kernels.euclidean_norm(v), alpha)
 
     def support(self, v: Array, radius: float) -> float:
-        return _product(np.sqrt(2.0 * radius), _euclidean_norm(v))
+        return _product(sqrt(2.0 * radius), kernels.euclidean_norm(v))
 
 
 @dataclass(frozen=True)
@@ -338,45 +326,49 @@ class ElasticNet(_Separable, Penalty):
         return (self.l1_ratio, 1.0 - self.l1_ratio, -inf, inf)
 
     def value(self, w: Array) -> float:
-        norm = _euclidean_norm(w)
-        return self.l1_ratio * _sum_abs(w) + 0.5 * norm * ((1.0 - self.l1_ratio) * norm)
+        norm = kernels.euclidean_norm(w)
+        return self.l1_ratio * kernels.sum_abs(w) + 0.5 * norm * ((1.0 - self.l1_ratio) * norm)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return _soft_threshold(w, step * self.l1_ratio) / (1.0 + step * (1.0 - self.l1_ratio))
 
     def conjugate(self, v: Array, alpha: float) -> float:
         excess = self._excess(v, alpha)
-        return _half_square(_euclidean_norm(excess), alpha * (1.0 - self.l1_ratio))
+        return _half_square(kernels.euclidean_norm(excess), alpha * (1.0 - self.l1_ratio))
 
     def _excess(self, v: Array, alpha: float) -> Array:
         """What of |v_j| is above alpha l1_ratio, where anything is."""
-        excess = np.abs(v) - alpha * self.l1_ratio
-        return excess[~(excess <= 0.0)]
+        return kernels.excess(v, alpha * self.l1_ratio)
 
     def largest_alpha(self, v: Array) -> float:
         """The least alpha with conjugate(v, alpha) = 0."""
-        return _max_abs(v) / self.l1_ratio
+        return kernels.max_abs(v) / self.l1_ratio
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         # R(w) <= radius implies ||w||_1 <= r = radius / l1_ratio. With a multiplier tau >= 0 of
         # that, the sup is at most tau r + sum_j max(e_j - tau, 0)^2 / (2 c): for every tau, and
         # least where max(e - tau, 0) / c is the projection of e / c onto the l1 ball
         excess = self._excess(v, alpha)
-        largest, c, r = _max_abs(excess), alpha * (1.0 - self.l1_ratio), radius / self.l1_ratio
-        bounds = [_half_square(_euclidean_norm(excess), c), _product(r, largest)]
+        if len(excess) == 0:
+            return 0.0
+        c, r = alpha * (1.0 - self.l1_ratio), radius / self.l1_ratio
+        largest = kernels.max_abs(excess)
+        bound = min(_half_square(kernels.euclidean_norm(excess), c), _product(r, largest))
+        if not kernels.sum_abs(excess) > c * r > 0.0:
+            return bound
         with np.errstate(over="ignore"):
             unbounded = excess / c
-        if np.isfinite(unbounded).all() and np.sum(unbounded) > r > 0.0:
-            projection = kernels.project_l1_ball(np.ascontiguousarray(unbounded), r)
-            tau = max(largest - c * _max_abs(projection), 0.0)
-            rest = _half_square(_euclidean_norm(np.maximum(excess - tau, 0.0)), c)
-            bounds.append(tau * r + rest)
-        return min(bounds)
+        if np.isfinite(unbounded).all():
+            projection = kernels.project_l1_ball(unbounded, r)
+            tau = max(largest - c * kernels.max_abs(projection), 0.0)
+            rest = _half_square(kernels.euclidean_norm(np.maximum(excess - tau, 0.0)), c)
+            bound = min(bound, tau * r + rest)
+        return bound
 
     def support(self, v: Array, radius: float) -> float:
         return min(
-            _product(radius / self.l1_ratio, _max_abs(v)),
-            _product(np.sqrt(2.0 * radius / (1.0 - self.l1_ratio)), _euclidean_norm(v)),
+            _product(radius / self.l1_ratio, kernels.max_abs(v)),
+            _product(sqrt(2.0 * radius / (1.0 - self.l1_ratio)), kernels.euclidean_norm(v)),
         )
 
 
@@ -601,7 +593,7 @@ class SparseGroup(_Grouped):
     def value(self, w: Array) -> float:
         bound = self._bound(w)
         groups = float(np.sum(bound._weights * bound._partition.norms(w)))
-        return self.l1_ratio * _sum_abs(w) + (1.0 - self.l1_ratio) * groups
+        return self.l1_ratio * kernels.sum_abs(w) + (1.0 - self.l1_ratio) * groups
 
     def prox(self, w: Array, step: Array | float) -> Array:
         bound = self._bound(w)
@@ -654,7 +646,7 @@ class TotalVariation(_Chain):
     free_level: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
-        return _sum_abs(np.diff(w))
+        return kernels.sum_abs(np.diff(w))
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return kernels.prox_total_variation(np.ascontiguousarray(w), float(np.max(step)))
@@ -694,8 +686,8 @@ class FusedLasso(_Chain):
         check_number(self, "l1_ratio", above=0.0, most=1.0)
 
     def value(self, w: Array) -> float:
-        variation = _sum_abs(np.diff(w))
-        return self.l1_ratio * _sum_abs(w) + (1.0 - self.l1_ratio) * variation
+        variation = kernels.sum_abs(np.diff(w))
+        return self.l1_ratio * kernels.sum_abs(w) + (1.0 - self.l1_ratio) * variation
 
     def prox(self, w: Array, step: Array | float) -> Array:
         step = float(np.max(step))
@@ -744,16 +736,16 @@ class L1Ball(_ConstraintSet):
         check_number(self, "radius", above=0.0)
 
     def value(self, w: Array) -> float:
-        return 0.0 if _sum_abs(w) <= self.radius else inf
+        return 0.0 if kernels.sum_abs(w) <= self.radius else inf
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return self._shortened(kernels.project_l1_ball(np.ascontiguousarray(w), self.radius))
 
     def conjugate(self, v: Array, alpha: float) -> float:
-        return self.radius * _max_abs(v)
+        return self.radius * kernels.max_abs(v)
 
     def support(self, v: Array, radius: float) -> float:
-        return self.radius * _max_abs(v)
+        return self.radius * kernels.max_abs(v)
 
 
 @dataclass(frozen=True)
@@ -788,7 +780,7 @@ class SquaredL2OnL1Ball(Penalty):
         return L1Ball(self.radius)
 
     def value(self, w: Array) -> float:
-        norm = _euclidean_norm(w)
+        norm = kernels.euclidean_norm(w)
         return self._ball.value(w) + 0.5 * norm * (self.weight * norm)
 
     def prox(self, w: Array, step: Array | float) -> Array:
@@ -802,7 +794,7 @@ class SquaredL2OnL1Ball(Penalty):
             return inf
         inside = kernels.project_l1_ball(np.ascontiguousarray(sizes), ridge * self.radius)
         tau = float(np.max(sizes - inside, initial=0.0))
-        excess = _euclidean_norm(np.maximum(sizes - tau, 0.0))
+        excess = kernels.euclidean_norm(np.maximum(sizes - tau, 0.0))
         return tau * self.radius + (_half_square(excess, ridge) if excess > 0.0 else 0.0)
 
     def support(self, v: Array, radius: float) -> float:
@@ -862,7 +854,7 @@ class ElasticNetBall(_ConstraintSet):
         # (2 gamma s + square - q^2) / (k gamma^2 + q^2)
         gamma, q = self._scaled
         sizes = np.abs(w)
-        unit = max(_max_abs(sizes), gamma)  # so that squares do not overflow
+        unit = max(kernels.max_abs(sizes), gamma)  # so that squares do not overflow
         edge, reach = (gamma / unit) ** 2, (q / unit) ** 2
 
         def multiplier(k, s, square):
@@ -876,7 +868,7 @@ class ElasticNetBall(_ConstraintSet):
     def conjugate(self, v: Array, alpha: float) -> float:
         # the least over lambda of lambda r + sum (|v_j| - lambda gamma)_+^2 / (2 lambda), which is
         # an upper bound at any lambda
-        scale = _max_abs(v)
+        scale = kernels.max_abs(v)
         if scale == 0.0 or not np.isfinite(scale):
             return scale
         gamma, q = self._scaled
@@ -886,7 +878,7 @@ class ElasticNetBall(_ConstraintSet):
             return sqrt(square) / hypot(q, gamma * sqrt(k))
 
         found = _root_by_medians(sizes, gamma, multiplier)
-        excess = _euclidean_norm(np.maximum(sizes - found * gamma, 0.0))
+        excess = kernels.euclidean_norm(np.maximum(sizes - found * gamma, 0.0))
         return scale * (0.5 * found * q * q + _half_square(excess, found))
 
     def support(self, v: Array, radius: float) -> float:

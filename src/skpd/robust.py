@@ -294,13 +294,13 @@ class _Repair:
 
     def __init__(self, problem, p, r, upper, radius, interval) -> None:
         self.problem, self.p, self.r, self.upper, self.radius = problem, p, r, upper, radius
-        weights, y, ones = problem.weights, problem.y, np.ones_like(p)
+        weights, y = problem.weights, problem.y
         v, error = problem.design.rmatvec_compensated(weights, (p - r) * y)
         self.finite = bool(np.isfinite(v).all() and np.isfinite(error).all())
         self.v, self.error = problem.norm.widest(v, error), error
-        value, rounding = kernels.compensated_dot(weights, p + r, ones)
+        value, rounding = kernels.compensated_dot(weights, p + r)
         self.value = value - rounding
-        rho, rounding = kernels.compensated_dot(weights, r, ones)
+        rho, rounding = kernels.compensated_dot(weights, r)
         self.flipped = 0.0 if problem.kappa == inf else problem.kappa * (rho + rounding)
         slope, rounding = kernels.compensated_dot(weights, p - r, y)
         self.from_intercept = 0.0

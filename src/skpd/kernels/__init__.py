@@ -26,6 +26,7 @@ from ._kernels import (
     dot,
     equal,
     euclidean_norm,
+    excess,
     fused_dual_norm,
     group_norms,
     incremental,
@@ -42,6 +43,7 @@ from ._kernels import (
     step_on_support,
     sum_abs,
     total_variation_dual_norm,
+    without_negligible,
 )
 
 __all__ = [
@@ -70,6 +72,7 @@ __all__ = [
     "dot",
     "equal",
     "euclidean_norm",
+    "excess",
     "fused_dual_norm",
     "group_norms",
     "incremental",
@@ -86,4 +89,5 @@ __all__ = [
     "step_on_support",
     "sum_abs",
     "total_variation_dual_norm",
+    "without_negligible",
 ]

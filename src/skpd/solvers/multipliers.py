@@ -259,7 +259,7 @@ class _State:
             if self.smooth:
                 slope = float(weights @ point.dual_coef)
                 self.known_gradient = problem.join(problem.null_gradient, slope)
-        elif self.smooth and last is not None and np.array_equal(self.w, last.variables):
+        elif self.smooth and last is not None and kernels.equal(self.w, last.variables):
             rows = last.rows
             self.follow(last)
         else:
@@ -396,7 +396,7 @@ class _State:
         problem, rows = self.problem, self.rows
         coef, _ = problem.split(self.w)
         coef_gradient, _ = problem.products(rows.derivative, problem.threshold, coef)
-        return problem.join(coef_gradient, float(np.sum(rows.gradient)))
+        return problem.join(coef_gradient, dot(rows.weights, rows.derivative))
 
     def within_tol(self) -> bool:
         return relative_gap(self.problem, self.gap) <= self.monitor.tol
@@ -678,10 +678,10 @@ class _State:
     ) -> tuple[Indices, Array, float]:
         """`kernels.active_or_violating` of a penalty of groups."""
         penalty, alpha = self.problem.penalty, self.problem.alpha
-        step = step if steps is None else step * steps
-        violation = np.abs(w - penalty.prox(w - step * coef, step * alpha)) / step
+        t = step if steps is None else step * steps
+        violation = np.abs(w - penalty.prox(w - t * coef, t * alpha)) / t
         chosen = (w != 0.0) | (violation > 0.0)
         if expected is not None:
-            chosen &= (w != 0.0) | (penalty.prox(w - step * expected, step * alpha) != 0.0)
+            chosen &= (w != 0.0) | (penalty.prox(w - t * expected, t * alpha) != 0.0)
         columns = np.flatnonzero(chosen)
         return columns, violation[columns], kernels.max_abs(violation)
