@@ -725,6 +725,7 @@ class Squared(ResidualLoss):
     conjugate_domain: ClassVar[tuple] = (-inf, inf)
     linear_tails: ClassVar[bool] = False
     constant_curvature: ClassVar[bool] = True
+    lipschitz: ClassVar[float] = inf
     smoothness: ClassVar[float] = 1.0
 
     def _phi(self, t: Array) -> Array:

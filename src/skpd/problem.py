@@ -304,7 +304,7 @@ class Problem:
             return self._interval[1]
         strata, boxes = self._mean_rows
         radius = upper / self.alpha
-        reaches = [max(self.penalty.support(side, radius) for side in box) for box in boxes]
+        reaches = [max([self.penalty.support(side, radius) for side in box]) for box in boxes]
         lower, upper = map(float, self.loss.constant_interval(strata, upper, reaches))
         if not lower <= upper:
             lower, upper = -inf, inf

@@ -217,10 +217,9 @@ class _State:
         self.smooth = not loss.linear_tails
         point = problem.null_point if start is None else start
         self.w = problem.join(point.coef, point.intercept)
-        self.centre = self.w.copy()
-        if self.smooth:
-            theta, self.sigma = np.zeros(problem.n_samples), np.inf
-        else:
+        theta, self.sigma = None, np.inf
+        if not self.smooth:
+            self.centre = self.w.copy()
             lower, upper = loss.dual_bounds(problem.y)
             middle = 0.5 * (lower + upper)
             theta = middle if start is None else loss.project_dual(problem.y, start.dual_coef)
@@ -264,7 +263,9 @@ class _State:
             self.follow(last)
         else:
             z = problem.matvec(self.w)
-        rows = rows or _Rows(problem.design, problem.y, weights, theta, z)
+        if rows is None:
+            theta = np.zeros(problem.n_samples) if theta is None else theta
+            rows = _Rows(problem.design, problem.y, weights, theta, z)
         self.all_rows = self.rows = rows
         self.frozen: _Frozen | None = None
         self.gram = problem.gram
@@ -320,7 +321,8 @@ class _State:
         alpha = self.problem.alpha
         self.known_gradient, self.matrix_alpha = last.gradient, last.matrix_alpha
         self.chord = self.settled = True  # little has changed
-        self.bend, self.bend_unit = last.bend_at(alpha), last.bend_unit_at(alpha)
+        if not self.problem.loss.constant_curvature:  # else a path has corners only
+            self.bend, self.bend_unit = last.bend_at(alpha), last.bend_unit_at(alpha)
         self.expected = last.gradient_at(alpha)
         self.solved_before, last.before = last, None  # one is enough
 
@@ -574,7 +576,7 @@ class _State:
             H, g[inside], w, problem.penalty, problem.alpha, columns, tol, system=self.gram.system
         )
         quadratic = problem.loss.constant_curvature
-        if self.bend_unit > 0.0 and self.tangent is None and not quadratic:
+        if self.bend_unit > 0.0 and self.tangent is None:
             p = self.beside_tangent(inside, p)
         if quadratic and whole:  # it is likely to be the last
             self.w[inside] = p
