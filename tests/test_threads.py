@@ -10,6 +10,7 @@ from sklearn.utils.parallel import _get_threadpool_controller
 from skpd import GroupLassoSVC, PdproxSVC, design
 from skpd._threads import (
     LARGEST_ALONE,
+    TAKEN_ALONE,
     WORTH_THREADS,
     blas_threads_for,
     blas_threads_for_product,
@@ -56,6 +57,13 @@ def two_threads():
     """Whatever the environment says."""
     with _get_threadpool_controller().limit(limits=2, user_api="blas"):
         yield blas_threads()
+
+
+def test_products_that_blas_gives_to_one_thread_are_not_limited(two_threads):
+    with blas_threads_for_product(TAKEN_ALONE):
+        assert blas_threads() == two_threads
+    with blas_threads_for_product(TAKEN_ALONE + 1):
+        assert set(blas_threads()) == {1}
 
 
 def test_the_last_out_restores_what_the_first_in_found(two_threads):

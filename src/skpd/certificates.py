@@ -212,11 +212,15 @@ def dual_bound(
     penalty: Any = problem.penalty
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     how = (upper, radius, interval, ball, scaling, accuracy)
-    # nothing is gained by projecting a point whose sum over the intercept is all but 0
+    # nothing is gained by projecting a point whose sum over the intercept is all but 0, unless it
+    # is scaled up as well
     slope = _slope(problem, theta)
     free = -_least_linear(slope, interval) <= WORTH * accuracy
+    projections = [False] if free else [True, False]
+    if free and problem.fit_intercept and scaling and hasattr(penalty, "dual_norm"):
+        projections.append(True)
     found: list[DualBound] = []
-    for project in [not free, free] if problem.fit_intercept else [False]:
+    for project in projections:
         if project:
             point = _balanced(problem, theta)
             found.append(_best_repair(problem, point, _slope(problem, point), *how))
