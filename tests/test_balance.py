@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.reference import linear_programme
 from skpd._balance import balance_exactly
+from skpd._ties import ties
 from skpd.certificates import certify_point
 from skpd.design import Design
 from skpd.losses import (
@@ -20,7 +21,7 @@ from skpd.losses import (
     Squared,
     SquaredHinge,
 )
-from skpd.penalties import L1, TotalVariation
+from skpd.penalties import L1, Box, ElasticNetBall, L1Ball, TotalVariation
 from skpd.problem import Problem
 from skpd.solvers import solve
 
@@ -69,15 +70,19 @@ def conjugate(loss, y, theta):
     return curvature * theta * theta + y * theta
 
 
-def problem_and_point(loss, penalty, fit_intercept, shift, noise, rng):
-    """A problem, and a dual point inside the box whose sums are rounding errors or noise."""
-    n = 25
+def problem_and_point(loss, penalty, fit_intercept, shift, noise, rng, near=False):
+    """A problem, and a dual point inside the box whose sums are rounding errors or noise.
+
+    Those over all features as well, if it is to be near those of coefficients.
+    """
+    n = 100 if near else 25
     X = rng.normal(size=(n, 4)) + shift
     y = rng.choice([-1.0, 1.0], n) if isinstance(loss, MarginLoss) else rng.normal(size=n)
     c = rng.dirichlet(np.full(n, 5.0))
     problem = Problem(Design(X), y, c, loss, penalty, 0.1, fit_intercept)
     F = [np.ones(n)] if fit_intercept else []
     F = np.stack([*F, X.sum(axis=1)] if problem.has_free_level else F, axis=1)
+    F = np.column_stack([np.ones(n), X - shift]) if near else F
     theta = (-0.5 * y if isinstance(loss, MarginLoss) else 0.0) + 0.02 * rng.normal(size=n)
     root = np.sqrt(c)
     Q = np.linalg.qr(root[:, np.newaxis] * F)[0]
@@ -106,14 +111,34 @@ def rest_of(directions, c, point, room):
     ]
 
 
+def agrees(problem, theta, change, coef):
+    """Checks T' X' diag(c) (theta + change) along the ties T of the coefficients."""
+    T, subgradient = ties(problem.penalty, coef)
+    columns = [exact(problem.design.matvec(unit)) for unit in np.eye(problem.n_features)]
+    point = [t + e for t, e in zip(exact(theta), exact(change), strict=True)]
+    u = [dot(exact(problem.weights), x, point) for x in columns]
+    size = Fraction(float(np.max(problem.design.column_norms(problem.weights))))
+    for direction in T.T:
+        wanted = -Fraction(problem.alpha) * dot(exact(direction), exact(subgradient))
+        assert abs(dot(exact(direction), u) - wanted) <= Fraction(1, 10**19) * size
+
+
+@pytest.mark.parametrize("near", [False, True])
 @pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6])
 @pytest.mark.parametrize("penalty, fit_intercept, shift", FREE)
 @pytest.mark.parametrize("loss", [Absolute(), Squared(), Huber(2.0), Hinge()], ids=str)
-def test_a_balanced_point_exists(loss, penalty, fit_intercept, shift, noise, rng):
-    """The rest that cancels the sums is as small and as cheap as promised, and in the box."""
-    problem, theta = problem_and_point(loss, penalty, fit_intercept, shift, noise, rng)
-    balance = balance_exactly(problem, theta)
+def test_a_balanced_point_exists(loss, penalty, fit_intercept, shift, noise, near, rng):
+    """The rest that cancels the sums is as small and as cheap as promised, and in the box.
+
+    With coefficients, the sums along their ties are what they should be as well.
+    """
+    problem, theta = problem_and_point(loss, penalty, fit_intercept, shift, noise, rng, near)
+    problem = problem.with_alpha(1e-4)
+    coef = rng.normal(size=4) if near else None
+    balance = balance_exactly(problem, theta, coef)
     assert balance is not None
+    if near:
+        agrees(problem, theta, balance.change, coef)
     directions, c, y = exact_directions(problem), exact(problem.weights), exact(problem.y)
     lower, upper = problem.loss.dual_bounds(problem.y)
     room = np.minimum(np.minimum(theta - lower, upper - theta), np.max(np.abs(theta)))
@@ -256,8 +281,13 @@ def certified(problem, best, rng):
     for noise in (1e-16, 1e-14, 1e-10, 1e-4):
         for scale in (1.0, 1.0 - noise, 1.0 + noise, 0.5):
             near = scale * theta * (1.0 + noise * rng.normal(size=len(theta)))
-            certificate, _ = certify_point(problem, found.coef, found.intercept, near)
-            assert Fraction(certificate.dual) <= best
+            for coef in (
+                found.coef,
+                found.coef * (1.0 + noise * rng.normal(size=len(found.coef))),
+            ):
+                coef = problem.penalty.feasible(coef)
+                certificate, _ = certify_point(problem, coef, found.intercept, near)
+                assert Fraction(certificate.dual) <= best
 
 
 SHIFTS = pytest.mark.parametrize("shift", [0.0, 2.0**10, -(2.0**20)])
@@ -286,6 +316,19 @@ def test_total_variation_of_two_features(fit_intercept, alpha, shift, rng):
         columns = [[Fraction(1)] * 16, *columns]
     best = best_squared(columns, exact(y), Fraction(alpha))
     problem = Problem(Design(X), y, ROWS, Squared(), TotalVariation(), alpha, fit_intercept)
+    certified(problem, best, rng)
+
+
+@pytest.mark.parametrize("shift", [0.0, 2.0**10, 2.0**24])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("penalty", [L1Ball, ElasticNetBall, lambda r: Box(-r, r)])
+def test_a_ball_far_larger_than_the_coefficients(penalty, fit_intercept, shift, rng):
+    """Least squares; X' diag(c) theta is 0, to more digits than those of a number theta."""
+    X, y = grid(rng, (16, 3), shift), grid(rng, 16, 3.0)
+    columns = [exact(x) for x in X.T]
+    columns = [[Fraction(1)] * 16, *columns] if fit_intercept else columns
+    best = best_squared(columns, exact(y), Fraction(0))
+    problem = Problem(Design(X), y, ROWS, Squared(), penalty(1e8), 1.0, fit_intercept)
     certified(problem, best, rng)
 
 

@@ -1,4 +1,4 @@
-"""Dual points that are exactly orthogonal to the free directions.
+"""Dual points that are exactly orthogonal to the free directions, and known beyond rounding.
 
 A free direction f, such as an intercept, asks of a dual point that sum_i c_i f_i theta_i = 0.
 What rounding leaves of such a sum costs a bound that sum times an interval that holds the free
@@ -13,6 +13,12 @@ rest
     cancels these as well. It need not be known: a vector of that kind exists, of a norm of at
     most the size of the sums left over the least singular value of the directions, which bounds
     what it changes.
+
+The change can do one thing more. X' diag(c) theta is as inexact as theta is, which costs a bound
+that times the coefficients that the penalty allows: too much for balls far larger than the optimal
+coefficients, or for features far from 0. Along the directions in which the penalty is
+differentiable at coefficients near the optimum (`skpd._ties`) its optimal values are known, and
+the change can give it these.
 """
 
 from dataclasses import dataclass
@@ -20,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import kernels
+from ._ties import ties
 from ._typing import Array, Indices
 from .losses import EPSILON
 from .problem import Problem
@@ -31,6 +38,7 @@ PASSES = 2  # of which the second takes off the rounding errors of the first
 # A scaled point s theta has steeper conjugates than theta: by s for quadratic ones, and up to
 # log(1e-308) in place of 1/2 for the logistic loss
 SCALES = 2048.0
+LARGEST_TABLE = 1e8  # rows times features squared, for what is not proven: 0.1 s
 CONDITION = 1e10  # largest of the directions, so that half of their singular values is certain
 
 
@@ -59,7 +67,7 @@ class Balance:
     cost: float
 
 
-def balance_exactly(problem: Problem, theta: Array) -> Balance | None:
+def balance_exactly(problem: Problem, theta: Array, coef: Array | None = None) -> Balance | None:
     """A change after which the sums of a dual point over the free directions vanish.
 
     Parameters
@@ -67,6 +75,10 @@ def balance_exactly(problem: Problem, theta: Array) -> Balance | None:
     problem : Problem
     theta : ndarray of shape (n_samples,)
         Dual-feasible.
+    coef : ndarray of shape (n_features,), default=None
+        Coefficients that may be optimal: the change makes theta agree with them as well, below
+        the precision of theta where need be, along all directions in which the penalty is
+        differentiable there. That need not succeed, and is no part of what is proven.
 
     Returns
     -------
@@ -81,38 +93,106 @@ def balance_exactly(problem: Problem, theta: Array) -> Balance | None:
     # the other rows are at 0 and stay there
     directions = _directions(problem, np.flatnonzero((theta != 0.0) | (room > 0.0)))
     free = problem.fit_intercept or problem.has_free_level
-    if not free or len(inside) < len(directions):
+    tied = None if coef is None or not len(inside) else _ties(problem, coef, len(inside))
+    if not (free or tied) or len(inside) < len(directions):
         return None
-    change = np.zeros_like(theta)
-    if not directions:
-        return Balance(change, theta, 0.0, 0.0, 0.0)
-    # changes are measured in units of the room that a row has: A holds the directions so
-    root, room = np.sqrt(weights[inside]), room[inside]
-    A = (root * room)[:, np.newaxis] * np.stack([f[0][inside] for f in directions], axis=1)
-    sizes = np.sqrt(np.sum(A * A, axis=0))
-    if not np.all(sizes > 0.0):
+    # changes are measured in units of the room that a row has
+    rows = _Rows(problem, theta, inside, room[inside], np.zeros_like(theta))
+    if tied:
+        rows.change_towards(tied, directions)
+    balanced = rows.balance(directions) if directions else (0.0, 0.0)
+    if balanced is None:
         return None
-    q, r = np.linalg.qr(A / sizes)
-    singular = np.linalg.svd(r, compute_uv=False)
-    if not singular[-1] * CONDITION > singular[0]:
-        return None
-    for _ in range(PASSES):
-        sums = np.array([_sum(problem, f, theta, change)[0] for f in directions])
-        change[inside] -= room / root * (q @ np.linalg.solve(r.T, sums / sizes))
-    left = np.array([abs(value) + error for value, error in (
-        _sum(problem, f, theta, change) for f in directions)])  # fmt: skip
-    rest = 2.0 * float(np.sum(left / sizes)) / float(singular[-1])
-    share = float(np.max(np.abs(change[inside]) / room))
-    if not (share <= MOST and float(np.max(rest / root)) <= MOST):
+    change, room = rows.change, room[inside]
+    share = float(np.max(np.abs(change[inside]) / room, initial=0.0))
+    if not share <= MOST:
         return None
     towards = theta + change / share if share > 0.0 else theta
-    # the slope of a convex function near theta is at most that of a chord to either side
-    y, middle = problem.y[inside], theta[inside]
-    here = problem.loss.conjugate(y, middle)
-    chords = [problem.loss.conjugate(y, middle + side * room) - here for side in (-1.0, 1.0)]
-    cost = 2.0 * rest * float(np.sqrt(np.sum((root * np.max(np.abs(chords), axis=0)) ** 2)))
-    rest *= float(np.max(room))
-    return Balance(change, towards, share, rest, SCALES * cost)
+    return Balance(change, towards, share, *balanced)
+
+
+@dataclass
+class _Rows:
+    """The rows that may change: those inside the box, the room that each has, the change."""
+
+    problem: Problem
+    theta: Array
+    inside: Indices
+    room: Array
+    change: Array
+
+    def table(self, directions: list[tuple[Array, Array, Array]]) -> Array:
+        """The directions, in units of the rooms and of the square roots of the weights."""
+        columns = [f[0][self.inside] for f in directions]
+        return self.scales[:, np.newaxis] * np.stack(columns, axis=1)
+
+    @property
+    def scales(self) -> Array:
+        return np.sqrt(self.problem.weights[self.inside]) * self.room
+
+    def sums(self, directions: list[tuple[Array, Array, Array]]) -> list[tuple[float, float]]:
+        return [_sum(self.problem, f, self.theta, self.change) for f in directions]
+
+    def add(self, q: Array) -> None:
+        """Adds a change in those units."""
+        self.change[self.inside] += self.room * q / np.sqrt(self.problem.weights[self.inside])
+
+    def balance(self, directions: list[tuple[Array, Array, Array]]) -> tuple[float, float] | None:
+        """Changes the rows so that sums vanish but for a rest; what that is and costs."""
+        A = self.table(directions)
+        sizes = np.sqrt(np.sum(A * A, axis=0))
+        if not np.all(sizes > 0.0):
+            return None
+        q, r = np.linalg.qr(A / sizes)
+        singular = np.linalg.svd(r, compute_uv=False)
+        if not singular[-1] * CONDITION > singular[0]:
+            return None
+        for _ in range(PASSES):
+            sums = np.array([value for value, _ in self.sums(directions)])
+            self.add(-q @ np.linalg.solve(r.T, sums / sizes))
+        left = np.array([abs(value) + error for value, error in self.sums(directions)])
+        rest = 2.0 * float(np.sum(left / sizes)) / float(singular[-1])
+        root = np.sqrt(self.problem.weights[self.inside])
+        if not float(np.max(rest / root)) <= MOST:
+            return None
+        # the slope of a convex function near theta is at most that of a chord to either side
+        loss, y, middle = self.problem.loss, self.problem.y[self.inside], self.theta[self.inside]
+        here = loss.conjugate(y, middle)
+        chords = [loss.conjugate(y, middle + side * self.room) - here for side in (-1.0, 1.0)]
+        steepest = np.max(np.abs(chords), axis=0)
+        cost = 2.0 * rest * float(np.sqrt(np.sum((root * steepest) ** 2)))
+        return rest * float(np.max(self.room)), SCALES * cost
+
+    def change_towards(
+        self, ties: tuple[Array, Array], directions: list[tuple[Array, Array, Array]]
+    ) -> None:
+        """Adds the least change after which, about, T'X' diag(c) theta has given values."""
+        design, weights = self.problem.design, self.problem.weights
+        T, values = ties
+        A = np.asarray(design.rows_as_they_are(self.inside) @ T)
+        A = np.column_stack([*(f[0][self.inside] for f in directions), A])
+        A *= self.scales[:, np.newaxis]
+        sizes = np.sqrt(np.sum(A * A, axis=0))
+        sizes[sizes == 0.0] = 1.0
+        U, singular, V = np.linalg.svd(A / sizes, full_matrices=False)
+        known = singular > singular[0] / CONDITION
+        for _ in range(PASSES):
+            u = design.rmatvec_compensated(weights, self.theta)[0]
+            u = u + design.rmatvec_compensated(weights, self.change)[0]
+            left = [value for value, _ in self.sums(directions)]
+            left = np.append(left, T.T @ u - values) / sizes
+            self.add(-U[:, known] @ (V[known] @ left / singular[known]))
+
+
+def _ties(problem: Problem, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
+    """The directions T of `skpd._ties`, and what T'X' diag(c) theta is at the optimum."""
+    if problem.n_features**2 * n_rows > LARGEST_TABLE:
+        return None
+    found = ties(problem.penalty, coef)
+    if found is None or not found.directions.size:
+        return None
+    T, subgradient = found
+    return T, -problem.alpha * (T.T @ subgradient)
 
 
 def _directions(problem: Problem, rows: Indices) -> list[tuple[Array, Array, Array]]:

@@ -33,7 +33,7 @@ import numpy as np
 from . import kernels
 from ._balance import Balance, balance_exactly
 from ._typing import Array
-from .certificates import Certificate, _least_linear, relative_gap
+from .certificates import WORTH, Certificate, _least_linear, loss_by_precision, relative_gap
 from .losses import EPSILON
 from .problem import Point, Problem
 
@@ -84,7 +84,7 @@ def rigorous_certificate(
         )
     primal, above = rigorous_primal(problem, point.coef, point.intercept)
     upper = min(primal, rigorous_primal(problem, best.coef, best.intercept)[0])
-    dual, below = rigorous_dual(problem, point.dual_coef, upper)
+    dual, below = rigorous_dual(problem, point.dual_coef, upper, best.coef)
     dual = min(dual, primal)
     interval = _interval(problem, upper)
     return RigorousCertificate(
@@ -124,7 +124,9 @@ def rigorous_primal(problem: Problem, coef: Array, intercept: float) -> tuple[fl
     return (value, value - plain) if np.isfinite(value) else (np.inf, 0.0)
 
 
-def rigorous_dual(problem: Problem, theta: Array, upper: float) -> tuple[float, float]:
+def rigorous_dual(
+    problem: Problem, theta: Array, upper: float, coef: Array
+) -> tuple[float, float]:
     """A lower bound on the optimal value, and by how much it is below the value as computed.
 
     Parameters
@@ -134,13 +136,17 @@ def rigorous_dual(problem: Problem, theta: Array, upper: float) -> tuple[float, 
         A dual point.
     upper : float
         A proven upper bound on the optimal value.
+    coef : ndarray of shape (n_features,)
+        Coefficients near the optimum, with which theta may be made to agree.
     """
     theta = problem.loss.project_dual(problem.y, theta)
     found = [_dual(problem, theta, upper, None)]
-    if problem.fit_intercept or problem.has_free_level:
-        balance = balance_exactly(problem, theta)
-        if balance is not None:
-            found.append(_dual(problem, theta, upper, balance))
+    for near in (None, coef):
+        worth = WORTH * (upper - max(found)[0])
+        if near is None or loss_by_precision(problem, theta, upper / problem.alpha) > worth:
+            balance = balance_exactly(problem, theta, near)
+            if balance is not None:
+                found.append(_dual(problem, theta, upper, balance))
     return max(found)
 
 

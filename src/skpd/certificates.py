@@ -26,7 +26,8 @@ among those of mean 0; their mean lies in an interval that follows from the loss
 A free intercept needs ``s = 0`` or the interval; theta is also tried after projection onto
 the box and the hyperplane ``s = 0``, and, where the interval is so long that even the rounding
 error of s would matter, after a change below its precision with which s = 0 exactly
-(`skpd._balance`). The best of all bounds is kept.
+(`skpd._balance`). So is u, where the penalty leaves so much room to w that theta would have to be
+known beyond its precision. The best of all bounds is kept.
 
 No certificate trusts a solver: objective values, u and s are recomputed from the primal
 and dual points, and rounding errors are allowed for: those of products with X by the sums
@@ -58,6 +59,7 @@ __all__ = [
     "certify_point",
     "dual_bound",
     "dual_estimate",
+    "loss_by_precision",
     "primal_objective",
     "relative_gap",
 ]
@@ -157,7 +159,7 @@ def _loss_by_errors(problem, value, error):
 @singledispatch
 def dual_bound(
     problem: Problem, theta: Array, upper: float, accuracy: float = 0.0, *,
-    lipschitz: str = "monotone", scaling: bool = True,
+    coef: Array | None = None, lipschitz: str = "monotone", scaling: bool = True,
 ) -> DualBound:  # fmt: skip
     """The best of the repaired lower bounds that a dual point gives.
 
@@ -171,6 +173,9 @@ def dual_bound(
     accuracy : float, default=0.0
         Rounding errors below it, or below a hundredth of the gap, are not worth products
         in twice the working precision, nor is a gap below ten times it worth any more work.
+    coef : ndarray of shape (n_features,), default=None
+        Coefficients near the optimum, if they are known: where theta is not precise enough a
+        number, they say what it should be (`skpd._balance`).
     lipschitz : {"monotone", "initial", "coordinate"}, default="monotone"
         The ball of Dünner et al. (2016): of radius B = P / alpha, with P the objective value
         of the best model; the same with the value at the start, that of the best constant
@@ -228,13 +233,39 @@ def dual_bound(
             found.append(_best_repair(problem, theta, slope, *how))
         if upper - found[-1].value <= GOOD * accuracy:
             break
-    else:
-        value = max(bound.value for bound in found)
-        found += _balanced_exactly(problem, theta, value, *how)
     best = max(found, key=lambda bound: bound.value)
+    if upper - best.value > GOOD * accuracy:
+        best = _beyond_precision(problem, theta, coef, best, length, how)
     if not best.value > 0.0:  # theta = 0 proves that P >= 0
         best = DualBound(0.0, "scaling", np.zeros_like(theta))
     return DualBound(float(best.value), best.kind, best.theta, float(radius), length, radius_kind)
+
+
+def _beyond_precision(problem, theta, coef, best, length, how):
+    """The best bound, after changes below the precision of theta if that may matter."""
+    upper, radius, *_, accuracy = how
+    worth = WORTH * (upper - best.value)
+    by_rounding = 2.0 * length * EPSILON * kernels.dot(problem.weights, np.abs(theta))
+    rough = coef is not None and loss_by_precision(problem, theta, radius) > worth
+    if not (by_rounding > worth or rough or problem.has_free_level):
+        return best
+    theta = _balanced(problem, theta) if problem.fit_intercept else theta
+    for near in (coef, None) if rough else (None,):
+        best = max(best, _bound_once_balanced(problem, theta, near, how), key=lambda b: b.value)
+        if upper - best.value <= GOOD * accuracy:
+            break
+    return best
+
+
+def _bound_once_balanced(problem, theta, coef, how):
+    """The bound of theta after the change of `balance_exactly`, if there is one."""
+    balance = balance_exactly(problem, theta, coef)
+    if balance is None:  # perhaps only rows that the free directions classify are in its way
+        theta = kernels.without_negligible(theta, NEGLIGIBLE)
+        balance = balance_exactly(problem, theta, coef)
+    if balance is None:
+        return _best_repair(problem, theta, _slope(problem, theta), *how)
+    return _repair_balanced(problem, theta, balance, *how)
 
 
 def dual_estimate(
@@ -290,7 +321,8 @@ def certify_point(
         The dual-feasible point from which the bound follows.
     """
     primal = primal_objective(problem, coef, intercept)
-    return certificate_of(problem, primal, dual_bound(problem, theta, primal, **options))
+    bound = dual_bound(problem, theta, primal, coef=coef, **options)
+    return certificate_of(problem, primal, bound)
 
 
 def certificate_of(problem: Problem, primal: float, bound: DualBound) -> tuple[Certificate, Array]:
@@ -333,23 +365,6 @@ def _slope(problem, theta):
     if not problem.fit_intercept:
         return 0.0, 0.0
     return kernels.compensated_dot(problem.weights, theta)
-
-
-def _balanced_exactly(problem, theta, value, *how):
-    """The bound of theta balanced exactly, if rounding or a level takes much off a best value."""
-    upper, _, interval = how[:3]
-    by_rounding = (interval[1] - interval[0]) * EPSILON
-    by_rounding *= kernels.dot(problem.weights, np.abs(theta))
-    if not (by_rounding > WORTH * (upper - value) or problem.has_free_level):
-        return []
-    theta = _balanced(problem, theta) if problem.fit_intercept else theta
-    balance = balance_exactly(problem, theta)
-    if balance is None:  # perhaps only rows that the free directions classify are in its way
-        theta = kernels.without_negligible(theta, NEGLIGIBLE)
-        balance = balance_exactly(problem, theta)
-    if balance is not None:
-        return [_repair_balanced(problem, theta, balance, *how)]
-    return [_best_repair(problem, theta, _slope(problem, theta), *how)]
 
 
 def _best_repair(problem, theta, slope, upper, radius, interval, ball, scaling, accuracy):
@@ -399,6 +414,14 @@ def _repair_balanced(
     products = (problem.penalty.widest(-u, error), nothing, nothing, along)
     points = (theta, balance.towards)
     return _repair(problem, points, products, upper, radius, interval, ball, scaling, accuracy)
+
+
+def loss_by_precision(problem: Problem, theta: Array, radius: float) -> float:
+    """About how much a bound loses as theta is rounded to numbers."""
+    u, _ = problem.products(theta, problem.threshold)
+    error = EPSILON * np.sqrt(problem.squares[: problem.n_features])
+    error *= np.sqrt(kernels.dot(problem.weights * theta, theta))
+    return _loss_by_rounding(problem, u, error, radius, problem.penalty.bounded_conjugate)
 
 
 def _loss_by_rounding(problem, u, error, radius, ball):

@@ -246,7 +246,10 @@ def _(problem: RobustProblem, coef: Array, intercept: float, accuracy: float = 0
 
 
 @dual_bound.register
-def _(problem: RobustProblem, theta: Array, upper: float, accuracy: float = 0.0) -> DualBound:
+def _(
+    problem: RobustProblem, theta: Array, upper: float, accuracy: float = 0.0, *,
+    coef: Array | None = None,
+) -> DualBound:  # fmt: skip
     """The best of the repaired lower bounds that multipliers (p, r) of the rows give."""
     upper = min(upper, problem.null_objective) * (1.0 + ROUNDING)
     radius = upper / problem.epsilon

@@ -137,11 +137,12 @@ class Monitor:
         coef = self.problem.penalty.feasible(point.coef)
         accuracy = 0.05 * self.tol * self.problem.objective_unit
         primal = primal_objective(self.problem, coef, point.intercept, accuracy)
-        bound = dual_bound(self.problem, point.dual_coef, min(primal, self.primal), accuracy)
+        upper = min(primal, self.primal)
+        bound = dual_bound(self.problem, point.dual_coef, upper, accuracy, coef=coef)
         if self._theta is None or bound.value > self.dual:
             self.dual = bound.value
             self._theta = np.array(point.dual_coef)
-            self._bound, self._bound_given = bound, min(primal, self.primal)
+            self._bound, self._bound_given = bound, upper
         # of two points with the same rounded value the later is the better one
         if self._coef is None or primal <= self.primal:
             self.primal = primal
@@ -157,6 +158,8 @@ class Monitor:
             certificate, theta = certify_point(
                 self.problem, self._coef, self._intercept, self._theta
             )
+            if certificate.dual < self.dual:  # theta went with other coefficients
+                certificate, theta = certificate_of(self.problem, self.primal, self._bound)
         return Solution(
             coef=self._coef,
             intercept=self._intercept,

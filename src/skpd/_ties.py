@@ -1,0 +1,128 @@
+"""Directions along which a penalty is differentiable at given coefficients.
+
+At w a penalty R has kinks along some directions, such as those of coefficients that are 0 of the
+l1 norm, and is differentiable along the others. Along these all of its subgradients agree:
+where w is optimal, v = -X' diag(c) theta of an optimal dual point theta has t'v = alpha t'g for
+every direction t of that kind and any subgradient g. (They span the tangent space of the
+manifold on which R is smooth: Lewis, 2002.) Along the boundary of a constraint set the
+gradient is 0.
+
+What is found here is used to improve dual points and proves nothing: coefficients that a solver
+has left near a kink count as being at it where that is easy to tell.
+"""
+
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._typing import Array
+from .penalties import (
+    L2,
+    ElasticNetBall,
+    FusedLasso,
+    GroupL2,
+    L1Ball,
+    LInf,
+    Penalty,
+    SparseGroup,
+    SquaredL2OnL1Ball,
+    TotalVariation,
+)
+
+__all__ = ["Ties", "ties"]
+
+NEAR = 1e-7  # of a radius or of the largest coefficient: within that of it counts as at it
+
+
+class Ties(NamedTuple):
+    """Directions, in columns, and a subgradient of R of which their part is fixed."""
+
+    directions: Array
+    subgradient: Array
+
+
+def _coordinates(chosen: Any, subgradient: Array) -> Ties:
+    return Ties(np.eye(len(chosen))[:, chosen], subgradient)
+
+
+def _proportional(slopes: Array, subgradient: Array) -> Ties:
+    """Where v is a subgradient but for an unknown multiple of these slopes."""
+    some = np.flatnonzero(slopes)
+    largest = some[np.argmax(np.abs(slopes[some]))] if len(some) else 0
+    table = np.eye(len(slopes))[:, some[some != largest]]
+    table[largest] -= slopes[some[some != largest]] / slopes[largest] if len(some) else 0.0
+    return Ties(table, subgradient)
+
+
+@singledispatch
+def ties(penalty: Penalty, w: Array) -> Ties | None:
+    """The directions along which R is differentiable at w; None where that is not known."""
+    if not hasattr(penalty, "terms"):
+        return None
+    l1, l2, lower, upper = penalty.terms
+    inside = (lower < w) & (w < upper) & ((w != 0.0) | (l1 == 0.0))
+    return _coordinates(inside, l1 * np.sign(w) + l2 * w)
+
+
+@ties.register
+def _(penalty: L2, w: Array) -> Ties:
+    norm = penalty.value(w)
+    return _coordinates(np.full(len(w), norm > 0.0), w / (norm or 1.0))
+
+
+@ties.register
+def _(penalty: LInf, w: Array) -> Ties:
+    largest = float(np.max(np.abs(w), initial=0.0))
+    at_top = np.abs(w) >= (1.0 - NEAR) * largest
+    signs = np.where(at_top, np.sign(w), 0.0)
+    subgradient = signs / max(np.count_nonzero(signs), 1)
+    if largest == 0.0:
+        return _coordinates(~at_top, subgradient)
+    return Ties(np.column_stack([np.eye(len(w))[:, ~at_top], signs]), subgradient)
+
+
+@ties.register(GroupL2)
+@ties.register(SparseGroup)
+def _(penalty: GroupL2 | SparseGroup, w: Array) -> Ties:
+    l1, weights = penalty.group_terms
+    norms = penalty.partition.norms(w)
+    slopes = weights / np.where(norms > 0.0, norms, np.inf)
+    free = (norms > 0.0)[penalty.labels] & ((w != 0.0) | (l1 == 0.0))
+    return _coordinates(free, l1 * np.sign(w) + slopes[penalty.labels] * w)
+
+
+@ties.register(TotalVariation)
+@ties.register(FusedLasso)
+def _(penalty: TotalVariation | FusedLasso, w: Array) -> Ties:
+    ratio = getattr(penalty, "l1_ratio", 0.0)
+    jumps = np.sign(np.diff(w))
+    blocks = np.concatenate([[0], np.cumsum(jumps != 0.0)])
+    free = np.unique(blocks[(w != 0.0) | (ratio == 0.0)])
+    fused = np.append(0.0, jumps) - np.append(jumps, 0.0)
+    subgradient = ratio * np.sign(w) + (1.0 - ratio) * fused
+    return Ties((blocks[:, np.newaxis] == free).astype(float), subgradient)
+
+
+@ties.register
+def _(penalty: L1Ball, w: Array) -> Ties:
+    return _ball(float(np.sum(np.abs(w))), penalty.radius, np.sign(w), np.zeros_like(w))
+
+
+@ties.register
+def _(penalty: ElasticNetBall, w: Array) -> Ties:
+    l1, l2 = penalty.l1_ratio, 1.0 - penalty.l1_ratio
+    value = l1 * float(np.sum(np.abs(w))) + 0.5 * l2 * float(w @ w)
+    return _ball(value, penalty.radius, l1 * np.sign(w) + l2 * w, np.zeros_like(w))
+
+
+@ties.register
+def _(penalty: SquaredL2OnL1Ball, w: Array) -> Ties:
+    size = float(np.sum(np.abs(w)))
+    return _ball(size, penalty.radius, np.sign(w), penalty.weight * w)
+
+
+def _ball(value: float, radius: float, slopes: Array, subgradient: Array) -> Ties:
+    if value < (1.0 - NEAR) * radius:
+        return _coordinates(np.ones(len(slopes), dtype=bool), subgradient)
+    return _proportional(slopes, subgradient)
