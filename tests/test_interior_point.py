@@ -400,3 +400,18 @@ def test_an_elastic_net_ball_takes_no_more_steps_than_others(loss, scale, rng):
         y = np.where(X @ rng.normal(size=6) + rng.normal(size=30) > 0.0, 1.0, -1.0)
         found = reached(posed(X, y, loss, ElasticNetBall(0.7, 0.4), 1.0), tol=1e-7)
         assert found.converged and found.n_iter <= 30
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("shift", [0.0, 1e5])
+@pytest.mark.parametrize("loss", [Absolute(), Squared()], ids=str)
+def test_total_variation_of_features_of_all_sizes(loss, shift, fit_intercept, rng):
+    """Sums of features keep the digits of the small ones."""
+    for _ in range(5):
+        scales = 10.0 ** rng.permutation([-4.0, -3.0, -1.0, 1.0, 3.0, 4.0])
+        X = (rng.normal(size=(30, 6)) + shift) * scales
+        y = (X - shift * scales) @ (rng.normal(size=6) / scales) + rng.normal(size=30)
+        alpha = 1e-3 * strength(X, y, loss, fit_intercept)
+        problem = posed(X, y, loss, TotalVariation(), alpha, fit_intercept)
+        found = reached(problem, tol=1e-7)
+        assert found.converged and found.n_iter <= 40

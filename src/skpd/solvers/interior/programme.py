@@ -53,6 +53,8 @@ DENSE = 0.25  # share of entries from which on a sparse X is copied as an array
 class Basis:
     """The coefficients in the order in which a penalty wants them."""
 
+    dense = False
+
     def __init__(self, order: Indices) -> None:
         self.order = order
 
@@ -68,17 +70,32 @@ class Basis:
 
 
 class Steps(Basis):
-    """The first coefficient and the differences of neighbours."""
+    """One coefficient, the level, and the differences of neighbours.
+
+    The column of a difference sums the features on its side that is away from the level. The
+    level is that of the largest feature, whose digits would push those of others out of sums.
+    """
+
+    dense = True  # whatever X is
 
     def __init__(self) -> None:
-        pass
+        self.level = -1
 
     def columns(self, X: Any) -> Any:
         table = X if isinstance(X, np.ndarray) else X.toarray()
-        return np.cumsum(table[:, ::-1], axis=1, dtype=np.float64)[:, ::-1]
+        if self.level < 0:
+            self.level = int(np.argmax(np.max(np.abs(table), axis=0)))
+        k, out = self.level, np.empty(table.shape)
+        out[:, 0] = np.sum(table, axis=1)
+        out[:, 1 : k + 1] = -np.cumsum(table[:, :k], axis=1, dtype=np.float64)
+        out[:, k + 1 :] = np.cumsum(table[:, :k:-1], axis=1, dtype=np.float64)[:, ::-1]
+        return out
 
     def coef(self, x: Array) -> Array:
-        return np.cumsum(x)
+        k, coef = self.level, np.empty_like(x)
+        coef[k:] = np.cumsum(np.append(x[0], x[k + 1 :]))
+        coef[k::-1] = x[0] - np.cumsum(np.append(0.0, x[k:0:-1]))
+        return coef
 
 
 class Programme:
@@ -129,24 +146,31 @@ class Programme:
 
     def _data(self) -> Design:
         problem, d = self.problem, self.n_features
-        X, n = self.basis.columns(problem.design.rows_as_they_are(self.counted)), len(self.counted)
+        X, n = problem.design.rows_as_they_are(self.counted), len(self.counted)
         ones = problem.fit_intercept
-        if not isinstance(X, np.ndarray) and X.nnz < DENSE * n * d:
-            design = Design(X)
+        if not isinstance(X, np.ndarray) and X.nnz < DENSE * n * d and not self.basis.dense:
+            design = Design(self.basis.columns(X))
             self.sizes = design.column_norms(self.weights)
             return design.with_ones() if ones else design
         values = X if isinstance(X, np.ndarray) else X.toarray()
         table = np.ones((n, d + 1))
-        table[:, :d] = values
-        mean = self.weights @ table[:, :d]
-        table[:, :d] -= mean
-        sizes = np.sqrt(self.weights @ table[:, :d] ** 2)
-        constant = sizes <= CONSTANT * np.abs(mean)
-        self.sizes = np.where(constant, 0.0 if ones else np.abs(mean), sizes)
-        if not ones and np.all(np.abs(mean) <= FAR * self.sizes):
-            return Design(np.asarray(values, dtype=np.float64))
+        features = table[:, :d]
+        features[:] = values
+        mean = self.weights @ features
+        features -= mean
+        spread = np.sqrt(self.weights @ features**2)
+        far = (np.abs(mean) > FAR * spread) & (spread > CONSTANT * np.abs(mean))
+        # sums over features are as inexact as the terms, whatever is left of them
+        terms = np.abs(self.basis.columns((spread + np.abs(mean))[np.newaxis])[0])
+        features[:] = self.basis.columns(features)
+        mean = self.basis.columns(mean[np.newaxis])[0]
+        spread = np.sqrt(self.weights @ features**2)
+        constant = spread <= CONSTANT * terms
+        features[:, constant] = 0.0
+        self.sizes = np.where(constant, 0.0 if ones else np.abs(mean), spread)
+        if not (ones or far.any()):
+            return Design(self.basis.columns(np.asarray(values, dtype=np.float64)))
         self.mean = mean
-        table[:, :d][:, constant] = 0.0
         return Design(table)
 
     def new_unknown(self, value: float, cost: float = 0.0, size: float | None = None) -> int:
