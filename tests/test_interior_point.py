@@ -34,7 +34,8 @@ from skpd.problem import Problem
 from skpd.robust import robust_problem
 from skpd.solvers import Monitor
 from skpd.solvers.auto import methods_for
-from skpd.solvers.interior import expected_cost, interior_point, method, programme
+from skpd.solvers.interior import expected_cost, interior_point, method, programme, systems
+from skpd.solvers.interior.maps import Differences
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
 from skpd.solvers.robust_auto import RobustMonitor
 
@@ -123,6 +124,9 @@ def assembled(system, groups):
     assert table.shape == X.shape
     matrix = np.zeros((core + system.n_borders,) * 2)
     matrix[:core, :core] = table.T @ (system.h[:, np.newaxis] * table) + np.diag(system.diagonal)
+    for j, beside in enumerate(system.beside_diagonal):
+        matrix[j, j + 1] += beside
+        matrix[j + 1, j] += beside
     for first, last, scale, v in groups:
         matrix[first:last, first:last] -= scale * np.outer(v[first:last], v[first:last])
     matrix[:core, core:] = system.borders
@@ -135,8 +139,11 @@ def assembled(system, groups):
 @pytest.mark.parametrize("with_groups", [True, False])
 @pytest.mark.parametrize("ones", [True, False])
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
-@pytest.mark.parametrize("kind", [RowSystem, FeatureSystem])
-def test_systems_against_their_matrices(kind, layout, ones, with_groups, n_borders, rng):
+@pytest.mark.parametrize("kind, small", [(RowSystem, 0), (FeatureSystem, 0), (FeatureSystem, 1e9)])
+def test_systems_against_their_matrices(
+    kind, small, layout, ones, with_groups, n_borders, rng, monkeypatch
+):
+    monkeypatch.setattr(systems, "SMALL", small)
     n, d = 12, 30
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
     X = layout(np.column_stack([X, np.ones(n)]) if ones else X)
@@ -156,6 +163,8 @@ def test_systems_against_their_matrices(kind, layout, ones, with_groups, n_borde
             ]
             system.take_groups(starts, np.array(shares), v)
             groups = [(a, b, s, v) for (a, b), s in zip(pairwise(starts), shares, strict=True)]
+        elif kind is FeatureSystem:
+            Differences(d).add_curvature(10.0 ** rng.uniform(-2, 2, d - 1), system)
         system.prepare()
         matrix = assembled(system, groups)
         for _ in range(2):
@@ -163,6 +172,19 @@ def test_systems_against_their_matrices(kind, layout, ones, with_groups, n_borde
             expected = np.linalg.solve(matrix, right)
             scale = np.max(np.abs(expected))
             assert_allclose(system.solve(right), expected, rtol=0.0, atol=1e-9 * scale)
+
+
+def test_the_curvature_of_a_small_penalty_is_not_lost(rng):
+    """Along the difference of equal features there is nothing else."""
+    X = rng.normal(size=(20, 3))
+    X[:, 1] = X[:, 0]
+    system = FeatureSystem(Design(X), 3, 0)
+    system.add_rows(np.ones(20))
+    system.diagonal += 1e-13
+    system.prepare()
+    assert_allclose(
+        system.solve(np.array([1.0, -1.0, 0.0])), [1e13, -1e13, 0.0], rtol=0.01, atol=1
+    )
 
 
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])

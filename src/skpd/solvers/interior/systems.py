@@ -23,6 +23,8 @@ __all__ = ["FeatureSystem", "NewtonSystem", "RowSystem"]
 
 # shares of the diagonal to add until a matrix is positive definite in floating-point numbers
 REGULARISATION = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
+SMALL = 2e5  # multiplications in A'A up to which A is decomposed
+TINY = 1e-9  # shares of the norms of its columns that are added to A: of the diagonal, the squares
 REFINEMENTS = 8  # of a solution of the rows' system, at most
 REFINED = 1e-13  # residual, relative to the right side, at which they stop
 
@@ -120,10 +122,21 @@ class NewtonSystem(ABC):
 
 
 class FeatureSystem(NewtonSystem):
-    """With a matrix of the features."""
+    """With a matrix of the features.
+
+    Where that is small, its factor comes from an orthogonal decomposition of a matrix A with
+    A'A = K instead of from K itself, whose entries lose what is below 1e-16 of the largest: the
+    curvature of a small penalty along features that are nearly the same. What its factor
+    leaves of a right side is solved for once more (Björck, 1987).
+    """
 
     def factorise(self) -> None:
         d = self.n_core
+        self.root = None
+        if len(self.h) * d**2 <= SMALL:
+            self.root = self._root()
+            self.factor = np.asarray(np.linalg.qr(self.root, mode="r")).T
+            return
         matrix = self.design.gram(self.h, np.arange(d), False)
         matrix.ravel()[:: d + 1] += self.diagonal
         if self.beside_diagonal.any():
@@ -136,8 +149,37 @@ class FeatureSystem(NewtonSystem):
                 matrix[some, some] -= scale * np.outer(v[some], v[some])
         self.factor = _cholesky(matrix.T)  # in the order of LAPACK
 
+    def _root(self) -> Array:
+        """A, with rows of the data, of the penalty, and of the regularisation."""
+        X = self.design.rows_as_they_are(np.arange(len(self.h)))
+        rows = [np.sqrt(self.h)[:, np.newaxis] * (X if isinstance(X, np.ndarray) else X.toarray())]
+        diagonal, beside = self.diagonal.copy(), self.beside_diagonal
+        if beside.any():
+            diagonal[1:] += beside
+            diagonal[:-1] += beside
+            rows.append(np.sqrt(-beside)[:, np.newaxis] * np.diff(np.eye(self.n_core), axis=0))
+        root = np.sqrt(np.maximum(diagonal, 0.0))
+        penalty = np.diag(root)
+        if self.groups is not None:
+            # the square of I - k u u' is I - scale u u' for k = (1 - sqrt(1 - scale u.u)) / u.u
+            starts, scales, v = self.groups
+            for g, scale in enumerate(scales):
+                some = slice(starts[g], starts[g + 1])
+                u = v[some] / root[some]
+                size = float(u @ u)
+                k = (1.0 - np.sqrt(max(1.0 - scale * size, 0.0))) / (size or 1.0)
+                penalty[some, some] -= k * np.outer(u, v[some])
+        rows.append(penalty)
+        table = np.vstack(rows)
+        sizes = np.sqrt(np.sum(table * table, axis=0))
+        return np.vstack([table, np.diag(np.where(sizes > 0.0, TINY * sizes, 1.0))])
+
     def solve_core(self, right: Array) -> Array:
-        return _solved(self.factor, right)
+        found = _solved(self.factor, right)
+        if self.root is not None:
+            left = right - self.root.T @ (self.root @ found)
+            found += _solved(self.factor, left)
+        return found
 
 
 class RowSystem(NewtonSystem):
