@@ -10,10 +10,12 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import LinAlgError
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import certificates as random
 from benchmarks.reference import linear_programme
 from benchmarks.robust_reference import robust_linear_programme
+from skpd import DRSVMClassifier, PdproxSVC
 from skpd.design import Design
 from skpd.losses import Absolute, Hinge, Huber, Logistic, MarginLoss, Squared, SquaredHinge
 from skpd.penalties import (
@@ -400,6 +402,22 @@ def test_what_was_reached_is_recorded_however_it_ends(monkeypatch, end):
         interior_point(problem, monitor, None, max_iter=50, random_state=None)
     assert monitor.n_iter == 9
     assert 0.0 < monitor.dual <= monitor.primal < problem.null_objective
+
+
+@pytest.mark.parametrize("kind", ["plain", "robust"])
+def test_what_is_too_hard_is_given_up(kind, rng):
+    """After the interior-point method the last resort has a limit, which the warning knows."""
+    X, y = rng.normal(size=(40, 3)), rng.choice([-1.0, 1.0], 40)
+    options = {"tol": 1e-18, "max_iter": 100_000}
+    model = DRSVMClassifier(**options) if kind == "robust" else PdproxSVC(
+        penalty=LInf(), loss="hinge", **options
+    )  # fmt: skip
+    with pytest.warns(ConvergenceWarning, match=r"optimum\. Increase tol, or bring"):
+        model.fit(X, y)
+    assert 1000 < model.n_iter_ < 30_000
+    model.set_params(max_iter=200)
+    with pytest.warns(ConvergenceWarning, match=r"Increase max_iter \(now 200\) or tol"):
+        model.fit(X, y)
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4, 1e8])

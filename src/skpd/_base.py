@@ -271,10 +271,8 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
             what, advice = "was stopped by a callback", "Remove the callback or increase tol"
         else:
             what = "did not converge"
-            advice = (
-                f"Increase max_iter (now {self.max_iter}) or tol, or bring the features to a "
-                "common scale"
-            )
+            more = f"max_iter (now {self.max_iter}) or " if n_iter >= self.max_iter else ""
+            advice = f"Increase {more}tol, or bring the features to a common scale"
         warnings.warn(
             f"{type(self).__name__} {what}{which}: after {n_iter} iterations its relative gap is "
             f"{worst.relative_gap:.2e}, above tol={self.tol:.2e}. Its objective, "

@@ -16,7 +16,7 @@ from .monitor import Monitor
 from .multipliers import LARGEST_WORKING_SET, method_of_multipliers
 from .pdprox import pdprox_restarted
 
-__all__ = ["auto", "methods_for"]
+__all__ = ["auto", "last_budget", "methods_for"]
 
 MANY_ROWS = 2000  # for each variable
 SMALL = 4e5  # a Newton step on all rows and features, in the units of `newton_cost`: 0.5 ms
@@ -24,6 +24,9 @@ LONG = 1e10  # the same of a run of Newton steps that gradients may save: 10 s
 # Of the cost of the interior-point method: what methods that may stall can spend, without a start
 # and with one, from which they have less far to go.
 TRIAL, WARM_TRIAL = 0.5, 1.0
+# What it leaves unsolved is too hard for rounding in most cases. The last resort has this many
+# times its cost to try, and a second, in which it may still solve small problems.
+LAST, A_SECOND = 4.0, 1e9
 
 
 def auto(
@@ -69,7 +72,8 @@ def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
        nothing or features far from 0 without an intercept, and where 2. does not apply. Else the
        others have a part of its time before it.
        For the l-infinity norm of many features it takes those that are free as a working set.
-    4. What is left: 2. without a limit, and the restarted primal-dual hybrid gradient.
+    4. What is left: 2. without a limit, and the restarted primal-dual hybrid gradient, after 3.
+       for a few times its cost.
     """
     penalty, design = problem.penalty, problem.design
     few_features = problem.n_features <= LARGEST_WORKING_SET
@@ -95,7 +99,13 @@ def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
     budget = (WARM_TRIAL if warm else TRIAL) * cost
     methods: list[Any] = [partial(trial, budget=budget) for trial in trials]
     methods.append(interior_point)
-    return [*methods, *([method_of_multipliers] if by_newton else []), pdprox_restarted]
+    last = partial(pdprox_restarted, budget=last_budget(cost))
+    return [*methods, *([method_of_multipliers] if by_newton else []), last]
+
+
+def last_budget(cost: float) -> float:
+    """What may be spent after an interior-point method of some cost, in the same units."""
+    return LAST * cost + A_SECOND
 
 
 def _is_far_without_intercept(problem: Problem) -> bool:

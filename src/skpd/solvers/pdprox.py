@@ -18,13 +18,15 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ..design import spectral_norm_bound
+from ..design import Design, spectral_norm_bound
 from ..problem import Point, Problem
 from .monitor import Monitor
 
-__all__ = ["pdprox_dual", "pdprox_primal", "pdprox_restarted"]
+__all__ = ["iterations_within", "pdprox_dual", "pdprox_primal", "pdprox_restarted"]
 
-STEP_COST = 4.0  # of an entry of X in an iteration, in multiplications of dense vectors
+# What an iteration costs, in multiplications of dense vectors
+STEP_COST = 4.0  # for an entry of X
+STEP_OVERHEAD = 5e4  # however small X is
 
 
 def pdprox_dual(
@@ -193,6 +195,11 @@ class _Reports:
         return self.monitor.done
 
 
+def iterations_within(design: Design, budget: float, max_iter: int) -> int:
+    """How many iterations so many multiplications pay for, at most max_iter."""
+    return int(min(budget / (STEP_COST * design.matrix.n_entries + STEP_OVERHEAD), max_iter))
+
+
 def pdprox_restarted(
     problem: Problem,
     monitor: Monitor,
@@ -240,9 +247,7 @@ def pdprox_restarted(
     first = monitor.n_iter
     primal_weight, k = _first_primal_weight(problem, tau, dual_metric), 0
     next_check, gap_restart, gap_previous = 10, np.inf, np.inf
-    max_iter = min(
-        max_iter, first + int(min(budget / (STEP_COST * max(matrix.n_entries, 1)), max_iter))
-    )
+    max_iter = min(max_iter, first + iterations_within(problem.design, budget, max_iter))
 
     for t in range(1, max_iter - first + 1):
         k += 1

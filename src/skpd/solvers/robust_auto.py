@@ -11,8 +11,10 @@ from ..design import spectral_norm_bound
 from ..penalties import L1
 from ..problem import Point
 from ..robust import NORMS, RobustProblem, project_triangle
-from .interior import LARGEST_SYSTEM, interior_point
+from .auto import last_budget
+from .interior import LARGEST_SYSTEM, cost_of_run, interior_point
 from .monitor import Monitor
+from .pdprox import iterations_within
 
 __all__ = ["hybrid_gradient", "robust_auto", "working_sets"]
 
@@ -44,7 +46,7 @@ def robust_auto(
 
     1. With norm 1 and many features, working sets of them, each solved by 2.
     2. The interior-point method, where a system of the smaller side of X fits.
-    3. What is left: a restarted primal-dual hybrid gradient.
+    3. What is left: a restarted primal-dual hybrid gradient, after 2. for a few times its cost.
 
     Parameters
     ----------
@@ -60,6 +62,10 @@ def robust_auto(
     for method in [*methods, hybrid_gradient]:
         if monitor.done or monitor.n_iter >= max_iter:
             return
+        if method is hybrid_gradient and few:
+            budget = last_budget(cost_of_run(problem.design))
+            more = iterations_within(problem.design, budget, max_iter - monitor.n_iter)
+            max_iter = monitor.n_iter + more
         method(problem, monitor, start, max_iter=max_iter, random_state=random_state)
         start = monitor.best
 

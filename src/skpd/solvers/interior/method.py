@@ -7,13 +7,14 @@ from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...certificates import relative_gap
+from ...design import Design
 from ...gram import newton_cost
 from ...problem import Point, Problem
 from ..monitor import Monitor
 from ..threads import blas_threads_for
 from .programme import Programme, has_programme, needs_features, programme_of
 
-__all__ = ["LARGEST_SYSTEM", "State", "expected_cost", "interior_point"]
+__all__ = ["LARGEST_SYSTEM", "State", "cost_of_run", "expected_cost", "interior_point"]
 
 LARGEST_SYSTEM = 4000  # rows or features; its matrix takes 128 MB
 
@@ -98,7 +99,12 @@ def expected_cost(problem: Problem) -> float:
         return inf
     if needs_features(problem.penalty) and d > LARGEST_SYSTEM:
         return inf
-    return ITERATIONS * (newton_cost(problem.design, n, d) + OVERHEAD)
+    return cost_of_run(problem.design)
+
+
+def cost_of_run(design: Design) -> float:
+    """The same, of data for which there is room."""
+    return ITERATIONS * (newton_cost(design, *design.shape) + OVERHEAD)
 
 
 class State:
