@@ -9,10 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from benchmarks.reference import linear_programme
 from benchmarks.robust_reference import robust_linear_programme
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.design import Design
+from skpd.losses import Hinge
+from skpd.penalties import L1, LInf
 from skpd.robust import best_radius, project_triangle, robust_loss, robust_problem
+from skpd.solvers import solve
 
 NORMS = [1, 2, np.inf]
 LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_matrix]
@@ -231,3 +235,18 @@ def test_projection_onto_the_triangle(rng):
         nearest = np.array(project_triangle(*point[:, np.newaxis])).ravel()
         assert (nearest >= 0).all() and nearest.sum() <= 1.0
         assert np.linalg.norm(nearest - point) <= np.min(np.linalg.norm(points - point, axis=1))
+
+
+@pytest.mark.parametrize("q", [1, 2, np.inf])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_without_doubt_the_bounds_are_those_of_the_hinge_loss(q, fit_intercept, rng):
+    """Far features ask for dual points beyond the precision of numbers there as well."""
+    X, y = rng.normal(size=(30, 3)) + 2.0**16, rng.choice([-1.0, 1.0], 30)
+    rows = np.full(30, 1 / 30)
+    problem = robust_problem(Design(X), y, rows, epsilon=1e-7, norm=q, fit_intercept=fit_intercept)
+    found = solve(problem, tol=1e-9, max_iter=200, random_state=np.random.RandomState(0))
+    assert found.converged
+    if q != 2:
+        norm = L1() if q == 1 else LInf()
+        best = linear_programme(X, y, rows, Hinge(), norm, 1e-7, fit_intercept)
+        assert abs(found.certificate.primal - best) <= 1e-7

@@ -25,7 +25,7 @@ and the best is kept.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
@@ -261,6 +261,12 @@ def _(
         with suppress(ValueError):  # r alone may be too unbalanced
             p = _balanced(problem, p, r)
             candidates.append(_Repair(problem, p, r, upper, radius, interval).best())
+    if problem.kappa == inf and problem.ridge == 0.0:  # what bounds the hinge loss has, it has
+        p = np.clip(np.nan_to_num(np.asarray(theta, dtype=float).reshape(2, -1)[0]), 0.0, 1.0)
+        of_hinge = dual_bound.dispatch(Problem)
+        plain = of_hinge(problem, -problem.y * p, upper, accuracy, coef=coef)
+        p = -problem.y * plain.theta
+        candidates.append(replace(plain, theta=np.stack([p, np.zeros_like(p)])))
     best = max(candidates, key=lambda bound: bound.value)
     if not best.value > 0.0:  # p = r = 0 proves that P >= 0
         best = DualBound(0.0, "scaling", np.zeros((2, problem.n_samples)))
