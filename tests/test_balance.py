@@ -200,6 +200,9 @@ def test_no_balance_where_rows_have_no_room(rng):
     corner[3] = -0.5 * y[3]
     both = Problem(Design(X), y, rows, Hinge(), TotalVariation(), 0.1)
     assert balance_exactly(both, corner) is None
+    level = Problem(Design(X), y, rows, Hinge(), TotalVariation(), 0.1, fit_intercept=False)
+    nothing = balance_exactly(level, np.zeros(10))
+    assert nothing is not None and nothing.rest == nothing.cost == 0.0
     without = Problem(Design(X), y, rows, Hinge(), L1(), 0.1, fit_intercept=False)
     assert balance_exactly(without, -0.5 * y) is None  # nothing is free
 

@@ -204,9 +204,9 @@ def _directions(problem: Problem, rows: Indices) -> list[tuple[Array, Array, Arr
     if problem.fit_intercept:
         zero = np.zeros(problem.n_samples)
         found.append((np.ones(problem.n_samples), zero, zero))
-    if problem.has_free_level:
+    if problem.has_free_level and len(rows):
         some = problem.design if len(rows) == problem.n_samples else problem.design.rows(rows)
-        common = some.common_row_sum() if len(rows) else 0.0
+        common = some.common_row_sum()
         if not (common == 0.0 or (problem.fit_intercept and common is not None)):
             found.append(problem.design.matvec_compensated(np.ones(problem.n_features), 0.0))
     return found
