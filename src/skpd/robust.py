@@ -25,7 +25,7 @@ and the best is kept.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
@@ -266,7 +266,7 @@ def _(
         of_hinge = dual_bound.dispatch(Problem)
         plain = of_hinge(problem, -problem.y * p, upper, accuracy, coef=coef)
         p = -problem.y * plain.theta
-        candidates.append(replace(plain, theta=np.stack([p, np.zeros_like(p)])))
+        candidates.append(plain._replace(theta=np.stack([p, np.zeros_like(p)])))
     best = max(candidates, key=lambda bound: bound.value)
     if not best.value > 0.0:  # p = r = 0 proves that P >= 0
         best = DualBound(0.0, "scaling", np.zeros((2, problem.n_samples)))
