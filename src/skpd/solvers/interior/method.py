@@ -66,7 +66,7 @@ def interior_point(
     """
     programme = programme_of(problem)
     state = State(programme)
-    n_iter = checked_at = monitor.n_iter
+    first = n_iter = checked_at = monitor.n_iter
     checked, best, best_at = inf, inf, n_iter
     goal = ENOUGH * max(monitor.tol, np.finfo(float).eps) * problem.objective_unit
     with blas_threads_for(min(programme.design.shape)), np.errstate(all="ignore"):
@@ -77,8 +77,10 @@ def interior_point(
                     return
                 if gap < 0.9 * best:
                     best, best_at = gap, n_iter
+                if n_iter == first:
+                    checked = gap
                 last = n_iter >= max_iter or n_iter > best_at + PATIENCE
-                near = gap <= NEAR * monitor.tol or FALLEN * gap < checked < inf
+                near = gap <= NEAR * monitor.tol or FALLEN * gap < checked
                 if near or last or n_iter >= checked_at + WAITED:
                     monitor.check(n_iter, programme.point())
                     checked, checked_at = gap, n_iter
