@@ -385,7 +385,7 @@ import os, signal, threading, time
 import numpy as np
 from skpd import PdproxSVC
 rng = np.random.default_rng(0)
-X, y = rng.normal(size=(2000, 100)), rng.integers(0, 6, 2000)
+X, y = rng.normal(size=(5000, 300)), rng.integers(0, 6, 5000)
 model = PdproxSVC(alpha=1e-4, tol=0, max_iter=10**9, n_jobs={n_jobs})
 threading.Timer({delay}, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
