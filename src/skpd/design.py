@@ -16,7 +16,7 @@ __all__ = ["Design", "spectral_norm_bound"]
 
 # columns of Gram matrices for which BLAS needs more time than they take, to copy rows and columns
 NARROW = 50
-SAMPLE = 500  # rows that tell which columns are far from 0
+SAMPLE = 50  # rows that tell which columns are far from 0
 FAR = 10.0  # mean over standard deviation from which on a column is
 _BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB
 
@@ -262,7 +262,7 @@ class Design:
                 return None
             part = self._X[:SAMPLE][:, columns].toarray()
         else:
-            columns, part = np.arange(d), self._X[:: max(1, n // SAMPLE)]
+            columns, part = np.arange(d), self._X[:: max(1, n // SAMPLE)][:SAMPLE]
         mean, spread = np.mean(part, axis=0, dtype=np.float64), np.std(part, axis=0)
         far = columns[(np.abs(mean) > FAR * spread) & (spread > 0.0)]
         if len(far) == 0:
