@@ -3,8 +3,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
-#include "bindings.hpp"
-#include "block_frank_wolfe.hpp"
+#include "bind/bindings.hpp"
+#include "methods/block_frank_wolfe.hpp"
 
 using namespace nanobind::literals;
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "total_variation.hpp"
+#include "maths/total_variation.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

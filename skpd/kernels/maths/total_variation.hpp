@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
-#include "compensated.hpp"
-#include "losses.hpp"
+#include "data/compensated.hpp"
+#include "maths/losses.hpp"
 
 namespace skpd {
 

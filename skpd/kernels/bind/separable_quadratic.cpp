@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "bindings.hpp"
-#include "norms.hpp"
-#include "separable_quadratic.hpp"
+#include "bind/bindings.hpp"
+#include "maths/norms.hpp"
+#include "methods/separable_quadratic.hpp"
 
 using namespace nanobind::literals;
 

@@ -15,14 +15,14 @@
 #include <variant>
 #include <vector>
 
-#include "bindings.hpp"
-#include "dual_descent.hpp"
-#include "losses.hpp"
-#include "matrix.hpp"
-#include "norms.hpp"
-#include "projections.hpp"
-#include "quadratic.hpp"
-#include "row_pass.hpp"
+#include "bind/bindings.hpp"
+#include "methods/dual_descent.hpp"
+#include "maths/losses.hpp"
+#include "data/matrix.hpp"
+#include "maths/norms.hpp"
+#include "maths/projections.hpp"
+#include "methods/quadratic.hpp"
+#include "data/row_pass.hpp"
 
 using namespace nanobind::literals;
 using namespace skpd;

@@ -13,7 +13,7 @@
 #include <limits>
 #include <vector>
 
-#include "matrix.hpp"
+#include "data/matrix.hpp"
 
 namespace skpd {
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "matrix.hpp"
+#include "data/matrix.hpp"
 
 namespace skpd {
 

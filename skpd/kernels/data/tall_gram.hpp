@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "matrix.hpp"
-#include "parts.hpp"
+#include "data/matrix.hpp"
+#include "data/parts.hpp"
 
 namespace skpd {
 

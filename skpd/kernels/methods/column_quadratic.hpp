@@ -19,10 +19,10 @@
 #include <variant>
 #include <vector>
 
-#include "losses.hpp"
-#include "matrix.hpp"
-#include "quadratic.hpp"
-#include "small_system.hpp"
+#include "maths/losses.hpp"
+#include "data/matrix.hpp"
+#include "methods/quadratic.hpp"
+#include "maths/small_system.hpp"
 
 namespace skpd {
 

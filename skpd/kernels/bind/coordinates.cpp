@@ -5,8 +5,8 @@
 
 #include <type_traits>
 
-#include "bindings.hpp"
-#include "random_coordinates.hpp"
+#include "bind/bindings.hpp"
+#include "methods/random_coordinates.hpp"
 
 using namespace nanobind::literals;
 

@@ -28,8 +28,8 @@
 #include <variant>
 #include <vector>
 
-#include "losses.hpp"
-#include "matrix.hpp"
+#include "maths/losses.hpp"
+#include "data/matrix.hpp"
 
 namespace skpd {
 

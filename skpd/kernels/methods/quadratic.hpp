@@ -12,8 +12,8 @@
 #include <numeric>
 #include <vector>
 
-#include "losses.hpp"
-#include "matrix.hpp"
+#include "maths/losses.hpp"
+#include "data/matrix.hpp"
 
 namespace skpd {
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "losses.hpp"
-#include "matrix.hpp"
+#include "maths/losses.hpp"
+#include "data/matrix.hpp"
 
 namespace skpd {
 

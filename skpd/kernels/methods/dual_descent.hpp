@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "losses.hpp"
-#include "matrix.hpp"
-#include "small_system.hpp"
+#include "maths/losses.hpp"
+#include "data/matrix.hpp"
+#include "maths/small_system.hpp"
 
 namespace skpd {
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "norms.hpp"
+#include "maths/norms.hpp"
 
 namespace skpd {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "compensated.hpp"
-#include "matrix.hpp"
+#include "data/compensated.hpp"
+#include "data/matrix.hpp"
 
 namespace skpd {
 

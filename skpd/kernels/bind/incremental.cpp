@@ -4,9 +4,9 @@
 
 #include <type_traits>
 
-#include "bindings.hpp"
-#include "epigraph.hpp"
-#include "incremental.hpp"
+#include "bind/bindings.hpp"
+#include "maths/epigraph.hpp"
+#include "methods/incremental.hpp"
 
 using namespace nanobind::literals;
 

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "bindings.hpp"
-#include "dual_products.hpp"
+#include "bind/bindings.hpp"
+#include "data/dual_products.hpp"
 
 using namespace nanobind::literals;
 

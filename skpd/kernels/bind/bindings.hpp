@@ -15,12 +15,12 @@
 #include <variant>
 #include <vector>
 
-#include "dual_descent.hpp"
-#include "matrix.hpp"
-#include "parts.hpp"
-#include "quadratic.hpp"
-#include "row_pass.hpp"
-#include "tall_gram.hpp"
+#include "methods/dual_descent.hpp"
+#include "data/matrix.hpp"
+#include "data/parts.hpp"
+#include "methods/quadratic.hpp"
+#include "data/row_pass.hpp"
+#include "data/tall_gram.hpp"
 
 namespace skpd {
 

@@ -23,7 +23,7 @@
 #include <limits>
 #include <vector>
 
-#include "epigraph.hpp"
+#include "maths/epigraph.hpp"
 
 namespace skpd {
 

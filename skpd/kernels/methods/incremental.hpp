@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "matrix.hpp"
-#include "robust_prox.hpp"
+#include "data/matrix.hpp"
+#include "maths/robust_prox.hpp"
 
 namespace skpd {
 

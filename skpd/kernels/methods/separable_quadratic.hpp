@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "quadratic.hpp"
+#include "methods/quadratic.hpp"
 
 namespace skpd {
 

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "bindings.hpp"
-#include "interval_terms.hpp"
+#include "bind/bindings.hpp"
+#include "methods/interval_terms.hpp"
 
 using namespace nanobind::literals;
 

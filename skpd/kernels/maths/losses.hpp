@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "compensated.hpp"
+#include "data/compensated.hpp"
 
 namespace skpd {
 

@@ -17,8 +17,8 @@
 #include <variant>
 #include <vector>
 
-#include "coarse_matrix.hpp"
-#include "matrix.hpp"
+#include "data/coarse_matrix.hpp"
+#include "data/matrix.hpp"
 
 namespace skpd {
 

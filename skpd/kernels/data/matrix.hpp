@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "compensated.hpp"
+#include "data/compensated.hpp"
 
 namespace skpd {
 

@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "losses.hpp"
-#include "matrix.hpp"
-#include "quadratic.hpp"
+#include "maths/losses.hpp"
+#include "data/matrix.hpp"
+#include "methods/quadratic.hpp"
 
 namespace skpd {
 

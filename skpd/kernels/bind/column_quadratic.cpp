@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include "bindings.hpp"
-#include "column_quadratic.hpp"
+#include "bind/bindings.hpp"
+#include "methods/column_quadratic.hpp"
 
 using namespace nanobind::literals;
 
