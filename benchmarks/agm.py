@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.data import load
 from benchmarks.products import BOUNDED, COMPENSATED, PLAIN, counted, total
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge
 from skpd.penalties import L1, ElasticNet, SquaredL2
 from skpd.problem import Problem

@@ -10,7 +10,7 @@ the entries of the data that it has visited so far.
 import numpy as np
 
 from skpd import kernels
-from skpd.design import spectral_norm_bound
+from skpd.designs import spectral_norm_bound
 
 
 class Ball:

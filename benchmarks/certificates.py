@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from benchmarks.reference import conic_programme, linear_programme
 from skpd.certificates import certify_point
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import (
     Absolute,
     EpsilonInsensitive,

@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.robust_reference import robust_conic_programme
 from skpd import DRSVMClassifier, kernels
 from skpd.certificates import primal_objective
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.robust import robust_problem
 
 NORMS = [1, 2, np.inf]

@@ -10,7 +10,7 @@ from benchmarks import conic, models
 from benchmarks.everyday_data import LOADERS, TEN, VARIANTS, everyday
 from skpd import PdproxRegressor, PdproxSVC
 from skpd import penalties as of_skpd
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import (
     Absolute,
     EpsilonInsensitive,

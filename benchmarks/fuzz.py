@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from benchmarks.certificates import LOSSES, PENALTIES
 from skpd import DRSVMClassifier, PdproxRegressor, PdproxSVC
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import MarginLoss
 from skpd.penalties import GroupL2, SparseGroup, TotalVariation
 from skpd.problem import Problem

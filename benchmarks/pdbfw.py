@@ -17,7 +17,7 @@ from benchmarks.block_frank_wolfe import BASELINES, TRACE_BASELINES, Ball, Trace
 from benchmarks.data import dataset
 from skpd import kernels
 from skpd._trace_norm import TraceNormProblem
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import SmoothedHinge
 from skpd.penalties import SquaredL2OnL1Ball
 from skpd.problem import Problem

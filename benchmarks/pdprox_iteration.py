@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from benchmarks.data import load
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1
 from skpd.problem import Problem

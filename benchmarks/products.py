@@ -18,7 +18,7 @@ from benchmarks.data import dataset
 from benchmarks.models import MODELS, REAL, alpha_of, selected
 from benchmarks.race import product_pair
 from benchmarks.results import two_digits
-from skpd.design import Design
+from skpd.designs import Design
 
 PLAIN = ("matvec", "rmatvec")
 BOUNDED = ("matvec_bounded", "rmatvec_bounded")

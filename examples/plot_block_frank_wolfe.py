@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skpd import ElasticNetPDClassifier, kernels
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import SmoothedHinge
 
 # %%

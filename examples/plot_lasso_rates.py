@@ -28,7 +28,7 @@ from sklearn.preprocessing import scale
 
 from skpd import LassoPDCertified
 from skpd.certificates import certify_point
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Squared
 from skpd.penalties import L1
 from skpd.problem import Problem

@@ -28,11 +28,11 @@ from sklearn.utils.validation import (
 )
 
 from ._parameters import ParameterValidation
-from ._threads import one_blas_thread
 from ._typing import Array
 from ._validation import validated
 from .certificates import Certificate
-from .design import Design
+from .designs import Design
+from .designs.threads import one_blas_thread
 from .losses import Loss
 from .penalties import L1, L2, LInf, Penalty, SquaredL2
 from .problem import Point, Problem

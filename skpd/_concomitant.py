@@ -23,7 +23,7 @@ import numpy as np
 from . import kernels
 from ._rigorous import UNDERFLOW, of_coefficients, of_weights
 from ._typing import Array
-from .design import Design
+from .designs import Design
 from .losses import EPSILON, Huber
 from .penalties import SquaredL2
 

@@ -30,7 +30,7 @@ from sklearn.utils.validation import _check_sample_weight
 from . import kernels
 from ._base import _CALLBACK_LOCK, PrimalDualRegressor, map_in_threads
 from ._typing import Array
-from .design import Design
+from .designs import Design
 from .losses import Squared
 from .penalties import Penalty
 from .problem import Problem

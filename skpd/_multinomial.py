@@ -21,7 +21,7 @@ from scipy.special import xlog1py, xlogy
 from . import kernels
 from ._rigorous import UNDERFLOW, of_coefficients, of_weights
 from ._typing import Array
-from .design import Design
+from .designs import Design
 from .losses import EPSILON
 from .penalties import Penalty
 

@@ -24,7 +24,7 @@ from ._fits import ConcomitantFit, LinearFit, MultinomialFit
 from ._multinomial import MultinomialProblem
 from ._typing import Array
 from ._validation import validated_array
-from .design import Design
+from .designs import Design
 from .losses import (
     EpsilonInsensitive,
     Hinge,

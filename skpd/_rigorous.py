@@ -33,7 +33,13 @@ import numpy as np
 from . import kernels
 from ._balance import Balance, balance_exactly
 from ._typing import Array
-from .certificates import WORTH, Certificate, _least_linear, loss_by_precision, relative_gap
+from .certificates import (
+    WORTH,
+    Certificate,
+    _least_linear,
+    loss_by_precision,
+    relative_gap,
+)
 from .losses import EPSILON
 from .problem import Point, Problem
 

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from . import kernels
 from ._typing import Array
 from .certificates import PLAIN, Certificate
-from .design import Design
+from .designs import Design
 from .losses import EPSILON, Squared
 from .penalties import L2
 

@@ -32,7 +32,7 @@ known beyond its precision. The best of all bounds is kept.
 No certificate trusts a solver: objective values, u and s are recomputed from the primal
 and dual points, and rounding errors are allowed for: those of products with X by the sums
 of the magnitudes of their terms, along a path by the norms of the columns
-(`skpd.dual_products`), and where that would cost more than a hundredth of the gap, the
+(`skpd.designs.dual_products`), and where that would cost more than a hundredth of the gap, the
 products are repeated in twice the working precision. (`dual_estimate` is what solvers steer
 by, and proves nothing.)
 """

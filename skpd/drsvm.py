@@ -14,10 +14,16 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from ._base import _DATA, PrimalDualClassifier
 from ._typing import Array
 from ._validation import validated
-from .design import Design
+from .designs import Design
 from .losses import Hinge
 from .problem import Solution
-from .robust import NORMS, RobustProblem, best_radius, robust_loss, robust_problem
+from .robust import (
+    NORMS,
+    RobustProblem,
+    best_radius,
+    robust_loss,
+    robust_problem,
+)
 from .solvers import ROBUST_SOLVERS
 
 __all__ = ["DRSVMClassifier"]

@@ -7,11 +7,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import PrimalDualClassifier, PrimalDualEstimator, PrimalDualRegressor
+from ._base import (
+    PrimalDualClassifier,
+    PrimalDualEstimator,
+    PrimalDualRegressor,
+)
 from ._cross_validation import PathCrossValidation
 from ._typing import Array
 from .losses import Logistic, MarginLoss, SmoothedHinge, Squared
-from .penalties import L1, ElasticNet, L1Ball, Penalty, SquaredL2, SquaredL2OnL1Ball
+from .penalties import (
+    L1,
+    ElasticNet,
+    L1Ball,
+    Penalty,
+    SquaredL2,
+    SquaredL2OnL1Ball,
+)
 
 __all__ = ["ElasticNetPD", "ElasticNetPDCV", "ElasticNetPDClassifier"]
 

@@ -10,9 +10,7 @@ import numpy as np
 
 from . import kernels
 from ._typing import Array
-from .design import Design
-from .dual_products import DualProducts, DualProductsOfPath
-from .gram import WeightedGram
+from .designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from .losses import EPSILON, Loss, Stratum
 from .penalties import Penalty, SquaredL2
 

@@ -6,7 +6,14 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ._base import PrimalDualRegressor
-from .losses import Absolute, EpsilonInsensitive, Huber, Pinball, ResidualLoss, Squared
+from .losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    Pinball,
+    ResidualLoss,
+    Squared,
+)
 from .penalties import Penalty
 
 __all__ = ["PdproxRegressor"]

@@ -35,7 +35,7 @@ from scipy.optimize import minimize_scalar
 from . import kernels
 from ._typing import Array
 from .certificates import DualBound, dual_bound, primal_objective
-from .design import Design
+from .designs import Design
 from .losses import EPSILON, Hinge
 from .penalties import L1, L2, LInf, Norm, SquaredL2
 from .problem import Point, Problem

@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ._base import PrimalDualClassifier
-from .losses import GeneralizedHinge, Hinge, Logistic, MarginLoss, SmoothedHinge, SquaredHinge
+from .losses import (
+    GeneralizedHinge,
+    Hinge,
+    Logistic,
+    MarginLoss,
+    SmoothedHinge,
+    SquaredHinge,
+)
 from .penalties import GroupL2, Penalty
 
 __all__ = ["GroupLassoSVC", "PdproxSVC"]

@@ -10,7 +10,7 @@ from sklearn.linear_model import Lasso
 
 from benchmarks.products import PLAIN, counted, total
 from benchmarks.reference import linear_programme
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
 from skpd.problem import Problem

@@ -10,7 +10,7 @@ from benchmarks.reference import linear_programme
 from skpd._balance import balance_exactly
 from skpd._ties import ties
 from skpd.certificates import certify_point
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import (
     Absolute,
     Hinge,

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import TraceNormPD, kernels
 from skpd._trace_norm import TraceNormProblem
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, L1Ball, SquaredL2OnL1Ball
 from skpd.problem import Problem

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from skpd import PdproxRegressor, PdproxSVC, path
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Hinge, Squared
 from skpd.penalties import L1, GroupL2
 from skpd.problem import Problem

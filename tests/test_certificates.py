@@ -14,7 +14,7 @@ from benchmarks import certificates as random
 from benchmarks.reference import linear_programme
 from skpd._rigorous import rigorous_primal
 from skpd.certificates import certify_point, dual_bound, primal_objective
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import (
     Absolute,
     EpsilonInsensitive,

@@ -42,7 +42,7 @@ from skpd import (
 from skpd._concomitant import ConcomitantHuber
 from skpd._multinomial import MultinomialProblem
 from skpd._rigorous import rigorous_dual, rigorous_primal
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Squared
 from skpd.penalties import L1, ElasticNet, SquaredL2, TotalVariation
 from skpd.problem import Problem

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from skpd.design import Design, spectral_norm_bound
+from skpd.designs import Design, spectral_norm_bound
 
 LAYOUTS = {
     "C": np.ascontiguousarray,
@@ -237,7 +237,9 @@ def test_threads_change_no_digit(layout, dtype, rng, monkeypatch):
     rows, weights = rng.normal(size=4001) * (rng.random(4001) < 0.9), rng.random(4001)
     found = []
     for n_threads in (1, 2, 3):
-        monkeypatch.setattr("skpd.design._openmp_effective_n_threads", lambda n=n_threads: n)
+        monkeypatch.setattr(
+            "skpd.designs.design._openmp_effective_n_threads", lambda n=n_threads: n
+        )
         design = Design(LAYOUTS[layout](X))
         found.append([
             design.matvec(w),
@@ -257,10 +259,12 @@ def test_threads_change_no_digit(layout, dtype, rng, monkeypatch):
 
 
 def test_those_that_run_at_the_same_time_share_the_threads(rng, monkeypatch):
-    monkeypatch.setattr("skpd.design._openmp_effective_n_threads", lambda: 4)
+    monkeypatch.setattr("skpd.designs.design._openmp_effective_n_threads", lambda: 4)
     given = []
     monkeypatch.setattr(
-        "skpd.design.kernels.Matrix.dense", lambda X, by_columns, n: given.append(n), raising=False
+        "skpd.designs.design.kernels.Matrix.dense",
+        lambda X, by_columns, n: given.append(n),
+        raising=False,
     )
     for n_parallel in (1, 2, 3, 8):
         Design(rng.normal(size=(3, 2)), n_parallel=n_parallel)
@@ -280,7 +284,9 @@ def test_gram_matrices_of_many_rows(layout, dtype, ones, rng, monkeypatch):
     for h in (np.full(n, 1.0 / n), rng.random(n), sparse, np.where(np.arange(n) < 9, 1.0, 0.0)):
         found = []
         for n_threads in (1, 2):
-            monkeypatch.setattr("skpd.design._openmp_effective_n_threads", lambda k=n_threads: k)
+            monkeypatch.setattr(
+                "skpd.designs.design._openmp_effective_n_threads", lambda k=n_threads: k
+            )
             found.append(Design(X).gram(h, columns, ones))
         expected = W.T @ (W * h[:, np.newaxis])
         size = np.abs(W).T @ (np.abs(W) * np.abs(h)[:, np.newaxis])

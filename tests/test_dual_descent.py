@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 import benchmarks.certificates as random
 from skpd import PdproxSVC
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Pinball, Squared
 from skpd.penalties import SquaredL2
 from skpd.problem import Point, Problem

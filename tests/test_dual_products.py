@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from skpd import PdproxRegressor, path
-from skpd.design import Design
-from skpd.dual_products import DualProducts, DualProductsOfPath
+from skpd.designs import Design, DualProducts, DualProductsOfPath
 
 LAYOUTS = {
     "F": np.asfortranarray,

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from skpd import kernels
-from skpd.design import Design
+from skpd.designs import Design
 
 NORMS = [1, 2, np.inf]
 DUAL = {1: np.inf, 2: 2, np.inf: 1}

@@ -16,8 +16,16 @@ from benchmarks import certificates as random
 from benchmarks.reference import linear_programme
 from benchmarks.robust_reference import robust_linear_programme
 from skpd import DRSVMClassifier, PdproxSVC
-from skpd.design import Design
-from skpd.losses import Absolute, Hinge, Huber, Logistic, MarginLoss, Squared, SquaredHinge
+from skpd.designs import Design
+from skpd.losses import (
+    Absolute,
+    Hinge,
+    Huber,
+    Logistic,
+    MarginLoss,
+    Squared,
+    SquaredHinge,
+)
 from skpd.penalties import (
     L1,
     Box,

@@ -13,8 +13,14 @@ from sklearn.linear_model import Lasso, LassoCV, LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import ElasticNetPDCV, LassoPDCertified, LassoPDCertifiedCV, PdproxRegressor, path
-from skpd.design import Design
+from skpd import (
+    ElasticNetPDCV,
+    LassoPDCertified,
+    LassoPDCertifiedCV,
+    PdproxRegressor,
+    path,
+)
+from skpd.designs import Design
 from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
 from skpd.penalties import L1, L2, Box, ElasticNet, NonNegativeL1
 from skpd.problem import Point, Problem

@@ -14,10 +14,17 @@ from sklearn.linear_model import Lasso
 from benchmarks import certificates as random
 from benchmarks.reference import linear_programme
 from skpd import kernels
-from skpd.design import Design
-from skpd.gram import ColumnCurvature, WeightedGram
+from skpd.designs import ColumnCurvature, Design, WeightedGram
 from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
-from skpd.penalties import L1, Box, ElasticNet, GroupL2, NonNegativeL1, SparseGroup, SquaredL2
+from skpd.penalties import (
+    L1,
+    Box,
+    ElasticNet,
+    GroupL2,
+    NonNegativeL1,
+    SparseGroup,
+    SquaredL2,
+)
 from skpd.problem import Point, Problem
 from skpd.solvers import Monitor, quadratic, solve
 from skpd.solvers.multipliers import method_of_multipliers

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.reference import linear_programme
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, Squared
 from skpd.penalties import L1, GroupL2, LInf, SquaredL2
 from skpd.problem import Point, Problem

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from skpd.certificates import certify_point, dual_bound
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, MarginLoss, Squared
 from skpd.penalties import L1, ElasticNet, GroupL2, NonNegativeL1, SparseGroup
 from skpd.problem import Problem

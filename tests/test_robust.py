@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from benchmarks.reference import linear_programme
 from benchmarks.robust_reference import robust_linear_programme
 from skpd.certificates import certify_point, dual_bound, primal_objective
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1, LInf
 from skpd.robust import best_radius, project_triangle, robust_loss, robust_problem

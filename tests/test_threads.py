@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from sklearn.utils.parallel import _get_threadpool_controller
 
-from skpd import GroupLassoSVC, PdproxSVC, design
-from skpd._threads import (
+from skpd import GroupLassoSVC, PdproxSVC
+from skpd.designs import design
+from skpd.designs.threads import (
     LARGEST_ALONE,
     TAKEN_ALONE,
     WORTH_THREADS,

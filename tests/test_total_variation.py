@@ -11,7 +11,7 @@ from benchmarks import certificates as random
 from benchmarks.reference import linear_programme
 from skpd import PdproxRegressor, PdproxSVC, path
 from skpd.certificates import certify_point, primal_objective
-from skpd.design import Design
+from skpd.designs import Design
 from skpd.losses import Absolute, EpsilonInsensitive, Hinge, Squared
 from skpd.penalties import L1, FusedLasso, TotalVariation
 from skpd.problem import Problem

@@ -30,9 +30,16 @@ from scipy.special import logsumexp
 from .. import kernels
 from .._typing import Array
 from ..certificates import dual_estimate
-from ..design import spectral_norm_bound
+from ..designs import spectral_norm_bound
 from ..losses import Hinge, SmoothedHinge, Squared
-from ..penalties import L1, ElasticNet, L1Ball, Penalty, SquaredL2, SquaredL2OnL1Ball
+from ..penalties import (
+    L1,
+    ElasticNet,
+    L1Ball,
+    Penalty,
+    SquaredL2,
+    SquaredL2OnL1Ball,
+)
 from ..problem import Point, Problem
 from .monitor import Monitor
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..gram import newton_cost
+from ..designs import newton_cost
 from ..penalties import LInf, SquaredL2
 from ..problem import Point, Problem
 from .centring import centred

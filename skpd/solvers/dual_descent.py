@@ -35,7 +35,7 @@ def dual_descent(
         As for `pdprox_dual`; an iteration is an epoch, a pass over the rows not left out.
         ``random_state`` orders the rows.
     budget : float, default=inf
-        The multiplications at which it ends unfinished as well (see `skpd.gram.newton_cost`).
+        The multiplications at which it ends unfinished as well (see `skpd.designs.newton_cost`).
     """
     alpha = problem.alpha
     theta = np.zeros(problem.n_samples)

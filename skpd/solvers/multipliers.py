@@ -29,8 +29,8 @@ import numpy as np
 from .. import kernels
 from .._typing import Array, Indices
 from ..certificates import dual_estimate, relative_gap
-from ..design import Design
-from ..gram import BLAS, ColumnCurvature, newton_cost
+from ..designs import ColumnCurvature, Design, newton_cost
+from ..designs.gram import BLAS
 from ..kernels import dot
 from ..penalties import Norm
 from ..problem import Point, Problem
@@ -74,7 +74,7 @@ def method_of_multipliers(
     problem, monitor, start, max_iter, random_state
         As for `pdprox_dual`; an iteration is a Newton step, ``random_state`` is not used.
     budget : float, default=inf
-        The sum of `skpd.gram.newton_cost` of the steps at which it ends unfinished as well.
+        The sum of `skpd.designs.newton_cost` of the steps at which it ends unfinished as well.
     """
     state = _State(problem, monitor, start) if start is not None else _begin(problem, monitor)
     state.budget = budget

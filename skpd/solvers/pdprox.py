@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ..design import Design, spectral_norm_bound
+from ..designs import Design, spectral_norm_bound
 from ..problem import Point, Problem
 from .monitor import Monitor
 
@@ -232,7 +232,7 @@ def pdprox_restarted(
     problem, monitor, start, max_iter, random_state
         As for `pdprox_dual`.
     budget : float, default=inf
-        The multiplications at which it ends unfinished as well (see `skpd.gram.newton_cost`).
+        The multiplications at which it ends unfinished as well (see `skpd.designs.newton_cost`).
     """
     tau, sigma = _diagonal_step_sizes(problem)
     dual_metric = problem.weights / sigma

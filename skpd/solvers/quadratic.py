@@ -6,9 +6,10 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from .. import kernels
-from .._threads import blas_threads_for, blas_threads_for_product, one_blas_thread
 from .._typing import Array, Indices
-from ..gram import BLAS, LARGEST_GRAM, ColumnCurvature
+from ..designs import ColumnCurvature
+from ..designs.gram import BLAS, LARGEST_GRAM
+from ..designs.threads import blas_threads_for, blas_threads_for_product, one_blas_thread
 
 __all__ = ["minimise_quadratic"]
 

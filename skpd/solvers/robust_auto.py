@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array, Indices
-from ..design import spectral_norm_bound
+from ..designs import spectral_norm_bound
 from ..penalties import L1
 from ..problem import Point
 from ..robust import NORMS, RobustProblem, project_triangle

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from ...certificates import relative_gap
+from ...designs.threads import blas_threads_for
 from ...penalties import LInf
 from ...problem import Point, Problem
 from ..monitor import Monitor
-from ..threads import blas_threads_for
 from .maps import PredictionsBeside
 from .method import LARGEST_SYSTEM, State
 from .programme import Programme, bound_coefficients, loss_terms

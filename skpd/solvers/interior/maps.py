@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ..._typing import Array
-from ...design import Design
+from ...designs import Design
 from .systems import NewtonSystem
 
 __all__ = ["Coefficients", "Differences", "Map", "Predictions", "PredictionsBeside"]

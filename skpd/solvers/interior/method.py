@@ -7,11 +7,10 @@ from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...certificates import relative_gap
-from ...design import Design
-from ...gram import newton_cost
+from ...designs import Design, newton_cost
+from ...designs.threads import blas_threads_for
 from ...problem import Point, Problem
 from ..monitor import Monitor
-from ..threads import blas_threads_for
 from .programme import Programme, has_programme, needs_features, programme_of
 
 __all__ = ["LARGEST_SYSTEM", "State", "cost_of_run", "expected_cost", "interior_point"]

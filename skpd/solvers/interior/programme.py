@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array, Indices
-from ...design import FAR, Design
+from ...designs import Design
+from ...designs.design import FAR
 from ...losses import Logistic as LogisticLoss
 from ...losses import Loss, Squared
 from ...penalties import (
@@ -31,7 +32,12 @@ from ...penalties import (
 from ...problem import Point, Problem
 from ...robust import RobustProblem
 from .cones import EuclideanNorms
-from .epigraphs import DoubtfulLabels, EuclideanEpigraph, SquareEpigraph, SumEpigraph
+from .epigraphs import (
+    DoubtfulLabels,
+    EuclideanEpigraph,
+    SquareEpigraph,
+    SumEpigraph,
+)
 from .maps import Coefficients, Differences, Predictions
 from .systems import FeatureSystem, NewtonSystem, RowSystem
 from .terms import Equality, Intervals, Logistic, Quadratic, Term

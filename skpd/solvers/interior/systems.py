@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..._typing import Array, Indices
-from ...design import Design
+from ...designs import Design
 
 __all__ = ["FeatureSystem", "NewtonSystem", "RowSystem"]
 

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
-from . import kernels
-from ._threads import blas_threads_for_product
-from ._typing import Array, Indices
+from .. import kernels
+from .._typing import Array, Indices
+from .threads import blas_threads_for_product
 
 __all__ = ["Design", "spectral_norm_bound"]
 
@@ -56,7 +56,7 @@ class Design:
     Examples
     --------
     >>> import numpy as np
-    >>> from skpd.design import Design
+    >>> from skpd.designs import Design
     >>> Design(np.array([[1.0, 2.0], [0.0, 1.0]])).matvec(np.ones(2))
     array([3., 1.])
     """

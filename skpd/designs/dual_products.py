@@ -1,7 +1,7 @@
 """Products X' diag(c) theta of one dual point after another, with bounds on their errors."""
 
-from . import kernels
-from ._typing import Array
+from .. import kernels
+from .._typing import Array
 from .design import Design
 
 __all__ = ["DualProducts", "DualProductsOfPath"]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import kernels
-from ._typing import Array, Indices
+from .. import kernels
+from .._typing import Array, Indices
 from .design import Design
 
 __all__ = ["ColumnCurvature", "WeightedGram", "newton_cost"]
