@@ -28,7 +28,7 @@ import numpy as np
 from . import kernels
 from ._ties import ties
 from ._typing import Array, Indices
-from .losses import EPSILON
+from .losses.base import EPSILON
 from .problem import Problem
 
 __all__ = ["Balance", "balance_exactly"]

@@ -24,7 +24,8 @@ from . import kernels
 from ._rigorous import UNDERFLOW, of_coefficients, of_weights
 from ._typing import Array
 from .designs import Design
-from .losses import EPSILON, Huber
+from .losses import Huber
+from .losses.base import EPSILON
 from .penalties import SquaredL2
 
 __all__ = ["ConcomitantHuber"]

@@ -22,7 +22,7 @@ from . import kernels
 from ._rigorous import UNDERFLOW, of_coefficients, of_weights
 from ._typing import Array
 from .designs import Design
-from .losses import EPSILON
+from .losses.base import EPSILON
 from .penalties import Penalty
 
 __all__ = ["MultinomialProblem"]

@@ -40,7 +40,7 @@ from .certificates import (
     loss_by_precision,
     relative_gap,
 )
-from .losses import EPSILON
+from .losses.base import EPSILON
 from .problem import Point, Problem
 
 __all__ = ["RigorousCertificate", "rigorous_certificate", "rigorous_dual", "rigorous_primal"]

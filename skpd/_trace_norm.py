@@ -29,7 +29,8 @@ from . import kernels
 from ._typing import Array
 from .certificates import PLAIN, Certificate
 from .designs import Design
-from .losses import EPSILON, Squared
+from .losses import Squared
+from .losses.base import EPSILON
 from .penalties import L2
 
 __all__ = ["TraceNormProblem", "norm", "threshold"]

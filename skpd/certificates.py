@@ -48,7 +48,7 @@ import numpy as np
 from . import kernels
 from ._balance import balance_exactly
 from ._typing import Array
-from .losses import EPSILON
+from .losses.base import EPSILON
 from .penalties import Norm
 from .problem import Problem
 

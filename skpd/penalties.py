@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import kernels
-from ._numbers import check_number
+from ._checks import check_number
 from ._typing import Array
 
 __all__ = [

@@ -11,7 +11,8 @@ import numpy as np
 from . import kernels
 from ._typing import Array
 from .designs import Design, DualProducts, DualProductsOfPath, WeightedGram
-from .losses import EPSILON, Loss, Stratum
+from .losses import Loss
+from .losses.base import EPSILON, Stratum
 from .penalties import Penalty, SquaredL2
 
 if TYPE_CHECKING:

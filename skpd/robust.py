@@ -36,7 +36,8 @@ from . import kernels
 from ._typing import Array
 from .certificates import DualBound, dual_bound, primal_objective
 from .designs import Design
-from .losses import EPSILON, Hinge
+from .losses import Hinge
+from .losses.base import EPSILON
 from .penalties import L1, L2, LInf, Norm, SquaredL2
 from .problem import Point, Problem
 

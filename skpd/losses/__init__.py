@@ -1,0 +1,54 @@
+"""Losses: convex functions of a target and a prediction, and their conjugates.
+
+Every loss here is a convex function ``phi`` of one number ``t``:
+
+================  =================  ==================  ==================
+kind              t                  l(y, z)             l*(y, theta)
+================  =================  ==================  ==================
+`MarginLoss`      margin m = y z     phi(m)              phi*(y theta)
+`ResidualLoss`    residual r = z-y   phi(r)              phi*(theta) + y theta
+================  =================  ==================  ==================
+
+with z = x.w + b the prediction and, for margin losses, y in {-1, +1}. A loss gives
+``phi``, its conjugate ``phi*`` with the interval on which that is finite, and a
+subgradient; the base class turns these into functions of y and z. The proximal
+operators of the conjugates are compiled (``kernels/losses.hpp``).
+"""
+
+from .base import Loss
+from .margin import (
+    GeneralizedHinge,
+    Hinge,
+    Logistic,
+    MarginLoss,
+    ModifiedHuber,
+    SmoothedHinge,
+    SquaredHinge,
+)
+from .residual import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    Pinball,
+    ResidualLoss,
+    Squared,
+    SquaredEpsilonInsensitive,
+)
+
+__all__ = [
+    "Absolute",
+    "EpsilonInsensitive",
+    "GeneralizedHinge",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "MarginLoss",
+    "ModifiedHuber",
+    "Pinball",
+    "ResidualLoss",
+    "SmoothedHinge",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+]

@@ -1,0 +1,258 @@
+"""What every loss knows of itself."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import inf, isfinite, log2
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array
+
+__all__ = ["Loss"]
+
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+def _weighted_sum(weights: Array, values: Array, sizes: Array) -> tuple[float, float]:
+    """sum_i weights_i values_i and a bound on its rounding error.
+
+    ``sizes`` bounds the values and how much a relative change of their argument changes
+    them.
+    """
+    rounding = _depth(len(values)) * EPSILON * kernels.dot(weights, sizes)
+    return float(np.sum(weights * values)), rounding
+
+
+def _sum_and_rest(a: Array, b: Array | float) -> tuple[Array, Array | float]:
+    """a + b rounded, and what that misses of it, exactly (Knuth's TwoSum)."""
+    total = a + b
+    if not np.any(b):
+        return total, 0.0
+    share = total - a
+    return total, (a - (total - share)) + (b - share)
+
+
+def _depth(n: int) -> float:
+    """Additions that a term goes through: NumPy sums blocks of 128, then their sums in pairs."""
+    return 64.0 + log2(n + 1.0)
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Rows that share one convex function of the distance of z from a common centre.
+
+    Jensen's inequality over such rows bounds the loss at their mean prediction by their
+    mean loss.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_samples,)
+        The weights of its rows, 0 elsewhere.
+    total : float
+        Their sum.
+    centre, error : float
+        The mean target of a residual loss, and a bound on its rounding error.
+    """
+
+    weights: Array
+    total: float
+    centre: float = 0.0
+    error: float = 0.0
+
+
+class Piece(NamedTuple):
+    """max over lower <= u <= upper of u s - curvature u^2 / 2, with s = sign (z - offset).
+
+    ``sign`` and ``offset`` have a value for each row; ``lower`` is finite, ``upper`` may be inf.
+    """
+
+    sign: Array | float
+    offset: Array
+    lower: float
+    upper: float
+    curvature: float = 0.0
+
+
+class Loss(ABC):
+    """A convex loss l(y, z), non-negative, with 0 in the domain of its conjugate.
+
+    Attributes
+    ----------
+    conjugate_domain : tuple of float
+        The interval on which phi* is finite.
+    lipschitz : float
+        The Lipschitz constant of l(y, .), which may be inf.
+    smoothness : float
+        The Lipschitz constant of the derivative of l(y, .); inf where it jumps.
+    linear_conjugate : bool
+        Whether l*(y, .) is linear along every segment [0, theta] of its domain.
+    quadratic_conjugate : bool
+        Whether it is a parabola along every such segment.
+    linear_tails : bool
+        Whether l(y, .) is linear with a slope other than 0 on an interval, where it has
+        a gradient but no curvature.
+    constant_curvature : bool
+        Whether l(y, .) is a parabola.
+    """
+
+    linear_conjugate: ClassVar[bool] = False
+    quadratic_conjugate: ClassVar[bool] = False
+    linear_tails: ClassVar[bool] = True
+    constant_curvature: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def conjugate_domain(self) -> tuple[float, float]: ...
+
+    @property
+    def smoothness(self) -> float:
+        return inf
+
+    @abstractmethod
+    def _phi(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def _phi_conjugate(self, u: Array) -> Array: ...
+
+    @abstractmethod
+    def _phi_derivative(self, t: Array) -> Array: ...
+
+    @property
+    def lipschitz(self) -> float:
+        return max(abs(bound) for bound in self.conjugate_domain)
+
+    @abstractmethod
+    def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
+        """l(y_i, z_i) for arrays y and z.
+
+        Parameters
+        ----------
+        y, z : ndarray of shape (n_samples,)
+            Targets and predictions.
+        z_low : ndarray of shape (n_samples,) or 0, default=0
+            A correction of z below its precision: the loss is that of z + z_low.
+        """
+
+    @abstractmethod
+    def gradient(self, y: Array, z: Array) -> Array:
+        """A subgradient of l(y_i, .) at z_i."""
+
+    @abstractmethod
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Lower and upper bounds on theta_i: the domain of l*(y_i, .)."""
+
+    def dual_value(
+        self, y: Array, weights: Array, theta: Array, scale: float = 1.0
+    ) -> tuple[float, float]:
+        """The loss's part of the dual objective, - sum_i weights_i l*(y_i, scale theta_i).
+
+        Returns
+        -------
+        value, rounding : float
+            The sum and a bound on its rounding error.
+        """
+        return self.dual_values(y, weights, theta, (scale,))[0]
+
+    @abstractmethod
+    def dual_values(
+        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
+    ) -> list[tuple[float, float]]:
+        """`dual_value` at several scales."""
+
+    @abstractmethod
+    def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
+        """The t of z + z_low, rounded, and what that misses of it."""
+
+    def arguments(
+        self, y: Array, z: Array, z_low: Array | float, error: Array | float
+    ) -> tuple[Array, Array]:
+        """Bounds on the t of the predictions between z_i + z_low_i -+ error_i.
+
+        What the rounding of t itself misses is between them: phi is a difference such as 1 - t or
+        ``|t| - epsilon``, in which nothing else may be left of t.
+        """
+        t, missed = self._argument(y, z, z_low)
+        room = error + np.abs(missed)
+        room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(t) + room)  # of the ends themselves
+        return t - room, t + room
+
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+        """The largest value of l(y_i, .) between z_i + z_low_i -+ error_i.
+
+        An upper bound up to the few roundings of phi, which are relative to its value; not finite
+        where numbers overflow.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            # phi is convex, and so largest at an end
+            return np.maximum(*map(self._phi, self.arguments(y, z, z_low, error)))
+
+    def largest_mean(
+        self, y: Array, weights: Array, z: Array, z_low: Array | float, error: Array | float
+    ) -> float:
+        """The sum of `largest` times weights, up to a few dozen roundings."""
+        return float(np.sum(weights * self.largest(y, z, z_low, error)))
+
+    @abstractmethod
+    def conjugate(self, y: Array, theta: Array) -> Array:
+        """l*(y_i, theta_i), inf outside its domain."""
+
+    @abstractmethod
+    def best_constant(self, y: Array, weights: Array) -> float:
+        """The constant z that minimises sum_i weights_i l(y_i, z).
+
+        An infinite value where the infimum is only approached.
+        """
+
+    @abstractmethod
+    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+        """The rows by the convex function that they share: all of them, or each class."""
+
+    @abstractmethod
+    def constant_interval(
+        self, strata: list[Stratum], value: float, reaches: list[float]
+    ) -> tuple[float, float]:
+        """Bounds on b from sum_i weights_i l(y_i, x_i.w + b) <= value.
+
+        Parameters
+        ----------
+        strata : list of Stratum
+        value : float
+            An upper bound on the weighted loss.
+        reaches : list of float
+            For each stratum, a bound on the size of x.w at its mean row x.
+
+        Returns
+        -------
+        lower, upper : float
+        """
+
+    def pieces(self, y: Array) -> list[Piece] | None:
+        """l(y_i, .) as a sum of terms that are linear or quadratic in pieces, or None."""
+        return None
+
+    @property
+    @abstractmethod
+    def kernel(self):
+        """The compiled counterpart of this loss."""
+
+    def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
+        """argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i)."""
+        return self.kernel.prox_conjugate(
+            np.ascontiguousarray(y, dtype=np.float64),
+            np.ascontiguousarray(theta, dtype=np.float64),
+            np.ascontiguousarray(np.broadcast_to(step, np.shape(theta)), dtype=np.float64),
+        )
+
+    def project_dual(self, y: Array, theta: Array) -> Array:
+        """The nearest dual-feasible point; 0 in place of NaN."""
+        if not isfinite(kernels.max_abs(np.ascontiguousarray(theta, dtype=np.float64))):
+            theta = np.nan_to_num(theta, nan=0.0, posinf=None)
+        unbounded = self.conjugate_domain == (-inf, inf)
+        return theta if unbounded else self._clip(y, theta)
+
+    @abstractmethod
+    def _clip(self, y: Array, theta: Array) -> Array:
+        """theta clipped to its bounds."""

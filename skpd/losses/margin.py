@@ -1,0 +1,374 @@
+"""Losses of the margin y z, for labels -1 and 1."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit
+
+from .. import kernels
+from .._checks import check_number
+from .._typing import Array
+from .base import EPSILON, Loss, Piece, Stratum, _sum_and_rest, _weighted_sum
+
+__all__ = [
+    "GeneralizedHinge",
+    "Hinge",
+    "Logistic",
+    "MarginLoss",
+    "ModifiedHuber",
+    "SmoothedHinge",
+    "SquaredHinge",
+]
+
+
+class MarginLoss(Loss):
+    """l(y, z) = phi(y z) with phi non-increasing, for y in {-1, +1}."""
+
+    def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
+        return self._phi(y * z + y * z_low)
+
+    def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
+        return _sum_and_rest(y * z, y * z_low)
+
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._phi(self.arguments(y, z, z_low, error)[0])  # phi does not increase
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        return y * self._phi_derivative(y * z)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        lower, upper = self.conjugate_domain
+        return np.where(y > 0, lower, -upper), np.where(y > 0, upper, -lower)
+
+    def _clip(self, y: Array, theta: Array) -> Array:
+        return y * np.clip(y * theta, *self.conjugate_domain)
+
+    def conjugate(self, y: Array, theta: Array) -> Array:
+        return self._phi_conjugate(y * theta)
+
+    def dual_values(
+        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
+    ) -> list[tuple[float, float]]:
+        values, unscaled = [], y * theta
+        for scale in scales:
+            u = scale * unscaled
+            conjugate = self._phi_conjugate(u)
+            value, rounding = _weighted_sum(weights, conjugate, np.abs(conjugate) + np.abs(u))
+            values.append((-value, rounding))
+        return values
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        positive = float(np.sum(weights[y > 0]))
+        return self._best_constant(positive, float(np.sum(weights[y <= 0])))
+
+    @abstractmethod
+    def _best_constant(self, positive: float, negative: float) -> float:
+        """argmin over b of positive phi(b) + negative phi(-b)."""
+
+    @abstractmethod
+    def _least_margin(self, value: float) -> float:
+        """The least t with phi(t) <= value."""
+
+    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+        classes = (np.where(y > 0, weights, 0.0), np.where(y > 0, 0.0, weights))
+        return [Stratum(c, float(np.sum(c))) for c in classes]
+
+    def constant_interval(
+        self, strata: list[Stratum], value: float, reaches: list[float]
+    ) -> tuple[float, float]:
+        bounds = []
+        for sign, stratum, reach in zip((1.0, -1.0), strata, reaches, strict=True):
+            total = stratum.total
+            least = self._least_margin(value / total) if total > 0 else -inf
+            least -= reach + 64.0 * EPSILON * (1.0 + abs(least) + reach)
+            bounds.append(sign * least if np.isfinite(least) else -sign * inf)
+        lower, upper = bounds
+        return lower, upper
+
+
+def _slope_down(y: Array, steepest: float, curvature: float = 0.0, end: float = 1.0) -> Piece:
+    """A term that decreases in the margin y z up to ``end``, at most so steeply, and is 0 then."""
+    return Piece(-y, end * y, 0.0, steepest, curvature)
+
+
+@dataclass(frozen=True)
+class Hinge(MarginLoss):
+    """Hinge loss, phi(m) = max(0, 1 - m); phi*(u) = u on [-1, 0].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Hinge
+    >>> Hinge().value(np.array([1.0, -1.0]), np.array([0.5, 0.5]))
+    array([0.5, 1.5])
+    """
+
+    linear_conjugate: ClassVar[bool] = True
+    conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [_slope_down(y, 1.0)]
+
+    def _phi(self, t: Array) -> Array:
+        return np.maximum(1.0 - t, 0.0)
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return np.where((u >= -1.0) & (u <= 0.0), u, inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return np.where(t < 1.0, -1.0, 0.0)
+
+    def _best_constant(self, positive: float, negative: float) -> float:
+        return float(np.sign(positive - negative))
+
+    def _least_margin(self, value: float) -> float:
+        return 1.0 - value
+
+    @property
+    def kernel(self):
+        return kernels.HingeLoss(-1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class GeneralizedHinge(MarginLoss):
+    """Generalised hinge loss of classification with a reject option.
+
+    phi(m) = 1 - slope m for m <= 0, 1 - m for 0 < m < 1 and 0 beyond (Bartlett and
+    Wegkamp, 2008). Of the two multipliers a1, a2 >= 0, a1 + a2 <= 1 of its bilinear
+    form, u = -(slope a1 + a2) alone enters the model; the best pair for given u has
+    a1 + a2 = min(-u, 1), so that phi*(u) = max(u, -1) on [-slope, 0].
+
+    Parameters
+    ----------
+    slope : float, default=2.0
+        The cost of a confident error, greater than 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import GeneralizedHinge
+    >>> GeneralizedHinge(slope=3.0).value(np.ones(3), np.array([-1.0, 0.5, 2.0]))
+    array([4. , 0.5, 0. ])
+    """
+
+    slope: float = 2.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "slope", above=1.0)
+
+    @property
+    def conjugate_domain(self) -> tuple[float, float]:
+        return (-self.slope, 0.0)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [_slope_down(y, 1.0), _slope_down(y, self.slope - 1.0, end=0.0)]
+
+    def _phi(self, t: Array) -> Array:
+        return np.maximum(np.maximum(1.0 - self.slope * t, 1.0 - t), 0.0)
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return np.where((u >= -self.slope) & (u <= 0.0), np.maximum(u, -1.0), inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return np.where(t < 0.0, -self.slope, np.where(t < 1.0, -1.0, 0.0))
+
+    def _best_constant(self, positive: float, negative: float) -> float:
+        # piecewise linear with kinks at -1, 0, 1
+        kinks = np.array([0.0, 1.0, -1.0])
+        return float(kinks[np.argmin(positive * self._phi(kinks) + negative * self._phi(-kinks))])
+
+    def _least_margin(self, value: float) -> float:
+        return 1.0 - value if value <= 1.0 else (1.0 - value) / self.slope
+
+    @property
+    def kernel(self):
+        return kernels.GeneralizedHingeLoss(self.slope)
+
+
+@dataclass(frozen=True)
+class SmoothedHinge(MarginLoss):
+    """Smoothed hinge loss: a parabola of width mu joins the two lines of the hinge.
+
+    phi(m) = 0 for m >= 1, (1 - m)^2 / (2 mu) for 1 - mu < m < 1 and 1 - m - mu / 2
+    below; phi*(u) = u + mu u^2 / 2 on [-1, 0].
+
+    Parameters
+    ----------
+    mu : float, default=1.0
+        Width of the quadratic piece, greater than 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import SmoothedHinge
+    >>> SmoothedHinge(mu=1.0).value(np.ones(3), np.array([-1.0, 0.5, 2.0]))
+    array([1.5  , 0.125, 0.   ])
+    """
+
+    mu: float = 1.0
+    quadratic_conjugate: ClassVar[bool] = True
+    conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
+
+    def __post_init__(self) -> None:
+        check_number(self, "mu", above=0.0)
+
+    @property
+    def smoothness(self) -> float:
+        return 1.0 / self.mu
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [_slope_down(y, 1.0, self.mu)]
+
+    def _phi(self, t: Array) -> Array:
+        slack = np.maximum(1.0 - t, 0.0)
+        # the quotient first: a square could underflow
+        return np.where(slack < self.mu, 0.5 * slack * (slack / self.mu), slack - 0.5 * self.mu)
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return np.where((u >= -1.0) & (u <= 0.0), u + 0.5 * self.mu * u * u, inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return -np.clip((1.0 - t) / self.mu, 0.0, 1.0)
+
+    def _best_constant(self, positive: float, negative: float) -> float:
+        # the derivative vanishes where the class weights times the slopes agree
+        most, least = max(positive, negative), min(positive, negative)
+        b = (most - least) / (most + least)
+        if 1.0 + b > self.mu:
+            b = 1.0 - self.mu * least / most
+        return b if positive >= negative else -b
+
+    def _least_margin(self, value: float) -> float:
+        if value < 0.5 * self.mu:
+            return 1.0 - np.sqrt(2.0 * self.mu * value)
+        return 1.0 - 0.5 * self.mu - value
+
+    @property
+    def kernel(self):
+        return kernels.HingeLoss(-1.0, self.mu)
+
+
+@dataclass(frozen=True)
+class SquaredHinge(MarginLoss):
+    """Squared hinge loss, phi(m) = max(0, 1 - m)^2; phi*(u) = u + u^2 / 4 for u <= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import SquaredHinge
+    >>> SquaredHinge().value(np.ones(2), np.array([-1.0, 0.5]))
+    array([4.  , 0.25])
+    """
+
+    quadratic_conjugate: ClassVar[bool] = True
+    conjugate_domain: ClassVar[tuple] = (-inf, 0.0)
+    linear_tails: ClassVar[bool] = False
+    smoothness: ClassVar[float] = 2.0
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [_slope_down(y, inf, 0.5)]
+
+    def _phi(self, t: Array) -> Array:
+        return np.maximum(1.0 - t, 0.0) ** 2
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return np.where(u <= 0.0, u + 0.25 * u * u, inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return -2.0 * np.maximum(1.0 - t, 0.0)
+
+    def _best_constant(self, positive: float, negative: float) -> float:
+        return (positive - negative) / (positive + negative)
+
+    def _least_margin(self, value: float) -> float:
+        return 1.0 - np.sqrt(value)
+
+    @property
+    def kernel(self):
+        return kernels.HingeLoss(-inf, 0.5)
+
+
+@dataclass(frozen=True)
+class ModifiedHuber(MarginLoss):
+    """Modified Huber loss, as in scikit-learn's SGDClassifier.
+
+    phi(m) = max(0, 1 - m)^2 for m >= -1 and -4 m below; phi*(u) = u + u^2 / 4 on [-4, 0].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import ModifiedHuber
+    >>> ModifiedHuber().value(np.ones(3), np.array([-2.0, -1.0, 0.5]))
+    array([8.  , 4.  , 0.25])
+    """
+
+    conjugate_domain: ClassVar[tuple] = (-4.0, 0.0)
+    smoothness: ClassVar[float] = 2.0
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [_slope_down(y, 4.0, 0.5)]
+
+    def _phi(self, t: Array) -> Array:
+        slack = np.maximum(1.0 - t, 0.0)
+        return np.where(slack < 2.0, slack * slack, -4.0 * t)
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return np.where((u >= -4.0) & (u <= 0.0), u + 0.25 * u * u, inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return -np.clip(2.0 * (1.0 - t), 0.0, 4.0)
+
+    def _best_constant(self, positive: float, negative: float) -> float:
+        return (positive - negative) / (positive + negative)  # within [-1, 1]
+
+    def _least_margin(self, value: float) -> float:
+        return 1.0 - np.sqrt(value) if value <= 4.0 else -0.25 * value
+
+    @property
+    def kernel(self):
+        return kernels.HingeLoss(-4.0, 0.5)
+
+
+@dataclass(frozen=True)
+class Logistic(MarginLoss):
+    """Logistic loss, phi(m) = log(1 + exp(-m)).
+
+    phi*(u) = a log(a) + (1 - a) log(1 - a) with a = -u in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Logistic
+    >>> Logistic().value(np.ones(1), np.zeros(1))
+    array([0.69314718])
+    """
+
+    conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
+    linear_tails: ClassVar[bool] = False
+    smoothness: ClassVar[float] = 0.25
+
+    def _phi(self, t: Array) -> Array:
+        return self.kernel.values(np.ascontiguousarray(t, dtype=np.float64))
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return self.kernel.conjugates(np.ascontiguousarray(u, dtype=np.float64))
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return -expit(-t)
+
+    def _best_constant(self, positive: float, negative: float) -> float:
+        if min(positive, negative) == 0.0:
+            return inf if positive > 0 else -inf
+        return float(np.log(positive) - np.log(negative))
+
+    def _least_margin(self, value: float) -> float:
+        # log(1 + exp(-m)) <= value; for large values exp(value) - 1 overflows
+        return -(value + np.log(-np.expm1(-value))) if value > 0.0 else inf
+
+    @property
+    def kernel(self):
+        return kernels.LogisticLoss()

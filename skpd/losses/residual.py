@@ -1,0 +1,440 @@
+"""Losses of the residual z - y."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import ClassVar
+
+import numpy as np
+
+from .. import kernels
+from .._checks import check_number
+from .._typing import Array
+from .base import EPSILON, Loss, Piece, Stratum, _depth, _sum_and_rest
+
+__all__ = [
+    "Absolute",
+    "EpsilonInsensitive",
+    "Huber",
+    "Pinball",
+    "ResidualLoss",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+]
+
+
+class ResidualLoss(Loss):
+    """l(y, z) = phi(z - y) with phi(0) = 0."""
+
+    def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
+        return self._phi((z - y) + z_low)
+
+    def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
+        residual, missed = _sum_and_rest(z, -y)
+        residual, rest = _sum_and_rest(residual, z_low)
+        return residual, np.abs(missed) + np.abs(rest)
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        return self._phi_derivative(z - y)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        lower, upper = self.conjugate_domain
+        return np.full(len(y), lower), np.full(len(y), upper)
+
+    def _clip(self, y: Array, theta: Array) -> Array:
+        return np.clip(theta, *self.conjugate_domain)
+
+    def conjugate(self, y: Array, theta: Array) -> Array:
+        return self._phi_conjugate(theta) + y * theta
+
+    def dual_values(
+        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
+    ) -> list[tuple[float, float]]:
+        # the scaled sum, not the sum of scaled and so rounded terms, which may cancel
+        linear, error = kernels.compensated_dot(weights, theta, y)
+        values = []
+        sums = self._conjugate_sums(weights, theta, scales)
+        for scale, value in zip(scales, sums, strict=True):
+            # phi* >= 0, and its slope times its argument is at most twice it
+            rounding = 2.0 * _depth(len(theta)) * EPSILON * value
+            rounding += scale * error + 2.0 * EPSILON * (scale * abs(linear) + value)
+            values.append((-value - scale * linear, rounding))
+        return values
+
+    def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:
+        """sum_i weights_i phi*(scale theta_i) at several scales."""
+        return [float(np.sum(weights * self._phi_conjugate(scale * theta))) for scale in scales]
+
+    @abstractmethod
+    def _residual_interval(self, value: float) -> tuple[float, float]:
+        """The interval of t with phi(t) <= value."""
+
+    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+        total = float(np.sum(weights))
+        mean, error = kernels.compensated_dot(weights, y)
+        return [Stratum(weights, total, mean / total, error / total)]
+
+    def constant_interval(
+        self, strata: list[Stratum], value: float, reaches: list[float]
+    ) -> tuple[float, float]:
+        (stratum,), (reach,) = strata, reaches
+        mean = stratum.centre
+        lower, upper = self._residual_interval(value / stratum.total)
+        room = reach + stratum.error + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + reach)
+        return mean + lower - room, mean + upper + room
+
+
+def _weighted_quantile(values, weights: Array, quantile):
+    positive = weights > 0
+    return float(
+        np.quantile(values[positive], quantile, weights=weights[positive], method="inverted_cdf")
+    )
+
+
+@dataclass(frozen=True)
+class Squared(ResidualLoss):
+    """Half the squared residual, phi(r) = r^2 / 2; phi*(u) = u^2 / 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Squared
+    >>> Squared().value(np.zeros(1), np.array([3.0]))
+    array([4.5])
+    """
+
+    quadratic_conjugate: ClassVar[bool] = True
+    conjugate_domain: ClassVar[tuple] = (-inf, inf)
+    linear_tails: ClassVar[bool] = False
+    constant_curvature: ClassVar[bool] = True
+    lipschitz: ClassVar[float] = inf
+    smoothness: ClassVar[float] = 1.0
+
+    def _phi(self, t: Array) -> Array:
+        half_square = t * t
+        half_square *= 0.5
+        return half_square
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return self._phi(u)
+
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._phi(self._largest_residual(y, z, z_low, error))
+
+    def largest_mean(
+        self, y: Array, weights: Array, z: Array, z_low: Array | float, error: Array | float
+    ) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = self._largest_residual(y, z, z_low, error)
+        return 0.5 * sum(kernels.compensated_dot(weights, size, size))
+
+    def _largest_residual(self, y: Array, z: Array, z_low: Array | float, error: Array | float):
+        # z - y is exact unless z_low is small beside it: all roundings are relative to its size
+        size = z - y
+        size += z_low
+        np.abs(size, out=size)
+        size += error
+        return size
+
+    def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:
+        square = sum(kernels.compensated_dot(weights, theta, theta))
+        return [scale * scale * (0.5 * square) for scale in scales]
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return t
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        return float(np.average(y, weights=weights))
+
+    def _residual_interval(self, value: float) -> tuple[float, float]:
+        reach = sqrt(2.0 * value)
+        return -reach, reach
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-inf, inf, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Absolute(ResidualLoss):
+    """Absolute residual, ``phi(r) = |r|``; phi* = 0 on [-1, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Absolute
+    >>> Absolute().value(np.zeros(1), np.array([-3.0]))
+    array([3.])
+    """
+
+    linear_conjugate: ClassVar[bool] = True
+    conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [Piece(1.0, y, -1.0, 1.0)]
+
+    def _phi(self, t: Array) -> Array:
+        return np.abs(t)
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return np.where(np.abs(u) <= 1.0, 0.0, inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return np.sign(t)
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        return _weighted_quantile(y, weights, 0.5)
+
+    def _residual_interval(self, value: float) -> tuple[float, float]:
+        return -value, value
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-1.0, 1.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(ResidualLoss):
+    """Epsilon-insensitive loss, ``phi(r) = max(0, |r| - epsilon)``.
+
+    ``phi*(u) = epsilon |u|`` on [-1, 1].
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Half the width of the tube without loss, in units of y, at least 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(epsilon=1.0).value(np.zeros(2), np.array([-3.0, 0.5]))
+    array([2., 0.])
+    """
+
+    epsilon: float = 0.1
+    linear_conjugate: ClassVar[bool] = True
+    conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check_number(self, "epsilon", least=0.0)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [
+            Piece(1.0, y + self.epsilon, 0.0, 1.0),
+            Piece(-1.0, y - self.epsilon, 0.0, 1.0),
+        ]
+
+    def _phi(self, t: Array) -> Array:
+        return np.maximum(np.abs(t) - self.epsilon, 0.0)
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return np.where(np.abs(u) <= 1.0, self.epsilon * np.abs(u), inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return np.sign(t) * (np.abs(t) > self.epsilon)
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        # the slope rises by weights_i at y_i - epsilon and at y_i + epsilon
+        kinks = np.concatenate([y - self.epsilon, y + self.epsilon])
+        return _weighted_quantile(kinks, np.concatenate([weights, weights]), 0.5)
+
+    def _residual_interval(self, value: float) -> tuple[float, float]:
+        return -value - self.epsilon, value + self.epsilon
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-1.0, 1.0, self.epsilon, 0.0)
+
+
+@dataclass(frozen=True)
+class SquaredEpsilonInsensitive(ResidualLoss):
+    """Squared epsilon-insensitive loss, ``phi(r) = max(0, |r| - epsilon)^2``.
+
+    ``phi*(u) = epsilon |u| + u^2 / 4``.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Half the width of the tube without loss, in units of y, at least 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import SquaredEpsilonInsensitive
+    >>> SquaredEpsilonInsensitive(epsilon=1.0).value(np.zeros(2), np.array([-3.0, 0.5]))
+    array([4., 0.])
+    """
+
+    epsilon: float = 0.1
+    conjugate_domain: ClassVar[tuple] = (-inf, inf)
+    linear_tails: ClassVar[bool] = False
+    smoothness: ClassVar[float] = 2.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "epsilon", least=0.0)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [
+            Piece(1.0, y + self.epsilon, 0.0, inf, 0.5),
+            Piece(-1.0, y - self.epsilon, 0.0, inf, 0.5),
+        ]
+
+    def _phi(self, t: Array) -> Array:
+        return np.maximum(np.abs(t) - self.epsilon, 0.0) ** 2
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return self.epsilon * np.abs(u) + 0.25 * u * u
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return 2.0 * np.sign(t) * np.maximum(np.abs(t) - self.epsilon, 0.0)
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        # the slope is piecewise linear in b, with kinks at y_i - epsilon and y_i + epsilon:
+        # halve the sorted kinks to the two around its zero, between which it is linear
+        kinks = np.sort(np.concatenate([y - self.epsilon, y + self.epsilon]))
+
+        def slope(b):
+            return float(weights @ self._phi_derivative(b - y))
+
+        first, last = 0, len(kinks) - 1
+        while last - first > 1:
+            middle = (first + last) // 2
+            if slope(kinks[middle]) <= 0.0:
+                first = middle
+            else:
+                last = middle
+        low, high = slope(kinks[first]), slope(kinks[last])
+        share = -low / (high - low) if high > low else 0.5
+        return float(kinks[first] + min(max(share, 0.0), 1.0) * (kinks[last] - kinks[first]))
+
+    def _residual_interval(self, value: float) -> tuple[float, float]:
+        reach = np.sqrt(value) + self.epsilon
+        return -reach, reach
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-inf, inf, self.epsilon, 0.5)
+
+
+@dataclass(frozen=True)
+class Pinball(ResidualLoss):
+    """Pinball loss of quantile regression, as in scikit-learn's QuantileRegressor.
+
+    phi(r) = (1 - quantile) r for r >= 0 and -quantile r below; phi* = 0 on
+    [-quantile, 1 - quantile].
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        The quantile that the model estimates, strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Pinball
+    >>> Pinball(quantile=0.9).value(np.zeros(2), np.array([-1.0, 1.0]))
+    array([0.9, 0.1])
+    """
+
+    quantile: float = 0.5
+    linear_conjugate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_number(self, "quantile", above=0.0, below=1.0)
+
+    @property
+    def conjugate_domain(self) -> tuple[float, float]:
+        return (-self.quantile, 1.0 - self.quantile)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [Piece(1.0, y, *self.conjugate_domain)]
+
+    def _phi(self, t: Array) -> Array:
+        return np.maximum((1.0 - self.quantile) * t, -self.quantile * t)
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        lower, upper = self.conjugate_domain
+        return np.where((u >= lower) & (u <= upper), 0.0, inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return np.where(t > 0.0, 1.0 - self.quantile, np.where(t < 0.0, -self.quantile, 0.0))
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        return _weighted_quantile(y, weights, self.quantile)
+
+    def _residual_interval(self, value: float) -> tuple[float, float]:
+        return -value / self.quantile, value / (1.0 - self.quantile)
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(*self.conjugate_domain, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Huber(ResidualLoss):
+    """Huber loss: ``r^2 / 2`` up to ``|r| = delta``, ``delta (|r| - delta / 2)`` beyond.
+
+    phi*(u) = u^2 / 2 on [-delta, delta].
+
+    Parameters
+    ----------
+    delta : float, default=1.35
+        Where the loss turns linear, in units of y, greater than 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Huber
+    >>> Huber(delta=1.0).value(np.zeros(2), np.array([0.5, 3.0]))
+    array([0.125, 2.5  ])
+    """
+
+    delta: float = 1.35
+    quadratic_conjugate: ClassVar[bool] = True
+    smoothness: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "delta", above=0.0)
+
+    @property
+    def conjugate_domain(self) -> tuple[float, float]:
+        return (-self.delta, self.delta)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [Piece(1.0, y, -self.delta, self.delta, 1.0)]
+
+    def _phi(self, t: Array) -> Array:
+        size = np.abs(t)
+        tail = self.delta * (size - 0.5 * self.delta)
+        return np.where(size <= self.delta, 0.5 * t * t, tail)
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return np.where(np.abs(u) <= self.delta, 0.5 * u * u, inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return np.clip(t, -self.delta, self.delta)
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        # sum_i weights_i clip(b - y_i, -delta, delta) = 0 is the optimality condition of
+        # projecting -y onto a box and a hyperplane, with b its multiplier
+        centre = _weighted_quantile(y, weights, 0.5)
+        edge = np.full(len(y), self.delta)
+        point = centre - np.ascontiguousarray(y, dtype=np.float64)
+        theta = kernels.project_box_hyperplane(point, -edge, edge, weights, weights, 0.0)
+        inside = (np.abs(theta) < self.delta) & (weights > 0)
+        if not inside.any():
+            return centre
+        return centre + float(np.average((theta - point)[inside], weights=weights[inside]))
+
+    def _residual_interval(self, value: float) -> tuple[float, float]:
+        if value <= 0.5 * self.delta**2:
+            reach = np.sqrt(2.0 * value)
+        else:
+            reach = value / self.delta + 0.5 * self.delta
+        return -reach, reach
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-self.delta, self.delta, 0.0, 1.0)
