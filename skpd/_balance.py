@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import kernels
-from ._ties import ties
 from ._typing import Array, Indices
 from .losses.base import EPSILON
+from .penalties.tangents import ties
 from .problem import Problem
 
 __all__ = ["Balance", "balance_exactly"]

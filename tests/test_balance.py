@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks.reference import linear_programme
 from skpd._balance import balance_exactly
-from skpd._ties import ties
 from skpd.certificates import certify_point
 from skpd.designs import Design
 from skpd.losses import (
@@ -22,6 +21,7 @@ from skpd.losses import (
     SquaredHinge,
 )
 from skpd.penalties import L1, Box, ElasticNetBall, L1Ball, TotalVariation
+from skpd.penalties.tangents import ties
 from skpd.problem import Problem
 from skpd.solvers import solve
 

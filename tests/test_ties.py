@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.certificates import PENALTIES
-from skpd._ties import ties
 from skpd.penalties import L1, Box, ElasticNetBall, L1Ball, LInf, TotalVariation
+from skpd.penalties.tangents import ties
 
 
 @pytest.mark.parametrize("penalty", [*PENALTIES, TotalVariation()], ids=str)

@@ -16,19 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._typing import Array
-from .penalties import (
-    L2,
-    ElasticNetBall,
-    FusedLasso,
-    GroupL2,
-    L1Ball,
-    LInf,
-    Penalty,
-    SparseGroup,
-    SquaredL2OnL1Ball,
-    TotalVariation,
-)
+from .._typing import Array
+from .balls import ElasticNetBall, L1Ball, SquaredL2OnL1Ball
+from .base import Penalty
+from .chains import FusedLasso, TotalVariation
+from .groups import GroupL2, SparseGroup
+from .norms import L2, LInf
 
 __all__ = ["Ties", "ties"]
 

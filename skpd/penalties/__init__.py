@@ -1,0 +1,34 @@
+"""Penalties: convex functions of the coefficients, their prox and their conjugates.
+
+A penalty R enters a model as alpha R(w). A class gives the value and the proximal
+operator of R and the conjugate of alpha R; a norm gives its dual norm instead of the
+conjugate. An object of your own with the methods of `Penalty` works wherever an
+estimator takes a penalty; subclass `Norm` (value, prox, dual_norm) or `Penalty` (value, prox,
+conjugate, support) and the rest is inherited.
+"""
+
+from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
+from .base import Norm, Penalty
+from .chains import FusedLasso, TotalVariation
+from .groups import GroupL2, SparseGroup
+from .norms import L2, LInf
+from .separable import L1, ElasticNet, NonNegativeL1, SquaredL2
+
+__all__ = [
+    "L1",
+    "L2",
+    "Box",
+    "ElasticNet",
+    "ElasticNetBall",
+    "FusedLasso",
+    "GroupL2",
+    "L1Ball",
+    "LInf",
+    "NonNegativeL1",
+    "Norm",
+    "Penalty",
+    "SparseGroup",
+    "SquaredL2",
+    "SquaredL2OnL1Ball",
+    "TotalVariation",
+]

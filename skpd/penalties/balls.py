@@ -1,0 +1,272 @@
+"""Constraints: balls and boxes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import expm1, hypot, inf, log1p, sqrt
+
+import numpy as np
+
+from .. import kernels
+from .._checks import check_number
+from .._typing import Array
+from .base import Penalty, _half_square
+from .separable import ElasticNet, SquaredL2, _Separable, _soft_threshold
+
+__all__ = ["Box", "ElasticNetBall", "L1Ball", "SquaredL2OnL1Ball"]
+
+
+class _ConstraintSet(Penalty):
+    """The indicator of a set that contains 0; alpha has no effect."""
+
+    def feasible(self, w: Array) -> Array:
+        return self.prox(w, 1.0)
+
+    def _shortened(self, w: Array) -> Array:
+        """w, or a multiple in the set, outside of which it is by rounding: far if that is tiny."""
+        for share in 2.0 ** np.arange(-46, 1):
+            if self.value(w) == 0.0:
+                break
+            w = w * (1.0 - share)
+        return w
+
+
+@dataclass(frozen=True)
+class L1Ball(_ConstraintSet):
+    """The constraint ``||w||_1 <= radius``.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Radius of the ball, greater than 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import L1Ball
+    >>> L1Ball(radius=1.0).prox(np.array([2.0, 1.5]), 1.0)
+    array([0.75, 0.25])
+    """
+
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "radius", above=0.0)
+
+    def value(self, w: Array) -> float:
+        return 0.0 if kernels.sum_abs(w) <= self.radius else inf
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return self._shortened(kernels.project_l1_ball(np.ascontiguousarray(w), self.radius))
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        return self.radius * kernels.max_abs(v)
+
+    def support(self, v: Array, radius: float) -> float:
+        return self.radius * kernels.max_abs(v)
+
+
+@dataclass(frozen=True)
+class SquaredL2OnL1Ball(Penalty):
+    """Ridge penalty under a constraint, ``weight ||w||_2^2 / 2`` where ``||w||_1 <= radius``.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Radius of the l1 ball, greater than 0.
+    weight : float, default=1.0
+        Weight of the ridge penalty, greater than 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import SquaredL2OnL1Ball
+    >>> SquaredL2OnL1Ball(radius=1.0).prox(np.array([4.0, 3.0]), 1.0)
+    array([0.75, 0.25])
+    """
+
+    radius: float = 1.0
+
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "radius", above=0.0)
+        check_number(self, "weight", above=0.0, below=inf)
+
+    @property
+    def _ball(self) -> L1Ball:
+        return L1Ball(self.radius)
+
+    def value(self, w: Array) -> float:
+        norm = kernels.euclidean_norm(w)
+        return self._ball.value(w) + 0.5 * norm * (self.weight * norm)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return self._ball.prox(w / (1.0 + step * self.weight), step)
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        # the least over tau >= 0 of tau radius + ||(|v| - tau)_+||^2 / (2 alpha weight), which is
+        # an upper bound at any tau; the best is the threshold of a projection
+        sizes, ridge = np.abs(v), alpha * self.weight
+        if not np.isfinite(sizes).all():
+            return inf
+        inside = kernels.project_l1_ball(np.ascontiguousarray(sizes), ridge * self.radius)
+        tau = float(np.max(sizes - inside, initial=0.0))
+        excess = kernels.euclidean_norm(np.maximum(sizes - tau, 0.0))
+        return tau * self.radius + (_half_square(excess, ridge) if excess > 0.0 else 0.0)
+
+    def support(self, v: Array, radius: float) -> float:
+        ridge = SquaredL2().support(v, radius / self.weight)
+        return min(self._ball.support(v, radius), ridge)
+
+    def feasible(self, w: Array) -> Array:
+        return self._ball.feasible(w)
+
+
+@dataclass(frozen=True)
+class ElasticNetBall(_ConstraintSet):
+    """The constraint ``l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2 <= radius``.
+
+    Projections and conjugates take linear time: with the multiplier eliminated, both ask for
+    the root of a function that is linear between kinks (Zhang et al., section 5.5.2).
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Largest value of the elastic net, greater than 0.
+    l1_ratio : float, default=0.5
+        Share of the l1 norm, strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import ElasticNetBall
+    >>> ElasticNetBall(radius=0.75).prox(np.array([3.0, 0.5]), 1.0)
+    array([1., 0.])
+    """
+
+    radius: float = 1.0
+    l1_ratio: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_number(self, "radius", above=0.0)
+        check_number(self, "l1_ratio", above=0.0, below=1.0)
+
+    @property
+    def _scaled(self) -> tuple[float, float]:
+        """gamma and q of the same set written as gamma ||w||_1 + ||w||_2^2 / 2 <= q^2 / 2.
+
+        q^2 may be too large a number.
+        """
+        ridge = 1.0 - self.l1_ratio
+        return self.l1_ratio / ridge, sqrt(2.0) * sqrt(self.radius) / sqrt(ridge)
+
+    def value(self, w: Array) -> float:
+        return 0.0 if ElasticNet(self.l1_ratio).value(w) <= self.radius else inf
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        if self.value(w) == 0.0:
+            return w
+        # w_j = (|g_j| - lambda gamma)_+ / (1 + lambda): with the k sizes |g_j| above lambda gamma,
+        # their sum s and that of their squares, (1 + lambda)^2 - 1 is
+        # (2 gamma s + square - q^2) / (k gamma^2 + q^2)
+        gamma, q = self._scaled
+        sizes = np.abs(w)
+        unit = max(kernels.max_abs(sizes), gamma)  # so that squares do not overflow
+        edge, reach = (gamma / unit) ** 2, (q / unit) ** 2
+
+        def multiplier(k, s, square):
+            bend = k * edge + reach
+            left = 2.0 * (gamma / unit) * s + square - reach
+            return expm1(0.5 * log1p(max(left, 0.0) / bend)) if bend > 0.0 else inf
+
+        found = _root_by_medians(sizes / unit, gamma / unit, multiplier)
+        return self._shortened(_soft_threshold(w, found * gamma) / (1.0 + found))
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        # the least over lambda of lambda r + sum (|v_j| - lambda gamma)_+^2 / (2 lambda), which is
+        # an upper bound at any lambda
+        scale = kernels.max_abs(v)
+        if scale == 0.0 or not np.isfinite(scale):
+            return scale
+        gamma, q = self._scaled
+        sizes = np.abs(v) / scale
+
+        def multiplier(k, s, square):  # where sum (|v_j|^2 - lambda^2 gamma^2)_+ = lambda^2 q^2
+            return sqrt(square) / hypot(q, gamma * sqrt(k))
+
+        found = _root_by_medians(sizes, gamma, multiplier)
+        excess = kernels.euclidean_norm(np.maximum(sizes - found * gamma, 0.0))
+        return scale * (0.5 * found * q * q + _half_square(excess, found))
+
+    def support(self, v: Array, radius: float) -> float:
+        return self.conjugate(v, 1.0)
+
+
+def _root_by_medians(
+    sizes: Array, gamma: float, multiplier: Callable[[float, float, float], float]
+) -> float:
+    """The lambda of which ``multiplier`` says what it is, given the sizes above lambda gamma.
+
+    It is a function of their number, their sum and the sum of their squares.
+    """
+    above, rest = [0.0, 0.0, 0.0], sizes
+    while len(rest) > 0:
+        middle = float(np.partition(rest, len(rest) // 2)[len(rest) // 2])
+        more = rest[rest >= middle]
+        sums = [float(len(more)), float(np.sum(more)), float(np.sum(more * more))]
+        sums = [a + b for a, b in zip(above, sums, strict=True)]
+        if gamma * multiplier(*sums) <= middle:  # all of these are above
+            above, rest = sums, rest[rest < middle]
+        else:
+            rest = rest[rest > middle]
+    return multiplier(*above)
+
+
+@dataclass(frozen=True)
+class Box(_Separable, _ConstraintSet):
+    """The constraint lower <= w_j <= upper for every coefficient.
+
+    Parameters
+    ----------
+    lower, upper : float, default=-1.0 and 1.0
+        Finite bounds with lower <= 0 <= upper and lower < upper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import Box
+    >>> Box(lower=0.0, upper=1.0).prox(np.array([2.0, -1.5]), 1.0)
+    array([1., 0.])
+    """
+
+    lower: float = -1.0
+    upper: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "lower", most=0.0)
+        check_number(self, "upper", least=0.0)
+        if self.lower == self.upper:
+            raise ValueError("lower and upper of Box must differ, got 0 for both.")
+
+    @property
+    def terms(self) -> tuple[float, float, float, float]:
+        return (0.0, 0.0, self.lower, self.upper)
+
+    def value(self, w: Array) -> float:
+        return 0.0 if np.all((w >= self.lower) & (w <= self.upper)) else inf
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return np.clip(w, self.lower, self.upper)
+
+    def widest(self, v: Array, error: Array) -> Array:
+        above, below = v + error, v - error
+        larger = np.maximum(self.lower * above, self.upper * above) >= np.maximum(
+            self.lower * below, self.upper * below
+        )
+        return np.where(larger, above, below)
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        return float(np.sum(np.maximum(self.lower * v, self.upper * v)))
+
+    def support(self, v: Array, radius: float) -> float:
+        return max(self.conjugate(v, 1.0), self.conjugate(-v, 1.0))

@@ -1,0 +1,108 @@
+"""What every penalty knows of itself."""
+
+from abc import ABC, abstractmethod
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+
+from .._typing import Array
+
+__all__ = ["Norm", "Penalty"]
+
+
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
+def _half_square(norm, alpha):
+    """norm^2 / (2 alpha), without underflow of the square; its limit where alpha underflows."""
+    if alpha == 0.0:
+        return inf if norm > 0.0 else 0.0
+    return 0.5 * norm * (norm / alpha)
+
+
+class Penalty(ABC):
+    """A convex penalty R >= 0 on the coefficients with R(0) = 0.
+
+    Attributes
+    ----------
+    free_level : bool
+        Whether R is the same for w + m, whatever the constant m. The level, the mean of w,
+        is then left to the loss (`Problem.level_interval`): `support`, `bounded_conjugate`
+        and `dual_norm` are suprema over the w of level 0.
+    """
+
+    free_level: ClassVar[bool] = False
+
+    def bind(self, n_features: int):
+        """The penalty for coefficients of this length.
+
+        Raises
+        ------
+        ValueError
+            If the penalty does not fit ``n_features`` features.
+        """
+        return self
+
+    @abstractmethod
+    def value(self, w: Array) -> float:
+        """R(w); inf outside its domain."""
+
+    @abstractmethod
+    def prox(self, w: Array, step: Array | float) -> Array:
+        """argmin over x of sum_j (x_j - w_j)^2 / (2 step_j) + R(x).
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_features,)
+        step : float or ndarray of shape (n_features,)
+            As `step_sizes` allows.
+        """
+
+    @abstractmethod
+    def conjugate(self, v: Array, alpha: float) -> float:
+        """(alpha R)*(v) = sup over w of v.w - alpha R(w)."""
+
+    @abstractmethod
+    def support(self, v: Array, radius: float) -> float:
+        """An upper bound on sup of v.w over R(w) <= radius."""
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        """An upper bound on sup of v.w - alpha R(w) over R(w) <= radius."""
+        return self.conjugate(v, alpha)
+
+    def feasible(self, w: Array) -> Array:
+        """The nearest point where R is finite."""
+        return w
+
+    def widest(self, v: Array, error: Array) -> Array:
+        """The point of the box v - error <= . <= v + error with the largest conjugate and support.
+
+        As it is here for penalties of the absolute values of w.
+        """
+        return v + np.copysign(error, v)
+
+    def step_sizes(self, step: Array) -> Array:
+        """The largest step sizes, none above ``step``, for which `prox` has its closed form."""
+        return np.full_like(step, np.min(step))
+
+
+class Norm(Penalty):
+    """A penalty that is a norm: its conjugate is the indicator of a dual ball."""
+
+    @abstractmethod
+    def dual_norm(self, v: Array) -> float:
+        """R°(v) = sup of v.w over R(w) <= 1."""
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        return 0.0 if self.dual_norm(v) <= alpha else inf
+
+    def support(self, v: Array, radius: float) -> float:
+        return _product(radius, self.dual_norm(v))
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        return _product(radius, max(self.dual_norm(v) - alpha, 0.0))
+
+
+def _product(radius: float, norm):
+    return 0.0 if norm == 0.0 else radius * norm

@@ -1,0 +1,102 @@
+"""Penalties on the differences of neighbours."""
+
+from dataclasses import dataclass
+from math import fsum, inf
+from typing import ClassVar
+
+import numpy as np
+
+from .. import kernels
+from .._checks import check_number
+from .._typing import Array
+from .base import Norm
+from .separable import _soft_threshold
+
+__all__ = ["FusedLasso", "TotalVariation"]
+
+
+class _Chain(Norm):
+    """A penalty with differences of neighbours.
+
+    No point of a box stands for all of it, so `widest` gives the box itself, and the other
+    methods take (v, error) as well as v.
+    """
+
+    def widest(self, v: Array, error: Array) -> Array:
+        return np.stack([v, error])
+
+    @staticmethod
+    def _with_error(v: Array) -> tuple[Array, float]:
+        if v.ndim == 1:
+            return np.ascontiguousarray(v), 0.0
+        return v[0], float(np.sum(v[1]))
+
+
+@dataclass(frozen=True)
+class TotalVariation(_Chain):
+    """Total variation of the coefficients in their order, ``sum_j |w_{j+1} - w_j|``.
+
+    It favours coefficients that are constant on intervals, and does not penalise their level.
+    With X the identity and the squared loss it is total variation denoising.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import TotalVariation
+    >>> TotalVariation().prox(np.array([0.0, 0.0, 5.0, 5.0]), 1.0)
+    array([0.5, 0.5, 4.5, 4.5])
+    """
+
+    free_level: ClassVar[bool] = True
+
+    def value(self, w: Array) -> float:
+        return kernels.sum_abs(np.diff(w))
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return kernels.prox_total_variation(np.ascontiguousarray(w), float(np.max(step)))
+
+    def dual_norm(self, v: Array) -> float:
+        return kernels.total_variation_dual_norm(*self._with_error(v))
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        values, error = self._with_error(v)
+        return super().conjugate(v, alpha) if fsum(values) == error == 0.0 else inf
+
+
+@dataclass(frozen=True)
+class FusedLasso(_Chain):
+    """Fused lasso: ``l1_ratio`` times the l1 norm, the rest times the total variation.
+
+    The penalty is ``l1_ratio ||w||_1 + (1 - l1_ratio) sum_j |w_{j+1} - w_j|``; its proximal
+    operator is that of the second part, then that of the first (Friedman, Hastie, Höfling
+    and Tibshirani, 2007).
+
+    Parameters
+    ----------
+    l1_ratio : float, default=0.5
+        Share of the l1 norm, in (0, 1]; use `TotalVariation` for 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import FusedLasso
+    >>> FusedLasso(l1_ratio=0.5).prox(np.array([0.0, 0.0, 5.0, 5.0]), 2.0)
+    array([0. , 0. , 3.5, 3.5])
+    """
+
+    l1_ratio: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_number(self, "l1_ratio", above=0.0, most=1.0)
+
+    def value(self, w: Array) -> float:
+        variation = kernels.sum_abs(np.diff(w))
+        return self.l1_ratio * kernels.sum_abs(w) + (1.0 - self.l1_ratio) * variation
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        step = float(np.max(step))
+        fused = kernels.prox_total_variation(np.ascontiguousarray(w), step * (1.0 - self.l1_ratio))
+        return _soft_threshold(fused, step * self.l1_ratio)
+
+    def dual_norm(self, v: Array) -> float:
+        return kernels.fused_dual_norm(*self._with_error(v), self.l1_ratio, 1.0 - self.l1_ratio)

@@ -1,0 +1,257 @@
+"""Penalties on groups of coefficients."""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._checks import check_number
+from .._typing import Array
+from .base import Norm
+from .separable import _soft_threshold
+
+__all__ = ["GroupL2", "SparseGroup"]
+
+
+def _holds_integers(values: Any) -> bool:
+    """Whether this is a non-empty list of whole numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # a ragged list
+        return False
+    return array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
+
+
+@dataclass(frozen=True)
+class _Partition:
+    """A partition of the features into groups: features in group order and where groups start."""
+
+    order: Any
+    starts: Any  # one more than there are groups
+    labels: Any  # group of each feature
+
+    @classmethod
+    def of(cls, groups: Any, n_features: int) -> "_Partition":
+        """From a size, a list of sizes or a list of index lists."""
+        if isinstance(groups, Integral) and not isinstance(groups, bool):
+            if groups < 1 or n_features % groups:
+                raise ValueError(
+                    "groups as a size must be at least 1 and divide the number of features, "
+                    f"{n_features}, got {groups!r}."
+                )
+            sizes = np.full(n_features // int(groups), int(groups))
+            order = np.arange(n_features)
+        elif _holds_integers(groups):
+            sizes = np.asarray(groups, dtype=np.int64)
+            if sizes.min() < 1 or sizes.sum() != n_features:
+                raise ValueError(
+                    "groups as a list of sizes must hold sizes of at least 1 whose sum is the "
+                    f"number of features, {n_features}, got the sum {sizes.sum()}."
+                )
+            order = np.arange(n_features)
+        elif isinstance(groups, Iterable) and all(map(_holds_integers, groups)):
+            lists = [np.asarray(group, dtype=np.int64).ravel() for group in groups]
+            sizes = np.array([len(group) for group in lists], dtype=np.int64)
+            order = np.concatenate([*lists, np.empty(0, dtype=np.int64)])
+            if order.size and (order.min() < 0 or order.max() >= n_features):
+                raise ValueError(
+                    f"groups must hold feature indices from 0 to {n_features - 1}, got "
+                    f"{order.min()} to {order.max()}."
+                )
+            counts = np.bincount(order, minlength=n_features)
+            for problem, found in (("overlap", counts > 1), ("miss", counts < 1)):
+                if found.any():
+                    raise ValueError(
+                        f"groups must hold every feature exactly once, but they {problem} at "
+                        f"feature {int(np.flatnonzero(found)[0])} ({int(found.sum())} features "
+                        "in all)."
+                    )
+        else:
+            raise ValueError(
+                "groups must be a size, a list of sizes or a list of non-empty lists of feature "
+                f"indices, all whole numbers, got {groups!r}."
+            )
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        labels = np.empty(n_features, dtype=np.int64)
+        labels[order] = np.repeat(np.arange(len(sizes)), sizes)
+        return cls(order, starts, labels)
+
+    @property
+    def n_groups(self):
+        return len(self.starts) - 1
+
+    def norms(self, w: Array):
+        """Euclidean norm of each group, safe from under- and overflow."""
+        w = np.ascontiguousarray(w, dtype=np.float64)
+        return kernels.group_norms(w, self.order, self.starts)
+
+    def minima(self, step: Array):
+        """The smallest entry in each group, for each feature."""
+        return np.minimum.reduceat(step[self.order], self.starts[:-1])[self.labels]
+
+    def shrink(self, w: Array, threshold):
+        """Shorten each group by its threshold."""
+        norms = self.norms(w)
+        factor = np.maximum(norms - threshold, 0.0) / np.where(norms > 0.0, norms, 1.0)
+        return w * factor[self.labels]
+
+    def per_group(self, step: Array | float):
+        """One of the (equal) step sizes of each group."""
+        return step[self.order[self.starts[:-1]]] if isinstance(step, np.ndarray) else step
+
+
+class _Grouped(Norm):
+    """What the group norms share: the partition and the weights, fixed by `bind`.
+
+    ``group_terms`` are the weight of the l1 norm and the weights of the groups' norms.
+    """
+
+    groups: Any
+    weights: Any
+    _partition: Any
+    _weights: Any
+
+    def bind(self, n_features: int) -> "_Grouped":
+        partition = _Partition.of(self.groups, n_features)
+        if self.weights is None:
+            weights = np.sqrt(np.diff(partition.starts).astype(np.float64))
+        else:
+            try:
+                weights = np.asarray(self.weights, dtype=np.float64)
+            except (TypeError, ValueError):
+                weights = np.array(np.nan)
+            if weights.shape != (partition.n_groups,) or not (
+                np.isfinite(weights).all() and (weights > 0).all()
+            ):
+                raise ValueError(
+                    f"The weights of groups must be {partition.n_groups} finite numbers above 0, "
+                    f"one for each group, got {self.weights!r}."
+                )
+        bound = copy(self)
+        object.__setattr__(bound, "_partition", partition)
+        object.__setattr__(bound, "_weights", weights)
+        return bound
+
+    @property
+    def partition(self) -> _Partition:
+        """The groups, once the number of features is known."""
+        return self._partition
+
+    @property
+    def labels(self) -> Any:
+        """The group of each feature."""
+        return self._partition.labels
+
+    @property
+    @abstractmethod
+    def group_terms(self) -> tuple[float, Array]: ...
+
+    def _bound(self, w: Array) -> Any:
+        return self if self._partition is not None else self.bind(len(w))
+
+    def step_sizes(self, step: Array) -> Array:
+        return self._bound(step)._partition.minima(step)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupL2(_Grouped):
+    """Group lasso penalty, ``sum_g weight_g ||w_g||_2``.
+
+    Parameters
+    ----------
+    groups : int, list of int or list of lists of int, default=1
+        The partition of the features: the size of consecutive groups, their sizes, or
+        the indices of each group's features.
+    weights : array-like of shape (n_groups,), default=None
+        Weight of each group; the square root of its size by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import GroupL2
+    >>> penalty = GroupL2(groups=2, weights=[1.0, 1.0]).bind(4)
+    >>> penalty.prox(np.array([3.0, 4.0, 0.1, 0.1]), 1.0)
+    array([2.4, 3.2, 0. , 0. ])
+    """
+
+    groups: Any = 1
+    weights: Any = None
+    _partition: Any = field(default=None, init=False, repr=False)
+    _weights: Any = field(default=None, init=False, repr=False)
+
+    @property
+    def group_terms(self) -> tuple[float, Array]:
+        return 0.0, self._weights
+
+    def value(self, w: Array) -> float:
+        bound = self._bound(w)
+        return float(np.sum(bound._weights * bound._partition.norms(w)))  # in pairs
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        bound = self._bound(w)
+        return bound._partition.shrink(w, bound._partition.per_group(step) * bound._weights)
+
+    def dual_norm(self, v: Array) -> float:
+        bound = self._bound(v)
+        return float(np.max(bound._partition.norms(v) / bound._weights, initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class SparseGroup(_Grouped):
+    """Sparse group lasso: ``l1_ratio`` times the lasso, the rest times the group lasso penalty.
+
+    Parameters
+    ----------
+    groups : int, list of int or list of lists of int, default=1
+        As for `GroupL2`.
+    weights : array-like of shape (n_groups,), default=None
+        As for `GroupL2`.
+    l1_ratio : float, default=0.5
+        Share of the l1 norm, in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import SparseGroup
+    >>> penalty = SparseGroup(groups=2, weights=[1.0], l1_ratio=0.5).bind(2)
+    >>> penalty.prox(np.array([6.5, 8.5]), 1.0)
+    array([5.7, 7.6])
+    """
+
+    groups: Any = 1
+    weights: Any = None
+    l1_ratio: float = 0.5
+    _partition: Any = field(default=None, init=False, repr=False)
+    _weights: Any = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_number(self, "l1_ratio", least=0.0, most=1.0)
+
+    @property
+    def group_terms(self) -> tuple[float, Array]:
+        return self.l1_ratio, (1.0 - self.l1_ratio) * self._weights
+
+    def value(self, w: Array) -> float:
+        bound = self._bound(w)
+        groups = float(np.sum(bound._weights * bound._partition.norms(w)))
+        return self.l1_ratio * kernels.sum_abs(w) + (1.0 - self.l1_ratio) * groups
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        bound = self._bound(w)
+        threshold = bound._partition.per_group(step) * (1.0 - self.l1_ratio) * bound._weights
+        return bound._partition.shrink(_soft_threshold(w, step * self.l1_ratio), threshold)
+
+    def dual_norm(self, v: Array) -> float:
+        bound = self._bound(v)
+        norms = kernels.sparse_group_dual_norms(
+            np.ascontiguousarray(v[bound._partition.order]),
+            bound._partition.starts,
+            bound._weights,
+            self.l1_ratio,
+        )
+        return float(np.max(norms, initial=0.0))

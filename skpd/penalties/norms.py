@@ -1,0 +1,57 @@
+"""Norms of all coefficients at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array
+from .base import Norm
+
+__all__ = ["L2", "LInf"]
+
+
+@dataclass(frozen=True)
+class L2(Norm):
+    """Euclidean norm, ``||w||_2``, not squared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import L2
+    >>> L2().prox(np.array([3.0, 4.0]), 1.0)
+    array([2.4, 3.2])
+    """
+
+    def value(self, w: Array) -> float:
+        return kernels.euclidean_norm(w)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        norm, step = kernels.euclidean_norm(w), np.max(step)
+        return w * (1.0 - step / norm) if norm > step else np.zeros_like(w)
+
+    def dual_norm(self, v: Array) -> float:
+        return kernels.euclidean_norm(v)
+
+
+@dataclass(frozen=True)
+class LInf(Norm):
+    """Maximum norm, ``max_j |w_j|``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import LInf
+    >>> LInf().prox(np.array([3.0, -1.0]), 1.0)
+    array([ 2., -1.])
+    """
+
+    def value(self, w: Array) -> float:
+        return kernels.max_abs(w)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        # Moreau: the prox of a norm is what its dual ball's projection leaves over
+        return w - kernels.project_l1_ball(np.ascontiguousarray(w), float(np.max(step)))
+
+    def dual_norm(self, v: Array) -> float:
+        return kernels.sum_abs(v)

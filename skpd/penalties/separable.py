@@ -1,0 +1,202 @@
+"""Penalties that are sums over the coefficients."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import numpy as np
+
+from .. import kernels
+from .._checks import check_number
+from .._typing import Array
+from .base import _EPSILON, Norm, Penalty, _half_square, _product
+
+__all__ = ["L1", "ElasticNet", "NonNegativeL1", "SquaredL2"]
+
+
+def _soft_threshold(w: Array, threshold):
+    return w - np.minimum(np.maximum(w, -threshold), threshold)  # np.clip takes longer
+
+
+class _Separable:
+    """A sum of functions of one coefficient each: any step sizes will do.
+
+    ``terms`` are the l1, l2, lower and upper of its one function
+    l1 |w_j| + l2 w_j^2 / 2 on [lower, upper].
+    """
+
+    @property
+    @abstractmethod
+    def terms(self) -> tuple[float, float, float, float]: ...
+
+    def step_sizes(self, step: Array) -> Array:
+        return step
+
+    def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        """An upper bound on sup of v.w - alpha R(w) over l1 |w_j| <= radius for every j."""
+        l1, l2, lower, upper = self.terms
+        allowed = np.where(v > 0.0, min(upper, radius / l1), -max(lower, -radius / l1))
+        # 4: the product alpha l1, rounded, may cancel
+        excess = np.where(allowed > 0.0, np.abs(v) - alpha * l1 * (1.0 - 4.0 * _EPSILON), 0.0)
+        excess = np.maximum(excess, 0.0)
+        if l2 == 0.0:
+            return float(np.sum(np.where(excess > 0.0, excess * allowed, 0.0)))
+        w = np.minimum(excess / (alpha * l2), allowed)
+        return float(np.sum(w * (excess - 0.5 * alpha * l2 * w)))
+
+
+@dataclass(frozen=True)
+class L1(_Separable, Norm):
+    """Lasso penalty, ``||w||_1``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import L1
+    >>> L1().prox(np.array([3.0, -0.5]), 1.0)
+    array([2., 0.])
+    """
+
+    terms = (1.0, 0.0, -inf, inf)
+
+    def value(self, w: Array) -> float:
+        return kernels.sum_abs(w)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return _soft_threshold(w, step)
+
+    def dual_norm(self, v: Array) -> float:
+        return kernels.max_abs(v)
+
+
+@dataclass(frozen=True)
+class NonNegativeL1(_Separable, Norm):
+    """Lasso penalty under the constraint w >= 0: ``sum_j w_j``, or inf.
+
+    A norm but for its sign: what `Norm` derives from the dual norm holds, here of
+    ``R°(v) = max(v_1, ..., v_d, 0)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import NonNegativeL1
+    >>> NonNegativeL1().prox(np.array([3.0, -5.0]), 1.0)
+    array([2., 0.])
+    """
+
+    terms = (1.0, 0.0, 0.0, inf)
+
+    def value(self, w: Array) -> float:
+        return float(np.sum(w)) if np.all(w >= 0.0) else inf
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return np.maximum(w - step, 0.0)
+
+    def dual_norm(self, v: Array) -> float:
+        return float(np.max(v, initial=0.0))
+
+    def feasible(self, w: Array) -> Array:
+        return np.maximum(w, 0.0)
+
+    def widest(self, v: Array, error: Array) -> Array:
+        return v + error
+
+
+@dataclass(frozen=True)
+class SquaredL2(_Separable, Penalty):
+    """Ridge penalty, ``||w||_2^2 / 2``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import SquaredL2
+    >>> SquaredL2().prox(np.array([3.0, -1.0]), 1.0)
+    array([ 1.5, -0.5])
+    """
+
+    terms = (0.0, 1.0, -inf, inf)
+
+    def value(self, w: Array) -> float:
+        return _half_square(kernels.euclidean_norm(w), 1.0)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return w / (1.0 + step)
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        return _half_square(kernels.euclidean_norm(v), alpha)
+
+    def support(self, v: Array, radius: float) -> float:
+        return _product(sqrt(2.0 * radius), kernels.euclidean_norm(v))
+
+
+@dataclass(frozen=True)
+class ElasticNet(_Separable, Penalty):
+    """Elastic net, ``l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2``.
+
+    Parameters
+    ----------
+    l1_ratio : float, default=0.5
+        Share of the l1 norm, strictly between 0 and 1; use `SquaredL2` and `L1` at the ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import ElasticNet
+    >>> ElasticNet(l1_ratio=0.5).prox(np.array([3.5, -0.5]), 1.0)
+    array([2., 0.])
+    """
+
+    l1_ratio: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_number(self, "l1_ratio", above=0.0, below=1.0)
+
+    @property
+    def terms(self) -> tuple[float, float, float, float]:
+        return (self.l1_ratio, 1.0 - self.l1_ratio, -inf, inf)
+
+    def value(self, w: Array) -> float:
+        norm = kernels.euclidean_norm(w)
+        return self.l1_ratio * kernels.sum_abs(w) + 0.5 * norm * ((1.0 - self.l1_ratio) * norm)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return _soft_threshold(w, step * self.l1_ratio) / (1.0 + step * (1.0 - self.l1_ratio))
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        excess = self._excess(v, alpha)
+        return _half_square(kernels.euclidean_norm(excess), alpha * (1.0 - self.l1_ratio))
+
+    def _excess(self, v: Array, alpha: float) -> Array:
+        """What of |v_j| is above alpha l1_ratio, where anything is."""
+        return kernels.excess(v, alpha * self.l1_ratio)
+
+    def largest_alpha(self, v: Array) -> float:
+        """The least alpha with conjugate(v, alpha) = 0."""
+        return kernels.max_abs(v) / self.l1_ratio
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        # R(w) <= radius implies ||w||_1 <= r = radius / l1_ratio. With a multiplier tau >= 0 of
+        # that, the sup is at most tau r + sum_j max(e_j - tau, 0)^2 / (2 c): for every tau, and
+        # least where max(e - tau, 0) / c is the projection of e / c onto the l1 ball
+        excess = self._excess(v, alpha)
+        if len(excess) == 0:
+            return 0.0
+        c, r = alpha * (1.0 - self.l1_ratio), radius / self.l1_ratio
+        largest = kernels.max_abs(excess)
+        bound = min(_half_square(kernels.euclidean_norm(excess), c), _product(r, largest))
+        if not kernels.sum_abs(excess) > c * r > 0.0:
+            return bound
+        with np.errstate(over="ignore"):
+            unbounded = excess / c
+        if np.isfinite(unbounded).all():
+            projection = kernels.project_l1_ball(unbounded, r)
+            tau = max(largest - c * kernels.max_abs(projection), 0.0)
+            rest = _half_square(kernels.euclidean_norm(np.maximum(excess - tau, 0.0)), c)
+            bound = min(bound, tau * r + rest)
+        return bound
+
+    def support(self, v: Array, radius: float) -> float:
+        return min(
+            _product(radius / self.l1_ratio, kernels.max_abs(v)),
+            _product(sqrt(2.0 * radius / (1.0 - self.l1_ratio)), kernels.euclidean_norm(v)),
+        )
