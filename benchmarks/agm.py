@@ -17,7 +17,7 @@ from benchmarks.products import BOUNDED, COMPENSATED, PLAIN, counted, total
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge
 from skpd.penalties import L1, ElasticNet, SquaredL2
-from skpd.problem import Problem
+from skpd.problems import Problem
 from skpd.solvers import solve
 
 MODELS = (

@@ -47,7 +47,7 @@ from skpd.penalties import (
     SquaredL2OnL1Ball,
     TotalVariation,
 )
-from skpd.problem import Problem
+from skpd.problems import Problem
 from skpd.solvers import solve
 
 POLYHEDRAL_LOSSES = [

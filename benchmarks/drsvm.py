@@ -28,7 +28,7 @@ from benchmarks.robust_reference import robust_conic_programme
 from skpd import DRSVMClassifier, kernels
 from skpd.certificates import primal_objective
 from skpd.designs import Design
-from skpd.robust import robust_problem
+from skpd.problems.robust import robust_problem
 
 NORMS = [1, 2, np.inf]
 CASES = [

@@ -25,7 +25,7 @@ from skpd.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from skpd.problem import Problem
+from skpd.problems import Problem
 
 MARGIN_LOSSES = {
     "hinge": Hinge(),

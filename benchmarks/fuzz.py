@@ -20,7 +20,7 @@ from skpd import DRSVMClassifier, PdproxRegressor, PdproxSVC
 from skpd.designs import Design
 from skpd.losses import MarginLoss
 from skpd.penalties import GroupL2, SparseGroup, TotalVariation
-from skpd.problem import Problem
+from skpd.problems import Problem
 
 SLOW = 10.0  # seconds
 TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8)

@@ -16,11 +16,11 @@ import scipy.sparse as sp
 from benchmarks.block_frank_wolfe import BASELINES, TRACE_BASELINES, Ball, TraceBall
 from benchmarks.data import dataset
 from skpd import kernels
-from skpd._trace_norm import TraceNormProblem
 from skpd.designs import Design
 from skpd.losses import SmoothedHinge
 from skpd.penalties import SquaredL2OnL1Ball
-from skpd.problem import Problem
+from skpd.problems import Problem
+from skpd.problems.trace_norm import TraceNormProblem
 from skpd.solvers import solve
 from skpd.solvers.trace_norm import trace_norm
 

@@ -8,7 +8,7 @@ from benchmarks.data import load
 from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1
-from skpd.problem import Problem
+from skpd.problems import Problem
 from skpd.solvers.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
 
 SOLVERS = {

@@ -31,7 +31,7 @@ from skpd.certificates import certify_point
 from skpd.designs import Design
 from skpd.losses import Squared
 from skpd.penalties import L1
-from skpd.problem import Problem
+from skpd.problems import Problem
 
 file = Path(os.environ.get("SKPD_DATA", ".")) / "a9a.bz2"
 if file.exists():

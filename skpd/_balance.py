@@ -29,7 +29,7 @@ from . import kernels
 from ._typing import Array, Indices
 from .losses.base import EPSILON
 from .penalties.tangents import ties
-from .problem import Problem
+from .problems import Problem
 
 __all__ = ["Balance", "balance_exactly"]
 

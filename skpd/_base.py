@@ -35,7 +35,7 @@ from .designs import Design
 from .designs.threads import one_blas_thread
 from .losses import Loss
 from .penalties import L1, L2, LInf, Penalty, SquaredL2
-from .problem import Point, Problem
+from .problems import Point, Problem
 from .solvers import SOLVERS, check_solver_options, solve
 
 PENALTIES: dict[str, Callable[[], Penalty]] = {

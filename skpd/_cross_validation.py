@@ -33,7 +33,7 @@ from ._typing import Array
 from .designs import Design
 from .losses import Squared
 from .penalties import Penalty
-from .problem import Problem
+from .problems import Problem
 from .regularization import alpha_values, follow
 
 __all__ = ["PathCrossValidation"]

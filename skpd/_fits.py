@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._concomitant import ConcomitantHuber
-from ._multinomial import MultinomialProblem
 from ._rigorous import RigorousCertificate, rigorous_certificate
 from ._typing import Array
 from .certificates import (
@@ -16,7 +14,9 @@ from .certificates import (
     primal_objective,
     relative_gap,
 )
-from .problem import Point, Problem
+from .problems import Point, Problem
+from .problems.multinomial import MultinomialProblem
+from .problems.scaled_huber import ConcomitantHuber
 from .solvers import solve
 from .solvers.orthant import multinomial_bounds
 from .solvers.scale import scaled_huber_bounds

@@ -19,9 +19,7 @@ from sklearn.utils.class_weight import compute_class_weight, compute_sample_weig
 from sklearn.utils.validation import _check_sample_weight
 
 from ._base import PENALTIES, PrimalDualEstimator
-from ._concomitant import ConcomitantHuber
 from ._fits import ConcomitantFit, LinearFit, MultinomialFit
-from ._multinomial import MultinomialProblem
 from ._typing import Array
 from ._validation import validated_array
 from .designs import Design
@@ -39,7 +37,9 @@ from .losses import (
     SquaredHinge,
 )
 from .penalties import L1, ElasticNet, Penalty, SquaredL2
-from .problem import Problem
+from .problems import Problem
+from .problems.multinomial import MultinomialProblem
+from .problems.scaled_huber import ConcomitantHuber
 from .regression import LOSSES as REGRESSION_LOSSES
 from .svm import LOSSES as CLASS_LOSSES
 

@@ -41,7 +41,7 @@ from .certificates import (
     relative_gap,
 )
 from .losses.base import EPSILON
-from .problem import Point, Problem
+from .problems import Point, Problem
 
 __all__ = ["RigorousCertificate", "rigorous_certificate", "rigorous_dual", "rigorous_primal"]
 

@@ -50,7 +50,7 @@ from ._balance import balance_exactly
 from ._typing import Array
 from .losses.base import EPSILON
 from .penalties import Norm
-from .problem import Problem
+from .problems import Problem
 
 __all__ = [
     "Certificate",

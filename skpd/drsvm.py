@@ -16,8 +16,8 @@ from ._typing import Array
 from ._validation import validated
 from .designs import Design
 from .losses import Hinge
-from .problem import Solution
-from .robust import (
+from .problems import Solution
+from .problems.robust import (
     NORMS,
     RobustProblem,
     best_radius,

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from ._base import PrimalDualEstimator, map_in_threads
 from ._typing import Array
-from .problem import Point, Problem, Solution
+from .problems import Point, Problem, Solution
 
 __all__ = ["PathInterrupt", "RegularizationPath", "path"]
 

@@ -15,8 +15,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ._base import finite_targets
 from ._parameters import ParameterValidation
-from ._trace_norm import TraceNormProblem
 from ._validation import validated
+from .problems.trace_norm import TraceNormProblem
 from .solvers.trace_norm import trace_norm
 
 __all__ = ["TraceNormPD"]

@@ -13,7 +13,7 @@ from benchmarks.reference import linear_programme
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
-from skpd.problem import Problem
+from skpd.problems import Problem
 from skpd.solvers import solve
 from skpd.solvers.agm import Composite, Entropic, Euclidean, infinite_memory, one_memory
 

@@ -22,7 +22,7 @@ from skpd.losses import (
 )
 from skpd.penalties import L1, Box, ElasticNetBall, L1Ball, TotalVariation
 from skpd.penalties.tangents import ties
-from skpd.problem import Problem
+from skpd.problems import Problem
 from skpd.solvers import solve
 
 UNIT_ROUNDOFF = Fraction(1, 2**53)

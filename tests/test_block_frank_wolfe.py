@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import TraceNormPD, kernels
-from skpd._trace_norm import TraceNormProblem
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, L1Ball, SquaredL2OnL1Ball
-from skpd.problem import Problem
+from skpd.problems import Problem
+from skpd.problems.trace_norm import TraceNormProblem
 from skpd.solvers import solve
 from skpd.solvers.block_frank_wolfe import pdbfw
 from skpd.solvers.l1_ball import l1_ball

@@ -12,7 +12,7 @@ from skpd import PdproxRegressor, PdproxSVC, path
 from skpd.designs import Design
 from skpd.losses import Hinge, Squared
 from skpd.penalties import L1, GroupL2
-from skpd.problem import Problem
+from skpd.problems import Problem
 
 LOSSES = {
     "hinge": lambda y, z: np.maximum(0.0, 1.0 - y * z),

@@ -30,7 +30,7 @@ from skpd.losses import (
     SquaredHinge,
 )
 from skpd.penalties import L1, L2, ElasticNet, GroupL2, L1Ball, SparseGroup, SquaredL2
-from skpd.problem import Problem
+from skpd.problems import Problem
 from skpd.solvers import solve
 
 PAIRS = list(itertools.product(random.POLYHEDRAL_LOSSES, random.POLYHEDRAL_PENALTIES))

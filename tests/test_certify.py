@@ -39,13 +39,13 @@ from skpd import (
     TraceNormPD,
     certify,
 )
-from skpd._concomitant import ConcomitantHuber
-from skpd._multinomial import MultinomialProblem
 from skpd._rigorous import rigorous_dual, rigorous_primal
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Squared
 from skpd.penalties import L1, ElasticNet, SquaredL2, TotalVariation
-from skpd.problem import Problem
+from skpd.problems import Problem
+from skpd.problems.multinomial import MultinomialProblem
+from skpd.problems.scaled_huber import ConcomitantHuber
 from skpd.solvers import SOLVERS
 from skpd.solvers.orthant import multinomial_bounds
 from skpd.solvers.scale import scaled_huber_bounds

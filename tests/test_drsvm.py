@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from benchmarks.robust_reference import robust_linear_programme
 from skpd import DRSVMClassifier, PdproxSVC, path
 from skpd.designs import Design
-from skpd.robust import robust_problem
+from skpd.problems.robust import robust_problem
 from skpd.solvers import ROBUST_SOLVERS, solve
 from skpd.solvers.robust_auto import RobustMonitor, hybrid_gradient, working_sets
 

@@ -12,7 +12,7 @@ from skpd import PdproxSVC
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Pinball, Squared
 from skpd.penalties import SquaredL2
-from skpd.problem import Point, Problem
+from skpd.problems import Point, Problem
 from skpd.solvers import solve
 from skpd.solvers.dual_descent import dual_descent
 from skpd.solvers.monitor import Monitor

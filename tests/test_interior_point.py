@@ -40,8 +40,8 @@ from skpd.penalties import (
     SquaredL2,
     TotalVariation,
 )
-from skpd.problem import Problem
-from skpd.robust import robust_problem
+from skpd.problems import Problem
+from skpd.problems.robust import robust_problem
 from skpd.solvers import Monitor
 from skpd.solvers.auto import methods_for
 from skpd.solvers.interior import expected_cost, interior_point, method, programme, systems

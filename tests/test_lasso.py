@@ -23,7 +23,7 @@ from skpd import (
 from skpd.designs import Design
 from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
 from skpd.penalties import L1, L2, Box, ElasticNet, NonNegativeL1
-from skpd.problem import Point, Problem
+from skpd.problems import Point, Problem
 from skpd.solvers import SOLVERS, Monitor, check_solver_options, solve
 
 

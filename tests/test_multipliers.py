@@ -25,7 +25,7 @@ from skpd.penalties import (
     SparseGroup,
     SquaredL2,
 )
-from skpd.problem import Point, Problem
+from skpd.problems import Point, Problem
 from skpd.solvers import Monitor, quadratic, solve
 from skpd.solvers.multipliers import method_of_multipliers
 from skpd.solvers.quadratic import minimise_quadratic

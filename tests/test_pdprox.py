@@ -8,7 +8,7 @@ from benchmarks.reference import linear_programme
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, Squared
 from skpd.penalties import L1, GroupL2, LInf, SquaredL2
-from skpd.problem import Point, Problem
+from skpd.problems import Point, Problem
 from skpd.solvers import SOLVERS, Monitor, check_solver_options, solve
 
 

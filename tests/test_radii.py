@@ -9,7 +9,7 @@ from skpd.certificates import certify_point, dual_bound
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, MarginLoss, Squared
 from skpd.penalties import L1, ElasticNet, GroupL2, NonNegativeL1, SparseGroup
-from skpd.problem import Problem
+from skpd.problems import Problem
 from skpd.solvers import solve
 
 N, D, ALPHA = 24, 6, 0.05

@@ -14,7 +14,7 @@ from skpd.certificates import certify_point, primal_objective
 from skpd.designs import Design
 from skpd.losses import Absolute, EpsilonInsensitive, Hinge, Squared
 from skpd.penalties import L1, FusedLasso, TotalVariation
-from skpd.problem import Problem
+from skpd.problems import Problem
 
 BOTH = [TotalVariation(), FusedLasso(l1_ratio=0.3)]
 

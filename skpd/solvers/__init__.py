@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..problem import Point, Problem, Solution
-from ..robust import RobustProblem
+from ..problems import Point, Problem, Solution
+from ..problems.robust import RobustProblem
 from .agm import agm
 from .auto import auto
 from .block_frank_wolfe import pdbfw

@@ -40,7 +40,7 @@ from ..penalties import (
     SquaredL2,
     SquaredL2OnL1Ball,
 )
-from ..problem import Point, Problem
+from ..problems import Point, Problem
 from .monitor import Monitor
 
 __all__ = ["Composite", "Entropic", "Euclidean", "Iterate", "agm", "infinite_memory", "one_memory"]

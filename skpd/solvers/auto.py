@@ -8,7 +8,7 @@ import numpy as np
 
 from ..designs import newton_cost
 from ..penalties import LInf, SquaredL2
-from ..problem import Point, Problem
+from ..problems import Point, Problem
 from .centring import centred
 from .dual_descent import dual_descent
 from .interior import expected_cost, faces_of_ball, interior_point

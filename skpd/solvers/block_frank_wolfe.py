@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import kernels
 from ..penalties import SquaredL2OnL1Ball
-from ..problem import Point, Problem
+from ..problems import Point, Problem
 from .monitor import Monitor
 
 __all__ = ["pdbfw"]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from .._typing import Array
-from ..problem import Point, Problem
+from ..problems import Point, Problem
 from .monitor import Monitor
 
 __all__ = ["centred"]

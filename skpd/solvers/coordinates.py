@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array
-from ..problem import Point, Problem
+from ..problems import Point, Problem
 from .monitor import Monitor
 
 __all__ = ["approx", "coordinate_descent"]

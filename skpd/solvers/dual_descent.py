@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..problem import Point, Problem
+from ..problems import Point, Problem
 from .monitor import Monitor
 from .multipliers import LARGEST_WORKING_SET
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array
-from ..problem import Point
-from ..robust import NORMS, RobustProblem
+from ..problems import Point
+from ..problems.robust import NORMS, RobustProblem
 from .monitor import Monitor
 
 __all__ = ["SCHEMES", "hybrid", "ippa", "isg"]

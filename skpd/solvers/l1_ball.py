@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from .._typing import Array
 from ..penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
-from ..problem import Point, Problem, Solution
+from ..problems import Point, Problem, Solution
 from .auto import auto
 from .block_frank_wolfe import pdbfw
 from .interior import expected_cost, interior_point

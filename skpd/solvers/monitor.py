@@ -17,7 +17,7 @@ from ..certificates import (
     relative_gap,
 )
 from ..penalties import SquaredL2
-from ..problem import Point, Problem, Solution
+from ..problems import Point, Problem, Solution
 
 __all__ = ["HISTORY_DTYPE", "Monitor"]
 

@@ -33,7 +33,7 @@ from ..designs import ColumnCurvature, Design, newton_cost
 from ..designs.gram import BLAS
 from ..kernels import dot
 from ..penalties import Norm
-from ..problem import Point, Problem
+from ..problems import Point, Problem
 from .monitor import Monitor
 from .quadratic import minimise_quadratic
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from .._typing import Array
 from ..designs import Design, spectral_norm_bound
-from ..problem import Point, Problem
+from ..problems import Point, Problem
 from .monitor import Monitor
 
 __all__ = ["iterations_within", "pdprox_dual", "pdprox_primal", "pdprox_restarted"]

@@ -9,8 +9,8 @@ from .. import kernels
 from .._typing import Array, Indices
 from ..designs import spectral_norm_bound
 from ..penalties import L1
-from ..problem import Point
-from ..robust import NORMS, RobustProblem, project_triangle
+from ..problems import Point
+from ..problems.robust import NORMS, RobustProblem, project_triangle
 from .auto import last_budget
 from .interior import LARGEST_SYSTEM, cost_of_run, interior_point
 from .monitor import Monitor

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from .._concomitant import ConcomitantHuber
 from .._typing import Array
 from ..losses import Absolute
 from ..penalties import SquaredL2
-from ..problem import Problem, Solution
+from ..problems import Problem, Solution
+from ..problems.scaled_huber import ConcomitantHuber
 from . import solve
 from .damped import NOISE, PATIENCE, damped_step
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._trace_norm import TraceNormProblem, norm, threshold
 from .._typing import Array
 from ..certificates import Certificate
+from ..problems.trace_norm import TraceNormProblem, norm, threshold
 from .monitor import HISTORY_DTYPE
 
 __all__ = ["TraceNormSolution", "trace_norm"]
@@ -23,7 +23,7 @@ NOISE = 1e-11  # singular values below this share of the largest are rounding
 
 @dataclass(frozen=True)
 class TraceNormSolution:
-    """What was found, with its certificate; as `skpd.problem.Solution`."""
+    """What was found, with its certificate; as `skpd.problems.Solution`."""
 
     coef: Array
     dual_coef: Array

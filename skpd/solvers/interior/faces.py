@@ -14,7 +14,7 @@ from ..._typing import Array, Indices
 from ...certificates import relative_gap
 from ...designs.threads import blas_threads_for
 from ...penalties import LInf
-from ...problem import Point, Problem
+from ...problems import Point, Problem
 from ..monitor import Monitor
 from .maps import PredictionsBeside
 from .method import LARGEST_SYSTEM, State

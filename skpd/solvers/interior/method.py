@@ -9,7 +9,7 @@ from ..._typing import Array
 from ...certificates import relative_gap
 from ...designs import Design, newton_cost
 from ...designs.threads import blas_threads_for
-from ...problem import Point, Problem
+from ...problems import Point, Problem
 from ..monitor import Monitor
 from .programme import Programme, has_programme, needs_features, programme_of
 

@@ -29,8 +29,8 @@ from ...penalties import (
     SquaredL2OnL1Ball,
     TotalVariation,
 )
-from ...problem import Point, Problem
-from ...robust import RobustProblem
+from ...problems import Point, Problem
+from ...problems.robust import RobustProblem
 from .cones import EuclideanNorms
 from .epigraphs import (
     DoubtfulLabels,

@@ -18,12 +18,12 @@ from functools import cached_property
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from . import kernels
-from ._rigorous import UNDERFLOW, of_coefficients, of_weights
-from ._typing import Array
-from .designs import Design
-from .losses.base import EPSILON
-from .penalties import Penalty
+from .. import kernels
+from .._rigorous import UNDERFLOW, of_coefficients, of_weights
+from .._typing import Array
+from ..designs import Design
+from ..losses.base import EPSILON
+from ..penalties import Penalty
 
 __all__ = ["MultinomialProblem"]
 

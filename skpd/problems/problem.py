@@ -8,28 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import kernels
-from ._typing import Array
-from .designs import Design, DualProducts, DualProductsOfPath, WeightedGram
-from .losses import Loss
-from .losses.base import EPSILON, Stratum
-from .penalties import Penalty, SquaredL2
+from .. import kernels
+from .._typing import Array
+from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
+from ..losses import Loss
+from ..losses.base import EPSILON, Stratum
+from ..penalties import Penalty, SquaredL2
+from .solution import Point
 
 if TYPE_CHECKING:
-    from .certificates import Certificate
+    pass
 
-__all__ = ["Point", "Problem", "Solution"]
+__all__ = ["Problem"]
 
 Interval = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Point:
-    """A primal point (coef, intercept) beside a dual point."""
-
-    coef: Any
-    intercept: float
-    dual_coef: Any
 
 
 @dataclass
@@ -420,36 +412,3 @@ class Problem:
                     fsum(error) + 4.0 * EPSILON * abs(mean),
                 ))  # fmt: skip
         return same_sum, sets
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What a solver found, with its certificate.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (n_features,)
-    intercept : float
-    dual_coef : ndarray of shape (n_samples,)
-        The dual point theta of the certificate.
-    certificate : Certificate
-    n_iter : int
-    converged : bool
-        Whether the relative gap reached the tolerance.
-    history : structured ndarray
-        Fields n_iter, seconds, primal, dual, gap: the certified interval over time.
-    interrupted : bool
-        Whether Ctrl-C ended the solver.
-    stopped : bool
-        Whether the caller ended it after a check.
-    """
-
-    coef: Any
-    intercept: float
-    dual_coef: Any
-    certificate: "Certificate"
-    n_iter: int
-    converged: bool
-    history: Any
-    interrupted: bool = False
-    stopped: bool = False

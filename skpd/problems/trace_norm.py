@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import kernels
-from ._typing import Array
-from .certificates import PLAIN, Certificate
-from .designs import Design
-from .losses import Squared
-from .losses.base import EPSILON
-from .penalties import L2
+from .. import kernels
+from .._typing import Array
+from ..certificates import PLAIN, Certificate
+from ..designs import Design
+from ..losses import Squared
+from ..losses.base import EPSILON
+from ..penalties import L2
 
 __all__ = ["TraceNormProblem", "norm", "threshold"]
 

@@ -20,13 +20,13 @@ from functools import cached_property
 
 import numpy as np
 
-from . import kernels
-from ._rigorous import UNDERFLOW, of_coefficients, of_weights
-from ._typing import Array
-from .designs import Design
-from .losses import Huber
-from .losses.base import EPSILON
-from .penalties import SquaredL2
+from .. import kernels
+from .._rigorous import UNDERFLOW, of_coefficients, of_weights
+from .._typing import Array
+from ..designs import Design
+from ..losses import Huber
+from ..losses.base import EPSILON
+from ..penalties import SquaredL2
 
 __all__ = ["ConcomitantHuber"]
 

@@ -32,14 +32,15 @@ from math import inf
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from . import kernels
-from ._typing import Array
-from .certificates import DualBound, dual_bound, primal_objective
-from .designs import Design
-from .losses import Hinge
-from .losses.base import EPSILON
-from .penalties import L1, L2, LInf, Norm, SquaredL2
-from .problem import Point, Problem
+from .. import kernels
+from .._typing import Array
+from ..certificates import DualBound, dual_bound, primal_objective
+from ..designs import Design
+from ..losses import Hinge
+from ..losses.base import EPSILON
+from ..penalties import L1, L2, LInf, Norm, SquaredL2
+from .problem import Problem
+from .solution import Point
 
 __all__ = ["NORMS", "RobustProblem", "best_radius", "project_triangle", "robust_problem"]
 
@@ -157,7 +158,7 @@ def robust_problem(
     Parameters
     ----------
     design, y, weights, fit_intercept, total_weight
-        As for `skpd.problem.Problem`.
+        As for `skpd.problems.Problem`.
     epsilon : float
         Radius of the Wasserstein ball, greater than 0.
     kappa, ridge : float

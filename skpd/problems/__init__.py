@@ -1,0 +1,6 @@
+"""The optimisation problems that estimators pose and solvers solve."""
+
+from .problem import Problem
+from .solution import Point, Solution
+
+__all__ = ["Point", "Problem", "Solution"]

@@ -1,0 +1,51 @@
+"""Points of a problem, and what a solver returns."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..certificates import Certificate
+
+__all__ = ["Point", "Solution"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A primal point (coef, intercept) beside a dual point."""
+
+    coef: Any
+    intercept: float
+    dual_coef: Any
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver found, with its certificate.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_features,)
+    intercept : float
+    dual_coef : ndarray of shape (n_samples,)
+        The dual point theta of the certificate.
+    certificate : Certificate
+    n_iter : int
+    converged : bool
+        Whether the relative gap reached the tolerance.
+    history : structured ndarray
+        Fields n_iter, seconds, primal, dual, gap: the certified interval over time.
+    interrupted : bool
+        Whether Ctrl-C ended the solver.
+    stopped : bool
+        Whether the caller ended it after a check.
+    """
+
+    coef: Any
+    intercept: float
+    dual_coef: Any
+    certificate: "Certificate"
+    n_iter: int
+    converged: bool
+    history: Any
+    interrupted: bool = False
+    stopped: bool = False
