@@ -3,8 +3,8 @@
 from importlib.metadata import version
 
 from ._certify import certify
-from ._rigorous import RigorousCertificate
 from .certificates import Certificate
+from .certificates.rigorous import RigorousCertificate
 from .drsvm import DRSVMClassifier
 from .elastic_net import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
 from .lasso import LassoPDCertified, LassoPDCertifiedCV

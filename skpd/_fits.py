@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._rigorous import RigorousCertificate, rigorous_certificate
 from ._typing import Array
 from .certificates import (
     Certificate,
@@ -14,6 +13,7 @@ from .certificates import (
     primal_objective,
     relative_gap,
 )
+from .certificates.rigorous import RigorousCertificate, rigorous_certificate
 from .problems import Point, Problem
 from .problems.multinomial import MultinomialProblem
 from .problems.scaled_huber import ConcomitantHuber

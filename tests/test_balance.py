@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from benchmarks.reference import linear_programme
-from skpd._balance import balance_exactly
 from skpd.certificates import certify_point
+from skpd.certificates.balance import balance_exactly
 from skpd.designs import Design
 from skpd.losses import (
     Absolute,

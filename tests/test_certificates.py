@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 
 from benchmarks import certificates as random
 from benchmarks.reference import linear_programme
-from skpd._rigorous import rigorous_primal
 from skpd.certificates import certify_point, dual_bound, primal_objective
+from skpd.certificates.rigorous import rigorous_primal
 from skpd.designs import Design
 from skpd.losses import (
     Absolute,

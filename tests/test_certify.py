@@ -39,7 +39,7 @@ from skpd import (
     TraceNormPD,
     certify,
 )
-from skpd._rigorous import rigorous_dual, rigorous_primal
+from skpd.certificates.rigorous import rigorous_dual, rigorous_primal
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Squared
 from skpd.penalties import L1, ElasticNet, SquaredL2, TotalVariation

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.special import xlog1py, xlogy
 
 from .. import kernels
-from .._rigorous import UNDERFLOW, of_coefficients, of_weights
 from .._typing import Array
+from ..certificates.rigorous import UNDERFLOW, of_coefficients, of_weights
 from ..designs import Design
 from ..losses.base import EPSILON
 from ..penalties import Penalty

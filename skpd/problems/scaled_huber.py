@@ -21,8 +21,8 @@ from functools import cached_property
 import numpy as np
 
 from .. import kernels
-from .._rigorous import UNDERFLOW, of_coefficients, of_weights
 from .._typing import Array
+from ..certificates.rigorous import UNDERFLOW, of_coefficients, of_weights
 from ..designs import Design
 from ..losses import Huber
 from ..losses.base import EPSILON

@@ -27,7 +27,8 @@ import scipy.sparse as sp
 
 from .. import kernels
 from .._typing import Array
-from ..certificates import PLAIN, Certificate
+from ..certificates import Certificate
+from ..certificates.repairs import PLAIN
 from ..designs import Design
 from ..losses import Squared
 from ..losses.base import EPSILON

@@ -17,7 +17,7 @@ rest
 The change can do one thing more. X' diag(c) theta is as inexact as theta is, which costs a bound
 that times the coefficients that the penalty allows: too much for balls far larger than the optimal
 coefficients, or for features far from 0. Along the directions in which the penalty is
-differentiable at coefficients near the optimum (`skpd._ties`) its optimal values are known, and
+differentiable at coefficients near the optimum (`skpd.penalties.tangents`) its optimal values are known, and
 the change can give it these.
 """
 
@@ -25,11 +25,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import kernels
-from ._typing import Array, Indices
-from .losses.base import EPSILON
-from .penalties.tangents import ties
-from .problems import Problem
+from .. import kernels
+from .._typing import Array, Indices
+from ..losses.base import EPSILON
+from ..penalties.tangents import ties
+from ..problems import Problem
 
 __all__ = ["Balance", "balance_exactly"]
 
@@ -185,7 +185,7 @@ class _Rows:
 
 
 def _ties(problem: Problem, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
-    """The directions T of `skpd._ties`, and what T'X' diag(c) theta is at the optimum."""
+    """The directions T of `skpd.penalties.tangents`, and what T'X' diag(c) theta is at the optimum."""
     if problem.n_features**2 * n_rows > LARGEST_TABLE:
         return None
     found = ties(problem.penalty, coef)

@@ -18,7 +18,8 @@ predictions
     enter the loss as intervals, at the ends of which a convex function is largest.
 the intercept's interval
     is multiplied by a number that rounding has left of 0, so that a millionth of its size
-    more is as good as exact; a dual point that is balanced exactly needs none (`skpd._balance`).
+    more is as good as exact; a dual point that is balanced exactly needs none
+    (`skpd.certificates.balance`).
 weights and alpha
     (s_i / sum(s), 1 / (C sum(s)) and the like) carry relative errors of at most
     delta = (64 + log2 n) 2u. All terms of the objective are non-negative, so that it changes
@@ -30,18 +31,14 @@ from math import fsum, log2
 
 import numpy as np
 
-from . import kernels
-from ._balance import Balance, balance_exactly
-from ._typing import Array
-from .certificates import (
-    WORTH,
-    Certificate,
-    _least_linear,
-    loss_by_precision,
-    relative_gap,
-)
-from .losses.base import EPSILON
-from .problems import Point, Problem
+from .. import kernels
+from .._typing import Array
+from ..losses.base import EPSILON
+from ..problems import Point, Problem
+from .balance import Balance, balance_exactly
+from .bounds import relative_gap
+from .certificate import Certificate
+from .repairs import WORTH, _least_linear, loss_by_precision
 
 __all__ = ["RigorousCertificate", "rigorous_certificate", "rigorous_dual", "rigorous_primal"]
 
