@@ -22,7 +22,7 @@ from skpd.penalties import SquaredL2OnL1Ball
 from skpd.problems import Problem
 from skpd.problems.trace_norm import TraceNormProblem
 from skpd.solvers import solve
-from skpd.solvers.trace_norm import trace_norm
+from skpd.solvers.frank_wolfe.trace_norm import trace_norm
 
 ACCURACIES = (1e-3, 1e-4, 1e-6)
 
@@ -122,7 +122,7 @@ def intervals(radius):
         start = time.process_time()
         solution = solve(problem, solver, tol=1e-8, max_iter=20_000, random_state=random_state)
         found[solver] = solution.certificate, time.process_time() - start
-    from skpd.solvers.l1_ball import _search
+    from skpd.solvers.frank_wolfe.l1_ball import _search
     from skpd.solvers.monitor import Monitor
 
     start = time.process_time()

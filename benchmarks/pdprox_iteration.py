@@ -9,7 +9,7 @@ from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1
 from skpd.problems import Problem
-from skpd.solvers.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
+from skpd.solvers.proximal.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
 
 SOLVERS = {
     "restarted": pdprox_restarted,

@@ -18,8 +18,8 @@ from .problems import Point, Problem
 from .problems.multinomial import MultinomialProblem
 from .problems.scaled_huber import ConcomitantHuber
 from .solvers import solve
-from .solvers.orthant import multinomial_bounds
-from .solvers.scale import scaled_huber_bounds
+from .solvers.newton.orthant import multinomial_bounds
+from .solvers.newton.scale import scaled_huber_bounds
 
 __all__ = ["ConcomitantFit", "LinearFit", "MultinomialFit"]
 

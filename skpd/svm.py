@@ -64,7 +64,7 @@ class PdproxSVC(_MarginClassifier):
     solver_options : dict, default=None
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3); both:
         ``implementation`` ("double-primal", "double-dual"), ``average`` (bool),
-        ``step_scale`` and ``step_ratio`` (float); see `skpd.solvers.pdprox`.
+        ``step_scale`` and ``step_ratio`` (float); see `skpd.solvers.proximal.pdprox`.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the objective is then at
         most ``tol`` times that of the best constant prediction above the optimum.

@@ -17,7 +17,7 @@ from ._base import finite_targets
 from ._parameters import ParameterValidation
 from ._validation import validated
 from .problems.trace_norm import TraceNormProblem
-from .solvers.trace_norm import trace_norm
+from .solvers.frank_wolfe.trace_norm import trace_norm
 
 __all__ = ["TraceNormPD"]
 

@@ -15,7 +15,8 @@ from skpd.losses import Absolute, Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
 from skpd.problems import Problem
 from skpd.solvers import solve
-from skpd.solvers.agm import Composite, Entropic, Euclidean, infinite_memory, one_memory
+from skpd.solvers.accelerated.estimate_functions import Composite, infinite_memory, one_memory
+from skpd.solvers.accelerated.geometry import Entropic, Euclidean
 
 
 def ridge_composite(X, y, mu, *, steps, in_loss):

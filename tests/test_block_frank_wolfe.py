@@ -18,8 +18,8 @@ from skpd.penalties import L1, L1Ball, SquaredL2OnL1Ball
 from skpd.problems import Problem
 from skpd.problems.trace_norm import TraceNormProblem
 from skpd.solvers import solve
-from skpd.solvers.block_frank_wolfe import pdbfw
-from skpd.solvers.l1_ball import l1_ball
+from skpd.solvers.frank_wolfe.l1_ball import l1_ball
+from skpd.solvers.frank_wolfe.pdbfw import pdbfw
 from skpd.solvers.monitor import Monitor
 
 

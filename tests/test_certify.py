@@ -47,8 +47,8 @@ from skpd.problems import Problem
 from skpd.problems.multinomial import MultinomialProblem
 from skpd.problems.scaled_huber import ConcomitantHuber
 from skpd.solvers import SOLVERS
-from skpd.solvers.orthant import multinomial_bounds
-from skpd.solvers.scale import scaled_huber_bounds
+from skpd.solvers.newton.orthant import multinomial_bounds
+from skpd.solvers.newton.scale import scaled_huber_bounds
 
 LINEAR = ("Hinge", "EpsilonInsensitive", "Pinball", "Absolute")
 

@@ -20,7 +20,8 @@ from skpd import DRSVMClassifier, PdproxSVC, path
 from skpd.designs import Design
 from skpd.problems.robust import robust_problem
 from skpd.solvers import ROBUST_SOLVERS, solve
-from skpd.solvers.robust_auto import RobustMonitor, hybrid_gradient, working_sets
+from skpd.solvers.proximal.robust_saddle import hybrid_gradient
+from skpd.solvers.robust.select import RobustMonitor, working_sets
 
 NORMS = [1, 2, np.inf]
 # the rows of a repeated data set have another order

@@ -14,7 +14,7 @@ from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Pinball, Squared
 from skpd.penalties import SquaredL2
 from skpd.problems import Point, Problem
 from skpd.solvers import solve
-from skpd.solvers.dual_descent import dual_descent
+from skpd.solvers.coordinates.dual import dual_descent
 from skpd.solvers.monitor import Monitor
 
 LAYOUTS = {

@@ -43,11 +43,11 @@ from skpd.penalties import (
 from skpd.problems import Problem
 from skpd.problems.robust import robust_problem
 from skpd.solvers import Monitor
-from skpd.solvers.auto import methods_for
 from skpd.solvers.interior import expected_cost, interior_point, method, programme, systems
 from skpd.solvers.interior.maps import Differences
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
-from skpd.solvers.robust_auto import RobustMonitor
+from skpd.solvers.robust.select import RobustMonitor
+from skpd.solvers.select import methods_for
 
 ALL_PENALTIES = [*random.PENALTIES, TotalVariation()]
 POLYHEDRAL = {type(p) for p in [*random.POLYHEDRAL_PENALTIES, TotalVariation()]}

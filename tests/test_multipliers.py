@@ -26,9 +26,10 @@ from skpd.penalties import (
     SquaredL2,
 )
 from skpd.problems import Point, Problem
-from skpd.solvers import Monitor, quadratic, solve
-from skpd.solvers.multipliers import method_of_multipliers
-from skpd.solvers.quadratic import minimise_quadratic
+from skpd.solvers import Monitor, solve
+from skpd.solvers.newton import quadratic
+from skpd.solvers.newton.multipliers import method_of_multipliers
+from skpd.solvers.newton.quadratic import minimise_quadratic
 
 ENGINE_PENALTIES = [
     p for p in random.PENALTIES if hasattr(type(p), "terms") or hasattr(type(p), "group_terms")
@@ -547,7 +548,7 @@ def test_what_a_path_tells_of_the_next_alpha(rng):
 
 def test_it_hands_over_where_it_stalls(rng):
     """More active features than a working set may hold: the primal-dual method goes on."""
-    from skpd.solvers import multipliers
+    from skpd.solvers.newton import multipliers
 
     X = rng.normal(size=(60, 40))
     y = X @ rng.normal(size=40)

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression, lasso_path
 from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC, path
 from skpd.losses import Pinball
 from skpd.penalties import ElasticNet
-from skpd.solvers.multipliers import _State
+from skpd.solvers.newton.multipliers import _State
 
 LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
 

@@ -17,7 +17,7 @@ from skpd.designs.threads import (
     blas_threads_for_product,
     one_blas_thread,
 )
-from skpd.solvers import quadratic
+from skpd.solvers.newton import quadratic
 
 
 def blas_threads():

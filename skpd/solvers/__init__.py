@@ -9,16 +9,16 @@ import numpy as np
 
 from ..problems import Point, Problem, Solution
 from ..problems.robust import RobustProblem
-from .agm import agm
-from .auto import auto
-from .block_frank_wolfe import pdbfw
-from .coordinates import approx, coordinate_descent
-from .incremental import SCHEMES, hybrid, ippa, isg
-from .l1_ball import l1_ball
+from .accelerated.agm import agm
+from .coordinates.primal import approx, coordinate_descent
+from .frank_wolfe.l1_ball import l1_ball
+from .frank_wolfe.pdbfw import pdbfw
 from .memory import keep_freed_memory
 from .monitor import Monitor
-from .pdprox import pdprox_dual, pdprox_primal
-from .robust_auto import RobustMonitor, robust_auto
+from .proximal.pdprox import pdprox_dual, pdprox_primal
+from .robust.incremental import SCHEMES, hybrid, ippa, isg
+from .robust.select import RobustMonitor, robust_auto
+from .select import auto
 
 __all__ = ["ROBUST_SOLVERS", "SOLVERS", "Monitor", "check_solver_options", "solve"]
 

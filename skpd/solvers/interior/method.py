@@ -59,7 +59,7 @@ def interior_point(
     Parameters
     ----------
     problem, monitor, max_iter
-        As for `skpd.solvers.pdprox.pdprox_dual`; an iteration is a Newton step.
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a Newton step.
     start, random_state
         Not used: the start is well inside the cones.
     """

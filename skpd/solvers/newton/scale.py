@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from .._typing import Array
-from ..losses import Absolute
-from ..penalties import SquaredL2
-from ..problems import Problem, Solution
-from ..problems.scaled_huber import ConcomitantHuber
-from . import solve
+from ..._typing import Array
+from ...losses import Absolute
+from ...penalties import SquaredL2
+from ...problems import Problem, Solution
+from ...problems.scaled_huber import ConcomitantHuber
+from .. import solve
 from .damped import NOISE, PATIENCE, damped_step
 
 __all__ = ["scaled_huber_bounds"]

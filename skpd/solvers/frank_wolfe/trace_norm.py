@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from ..certificates import Certificate
-from ..problems.trace_norm import TraceNormProblem, norm, threshold
-from .monitor import HISTORY_DTYPE
+from ..._typing import Array
+from ...certificates import Certificate
+from ...problems.trace_norm import TraceNormProblem, norm, threshold
+from ..monitor import HISTORY_DTYPE
 
 __all__ = ["TraceNormSolution", "trace_norm"]
 

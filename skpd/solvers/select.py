@@ -10,11 +10,11 @@ from ..designs import newton_cost
 from ..penalties import LInf, SquaredL2
 from ..problems import Point, Problem
 from .centring import centred
-from .dual_descent import dual_descent
+from .coordinates.dual import dual_descent
 from .interior import expected_cost, faces_of_ball, interior_point
 from .monitor import Monitor
-from .multipliers import LARGEST_WORKING_SET, method_of_multipliers
-from .pdprox import pdprox_restarted
+from .newton.multipliers import LARGEST_WORKING_SET, method_of_multipliers
+from .proximal.pdprox import pdprox_restarted
 
 __all__ = ["auto", "last_budget", "methods_for"]
 
@@ -44,7 +44,7 @@ def auto(
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.pdprox.pdprox_dual`.
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
     if problem.centred is not None:
         problem, monitor, start = centred(problem, monitor, start)

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import kernels
-from .._typing import Array
-from ..problems import Point
-from ..problems.robust import NORMS, RobustProblem
-from .monitor import Monitor
+from ... import kernels
+from ..._typing import Array
+from ...problems import Point
+from ...problems.robust import NORMS, RobustProblem
+from ..monitor import Monitor
 
 __all__ = ["SCHEMES", "hybrid", "ippa", "isg"]
 

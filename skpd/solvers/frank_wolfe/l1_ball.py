@@ -5,14 +5,14 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq
 
-from .._typing import Array
-from ..penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
-from ..problems import Point, Problem, Solution
-from .auto import auto
-from .block_frank_wolfe import pdbfw
-from .interior import expected_cost, interior_point
-from .monitor import Monitor
-from .pdprox import pdprox_restarted
+from ..._typing import Array
+from ...penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
+from ...problems import Point, Problem, Solution
+from ..interior import expected_cost, interior_point
+from ..monitor import Monitor
+from ..proximal.pdprox import pdprox_restarted
+from ..select import auto
+from .pdbfw import pdbfw
 
 __all__ = ["l1_ball"]
 
@@ -41,7 +41,7 @@ def l1_ball(
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.pdprox.pdprox_dual`; the penalty is `L1Ball` or
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; the penalty is `L1Ball` or
         `SquaredL2OnL1Ball`.
     """
     if isinstance(problem.penalty, SquaredL2OnL1Ball):

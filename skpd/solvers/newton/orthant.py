@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import softmax
 
-from .._typing import Array
-from ..problems.multinomial import MultinomialProblem
+from ..._typing import Array
+from ...problems.multinomial import MultinomialProblem
 from .damped import NOISE, PATIENCE, damped_step
 
 __all__ = ["multinomial_bounds"]

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from ..designs import Design, spectral_norm_bound
-from ..problems import Point, Problem
-from .monitor import Monitor
+from ..._typing import Array
+from ...designs import Design, spectral_norm_bound
+from ...problems import Point, Problem
+from ..monitor import Monitor
 
 __all__ = ["iterations_within", "pdprox_dual", "pdprox_primal", "pdprox_restarted"]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._typing import Array
+from ..._typing import Array
 
 __all__ = ["NOISE", "PATIENCE", "conjugate_gradients", "damped_step"]
 

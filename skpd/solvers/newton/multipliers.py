@@ -26,15 +26,15 @@ from math import log
 
 import numpy as np
 
-from .. import kernels
-from .._typing import Array, Indices
-from ..certificates import dual_estimate, relative_gap
-from ..designs import ColumnCurvature, Design, newton_cost
-from ..designs.gram import BLAS
-from ..kernels import dot
-from ..penalties import Norm
-from ..problems import Point, Problem
-from .monitor import Monitor
+from ... import kernels
+from ..._typing import Array, Indices
+from ...certificates import dual_estimate, relative_gap
+from ...designs import ColumnCurvature, Design, newton_cost
+from ...designs.gram import BLAS
+from ...kernels import dot
+from ...penalties import Norm
+from ...problems import Point, Problem
+from ..monitor import Monitor
 from .quadratic import minimise_quadratic
 
 __all__ = ["method_of_multipliers"]

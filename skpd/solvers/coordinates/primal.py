@@ -17,10 +17,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import kernels
-from .._typing import Array
-from ..problems import Point, Problem
-from .monitor import Monitor
+from ... import kernels
+from ..._typing import Array
+from ...problems import Point, Problem
+from ..monitor import Monitor
 
 __all__ = ["approx", "coordinate_descent"]
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .. import kernels
-from ..penalties import SquaredL2OnL1Ball
-from ..problems import Point, Problem
-from .monitor import Monitor
+from ... import kernels
+from ...penalties import SquaredL2OnL1Ball
+from ...problems import Point, Problem
+from ..monitor import Monitor
 
 __all__ = ["pdbfw"]
 

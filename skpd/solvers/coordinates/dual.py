@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..problems import Point, Problem
-from .monitor import Monitor
-from .multipliers import LARGEST_WORKING_SET
+from ...problems import Point, Problem
+from ..monitor import Monitor
+from ..newton.multipliers import LARGEST_WORKING_SET
 
 __all__ = ["dual_descent"]
 

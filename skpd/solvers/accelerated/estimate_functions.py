@@ -1,0 +1,341 @@
+"""Accelerated gradient methods by estimate functions."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array
+from .geometry import PROX_STEP, Entropic
+
+__all__ = ["Composite", "Evaluation", "Iterate", "infinite_memory", "one_memory"]
+
+
+@dataclass
+class Composite:
+    """J = f + Psi.
+
+    Attributes
+    ----------
+    smooth : callable
+        (f, its gradient in z, the dual point) from the product z = A x and x, where f(x) =
+        g(A x) + lambda1 ||x||^2 / 2.
+    matvec, rmatvec : callable
+        Products with A and its transpose.
+    psi : callable
+    geometry : Euclidean or Entropic
+    lipschitz : float
+        L, an upper bound on it, or where the search for it begins if it is adaptive.
+    in_loss, in_penalty : float
+        lambda1 and lambda2.
+    adaptive : bool
+    n_gradients : int
+        Gradients of f so far.
+    hessian : callable, default=None
+        V g''(z) V' from z and rows V of products with A, to look for x_{k+1} in a span; for a
+        Psi that is finite everywhere.
+    """
+
+    smooth: Callable[[Array], tuple[float, Array, Array]]
+    matvec: Callable[[Array], Array]
+    rmatvec: Callable[[Array], Array]
+    psi: Callable[[Array], float]
+    geometry: Any
+    lipschitz: float
+    in_loss: float = 0.0
+    in_penalty: float = 0.0
+    adaptive: bool = True
+    n_gradients: int = 0
+    hessian: Any = None
+
+    @property
+    def searches(self) -> int:
+        """Values of L to try with x_{k+1} from a span."""
+        return SEARCHES if self.adaptive and self.hessian is not None else 0
+
+    def at(self, x: Array, z: Array, error: float = 0.0) -> "Evaluation":
+        value, rows, theta = self.smooth(z)
+        f = value + 0.5 * self.in_loss * float(x @ x) if self.in_loss else value
+        return Evaluation(x, z, f, f + self.psi(x), rows, theta, error)
+
+    def gradient(self, at: "Evaluation") -> Array:
+        """The gradient of f: a product with the transpose of A."""
+        self.n_gradients += 1
+        gradient = self.rmatvec(at.rows)
+        return gradient + self.in_loss * at.x if self.in_loss else gradient
+
+    def between(self, here: "Evaluation", other: Array, z: Array, part: float) -> "Evaluation":
+        """At (1 - part) x + part other, z the product with other."""
+        return self.at(
+            part * other + (1.0 - part) * here.x,
+            part * z + (1.0 - part) * here.z,
+        )
+
+    def divergence(self, x: Array, y: Array) -> float:
+        d = self.geometry
+        return d.value(x) - d.value(y) - float(d.gradient(y) @ (x - y))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """f and J at x, the gradient of f in z = A x, the dual point, and a bound on z's error."""
+
+    x: Array
+    z: Array
+    f: float
+    objective: float
+    rows: Array
+    theta: Array
+    error: float
+
+    def below(self, other: "Evaluation") -> bool:
+        """Whether J is lower here by more than rounding."""
+        return self.objective < other.objective - ROUNDING * abs(other.objective)
+
+    @property
+    def point(self) -> tuple[Array, Array, float]:
+        return self.x, self.z, self.error
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """x_k with its product, the averaged dual point and the factor of Theorems 6, 10, 14, 18.
+
+    J(x_k) - J(x) <= bound * Delta(x, x_0) for every x, and the gap at ``theta`` is at most
+    bound * max Delta(., x_0). ``slope`` is the gradient of f less its strong convexity, averaged
+    as theta is; ``latest`` are the dual point where the gradient was taken last and its slope.
+    """
+
+    x: Array
+    z: Array
+    theta: Array
+    slope: Array
+    objective: float
+    bound: float
+    lipschitz: float
+    latest: tuple[Array, Array]
+
+
+def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
+    """AGM-EF with infinite memory, Algorithms 1 and 2."""
+    c, d = composite, composite.geometry
+    in_loss, in_penalty = c.in_loss, c.in_penalty
+    both = in_loss + in_penalty
+    first, z, L = x, x, c.lipschitz * (DECAY if c.adaptive else 1.0)
+    here = before = c.at(x, c.matvec(x))
+    product_z = here.z
+    gradient_here, stalls = c.gradient(here) if c.searches else x, 0
+    total = 0.0  # A_k
+    origin = d.gradient(first)
+    dual, constant = origin, float(origin @ first) - d.value(first)
+    theta: Any = 0.0
+    slope: Any = 0.0
+    while True:
+        searches, new = c.searches, here
+        if c.adaptive:
+            L = L / (SEARCH_DECAY if searches else DECAY)
+        least = L
+        while True:
+            L = max(L, in_loss * (1.0 + 1e-8), SMALLEST * c.lipschitz)
+            p, q = L - in_loss, 1.0 + 2.0 * both * total
+            a = (q + np.sqrt(q * q + 4.0 * p * total * (1.0 + both * total))) / (2.0 * p)
+            a = min(float(a), LARGEST)
+            after = total + a
+            t1, t2 = 1.0 + both * total, in_loss * a
+            t3 = in_penalty * a * total / after
+            t = t1 + t2 + t3
+            if searches:
+                u, gradient = here, gradient_here
+            else:
+                u = c.between(here, z, product_z, a * t1 / (t * after - t2 * a))
+                gradient = c.gradient(u)
+            towards = in_loss * d.gradient(u.x) - gradient
+            new_dual = dual + a * towards
+            new_constant = constant + a * (u.f + float(towards @ u.x) - in_loss * d.value(u.x))
+            new_z = d.minimise(new_dual, 1.0 + in_loss * after, after)
+            new_product_z = c.matvec(new_z)
+            if searches:
+                points = (new_z, new_product_z, 0.0), (z, product_z, 0.0), before.point
+                new, holds = _lowest(c, here, new, points), False
+            else:
+                step = c.between(here, new_z, new_product_z, a / after)
+                holds = not c.adaptive or _below_model(c, step, u, gradient, L)
+                new = step if not c.searches or step.objective < new.objective else new
+            model = (
+                new_constant + (1.0 + in_loss * after) * d.value(new_z) - float(new_dual @ new_z)
+                + after * c.psi(new_z)
+            )  # fmt: skip
+            slack = ROUNDING * after * (abs(new.objective) + abs(u.f))
+            if holds or after * new.objective <= model + slack:
+                break
+            L *= GROWTH
+            if searches:
+                searches -= 1
+                L = L if searches else least
+        total, dual, constant = after, new_dual, new_constant
+        stalls = 0 if new.below(here) else stalls + 1
+        before = before if new is here else here
+        here, z, product_z = new, new_z, new_product_z
+        theta = theta + (a / total) * (u.theta - theta)
+        slope = slope - (a / total) * (towards + slope)
+        latest = u.theta, -towards
+        if c.searches:
+            gradient_here = c.gradient(here)
+            latest = here.theta, gradient_here - in_loss * d.gradient(here.x)
+        yield Iterate(here.x, here.z, theta, slope, here.objective, 1.0 / total, L, latest)
+        if c.searches and stalls == STALLS:
+            return
+
+
+def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
+    """AGM-EF with a memory of one, Algorithms 3 and 4."""
+    c, d = composite, composite.geometry
+    in_loss, in_penalty = c.in_loss, c.in_penalty
+    u = c.at(x, c.matvec(x))
+    gradient, L = c.gradient(u), c.lipschitz
+    while True:  # x_0 = z_0
+        z = d.minimise(L * d.gradient(x) - gradient, L, 1.0)
+        here = c.at(z, c.matvec(z))
+        if not c.adaptive or _below_model(c, here, u, gradient, L):
+            break
+        L *= GROWTH
+    before, product_z, stalls = u, here.z, 0
+    theta, slope = latest = u.theta, gradient - in_loss * d.gradient(x)
+    level = u.f + float(gradient @ (z - x)) + L * c.divergence(z, x) + c.psi(z)  # min q_k
+    curvature, bound, scale = L + in_penalty, 1.0, L - in_loss
+    while True:
+        if c.searches:
+            gradient_here = c.gradient(here)
+            latest = here.theta, gradient_here - in_loss * d.gradient(here.x)
+        yield Iterate(here.x, here.z, theta, slope, here.objective, bound * scale, L, latest)
+        if c.searches and stalls == STALLS:
+            return
+        searches, new = c.searches, here
+        if c.adaptive:
+            L = L / (SEARCH_DECAY if searches else DECAY)
+        least = L
+        while True:
+            L = max(L, in_loss * (1.0 + 1e-8), SMALLEST * c.lipschitz)
+            # (1 - a)(c + lambda2 a) + lambda1 a = L a^2
+            p, q = L + in_penalty, curvature - in_penalty - in_loss
+            a = 2.0 * curvature / (q + np.sqrt(q * q + 4.0 * p * curvature))
+            a = min(float(a), 1.0)
+            after = (1.0 - a) * curvature + (in_loss + in_penalty) * a
+            t1, t2, t3 = (1.0 - a) * curvature, in_loss * a, in_penalty * a * (1.0 - a)
+            t = t1 + t2 + t3
+            if searches:
+                u, gradient = here, gradient_here
+            else:
+                u = c.between(here, z, product_z, t1 * a / (t - t2 * a))
+                gradient = c.gradient(u)
+            dual = t1 * d.gradient(z) + t2 * d.gradient(u.x) - a * gradient
+            new_z = d.minimise(dual, t1 + t2, a)
+            new_product_z = c.matvec(new_z)
+            if searches:
+                points = (new_z, new_product_z, 0.0), (z, product_z, 0.0), before.point
+                new, holds = _lowest(c, here, new, points), False
+            else:
+                step = c.between(here, new_z, new_product_z, a)
+                holds = not c.adaptive or _below_model(c, step, u, gradient, L)
+                new = step if not c.searches or step.objective < new.objective else new
+            new_level = (
+                (1.0 - a) * level + t1 * c.divergence(new_z, z) + t2 * c.divergence(new_z, u.x)
+                + a * (u.f + float(gradient @ (new_z - u.x)) + c.psi(new_z))
+            )  # fmt: skip
+            slack = ROUNDING * (abs(new.objective) + abs(u.f))
+            if holds or new.objective <= new_level + slack:
+                break
+            L *= GROWTH
+            if searches:
+                searches -= 1
+                L = L if searches else least
+        curvature, level = after, new_level
+        stalls = 0 if new.below(here) else stalls + 1
+        before = before if new is here else here
+        here, z, product_z = new, new_z, new_product_z
+        bound *= 1.0 - a
+        latest = u.theta, gradient - in_loss * d.gradient(u.x)
+        theta, slope = theta + a * (latest[0] - theta), slope + a * (latest[1] - slope)
+
+
+def _lowest(
+    c: Composite,
+    origin: Evaluation,
+    best: Evaluation,
+    others: tuple[tuple[Array, Array, float], ...],
+) -> Evaluation:
+    """A low point of J in the affine span of ``origin`` and others, by Newton from ``best``.
+
+    The others come with their products with A and bounds on the errors of these. The product with
+    the point found is a sum of theirs, and made anew where their errors may have grown in it.
+    """
+    W = np.array([x - origin.x for x, _, _ in others])
+    V = np.array([z - origin.z for _, z, _ in others])
+    errors = EPS * (np.linalg.norm(V, axis=1) + np.linalg.norm(origin.z)) + origin.error
+    errors += [error for _, _, error in others]
+    W, V, errors = (rows[np.any(W, axis=1)] for rows in (W, V, errors))
+    ridge = (c.in_loss + c.in_penalty) * (W @ W.T)
+    small = PROX_STEP / c.lipschitz
+    for _ in range(NEWTON_STEPS):
+        # Psi' by its Moreau envelope, exact where Psi is linear on what is added to its ridge
+        moved = best.x - c.geometry.prox(best.x, small)
+        slope = V @ best.rows + W @ (c.in_loss * best.x + (1.0 / small + c.in_penalty) * moved)
+        if not np.all(np.isfinite(slope)):
+            break
+        H = c.hessian(best.z, V) + ridge
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
+        values, vectors = np.linalg.eigh(scale * H * scale[:, None])
+        values, vectors = values[values > 1e-10], vectors[:, values > 1e-10]
+        step = -scale * (vectors @ (vectors.T @ (scale * slope) / values))
+        decrease = -float(slope @ step)
+        so_far = origin.objective - best.objective
+        if not decrease > max(NEWTON_ENDS * so_far, 1e-15 * abs(best.objective)):
+            break
+        for _ in range(BACKTRACKS):
+            error = best.error + float(np.abs(step) @ errors)
+            new = c.at(best.x + step @ W, best.z + step @ V, error)
+            if new.objective <= best.objective - 1e-4 * decrease:
+                break
+            step, decrease = 0.25 * step, 0.25 * decrease
+        else:
+            break
+        best = new
+    if best.error > DRIFT * np.linalg.norm(best.z):
+        return c.at(best.x, c.matvec(best.x))
+    return best
+
+
+def _below_model(c: Composite, new: Evaluation, u: Evaluation, gradient: Array, L: float):
+    """f(x) <= f(u) + f'(u).(x - u) + (L / 2) ||x - u||^2, which is all that the proofs need."""
+    step = new.x - u.x
+    size = float(np.sum(np.abs(step))) if isinstance(c.geometry, Entropic) else np.nan
+    square = size**2 if np.isfinite(size) else float(step @ step)
+    return new.f <= u.f + float(gradient @ step) + 0.5 * L * square + ROUNDING * abs(u.f)
+
+
+GROWTH, DECAY = 2.0, 1.05  # gamma_u and gamma_d
+
+
+SEARCHES = 4  # values of L tried with u_{k+1} = x_k, before Algorithms 2 and 4 take their step
+
+
+SEARCH_DECAY = 1.5  # gamma_d there, where a rejected L costs no gradient
+
+
+NEWTON_STEPS, BACKTRACKS = 4, 6
+
+
+NEWTON_ENDS = 1e-2  # of the decrease so far
+
+
+DRIFT = 1e-9  # of a product, relative, at which it is made anew
+
+
+STALLS = 3  # iterations that find nothing lower, until a new start
+
+
+ROUNDING, EPS = 1e-13, np.finfo(float).eps
+
+
+SMALLEST, LARGEST = 1e-12, 1e100  # L over the first one, and a, where runs go on at the optimum

@@ -1,0 +1,46 @@
+"""Prox functions of accelerated gradient methods."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..._typing import Array
+
+__all__ = ["Entropic", "Euclidean"]
+
+
+@dataclass(frozen=True)
+class Euclidean:
+    """d(x) = ||x||_2^2 / 2."""
+
+    prox: Callable[[Array, float], Array]  # argmin of ||x - v||^2 / 2 + step Psi(x)
+
+    def value(self, x: Array) -> float:
+        return 0.5 * float(x @ x)
+
+    def gradient(self, x: Array) -> Array:
+        return x
+
+    def minimise(self, dual: Array, weight: float, scale: float) -> Array:
+        """argmin of weight d(x) - dual.x + scale Psi(x)."""
+        return self.prox(dual / weight, scale / weight)
+
+
+@dataclass(frozen=True)
+class Entropic:
+    """d(x) = sum_j x_j log x_j on the simplex, whose indicator Psi is."""
+
+    def value(self, x: Array) -> float:
+        return float(x @ self.gradient(x))
+
+    def gradient(self, x: Array) -> Array:
+        return np.log(np.maximum(x, 1e-300))  # but for a constant, which changes nothing here
+
+    def minimise(self, dual: Array, weight: float, scale: float) -> Array:
+        logarithms = dual / weight
+        return np.exp(logarithms - logsumexp(logarithms))
+
+
+PROX_STEP = 1e-5  # for a slope of Psi, in units of 1 / L

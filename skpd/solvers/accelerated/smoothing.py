@@ -1,0 +1,143 @@
+"""A problem as the smooth function and simple term of an accelerated method."""
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ... import kernels
+from ..._typing import Array
+from ...losses import Hinge, SmoothedHinge, Squared
+from ...penalties import (
+    L1,
+    ElasticNet,
+    L1Ball,
+    Penalty,
+    SquaredL2,
+    SquaredL2OnL1Ball,
+)
+from ...problems import Problem
+
+__all__ = []
+
+
+class _SmoothedLoss:
+    """f as a function of z = X w: the mean loss, smoothed, at the best intercept."""
+
+    def __init__(self, problem: Problem, mu: float, squares: Array) -> None:
+        self.problem, self.mu = problem, mu
+        self.added = mu * squares  # mu b_i^2
+        self.intercept = problem.null_point.intercept
+        self.z: Any = None  # where the best intercept was asked for last
+
+    @property
+    def smoothness(self) -> Array | float:
+        """The second derivatives of the rows' losses at most."""
+        own = 1.0 / self.problem.loss.smoothness  # strong convexity of l*
+        return 1.0 / (own + self.added)
+
+    def theta(self, z: Array) -> Array:
+        problem = self.problem
+        if self.mu == 0.0:
+            return problem.loss.gradient(problem.y, z)
+        step = 1.0 / self.added
+        return problem.loss.prox_conjugate(problem.y, step * z, step)
+
+    def best(self, z: Array) -> tuple[float, Array]:
+        """The best intercept and the dual point there."""
+        if z is not self.z:
+            self.z, self.known = z, self._best(z)
+        return self.known
+
+    def hessian(self, z: Array, V: Array) -> Array:
+        """V f''(z) V', by differences of the dual point at the intercept that is best at z."""
+        problem = self.problem
+        b, theta = self.best(z)
+        step = 1e-6 * problem.reach
+        curvature = problem.weights * (self.theta(z + (b + step)) - theta) / step
+        total = float(np.sum(curvature))
+        if problem.fit_intercept and total > 0.0:  # which goes along with z
+            V = V - (V @ curvature / total)[:, None]
+        return (V * curvature) @ V.T
+
+    def _best(self, z: Array) -> tuple[float, Array]:
+        problem = self.problem
+        weights, loss, y = problem.weights, problem.loss, problem.y
+        if not problem.fit_intercept:
+            return 0.0, self.theta(z)
+        if isinstance(loss, Squared) and self.mu == 0.0:
+            b = float(weights @ (y - z))
+            return b, z + b - y
+        if isinstance(loss, Hinge | SmoothedHinge):
+            # max of sum c (theta (z - y) - q theta^2 / 2) on a box and sum c theta = 0
+            q = self.added + (loss.mu if isinstance(loss, SmoothedHinge) else 0.0)
+            lower, upper = loss.dual_bounds(y)
+            theta = kernels.project_box_hyperplane(
+                (z - y) / q, lower, upper, weights, weights * q, 0.0
+            )
+            implied = q * theta - (z - y)  # b where theta_i is inside, a bound where it is not
+            inside = (theta > lower) & (theta < upper) & (weights > 0.0)
+            if inside.any():
+                return float(np.average(implied[inside], weights=weights[inside])), theta
+            low = np.max(implied[(theta >= upper) & (weights > 0.0)], initial=-np.inf)
+            high = np.min(implied[(theta <= lower) & (weights > 0.0)], initial=np.inf)
+            ends = [end for end in (low, high) if np.isfinite(end)]
+            return (float(np.mean(ends)) if ends else 0.0), theta
+
+        def slope(b: float) -> float:
+            return float(weights @ self.theta(z + b))
+
+        low = high = self.intercept
+        width = 1e-3 * problem.reach
+        while slope(low) > 0.0 and width < 1e12 * problem.reach:
+            low, width = low - width, 2.0 * width
+        while slope(high) < 0.0 and width < 1e12 * problem.reach:
+            high, width = high + width, 2.0 * width
+        if low < high and slope(low) < 0.0 < slope(high):
+            self.intercept = float(brentq(slope, low, high, xtol=1e-15 * (1.0 + abs(low))))
+        else:
+            self.intercept = high if slope(low) < 0.0 else low
+        return self.intercept, self.theta(z + self.intercept)
+
+    def __call__(self, z: Array) -> tuple[float, Array, Array]:
+        problem = self.problem
+        b, theta = self.best(z)
+        prediction = z + b if b != 0.0 else z
+        weights = problem.weights
+        if self.mu == 0.0:
+            value = float(weights @ problem.loss.value(problem.y, prediction))
+        else:
+            conjugate = problem.loss.conjugate(problem.y, theta)
+            value = float(weights @ (theta * prediction - conjugate - 0.5 * self.added * theta**2))
+        return value, weights * theta, theta
+
+
+def _without_ridge(penalty: Penalty, alpha: float) -> tuple[float, Penalty | None, float]:
+    """The weight of ||w||^2 / 2 in alpha R, and what is left with its weight."""
+    if isinstance(penalty, SquaredL2):
+        return alpha, None, 0.0
+    if isinstance(penalty, ElasticNet):
+        return alpha * (1.0 - penalty.l1_ratio), L1(), alpha * penalty.l1_ratio
+    if isinstance(penalty, SquaredL2OnL1Ball):
+        return alpha * penalty.weight, L1Ball(penalty.radius), 1.0
+    return 0.0, penalty, alpha
+
+
+def _prox_squares(problem: Problem, random_state: np.random.RandomState) -> Array:
+    """b_i^2 proportional to ``|a_i . v|``, v the first singular vector (section 5.6).
+
+    Their mean, weighted, is 1; none is so small that its row's loss would stay unsmoothed.
+    """
+    design, weights = problem.design, problem.weights
+    v = random_state.standard_normal(design.shape[1])
+    product = design.matvec(v)
+    for _ in range(6):
+        v = design.rmatvec(weights * product)
+        norm = float(np.linalg.norm(v))
+        if norm == 0.0:
+            return np.ones(design.shape[0])
+        v /= norm
+        product = design.matvec(v)
+    squares = np.abs(product)
+    squares = np.maximum(squares, 0.1 * float(weights @ squares))
+    return squares / float(weights @ squares)

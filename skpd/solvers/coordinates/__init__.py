@@ -1,0 +1,1 @@
+"""Coordinate descent, of the primal and of the dual."""

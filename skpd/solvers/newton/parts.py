@@ -1,0 +1,188 @@
+"""The penalty's part of a quadratic model."""
+
+import numpy as np
+
+from ... import kernels
+from ..._typing import Array, Indices
+
+__all__ = []
+
+
+class _Inverse:
+    """diag(1 / d) + sum_g v_g v_g', the groups g side by side, anything behind them."""
+
+    def __init__(self, d: Array, v: Array, starts: Indices) -> None:
+        self.d, self.v, self.starts = d, v, starts
+
+    def times(self, x: Array) -> Array:
+        out, k = x / self.d, len(self.v)
+        if k > 0:
+            sums = np.add.reduceat(self.v * x[:k], self.starts)
+            out[:k] += self.v * np.repeat(sums, np.diff(self.starts, append=k))
+        return out
+
+    def root_times(self, table: Array) -> Array:
+        """F with F'F = table' times this times table."""
+        root, k = table / np.sqrt(self.d)[:, np.newaxis], len(self.v)
+        if k == 0:
+            return root
+        sums = np.add.reduceat(self.v[:, np.newaxis] * table[:k], self.starts, axis=0)
+        return np.concatenate([root, sums])
+
+
+class _GroupedPart:
+    """alpha R on the working set, R the sum of l1 |w| and of weight_g ||w_g||_2."""
+
+    def __init__(self, penalty, alpha: float, columns: Indices) -> None:
+        labels = penalty.labels[columns]
+        l1, group_weights = penalty.group_terms
+        self.l1 = alpha * l1
+        self.order = np.argsort(labels, kind="stable")
+        labels = labels[self.order]
+        first = np.diff(labels, prepend=-1) > 0  # of its group
+        self.starts = np.append(np.flatnonzero(first), len(labels))
+        self.weights = alpha * group_weights[labels[first]]
+        self.groups = np.cumsum(first) - 1
+
+    def coordinates(self) -> kernels.GroupedCoordinates:
+        return kernels.GroupedCoordinates(self.l1, self.weights, self.starts)
+
+    def descend(self, H: Array, p: Array, r: Array, sweeps: int, tol: float) -> float:
+        return kernels.block_coordinate_descent(
+            H, self.starts, self.weights, self.l1, p, r, sweeps, tol
+        )
+
+    def sweeps(self, m: int) -> int:
+        return 5
+
+    def support(self, p: Array) -> Indices:
+        inside = np.ones(len(p), dtype=bool)
+        n_penalised = len(self.groups)
+        if self.l1 > 0.0:
+            inside[:n_penalised] = p[:n_penalised] != 0.0
+        else:
+            inside[:n_penalised] = self._norms(p[:n_penalised], self.groups)[self.groups] > 0.0
+        return np.flatnonzero(inside)
+
+    def _norms(self, p: Array, groups: Indices) -> Array:
+        return np.sqrt(np.bincount(groups, p * p, minlength=len(self.weights)))
+
+    def add_derivatives(self, p: Array, support: Indices, system: Array) -> Array:
+        """With u = p_g / ||p_g||: l1 sign(p) + weight u and (weight / ||p_g||) (I - u u')."""
+        k, norms = self._own(p, support)
+        groups = self.groups[support[:k]]
+        u, weights = p[:k] / norms, self.weights[groups]
+        system[np.arange(k), np.arange(k)] += weights / norms
+        counts = np.bincount(groups, minlength=len(self.weights))
+        first = np.cumsum(counts) - counts
+        row = np.repeat(np.arange(k), counts[groups])  # all pairs within a group
+        column = np.arange(len(row)) - np.repeat(
+            np.cumsum(counts[groups]) - counts[groups], counts[groups]
+        )
+        column += first[groups[row]]
+        system[row, column] -= (weights / norms * u)[row] * u[column]
+        return self.first_derivatives(p, support)
+
+    def first_derivatives(self, p: Array, support: Indices) -> Array:
+        k, norms = self._own(p, support)
+        slope = np.zeros(len(p))
+        slope[:k] = self.weights[self.groups[support[:k]]] * p[:k] / norms
+        slope[:k] += self.l1 * np.sign(p[:k])
+        return slope
+
+    def _own(self, p: Array, support: Indices) -> tuple[int, Array]:
+        """How many of the support are penalised, and the norms of their groups."""
+        k = int(np.searchsorted(support, len(self.groups)))
+        groups = self.groups[support[:k]]
+        return k, self._norms(p[:k], groups)[groups]
+
+    def inverse_of_second(self, p: Array, support: Indices, ridge: Array) -> _Inverse:
+        """diag(d) - c u u' in a group, with c = weight / ||p_g|| and d = ridge + c.
+
+        1 - c sum_j u_j^2 / d_j, which its inverse divides by, is sum_j u_j^2 ridge_j / d_j.
+        """
+        k, norms = self._own(p, support)
+        groups = self.groups[support[:k]]
+        u, c = p[:k] / norms, self.weights[groups] / norms
+        diagonal = ridge.copy()
+        diagonal[:k] += c
+        starts = np.flatnonzero(np.diff(groups, prepend=-1))
+        if k == 0:
+            return _Inverse(diagonal, np.empty(0), starts)
+        divisor = np.add.reduceat(u * u * ridge[:k] / diagonal[:k], starts)
+        v = u / diagonal[:k] * np.sqrt(c / np.repeat(divisor, np.diff(starts, append=k)))
+        return _Inverse(diagonal, v, starts)
+
+    def value(self, p: Array, support: Indices) -> float:
+        own = support < len(self.groups)
+        norms = self._norms(p[own], self.groups[support[own]])
+        return float(self.weights @ norms + self.l1 * np.sum(np.abs(p[own])))
+
+    def clip(self, before: Array, after: Array, support: Indices) -> Array:
+        if self.l1 == 0.0:
+            return after
+        own = support < len(self.groups)
+        return np.where(own & (after * before < 0.0), 0.0, after)
+
+    def move(self, H: Array, p: Array, r: Array, support: Indices, step: Array) -> None:
+        before = p[support]
+        value, change = self.value(before, support), np.zeros_like(p)
+        for length in 0.5 ** np.arange(7):
+            after = self.clip(before, before + length * step, support)
+            change[support] = after - before
+            response = H @ change
+            if change @ (r + 0.5 * response) + self.value(after, support) < value:
+                p[support] = after
+                r += response
+                return
+
+
+class _SeparablePart:
+    """alpha R on the working set, R the sum of l1 |w| + l2 w^2 / 2 on [lower, upper]."""
+
+    def __init__(self, penalty, alpha: float, columns: Indices, system) -> None:
+        l1, l2, self.lower, self.upper = penalty.terms
+        self.l1, self.l2 = alpha * l1, alpha * l2
+        self.columns, self.n_penalised = columns, len(columns)
+        self.system = system or kernels.SupportSystem()
+
+    def coordinates(self) -> kernels.SeparableCoordinates:
+        return kernels.SeparableCoordinates(
+            self.l1, self.l2, self.lower, self.upper, self.n_penalised
+        )
+
+    def descend(self, H: Array, p: Array, r: Array, sweeps: int, tol: float) -> float:
+        return kernels.coordinate_descent(
+            H, self.n_penalised, self.l1, self.l2, self.lower, self.upper, p, r, sweeps, tol
+        )
+
+    def minimise(self, H: Array, p: Array, r: Array, sweeps: int, tol: float, rounds: int) -> None:
+        kernels.minimise_separable(
+            self.system, H, self.columns, self.l1, self.l2, self.lower, self.upper, p, r, sweeps,
+            tol, rounds,
+        )  # fmt: skip
+
+    def sweeps(self, m: int) -> int:
+        return 5 + min(m // 20, 20)
+
+    def support(self, p: Array) -> Indices:
+        inside = (p > self.lower) & (p < self.upper) & ((p != 0.0) | (self.l1 == 0.0))
+        inside[self.n_penalised :] = True
+        return np.flatnonzero(inside)
+
+    def add_derivatives(self, p: Array, support: Indices, system: Array) -> Array:
+        """Adds the second derivatives to the system, returns the first."""
+        system.ravel()[:: len(p) + 1] += self.l2 * (support < self.n_penalised)
+        return self.first_derivatives(p, support)
+
+    def first_derivatives(self, p: Array, support: Indices) -> Array:
+        return (support < self.n_penalised) * (self.l1 * np.sign(p) + self.l2 * p)
+
+    def inverse_of_second(self, p: Array, support: Indices, ridge: Array) -> _Inverse:
+        diagonal = ridge + self.l2 * (support < self.n_penalised)
+        return _Inverse(diagonal, np.empty(0), np.empty(0, dtype=np.int64))
+
+    def move(self, H: Array, p: Array, r: Array, support: Indices, step: Array) -> None:
+        kernels.step_on_support(
+            H, self.n_penalised, self.l1, self.l2, self.lower, self.upper, support, step, p, r
+        )

@@ -1,0 +1,185 @@
+"""Penalised quadratics on a working set, by coordinate descent and Newton steps."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from ... import kernels
+from ..._typing import Array
+from ...designs import ColumnCurvature
+from ...designs.gram import BLAS, LARGEST_GRAM
+from ...designs.threads import blas_threads_for, blas_threads_for_product, one_blas_thread
+from .parts import _GroupedPart, _SeparablePart
+
+__all__ = ["minimise_quadratic"]
+
+COMPILED = 2000  # columns up to which LAPACK saves less than a factor that serves several steps
+GO_ON_WITH_GRAM = 1000  # columns up to which a direct step is worth their Gram matrix
+SWEEPS_BY_COLUMNS = 10  # until conjugate gradients take their turn
+LINEAR_ACCURACY = 0.5  # of conjugate gradients: the share of the residual that is left
+MOST_PASSES = 300  # over the columns; after so many, another Newton step does more
+
+
+def minimise_quadratic(
+    H, gradient, w, penalty, alpha, columns, tol, *,
+    max_rounds=20, max_passes=MOST_PASSES, system=None,
+):  # fmt: skip
+    """argmin over p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), p = w elsewhere.
+
+    Coordinate descent finds the support, where the penalty is smooth, a Newton step the
+    values on it; both in turns.
+
+    Parameters
+    ----------
+    H : ndarray of shape (m, m) or ColumnCurvature
+        Curvature on the working set and, behind it, on the intercept.
+    gradient, w : ndarray of shape (m,)
+    penalty : Penalty
+        Separable or by groups.
+    alpha : float
+    columns : ndarray of shape (n_columns,)
+        The features of the working set, whole groups, increasing.
+    tol : float
+        Largest change of a gradient at which to stop.
+    max_rounds : int, default=20
+    max_passes : float, default=300
+        Over the columns, when to stop unless direct steps are due.
+    system : SupportSystem, default=None
+        Factors of the same matrix from earlier calls, perhaps on other columns.
+
+    Returns
+    -------
+    p : ndarray of shape (m,)
+    """
+    if hasattr(penalty, "terms"):
+        given = None if isinstance(H, ColumnCurvature) else system
+        part = _SeparablePart(penalty, alpha, columns, given)
+        return _minimise(H, gradient, w, part, tol, max_rounds, max_passes)
+    grouped = _GroupedPart(penalty, alpha, columns)
+    order = np.append(grouped.order, np.arange(len(columns), len(w)))  # groups side by side
+    if isinstance(H, ColumnCurvature):
+        curvature = replace(H, places=H.places[order], ridge=H.ridge[order])
+    elif not np.array_equal(order, np.arange(len(w))):
+        curvature = H[np.ix_(order, order)]
+    else:
+        curvature = H
+    found = np.empty_like(w)
+    found[order] = _minimise(
+        curvature, gradient[order], w[order], grouped, tol, max_rounds, max_passes
+    )
+    if isinstance(H, ColumnCurvature):
+        H.passes = curvature.passes
+    return found
+
+
+def _minimise(H, gradient, w, part, tol, max_rounds, max_passes):
+    """The same with the columns in the order of the part."""
+    if isinstance(H, ColumnCurvature):
+        return _minimise_by_columns(H, gradient, w, part, tol, max_rounds, max_passes)
+    return _minimise_by_matrix(H, gradient, w, part, tol, max_rounds)
+
+
+def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds, max_passes):
+    """The same with a factor of H, and conjugate gradients as long as they need few steps."""
+    columns = curvature.columns
+    p, response = w.copy(), np.zeros(columns.n_rows)  # A (p - w)
+    model = (curvature.places, gradient, w, curvature.ridge, part.coordinates(), p, response)
+    direct = False
+    for _ in range(max_rounds):
+        change, sweeps = columns.descend(*model, SWEEPS_BY_COLUMNS, tol)
+        curvature.passes += 2 * sweeps
+        if change <= tol or (curvature.passes > max_passes and not direct):
+            break
+        affordable, most = _conjugate_gradients(curvature, np.count_nonzero(p))
+        if direct and isinstance(part, _SeparablePart) and len(p) <= GO_ON_WITH_GRAM:
+            with blas_threads_for_product(len(p) ** 2 * columns.n_rows):
+                H = curvature.matrix()  # its factor serves several steps
+            curvature.passes += 2 * most
+            part.minimise(H, p, gradient + H @ (p - w), part.sweeps(len(p)), tol, max_rounds)
+            break
+        if direct and affordable:
+            with one_blas_thread():  # its products have all rows, however small the system is
+                _direct_step(curvature, gradient, w, part, model)
+            curvature.passes += 2 * most
+        else:
+            steps = columns.newton_step(*model, most, LINEAR_ACCURACY)
+            curvature.passes += 2 * steps
+            direct = steps == most
+    return p
+
+
+def _conjugate_gradients(curvature, k):
+    """Whether a direct step on k coordinates fits in memory, and how many take as long."""
+    c = curvature.columns.n_rows
+    least = min(k, c)
+    direct = (k * c * least + least**3 / 3) / BLAS
+    one = 2.0 * curvature.cost_of_pass * k / max(len(curvature.places), 1) + 5.0 * k + 2.0 * c
+    return k * c <= LARGEST_GRAM**2, int(min(max(direct / max(one, 1.0), 20), 500))
+
+
+def _direct_step(curvature, gradient, w, part, model):
+    """A Newton step on the support by factorising a matrix over its columns or over the rows.
+
+    The system is B'B + E with the columns B of A on the support, E diagonal but for a term of
+    rank one for each group. Where the rows are fewer, by Woodbury's identity,
+
+        (B'B + E)^-1 = E^-1 - E^-1 B' (I + B E^-1 B')^-1 B E^-1.
+    """
+    p, response = model[-2:]
+    support = part.support(p)
+    support = support[curvature.diagonal()[support] > 0.0]
+    k, c = len(support), len(response)
+    if k == 0:
+        return
+    table = np.empty((k, c))  # B'
+    curvature.columns.table(curvature.places[support], table)
+    ridge = curvature.ridge[support]
+    slope = gradient[support] + table @ response + ridge * (p - w)[support]
+    if k <= c:
+        system = table @ table.T
+        system.ravel()[:: k + 1] += ridge
+        slope += part.add_derivatives(p[support], support, system)
+        system.ravel()[:: k + 1] *= 1.0 + 1e-14
+        _, step, info = dposv(system.T, slope, lower=True, overwrite_a=True)
+    else:
+        inverse = part.inverse_of_second(p[support], support, ridge)
+        slope += part.first_derivatives(p[support], support)
+        root = inverse.root_times(table)
+        system = root.T @ root
+        system.ravel()[:: c + 1] += 1.0
+        right = table.T @ inverse.times(slope)
+        _, inner, info = dposv(system.T, right, lower=True, overwrite_a=True)
+        step = inverse.times(slope - table @ inner)
+    if info == 0:
+        curvature.columns.step_along(*model, support, -step)
+
+
+def _minimise_by_matrix(H, gradient, w, part, tol, max_rounds):
+    p, r = w.copy(), gradient.copy()
+    sweeps = part.sweeps(len(p))
+    if len(p) <= COMPILED and isinstance(part, _SeparablePart):
+        part.minimise(H, p, r, sweeps, tol, max_rounds)
+        return p
+    with blas_threads_for(len(p)):
+        for _ in range(max_rounds):
+            if part.descend(H, p, r, sweeps, tol) <= tol:
+                break
+            _newton_step_on_support(H, p, r, part)
+    return p
+
+
+def _newton_step_on_support(H: Array, p: Array, r: Array, part) -> None:
+    """A Newton step on the coordinates off their kinks; those that cross one stay there."""
+    support = part.support(p)
+    support = support[H[support, support] > 0.0]
+    k = len(support)
+    if k == 0:
+        return
+    system = np.empty((k, k))
+    kernels.principal_submatrix(H, support, system)
+    slope = r[support] + part.add_derivatives(p[support], support, system)
+    system.ravel()[:: k + 1] *= 1.0 + 1e-14
+    _, step, info = dposv(system.T, slope, lower=True, overwrite_a=True)
+    if info == 0:
+        part.move(H, p, r, support, -step)

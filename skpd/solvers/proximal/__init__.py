@@ -1,0 +1,1 @@
+"""Primal-dual proximal methods."""

@@ -1,0 +1,129 @@
+"""Primal-dual hybrid gradient for the robust SVM."""
+
+import numpy as np
+
+from ... import kernels
+from ..._typing import Array
+from ...designs import spectral_norm_bound
+from ...problems import Point
+from ...problems.robust import NORMS, RobustProblem, project_triangle
+from ..monitor import Monitor
+
+__all__ = ["hybrid_gradient"]
+
+
+def hybrid_gradient(
+    problem: RobustProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """The reflected Halpern iteration of `pdprox_restarted` for (w, b, lam) and (p, r).
+
+    With x = (w, b, mu), lam = scale mu, the step projects x - tau K'(p, r) onto the epigraph
+    and (p_i, r_i) + sigma K x onto the triangles, K x = (-m, m - kappa lam) beside ones. The scale
+    makes a column of lam as long as X is large.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    """
+    saddle = _Saddle(problem, random_state)
+    x, theta = saddle.begin(problem.null_point if start is None else start)
+    x_anchor, theta_anchor = x, theta
+    weight, k = saddle.first_weight, 0
+    first = monitor.n_iter
+    next_check, gap_restart, gap_previous = 10, np.inf, np.inf
+    for t in range(1, max_iter - first + 1):
+        k += 1
+        tau, sigma = saddle.step / weight, saddle.step * weight
+        x_prox = saddle.project(x - tau * saddle.gradient(theta), tau)
+        theta_prox = np.stack(project_triangle(*(theta + sigma * saddle.slopes(2.0 * x_prox - x))))
+        momentum = k / (k + 1.0)
+        x = momentum * (2.0 * x_prox - x) + (1.0 - momentum) * x_anchor
+        theta = momentum * (2.0 * theta_prox - theta) + (1.0 - momentum) * theta_anchor
+        if t < next_check and t < max_iter - first:
+            continue
+        coef, intercept = problem.split(x_prox[:-1])
+        gap = monitor.check(first + t, Point(np.array(coef), intercept, theta_prox))
+        if monitor.done:
+            return
+        next_check = t + min(40, t)
+        if (
+            gap <= 0.2 * gap_restart
+            or (gap <= 0.8 * gap_restart and gap > gap_previous)
+            or k >= 0.36 * t
+        ):
+            distance = float(np.linalg.norm(x_prox - x_anchor))
+            dual_distance = saddle.dual_norm(theta_prox - theta_anchor)
+            if min(distance, dual_distance) > 1e-10 * max(distance, dual_distance):
+                weight = np.sqrt(weight * dual_distance / distance)
+            x, theta = x_prox, theta_prox
+            x_anchor, theta_anchor = x, theta
+            k, gap_restart, gap_previous = 0, gap, np.inf
+        else:
+            gap_previous = gap
+
+
+class _Saddle:
+    """The saddle point problem, with dual variables in the metric of the weights."""
+
+    def __init__(self, problem: RobustProblem, random_state: np.random.RandomState) -> None:
+        self.problem = problem
+        self.q = next(q for q, kind in NORMS.items() if isinstance(problem.norm, kind))
+        self.flips = problem.kappa < np.inf
+        self.root = np.sqrt(problem.weights)
+        size = spectral_norm_bound(
+            lambda x: self.root * problem.matvec(x),
+            lambda rows: problem.rmatvec(self.root * rows),
+            (problem.n_samples, problem.n_variables),
+            random_state,
+        )
+        size = size if size > 0.0 else 1.0
+        self.scale = max(size / problem.kappa, np.finfo(float).tiny) if self.flips else 1.0
+        # sum_i c_i (m_i^2 + (m_i - kappa lam)^2) <= (golden ratio + 1) size^2 ||x||^2
+        self.step = 1.0 / (size * np.sqrt(0.5 * (3.0 + np.sqrt(5.0))) * (1.0 + 1e-9))
+        self.first_weight = size
+
+    def begin(self, point: Point) -> tuple[Array, Array]:
+        problem = self.problem
+        radius = problem.norm.value(point.coef) / self.scale
+        x = np.append(problem.join(point.coef, point.intercept), radius)
+        return x, np.stack(project_triangle(*np.asarray(point.dual_coef, dtype=float)))
+
+    def slopes(self, x: Array) -> Array:
+        """1 - m and 1 + m - kappa lam."""
+        problem = self.problem
+        margins = problem.y * problem.matvec(np.ascontiguousarray(x[:-1]))
+        out = np.stack([1.0 - margins, np.full_like(margins, -np.inf)])
+        if self.flips:
+            out[1] = 1.0 + margins - problem.kappa * self.scale * x[-1]
+        else:
+            out[1] = -1e100
+        return out
+
+    def gradient(self, theta: Array) -> Array:
+        """The gradient of the Lagrangian in x, without the ridge."""
+        problem = self.problem
+        rows = problem.rmatvec(problem.weights * problem.y * (theta[1] - theta[0]))
+        radius = problem.epsilon
+        if self.flips:
+            radius -= problem.kappa * float(problem.weights @ theta[1])
+        return np.append(rows, self.scale * radius)
+
+    def project(self, x: Array, tau: float) -> Array:
+        """The proximal step: onto the epigraph, with the ridge as in the paper's (28)."""
+        problem = self.problem
+        grow = 1.0 + tau * problem.ridge
+        coef, intercept = problem.split(x[:-1])
+        coef, radius = kernels.project_epigraph(
+            np.ascontiguousarray(coef) / grow, float(x[-1]) / np.sqrt(grow), self.q,
+            self.scale * np.sqrt(grow),
+        )  # fmt: skip
+        return np.append(problem.join(coef, intercept), np.sqrt(grow) * radius)
+
+    def dual_norm(self, theta: Array) -> float:
+        return float(np.sqrt(np.sum(self.problem.weights * theta**2)))
