@@ -2,11 +2,11 @@
 
 from importlib.metadata import version
 
-from ._certify import certify
 from .certificates import Certificate
 from .certificates.rigorous import RigorousCertificate
 from .drsvm import DRSVMClassifier
 from .elastic_net import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
+from .foreign.certify import certify
 from .lasso import LassoPDCertified, LassoPDCertifiedCV
 from .plotting import GapDisplay
 from .regression import PdproxRegressor

@@ -24,11 +24,7 @@ import numpy as np
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
-from ...penalties import (
-    L1Ball,
-    Penalty,
-    SquaredL2OnL1Ball,
-)
+from ...penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from .estimate_functions import ROUNDING, Composite, Iterate, infinite_memory, one_memory

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._typing import Array
-from .certificates import (
+from .._typing import Array
+from ..certificates import (
     Certificate,
     DualBound,
     certificate_of,
@@ -13,13 +13,13 @@ from .certificates import (
     primal_objective,
     relative_gap,
 )
-from .certificates.rigorous import RigorousCertificate, rigorous_certificate
-from .problems import Point, Problem
-from .problems.multinomial import MultinomialProblem
-from .problems.scaled_huber import ConcomitantHuber
-from .solvers import solve
-from .solvers.newton.orthant import multinomial_bounds
-from .solvers.newton.scale import scaled_huber_bounds
+from ..certificates.rigorous import RigorousCertificate, rigorous_certificate
+from ..problems import Point, Problem
+from ..problems.multinomial import MultinomialProblem
+from ..problems.scaled_huber import ConcomitantHuber
+from ..solvers import solve
+from ..solvers.newton.orthant import multinomial_bounds
+from ..solvers.newton.scale import scaled_huber_bounds
 
 __all__ = ["ConcomitantFit", "LinearFit", "MultinomialFit"]
 

@@ -1,0 +1,1 @@
+"""`certify`: linear models that other libraries have fitted."""
