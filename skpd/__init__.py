@@ -4,15 +4,15 @@ from importlib.metadata import version
 
 from .certificates import Certificate
 from .certificates.rigorous import RigorousCertificate
-from .drsvm import DRSVMClassifier
-from .elastic_net import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
+from .estimators.displays import GapDisplay
+from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
+from .estimators.lasso import LassoPDCertified, LassoPDCertifiedCV
+from .estimators.path import RegularizationPath, path
+from .estimators.regression import PdproxRegressor
+from .estimators.robust_svm import DRSVMClassifier
+from .estimators.svm import GroupLassoSVC, PdproxSVC
+from .estimators.trace_norm import TraceNormPD
 from .foreign.certify import certify
-from .lasso import LassoPDCertified, LassoPDCertifiedCV
-from .plotting import GapDisplay
-from .regression import PdproxRegressor
-from .regularization import RegularizationPath, path
-from .svm import GroupLassoSVC, PdproxSVC
-from .trace_norm import TraceNormPD
 
 __all__ = [
     "Certificate",

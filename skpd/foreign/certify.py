@@ -12,12 +12,12 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from .._base import PrimalDualEstimator
-from .._wrappers import final_estimator, full_name, inner_estimators
 from ..certificates import Certificate
+from ..estimators.base import PrimalDualEstimator
+from ..estimators.trace_norm import TraceNormPD
+from ..estimators.wrappers import final_estimator, full_name, inner_estimators
 from ..losses import Loss
 from ..penalties import Penalty
-from ..trace_norm import TraceNormPD
 from .objectives import OBJECTIVES, Data, by_hand, own_objective
 
 __all__ = ["certify"]

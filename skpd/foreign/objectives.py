@@ -18,10 +18,12 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from .._base import PENALTIES, PrimalDualEstimator
 from .._typing import Array
-from .._validation import validated_array
 from ..designs import Design
+from ..estimators.base import PENALTIES, PrimalDualEstimator
+from ..estimators.regression import LOSSES as REGRESSION_LOSSES
+from ..estimators.svm import LOSSES as CLASS_LOSSES
+from ..estimators.validation import validated_array
 from ..losses import (
     EpsilonInsensitive,
     Hinge,
@@ -39,8 +41,6 @@ from ..penalties import L1, ElasticNet, Penalty, SquaredL2
 from ..problems import Problem
 from ..problems.multinomial import MultinomialProblem
 from ..problems.scaled_huber import ConcomitantHuber
-from ..regression import LOSSES as REGRESSION_LOSSES
-from ..svm import LOSSES as CLASS_LOSSES
 from .fits import ConcomitantFit, LinearFit, MultinomialFit
 
 __all__ = ["OBJECTIVES", "Data", "by_hand", "own_objective"]

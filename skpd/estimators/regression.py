@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ._base import PrimalDualRegressor
-from .losses import (
+from ..losses import (
     Absolute,
     EpsilonInsensitive,
     Huber,
@@ -14,7 +13,8 @@ from .losses import (
     ResidualLoss,
     Squared,
 )
-from .penalties import Penalty
+from ..penalties import Penalty
+from .regressor import PrimalDualRegressor
 
 __all__ = ["PdproxRegressor"]
 

@@ -11,20 +11,21 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ._base import _DATA, PrimalDualClassifier
-from ._typing import Array
-from ._validation import validated
-from .designs import Design
-from .losses import Hinge
-from .problems import Solution
-from .problems.robust import (
+from .._typing import Array
+from ..designs import Design
+from ..losses import Hinge
+from ..problems import Solution
+from ..problems.robust import (
     NORMS,
     RobustProblem,
     best_radius,
     robust_loss,
     robust_problem,
 )
-from .solvers import ROBUST_SOLVERS
+from ..solvers import ROBUST_SOLVERS
+from .base import _DATA
+from .classifier import PrimalDualClassifier
+from .validation import validated
 
 __all__ = ["DRSVMClassifier"]
 

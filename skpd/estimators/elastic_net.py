@@ -7,15 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import (
-    PrimalDualClassifier,
-    PrimalDualEstimator,
-    PrimalDualRegressor,
-)
-from ._cross_validation import PathCrossValidation
-from ._typing import Array
-from .losses import Logistic, MarginLoss, SmoothedHinge, Squared
-from .penalties import (
+from .._typing import Array
+from ..losses import Logistic, MarginLoss, SmoothedHinge, Squared
+from ..penalties import (
     L1,
     ElasticNet,
     L1Ball,
@@ -23,6 +17,10 @@ from .penalties import (
     SquaredL2,
     SquaredL2OnL1Ball,
 )
+from .base import PrimalDualEstimator
+from .classifier import PrimalDualClassifier
+from .cross_validation import PathCrossValidation
+from .regressor import PrimalDualRegressor
 
 __all__ = ["ElasticNetPD", "ElasticNetPDCV", "ElasticNetPDClassifier"]
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import PrimalDualClassifier
-from .losses import (
+from ..losses import (
     GeneralizedHinge,
     Hinge,
     Logistic,
@@ -17,7 +16,8 @@ from .losses import (
     SmoothedHinge,
     SquaredHinge,
 )
-from .penalties import GroupL2, Penalty
+from ..penalties import GroupL2, Penalty
+from .classifier import PrimalDualClassifier
 
 __all__ = ["GroupLassoSVC", "PdproxSVC"]
 

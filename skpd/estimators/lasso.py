@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
-from ._base import PrimalDualRegressor
-from ._cross_validation import PathCrossValidation
-from .losses import Squared
-from .penalties import L1, NonNegativeL1, Penalty
+from ..losses import Squared
+from ..penalties import L1, NonNegativeL1, Penalty
+from .cross_validation import PathCrossValidation
+from .regressor import PrimalDualRegressor
 
 __all__ = ["LassoPDCertified", "LassoPDCertifiedCV"]
 

@@ -14,9 +14,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ._base import PrimalDualEstimator, map_in_threads
-from ._typing import Array
-from .problems import Point, Problem, Solution
+from .._typing import Array
+from ..problems import Point, Problem, Solution
+from .base import PrimalDualEstimator, map_in_threads
 
 __all__ = ["PathInterrupt", "RegularizationPath", "path"]
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
-from ._wrappers import final_estimator, full_name
+from .wrappers import final_estimator, full_name
 
 __all__ = ["GapDisplay"]
 

@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ._base import finite_targets
-from ._parameters import ParameterValidation
-from ._validation import validated
-from .problems.trace_norm import TraceNormProblem
-from .solvers.frank_wolfe.trace_norm import trace_norm
+from ..problems.trace_norm import TraceNormProblem
+from ..solvers.frank_wolfe.trace_norm import trace_norm
+from .base import finite_targets
+from .parameters import ParameterValidation
+from .validation import validated
 
 __all__ = ["TraceNormPD"]
 

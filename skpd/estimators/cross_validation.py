@@ -27,14 +27,15 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import _check_sample_weight
 
-from . import kernels
-from ._base import _CALLBACK_LOCK, PrimalDualRegressor, map_in_threads
-from ._typing import Array
-from .designs import Design
-from .losses import Squared
-from .penalties import Penalty
-from .problems import Problem
-from .regularization import alpha_values, follow
+from .. import kernels
+from .._typing import Array
+from ..designs import Design
+from ..losses import Squared
+from ..penalties import Penalty
+from ..problems import Problem
+from .base import _CALLBACK_LOCK, map_in_threads
+from .path import alpha_values, follow
+from .regressor import PrimalDualRegressor
 
 __all__ = ["PathCrossValidation"]
 

@@ -1,0 +1,208 @@
+"""Binary and multi-class classifiers."""
+
+from dataclasses import replace
+from numbers import Integral
+from threading import Event
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.callback import with_callbacks
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+)
+
+from .._typing import Array
+from ..designs import Design
+from .base import _CALLBACK_LOCK, _DATA, PrimalDualEstimator, _linear_predictions, map_in_threads
+from .validation import validated
+
+__all__ = ["PrimalDualClassifier"]
+
+
+class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
+    """Binary, and one-vs-rest for more classes."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualEstimator._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "n_jobs": [Integral, None],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model and certify it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
+            they are, without a copy.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, non-negative and not all zero; 1 by default. A weight
+            of 2 equals a repeated row.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid, or if fewer than two
+            classes have samples of positive weight.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
+        """
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        X, y, problems, classes = self._problems(X, y, sample_weight)
+        several, n_outputs = len(problems) > 1, len(problems)
+        n_threads = min(effective_n_jobs(self.n_jobs), n_outputs)
+        task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        context = self._init_callback_context(
+            max_subtasks=n_outputs if several else self._n_ticks,
+            sequential_subtasks=n_threads == 1,
+        ).call_on_fit_task_begin(**task)
+        stop = Event()
+
+        def attributes(monitor):
+            return {
+                "coef_": monitor.best.coef[np.newaxis],
+                "intercept_": np.array([monitor.best.intercept]),
+                "classes_": classes,
+            }
+
+        def fit_class(k, seed):
+            report = {"attributes": attributes, "stop": stop}
+            own = context
+            if several:
+                report = {"label": f" class {classes[k]}", "stop": stop}
+                with _CALLBACK_LOCK:
+                    own = context.subcontext(
+                        task_name=f"class {classes[k]}",
+                        task_id=None if n_threads == 1 else k,
+                        max_subtasks=self._n_ticks,
+                    ).call_on_fit_task_begin(estimator=self)
+            solution = self._solve(
+                problems[k],
+                start=self._start(k, X.shape, n_outputs),
+                random_state=np.random.RandomState(seed),
+                on_check=self._reporter(own, task, **report),
+            )
+            if solution.interrupted:
+                stop.set()
+            if several:
+                with _CALLBACK_LOCK:
+                    own.call_on_fit_task_end(estimator=self)
+            return solution
+
+        seeds = check_random_state(self.random_state).randint(
+            np.iinfo(np.int32).max, size=n_outputs
+        )
+        solutions, interrupted = map_in_threads(fit_class, seeds, n_threads, stop)
+
+        self.classes_ = classes
+        self.coef_ = np.vstack([solution.coef for solution in solutions])
+        self.intercept_ = np.array([solution.intercept for solution in solutions])
+        self.dual_coef_ = np.stack([solution.dual_coef for solution in solutions])
+        if interrupted:
+            solutions[0] = replace(solutions[0], interrupted=True)
+        self._set_solutions(solutions if several else solutions[0], classes if several else None)
+        context.call_on_fit_task_end(**task, reconstruction_attributes={})
+        return self
+
+    def _problems(self, X, y, sample_weight):
+        """The validated data, a problem for each output and the classes."""
+        X, y, unchecked = self._validated(X, y)
+        classes = _checked_classes(y)
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        labels = np.searchsorted(classes, y)
+        weights = sample_weight * self._class_weights(classes, y, sample_weight)[labels]
+        n_present = np.count_nonzero(np.bincount(labels, weights > 0))
+        if n_present < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes whose sample_weight "
+                f"and class_weight are positive, got {n_present} of the {len(classes)} "
+                f"class(es) in y."
+            )
+        self._checked_options()
+        positives = range(len(classes)) if len(classes) > 2 else [1]
+        design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(positives)))
+        problems = [
+            self._problem(design, np.where(labels == k, 1.0, -1.0), weights) for k in positives
+        ]
+        if unchecked:
+            self._require_finite(problems[0], X)
+        return X, y, problems, classes
+
+    def _class_weights(self, classes, y, sample_weight):
+        """The weight of each class; 1 for a class without samples of positive weight."""
+        if self.class_weight is None:
+            return np.ones(len(classes))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            class_weight = compute_class_weight(
+                self.class_weight, classes=classes, y=y, sample_weight=sample_weight
+            )
+        if self.class_weight == "balanced":
+            class_weight = np.where(np.isfinite(class_weight), class_weight, 1.0)
+        if not (np.isfinite(class_weight).all() and (class_weight >= 0).all()):
+            raise ValueError(
+                "The 'class_weight' parameter must hold finite weights of at least 0, got "
+                f"{self.class_weight!r}."
+            )
+        return class_weight
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed distances to the hyperplanes, up to the norm of the coefficients.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes positive where ``classes_[1]`` is predicted.
+        """
+        check_is_fitted(self)
+        X = validated(self, X, reset=False, **_DATA)
+        scores = _linear_predictions(X, self.coef_, self.intercept_)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[chosen]
+
+
+def _checked_classes(y):
+    """The classes of targets; two whole numbers are seen to be classes without their types."""
+    if y.dtype.kind in "biuf":
+        ends = np.array([np.min(y), np.max(y)])
+        if ends[0] < ends[1] and np.all(ends == np.trunc(ends)) and np.isin(y, ends).all():
+            return ends
+    check_classification_targets(y)
+    return np.unique(y)

@@ -1,0 +1,101 @@
+"""Regressors."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.callback import with_callbacks
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+)
+
+from ..designs import Design
+from .base import _DATA, PrimalDualEstimator, _linear_predictions, finite_targets
+from .validation import validated
+
+__all__ = ["PrimalDualRegressor"]
+
+
+class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
+    """One target."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model and certify it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
+            they are, without a copy.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, non-negative and not all zero; 1 by default. A weight
+            of 2 equals a repeated row.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
+        """
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        X, y, (problem,), _ = self._problems(X, y, sample_weight)
+        task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        context = self._init_callback_context(max_subtasks=self._n_ticks)
+        context.call_on_fit_task_begin(**task)
+
+        def attributes(monitor):
+            return {"coef_": monitor.best.coef, "intercept_": monitor.best.intercept}
+
+        solution = self._solve(
+            problem,
+            start=self._start(0, X.shape, 1),
+            random_state=check_random_state(self.random_state),
+            on_check=self._reporter(context, task, attributes=attributes),
+        )
+        self.coef_ = solution.coef
+        self.intercept_ = solution.intercept
+        self.dual_coef_ = solution.dual_coef
+        self._set_solutions(solution)
+        context.call_on_fit_task_end(**task, reconstruction_attributes={})
+        return self
+
+    def _problems(self, X, y, sample_weight):
+        """The validated data, the one problem in a list, and no classes."""
+        X, y, unchecked = self._validated(X, y, y_numeric=True)
+        y = finite_targets(y, self)
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        self._checked_options()
+        problem = self._problem(Design(X), y, sample_weight)
+        if unchecked:
+            self._require_finite(problem, X)
+        return X, y, [problem], None
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X = validated(self, X, reset=False, **_DATA)
+        return _linear_predictions(X, self.coef_[np.newaxis], self.intercept_)[:, 0]
