@@ -16,8 +16,11 @@ MODULES = ["skpd"] + [
 ]
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
-        "_certify", "design", "drsvm", "elastic_net", "lasso", "losses",
-        "penalties", "plotting", "regression", "regularization", "svm", "trace_norm",
+        "designs.design", "estimators.displays", "estimators.elastic_net", "estimators.lasso",
+        "estimators.path", "estimators.regression", "estimators.robust_svm", "estimators.svm",
+        "estimators.trace_norm", "foreign.certify", "losses.margin", "losses.residual",
+        "penalties.balls", "penalties.chains", "penalties.groups", "penalties.norms",
+        "penalties.separable",
     )
 }  # fmt: skip
 
