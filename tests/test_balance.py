@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks.reference import linear_programme
 from skpd.certificates import certify_point
-from skpd.certificates.balance import balance_exactly
 from skpd.designs import Design
 from skpd.losses import (
     Absolute,
@@ -23,6 +22,7 @@ from skpd.losses import (
 from skpd.penalties import L1, Box, ElasticNetBall, L1Ball, TotalVariation
 from skpd.penalties.tangents import ties
 from skpd.problems import Problem
+from skpd.problems.balance import balance_exactly
 from skpd.solvers import solve
 
 UNIT_ROUNDOFF = Fraction(1, 2**53)

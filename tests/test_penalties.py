@@ -234,3 +234,16 @@ def test_projection_of_a_point_that_is_small_beside_the_ratio(rng):
     w = 1e-10 * rng.normal(size=20)
     found = R.ElasticNetBall(1e-10, l1_ratio=0.5).prox(w, 1.0)
     assert_allclose(found, R.L1Ball(2e-10).prox(w, 1.0), rtol=1e-8)
+
+
+@each_penalty
+@given(w=vectors)
+def test_even_penalties_are_even(penalty, w):
+    if penalty.even:
+        assert_equal(penalty.value(-w), penalty.value(w))
+
+
+@each_penalty
+@given(v=vectors, radius=st.floats(1e-3, 1e3))
+def test_support_as_a_function_of_the_radius(penalty, v, radius):
+    assert_allclose(penalty.support_by_radius(v)(radius), penalty.support(v, radius), rtol=1e-14)

@@ -170,7 +170,7 @@ def test_intervals_hold_the_optimum(fit_intercept, rng):
         g = X.sum(axis=1)
         table = np.column_stack([g, np.ones(n)]) if fit_intercept else g[:, None]
         solution, residual, *_ = np.linalg.lstsq(table, y)
-        low, high = problem.level_interval(residual[0] / (2 * n) * (1 + 1e-9))
+        low, high = problem.free_intervals(residual[0] / (2 * n) * (1 + 1e-9))[1]
         assert low <= solution[0] <= high and high - low < 1e3
         if fit_intercept:
             low, high = problem.intercept_interval(residual[0] / (2 * n) * (1 + 1e-9))

@@ -21,13 +21,13 @@ scaling
 
 A penalty that is blind to a constant added to all coefficients (total variation) has its ball
 among those of mean 0; their mean lies in an interval that follows from the loss
-(`Problem.level_interval`) and enters as the intercept does.
+(`skpd.problems.free_directions`) and enters as the intercept does.
 
 A free intercept needs ``s = 0`` or the interval; theta is also tried after projection onto
 the box and the hyperplane ``s = 0``, and, where the interval is so long that even the rounding
 error of s would matter, after a change below its precision with which s = 0 exactly
-(`skpd.certificates.balance`). So is u, where the penalty leaves so much room to w that theta would have to be
-known beyond its precision. The best of all bounds is kept.
+(`skpd.problems.balance`). So is u, where the penalty leaves so much room to w that theta would
+have to be known beyond its precision. The best of all bounds is kept.
 
 No certificate trusts a solver: objective values, u and s are recomputed from the primal
 and dual points, and rounding errors are allowed for: those of products with X by the sums

@@ -1,27 +1,17 @@
 """Upper and lower bounds on the optimal objective value."""
 
 from functools import singledispatch
-from math import inf, sqrt
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
 
-from .. import kernels
 from .._typing import Array
 from ..losses.base import EPSILON
 from ..penalties import Norm
-from ..problems import Problem
 from .certificate import Certificate, DualBound
-from .repairs import (
-    GOOD,
-    PLAIN,
-    WORTH,
-    _balanced,
-    _best_repair,
-    _beyond_precision,
-    _least_linear,
-    _slope,
-)
+from .objective import Objective
+from .repairs import Repairs, least_linear
 
 __all__ = [
     "certificate_of",
@@ -32,10 +22,12 @@ __all__ = [
     "relative_gap",
 ]
 
+ROUNDING = 64.0 * EPSILON  # of a norm, of a sum over the rows and of the few operations on them
+
 
 @singledispatch
 def primal_objective(
-    problem: Problem, coef: Array, intercept: float, accuracy: float = 0.0
+    objective: Objective, coef: Array, intercept: float, accuracy: float = 0.0
 ) -> float:
     """P(w, b), rounded up; inf where it is NaN.
 
@@ -47,39 +39,22 @@ def primal_objective(
     ValueError
         If there is an intercept in a problem without one.
     """
-    if abs(intercept) > 0.0 and not problem.fit_intercept:
-        raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
     coef = np.ascontiguousarray(coef, dtype=np.float64)
-    if intercept == problem.null_point.intercept and kernels.max_abs(coef) == 0.0:
-        return problem.null_objective * (1.0 + 64.0 * EPSILON)
-    z, error = problem.predictions(coef, float(intercept))
-    most = problem.loss.largest_mean(problem.y, problem.weights, z, 0.0, error)
-    if not _loss_by_errors(problem, most, error) <= max(PLAIN * most, accuracy):
-        z, low, error = problem.design.matvec_compensated(coef, float(intercept))
-        most = problem.loss.largest_mean(problem.y, problem.weights, z, low, error)
-    value = most + problem.alpha * float(problem.penalty.value(coef))
-    return inf if np.isnan(value) else value * (1.0 + 64.0 * EPSILON)
-
-
-def _loss_by_errors(problem, value, error):
-    """About how much errors of the predictions may add to a mean loss of this value."""
-    loss, weights = problem.loss, problem.weights
-    if loss.lipschitz < inf:
-        return loss.lipschitz * kernels.dot(weights, error)
-    # l' ** 2 <= 2 smoothness l, and the inequality of Cauchy and Schwarz
-    return sqrt(2.0 * loss.smoothness * value * kernels.dot(weights, error * error))
+    value = objective.mean_loss(coef, float(intercept), accuracy)
+    value += objective.alpha * float(objective.penalty.value(coef))
+    return inf if isnan(value) else value * (1.0 + ROUNDING)
 
 
 @singledispatch
 def dual_bound(
-    problem: Problem, theta: Array, upper: float, accuracy: float = 0.0, *,
+    objective: Objective, theta: Array, upper: float, accuracy: float = 0.0, *,
     coef: Array | None = None, lipschitz: str = "monotone", scaling: bool = True,
 ) -> DualBound:  # fmt: skip
     """The best of the repaired lower bounds that a dual point gives.
 
     Parameters
     ----------
-    problem : Problem
+    objective : Objective
     theta : ndarray of shape (n_samples,)
         Any dual point; it is moved to the domain of the conjugate loss first.
     upper : float
@@ -89,7 +64,7 @@ def dual_bound(
         in twice the working precision, nor is a gap below ten times it worth any more work.
     coef : ndarray of shape (n_features,), default=None
         Coefficients near the optimum, if they are known: where theta is not precise enough a
-        number, they say what it should be (`skpd.certificates.balance`).
+        number, they say what it should be (`Objective.balanced`).
     lipschitz : {"monotone", "initial", "coordinate"}, default="monotone"
         The ball of Dünner et al. (2016): of radius B = P / alpha, with P the objective value
         of the best model; the same with the value at the start, that of the best constant
@@ -112,71 +87,49 @@ def dual_bound(
         raise ValueError(
             f"lipschitz must be one of 'monotone', 'initial', 'coordinate', got {lipschitz!r}."
         )
-    if lipschitz == "coordinate" and not getattr(problem.penalty, "terms", (0.0,))[0] > 0.0:
+    if lipschitz == "coordinate" and not getattr(objective.penalty, "terms", (0.0,))[0] > 0.0:
         raise ValueError(
             "lipschitz='coordinate' needs a penalty like L1 or ElasticNet, got "
-            f"{problem.penalty!r}."
+            f"{objective.penalty!r}."
         )
-    first = problem.null_objective
+    first = objective.null_objective
     radius_kind = "initial" if lipschitz == "monotone" and upper >= first else lipschitz
-    upper = first if lipschitz == "initial" else min(upper, first)
-    upper *= 1.0 + 64.0 * EPSILON
-    radius = upper / problem.alpha
-    interval = problem.intercept_interval(upper)
-    length = 0.5 * (interval[1] - interval[0])
-    theta = problem.loss.project_dual(problem.y, np.ascontiguousarray(theta, dtype=np.float64))
-    if kernels.max_abs(theta) == 0.0:  # it proves that P >= 0, as the losses are
-        return DualBound(0.0, "scaling", np.zeros_like(theta), float(radius), length, radius_kind)
-    theta = kernels.without_negligible(theta, 1e-60)  # which would harm products
-    penalty: Any = problem.penalty
+    upper = (first if lipschitz == "initial" else min(upper, first)) * (1.0 + ROUNDING)
+    penalty: Any = objective.penalty
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
-    how = (upper, radius, interval, ball, scaling, accuracy)
-    # nothing is gained by projecting a point whose sum over the intercept is all but 0, unless it
-    # is scaled up as well
-    slope = _slope(problem, theta)
-    free = -_least_linear(slope, interval) <= WORTH * accuracy
-    projections = [False] if free else [True, False]
-    if free and problem.fit_intercept and scaling and hasattr(penalty, "dual_norm"):
-        projections.append(True)
-    found: list[DualBound] = []
-    for project in projections:
-        if project:
-            point = _balanced(problem, theta)
-            found.append(_best_repair(problem, point, _slope(problem, point), *how))
-        else:
-            found.append(_best_repair(problem, theta, slope, *how))
-        if upper - found[-1].value <= GOOD * accuracy:
-            break
-    best = max(found, key=lambda bound: bound.value)
-    if upper - best.value > GOOD * accuracy:
-        best = _beyond_precision(problem, theta, coef, best, length, how)
-    if not best.value > 0.0:  # theta = 0 proves that P >= 0
-        best = DualBound(0.0, "scaling", np.zeros_like(theta))
-    return DualBound(float(best.value), best.kind, best.theta, float(radius), length, radius_kind)
+    repairs = Repairs(objective, upper, ball, scaling, accuracy)
+    point = objective.feasible_point(np.ascontiguousarray(theta, dtype=np.float64))
+    best = None if point is None else repairs.best(point, coef)
+    if best is None or not best.value > 0.0:  # theta = 0 proves that P >= 0, as the losses are
+        best = DualBound(0.0, "scaling", np.zeros_like(theta, dtype=np.float64))
+    lowest, highest = repairs.intervals[0]
+    return DualBound(
+        float(best.value), best.kind, best.theta, repairs.radius, 0.5 * (highest - lowest),
+        radius_kind, best.by_free_sums,
+    )  # fmt: skip
 
 
 def dual_estimate(
-    problem: Problem, value: float, gradient: Array, slope: float, upper: float
+    objective: Objective, value: float, gradient: Array, sums: list[float], upper: float
 ) -> float:
     """`dual_bound` from sums that a solver has at hand: for its decisions, not as proof.
 
     Parameters
     ----------
-    problem : Problem
+    objective : Objective
     value : float
         -sum_i c_i l*(y_i, theta_i) of a dual point theta.
     gradient : ndarray of shape (n_features,)
         X' (weights * theta).
-    slope : float
-        weights . theta.
+    sums : list of float
+        The same sums for the free coordinates.
     upper : float
         The objective value of any model.
     """
-    penalty, alpha = problem.penalty, problem.alpha
-    upper = min(upper, problem.null_objective)
-    value += _least_linear((slope, 0.0), problem.intercept_interval(upper))
-    if problem.has_free_level:
-        value += _least_linear((float(np.sum(gradient)), 0.0), problem.level_interval(upper))
+    penalty, alpha = objective.penalty, objective.alpha
+    upper = min(upper, objective.null_objective)
+    for slope, interval in zip(sums, objective.free_intervals(upper), strict=True):
+        value += least_linear((slope, 0.0), interval)
     if isinstance(penalty, Norm):
         norm = penalty.dual_norm(-gradient)
         best = value - (upper / alpha) * max(norm - alpha, 0.0)
@@ -188,13 +141,13 @@ def dual_estimate(
 
 
 def certify_point(
-    problem: Problem, coef: Array, intercept: float, theta: Array, **options: Any
+    objective: Objective, coef: Array, intercept: float, theta: Array, **options: Any
 ) -> tuple[Certificate, Array]:
     """The certificate of a primal and a dual point, and the dual point as repaired.
 
     Parameters
     ----------
-    problem : Problem
+    objective : Objective
     coef : ndarray of shape (n_features,)
     intercept : float
     theta : ndarray of shape (n_samples,)
@@ -207,12 +160,14 @@ def certify_point(
     theta : ndarray of shape (n_samples,)
         The dual-feasible point from which the bound follows.
     """
-    primal = primal_objective(problem, coef, intercept)
-    bound = dual_bound(problem, theta, primal, coef=coef, **options)
-    return certificate_of(problem, primal, bound)
+    primal = primal_objective(objective, coef, intercept)
+    bound = dual_bound(objective, theta, primal, coef=coef, **options)
+    return certificate_of(objective, primal, bound)
 
 
-def certificate_of(problem: Problem, primal: float, bound: DualBound) -> tuple[Certificate, Array]:
+def certificate_of(
+    objective: Objective, primal: float, bound: DualBound
+) -> tuple[Certificate, Array]:
     """The certificate of an objective value and a dual bound, and the bound's dual point."""
     dual = min(bound.value, primal)
     gap = primal - dual
@@ -220,7 +175,7 @@ def certificate_of(problem: Problem, primal: float, bound: DualBound) -> tuple[C
         primal=primal,
         dual=dual,
         gap=gap,
-        relative_gap=relative_gap(problem, gap),
+        relative_gap=relative_gap(objective, gap),
         kind=bound.kind,
         radius=bound.radius,
         intercept_radius=bound.intercept_radius,
@@ -229,12 +184,12 @@ def certificate_of(problem: Problem, primal: float, bound: DualBound) -> tuple[C
     return certificate, bound.theta
 
 
-def relative_gap(problem: Problem, gap: float) -> float:
+def relative_gap(objective: Objective, gap: float) -> float:
     """A gap over the objective value of the best constant prediction.
 
     It is 0 where the gap is no more than what rounding may have added to that value: where all
     targets are in the tube of an epsilon-insensitive loss, say, that value is all rounding.
     """
-    if not gap > 2.0 * problem.null_rounding:
+    if not gap > 2.0 * objective.null_rounding:
         return 0.0
-    return gap / problem.objective_unit if problem.objective_unit > 0.0 else inf
+    return gap / objective.objective_unit if objective.objective_unit > 0.0 else inf

@@ -45,7 +45,10 @@ class Certificate:
 
 
 class DualBound(NamedTuple):
-    """A lower bound on the optimal value and the dual point it was computed from."""
+    """A lower bound on the optimal value and the dual point it was computed from.
+
+    ``by_free_sums`` is what the sums over free coordinates have taken off it.
+    """
 
     value: float
     kind: str
@@ -53,3 +56,4 @@ class DualBound(NamedTuple):
     radius: float = inf
     intercept_radius: float = inf
     radius_kind: str = "monotone"
+    by_free_sums: float = 0.0

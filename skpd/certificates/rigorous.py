@@ -19,7 +19,7 @@ predictions
 the intercept's interval
     is multiplied by a number that rounding has left of 0, so that a millionth of its size
     more is as good as exact; a dual point that is balanced exactly needs none
-    (`skpd.certificates.balance`).
+    (`skpd.problems.balance`).
 weights and alpha
     (s_i / sum(s), 1 / (C sum(s)) and the like) carry relative errors of at most
     delta = (64 + log2 n) 2u. All terms of the objective are non-negative, so that it changes
@@ -27,18 +27,16 @@ weights and alpha
 """
 
 from dataclasses import dataclass, field
-from math import fsum, log2
+from math import isfinite, log2
 
 import numpy as np
 
-from .. import kernels
 from .._typing import Array
 from ..losses.base import EPSILON
-from ..problems import Point, Problem
-from .balance import Balance, balance_exactly
 from .bounds import relative_gap
-from .certificate import Certificate
-from .repairs import WORTH, _least_linear, loss_by_precision
+from .certificate import Certificate, DualBound
+from .objective import DualPoint, Interval, Objective
+from .repairs import WORTH, Repairs, least_linear
 
 __all__ = ["RigorousCertificate", "rigorous_certificate", "rigorous_dual", "rigorous_primal"]
 
@@ -61,43 +59,33 @@ class RigorousCertificate(Certificate):
 
 
 def rigorous_certificate(
-    problem: Problem, point: Point, best: Point, kind: str
+    objective: Objective, model: tuple[Array, float], best: tuple[Array, float], bound: DualBound
 ) -> RigorousCertificate:
     """The certificate of a model with every rounding error bounded.
 
     Parameters
     ----------
-    problem : Problem
-    point : Point
-        The model, with the dual point.
-    best : Point
-        The best model known, from which the radius follows.
-    kind : {"exact", "scaling", "lipschitz"}
-        How the dual point was found.
-
-    Raises
-    ------
-    ValueError
-        If the problem is another than a mean loss and a penalty.
+    objective : Objective
+    model : tuple of ndarray and float
+        Coefficients and intercept.
+    best : tuple of ndarray and float
+        Those of the best model known, from which the radius follows.
+    bound : DualBound
+        The lower bound to prove again, from its dual point.
     """
-    if type(problem) is not Problem:
-        raise ValueError(
-            "rigorous=True is not offered for DRSVMClassifier: its bound allows for rounding "
-            "errors, but some of them jointly."
-        )
-    primal, above = rigorous_primal(problem, point.coef, point.intercept)
-    upper = min(primal, rigorous_primal(problem, best.coef, best.intercept)[0])
-    dual, below = rigorous_dual(problem, point.dual_coef, upper, best.coef)
+    primal, above = rigorous_primal(objective, *model)
+    upper = min(primal, rigorous_primal(objective, *best)[0])
+    dual, below = rigorous_dual(objective, bound.theta, upper, best[0])
     dual = min(dual, primal)
-    interval = _interval(problem, upper)
+    lowest, highest = _intervals(objective, upper)[0]
     return RigorousCertificate(
         primal=primal,
         dual=dual,
         gap=primal - dual,
-        relative_gap=relative_gap(problem, primal - dual),
-        kind=kind,
-        radius=upper / problem.alpha,
-        intercept_radius=0.5 * (interval[1] - interval[0]),
+        relative_gap=relative_gap(objective, primal - dual),
+        kind=bound.kind,
+        radius=upper / objective.alpha,
+        intercept_radius=0.5 * (highest - lowest),
         rounding=above + below,
     )
 
@@ -112,111 +100,81 @@ def of_coefficients(n_features: int) -> float:
     return (64.0 + n_features) * EPSILON
 
 
-def rigorous_primal(problem: Problem, coef: Array, intercept: float) -> tuple[float, float]:
+def rigorous_primal(objective: Objective, coef: Array, intercept: float) -> tuple[float, float]:
     """An upper bound on P(w, b), and by how much it is above the value as computed."""
     coef = np.ascontiguousarray(coef, dtype=np.float64)
-    y, loss, weights = problem.y, problem.loss, problem.weights
-    z, low, error = problem.design.matvec_compensated(coef, float(intercept))
-    losses = loss.largest(y, z, low, error)
-    penalty = problem.alpha * problem.penalty.value(coef)
-    plain = float(np.sum(weights * loss.value(y, z, low))) + penalty
-    delta = of_weights(problem.n_samples)
-    value = float(np.sum(weights * losses)) * (1.0 + 16.0 * EPSILON) * (1.0 + delta)
-    value += penalty * (1.0 + of_coefficients(problem.n_features))
+    loss, about = objective.precise_mean_loss(coef, float(intercept))
+    penalty = objective.alpha * objective.penalty.value(coef)
+    delta = of_weights(objective.n_samples)
+    value = loss * (1.0 + 16.0 * EPSILON) * (1.0 + delta)
+    value += penalty * (1.0 + of_coefficients(len(coef)))
     value = value * (1.0 + delta) + UNDERFLOW
-    return (value, value - plain) if np.isfinite(value) else (np.inf, 0.0)
+    return (value, value - about - penalty) if np.isfinite(value) else (np.inf, 0.0)
 
 
 def rigorous_dual(
-    problem: Problem, theta: Array, upper: float, coef: Array
+    objective: Objective, theta: Array, upper: float, coef: Array | None = None
 ) -> tuple[float, float]:
     """A lower bound on the optimal value, and by how much it is below the value as computed.
 
     Parameters
     ----------
-    problem : Problem
+    objective : Objective
     theta : ndarray of shape (n_samples,)
         A dual point.
     upper : float
         A proven upper bound on the optimal value.
-    coef : ndarray of shape (n_features,)
+    coef : ndarray, default=None
         Coefficients near the optimum, with which theta may be made to agree.
     """
-    theta = problem.loss.project_dual(problem.y, theta)
-    found = [_dual(problem, theta, upper, None)]
-    for near in (None, coef):
-        worth = WORTH * (upper - max(found)[0])
-        if near is None or loss_by_precision(problem, theta, upper / problem.alpha) > worth:
-            balance = balance_exactly(problem, theta, near)
-            if balance is not None:
-                found.append(_dual(problem, theta, upper, balance))
+    point = objective.feasible_point(theta)
+    if point is None:  # theta = 0 proves that P >= 0
+        return 0.0, 0.0
+    found = [_dual(objective, point, upper)]
+    if any(interval != (0.0, 0.0) for interval in objective.free_intervals(upper)):
+        found.append(_dual(objective, objective.balanced(point, None), upper))
+    repairs = Repairs(objective, upper, objective.penalty.bounded_conjugate, False, 0.0)
+    if coef is not None and repairs.by_precision(point) > WORTH * (upper - max(found)[0]):
+        found.append(_dual(objective, objective.balanced(point, coef), upper))
     return max(found)
 
 
-def _dual(
-    problem: Problem, theta: Array, upper: float, balance: Balance | None
-) -> tuple[float, float]:
-    """`rigorous_dual` of a feasible point, or of one that is balanced exactly."""
-    penalty, alpha, weights = problem.penalty, problem.alpha, problem.weights
-    u, error = problem.design.rmatvec_compensated(weights, theta)
-    value, rounding = problem.loss.dual_value(problem.y, weights, theta)
-    if balance is not None:
-        change, of_change = problem.design.rmatvec_compensated(weights, balance.change)
-        u, error = u + change, error + of_change + EPSILON * np.abs(u + change)
-        error = error + 1.01 * balance.rest * problem.design.column_norms(weights)
-        other, more = problem.loss.dual_value(problem.y, weights, balance.towards)
-        rounding += balance.share * (more + 4.0 * EPSILON * (abs(value) + abs(other)))
-        rounding += balance.cost
-        value = (1.0 - balance.share) * value + balance.share * other
-    radius = upper / alpha
+def _dual(objective: Objective, point: DualPoint, upper: float) -> tuple[float, float]:
+    penalty, alpha, radius = objective.penalty, objective.alpha, upper / objective.alpha
+    u, error = point.products(precise=True)
+    value, rounding = point.value(1.0)
 
-    def conjugate(v, alpha, radius):
+    def conjugate(v: Array, alpha: float, radius: float) -> float:
         exact = penalty.conjugate(v, alpha)
-        bounded = penalty.bounded_conjugate(v, alpha, radius)
-        return min(exact, bounded)
+        return min(exact, penalty.bounded_conjugate(v, alpha, radius))
 
-    plain = value - conjugate(-u, alpha, radius)
     wider = 1.0 + 8.0 * EPSILON
     widest = penalty.widest(-u, error * wider) * wider
     above = conjugate(widest, alpha * (1.0 - 8.0 * EPSILON), radius * wider)
-    above *= 1.0 + of_coefficients(problem.n_features)
-    from_free = 0.0
-    if balance is None:
-        from_free, about = _from_free_directions(problem, theta, u, error * wider, upper)
-        plain += about
+    above *= 1.0 + of_coefficients(len(u))
+    from_free = plain = 0.0
+    sums = point.free_sums(u, error * wider)
+    for slope, interval in zip(sums, _intervals(objective, upper), strict=True):
+        from_free += least_linear(slope, interval)
+        plain += least_linear((slope[0], 0.0), interval)
+    plain += value - conjugate(-u, alpha, radius)
     bound = value - 1.01 * rounding - above + from_free
     bound -= 8.0 * EPSILON * (abs(value) + above + abs(from_free)) + UNDERFLOW
-    bound *= 1.0 - of_weights(problem.n_samples)
+    bound *= 1.0 - of_weights(objective.n_samples)
     if not bound > 0.0:  # theta = 0 proves that P >= 0
-        return 0.0, max(plain, 0.0) if np.isfinite(plain) else 0.0
+        return 0.0, max(plain, 0.0) if isfinite(plain) else 0.0
     return bound, plain - bound
 
 
-def _from_free_directions(
-    problem: Problem, theta: Array, u: Array, error: Array, upper: float
-) -> tuple[float, float]:
-    """The least that intercept and level add to a bound, and the same without rounding errors."""
-    least = about = 0.0
-    if problem.fit_intercept:
-        slope = kernels.compensated_dot(problem.weights, theta)
-        interval = _interval(problem, upper)
-        least += _least_linear(slope, interval)
-        about += _least_linear((slope[0], 0.0), interval)
-    if problem.has_free_level:
-        level = (fsum(u), fsum(error) + EPSILON * abs(fsum(u)))
-        interval = _wider(problem, problem.level_interval(upper))
-        least += _least_linear(level, interval)
-        about += _least_linear((level[0], 0.0), interval)
-    return least, about
+def _intervals(objective: Objective, upper: float) -> list[Interval]:
+    """The intervals of the free coordinates, rounding errors and more included."""
+    return [
+        _wider(interval, objective.largest_target) if interval != (0.0, 0.0) else interval
+        for interval in objective.free_intervals(upper)
+    ]
 
 
-def _interval(problem: Problem, upper: float) -> tuple[float, float]:
-    """The interval of `Problem.intercept_interval`, rounding errors and more included."""
-    interval = problem.intercept_interval(upper)
-    return _wider(problem, interval) if problem.fit_intercept else interval
-
-
-def _wider(problem: Problem, interval: tuple[float, float]) -> tuple[float, float]:
+def _wider(interval: Interval, largest_target: float) -> Interval:
     lower, upper = interval
-    room = 1e-6 * (max(abs(lower), abs(upper)) + float(np.max(np.abs(problem.y))))
+    room = 1e-6 * (max(abs(lower), abs(upper)) + largest_target)
     return lower - room, upper + room

@@ -71,8 +71,8 @@ class LinearFit:
                 )
         if not rigorous:
             return certificate_of(problem, primal, bound)[0], gap
-        point = Point(self.coef, self.intercept, bound.theta)
-        return rigorous_certificate(problem, point, best, bound.kind), gap
+        model, better = (self.coef, self.intercept), (best.coef, best.intercept)
+        return rigorous_certificate(problem, model, better, bound), gap
 
 
 @dataclass(frozen=True)

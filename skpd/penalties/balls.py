@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import expm1, hypot, inf, log1p, sqrt
+from typing import ClassVar
 
 import numpy as np
 
@@ -241,6 +242,7 @@ class Box(_Separable, _ConstraintSet):
 
     lower: float = -1.0
     upper: float = 1.0
+    even: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_number(self, "lower", most=0.0)

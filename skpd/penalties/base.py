@@ -1,6 +1,8 @@
 """What every penalty knows of itself."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import ClassVar
 
@@ -28,11 +30,14 @@ class Penalty(ABC):
     ----------
     free_level : bool
         Whether R is the same for w + m, whatever the constant m. The level, the mean of w,
-        is then left to the loss (`Problem.level_interval`): `support`, `bounded_conjugate`
+        is then left to the loss (`skpd.problems.free_directions`): `support`, `bounded_conjugate`
         and `dual_norm` are suprema over the w of level 0.
+    even : bool
+        Whether R(-w) = R(w).
     """
 
     free_level: ClassVar[bool] = False
+    even: ClassVar[bool] = True
 
     def bind(self, n_features: int):
         """The penalty for coefficients of this length.
@@ -67,6 +72,10 @@ class Penalty(ABC):
     def support(self, v: Array, radius: float) -> float:
         """An upper bound on sup of v.w over R(w) <= radius."""
 
+    def support_by_radius(self, v: Array) -> Callable[[float], float]:
+        """`support` of one v, as a function of the radius."""
+        return partial(self.support, v)
+
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         """An upper bound on sup of v.w - alpha R(w) over R(w) <= radius."""
         return self.conjugate(v, alpha)
@@ -99,6 +108,10 @@ class Norm(Penalty):
 
     def support(self, v: Array, radius: float) -> float:
         return _product(radius, self.dual_norm(v))
+
+    def support_by_radius(self, v: Array) -> Callable[[float], float]:
+        norm = self.dual_norm(v)
+        return lambda radius: _product(radius, norm)
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         return _product(radius, max(self.dual_norm(v) - alpha, 0.0))

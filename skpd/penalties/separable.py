@@ -1,8 +1,10 @@
 """Penalties that are sums over the coefficients."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, sqrt
+from typing import ClassVar
 
 import numpy as np
 
@@ -85,6 +87,7 @@ class NonNegativeL1(_Separable, Norm):
     """
 
     terms = (1.0, 0.0, 0.0, inf)
+    even: ClassVar[bool] = False
 
     def value(self, w: Array) -> float:
         return float(np.sum(w)) if np.all(w >= 0.0) else inf
@@ -196,7 +199,10 @@ class ElasticNet(_Separable, Penalty):
         return bound
 
     def support(self, v: Array, radius: float) -> float:
-        return min(
-            _product(radius / self.l1_ratio, kernels.max_abs(v)),
-            _product(sqrt(2.0 * radius / (1.0 - self.l1_ratio)), kernels.euclidean_norm(v)),
+        return self.support_by_radius(v)(radius)
+
+    def support_by_radius(self, v: Array) -> Callable[[float], float]:
+        largest, norm, l1 = kernels.max_abs(v), kernels.euclidean_norm(v), self.l1_ratio
+        return lambda radius: min(
+            _product(radius / l1, largest), _product(sqrt(2.0 * radius / (1.0 - l1)), norm)
         )

@@ -3,17 +3,19 @@
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import fsum, inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import kernels
 from .._typing import Array
+from ..certificates.objective import Interval
 from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from ..losses import Loss
-from ..losses.base import EPSILON, Stratum
+from ..losses.base import EPSILON
 from ..penalties import Penalty, SquaredL2
+from .free_directions import FreeDirections
+from .row_objective import RowObjective
 from .solution import Point
 
 if TYPE_CHECKING:
@@ -21,11 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem"]
 
-Interval = tuple[float, float]
-
 
 @dataclass
-class Problem:
+class Problem(RowObjective):
     """minimise over w, b:  sum_i c_i l(y_i, x_i.w + b) + alpha R(w).
 
     Parameters
@@ -60,24 +60,15 @@ class Problem:
     alpha: float
     fit_intercept: bool = True
     total_weight: float | None = None
-    _interval: Any = field(default=None, init=False, repr=False)  # the last intercept_interval
     # what solvers keep for the next alpha of a path
     last: dict = field(default_factory=dict, init=False, repr=False)
-    _intervals: Any = field(default=None, init=False, repr=False)  # of intercept and level
+    _free: Any = field(default=None, init=False, repr=False)  # the free directions
     _predictions: Any = field(default=None, init=False, repr=False)  # the last, and what of
 
     def __post_init__(self) -> None:
         self.penalty = self.penalty.bind(self.design.shape[1])
         if self.total_weight is None:
             self.total_weight = float(self.design.shape[0])
-
-    @property
-    def n_samples(self) -> int:
-        return self.design.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        return self.design.shape[1]
 
     def with_alpha(self, alpha: float) -> "Problem":
         """The same problem with another alpha; what is known of the data stays known."""
@@ -88,13 +79,10 @@ class Problem:
             self.gram,
             self.products,
             self.centred,
+            self.free,
         )
         if self.loss.linear_tails:
             _ = self.squares
-        if self.has_free_level:
-            _ = self._sets_of_rows
-        elif self.fit_intercept:
-            _ = self._mean_rows
         other = self._copy()
         other.alpha = alpha
         return other
@@ -284,131 +272,20 @@ class Problem:
         slope = float(self.weights @ np.abs(self.loss.gradient(self.y, at_null)))
         return self.null_objective / slope if slope > 0.0 and self.null_objective > 0.0 else 1.0
 
-    def intercept_interval(self, upper: float) -> tuple[float, float]:
-        """An interval that holds b wherever P(w, b) <= upper."""
-        if not self.fit_intercept:
-            return 0.0, 0.0
-        if self.has_free_level:
-            return self._intercept_and_level(upper)[0]
-        given = self.alpha, upper
-        if self._interval is not None and self._interval[0] == given:
-            return self._interval[1]
-        strata, boxes = self._mean_rows
-        radius = upper / self.alpha
-        reaches = [max([self.penalty.support(side, radius) for side in box]) for box in boxes]
-        lower, upper = map(float, self.loss.constant_interval(strata, upper, reaches))
-        if not lower <= upper:
-            lower, upper = -inf, inf
-        self._interval = given, (lower, upper)
-        return lower, upper
-
-    @cached_property
-    def _mean_rows(self) -> tuple[list[Stratum], list[tuple[Array, Array]]]:
-        """The strata, and of each the mean row x and -x, moved as far out as they may be."""
-        strata, boxes = self.loss.strata(self.y, self.weights), []
-        for stratum in strata:
-            scale = 1.0 / max(stratum.total, np.finfo(float).tiny)
-            mean, error = self.design.rmatvec_compensated(
-                stratum.weights, np.full(self.n_samples, scale)
+    @property
+    def free(self) -> FreeDirections:
+        """The intercept and whatever else the penalty leaves free."""
+        if self._free is None or self._free.penalty is not self.penalty:
+            self._free = FreeDirections(
+                self.design, self.y, self.weights, self.loss, self.penalty, self.fit_intercept
             )
-            boxes.append((self.penalty.widest(mean, error), self.penalty.widest(-mean, error)))
-        return strata, boxes
-
-    # A level of the coefficients that the penalty leaves free, beside the intercept
+        return self._free
 
     @property
     def has_free_level(self) -> bool:
         """Whether the penalty is the same for w + m, whatever the constant m."""
-        return getattr(self.penalty, "free_level", False)
+        return self.free.has_level
 
-    def level_interval(self, upper: float) -> tuple[float, float]:
-        """An interval that holds the level of an optimal w, if P <= upper somewhere."""
-        return self._intercept_and_level(upper)[1] if self.has_free_level else (0.0, 0.0)
-
-    def _intercept_and_level(self, upper: float) -> tuple[Interval, Interval]:
-        """Intervals of b and of the level m that hold an optimal pair.
-
-        z_i = b + g_i m + x_i.v with g_i the sum of row i and v = w - m of level 0. Jensen's
-        inequality bounds b + g m + x.v for the mean row x of any set of rows, g its sum, and
-        the penalty bounds x.v. Sets of rows with small and with large g_i bound m.
-        """
-        given = self.alpha, upper
-        if self._intervals is None or self._intervals[0] != given:
-            self._intervals = given, self._bounds_of_intercept_and_level(upper)
-        return self._intervals[1]
-
-    def _bounds_of_intercept_and_level(self, upper: float) -> tuple[Interval, Interval]:
-        same_sum, sets = self._sets_of_rows
-        radius = upper / self.alpha
-        bounds = []  # lower <= b + g m <= upper, with an error of g
-        for strata, mean, box, error in sets:
-            reaches = [max(self.penalty.support(side, radius) for side in box)] * len(strata)
-            lower, above = self.loss.constant_interval(strata, upper, reaches)
-            bounds.append((mean, error, lower, above))
-        if same_sum:  # b does all that m could do, so that m = 0 is optimal
-            lower = max(bound[2] for bound in bounds)
-            above = min(bound[3] for bound in bounds)
-            return (lower, above) if lower <= above else (-np.inf, np.inf), (0.0, 0.0)
-        if not self.fit_intercept:
-            bounds.append((0.0, 0.0, 0.0, 0.0))
-        level = [-np.inf, np.inf]
-        for g, g_error, _, above in bounds:
-            for h, h_error, lower, _ in bounds:
-                # (g - h) m <= above - lower
-                difference, error = g - h, (g_error + h_error) * (1.0 + 4.0 * EPSILON)
-                error += 4.0 * EPSILON * (abs(g) + abs(h))
-                room = above - lower
-                room += 4.0 * EPSILON * (abs(above) + abs(lower))
-                if abs(difference) <= error or not room < np.inf:
-                    continue
-                ends = [room / (difference - error), room / (difference + error)]
-                if difference > 0.0:
-                    level[1] = min(level[1], max(ends) + 4.0 * EPSILON * abs(max(ends)))
-                else:
-                    level[0] = max(level[0], min(ends) - 4.0 * EPSILON * abs(min(ends)))
-        lowest, highest = float(level[0]), float(level[1])
-        if not lowest <= highest:
-            lowest, highest = -np.inf, np.inf
-        if not self.fit_intercept:
-            return (0.0, 0.0), (lowest, highest)
-        if not np.isfinite(highest - lowest):
-            return (-np.inf, np.inf), (lowest, highest)
-        first, last = -np.inf, np.inf
-        for g, error, lower, above in bounds:
-            products = np.outer([g - error, g + error], [lowest, highest])
-            slack = 8.0 * EPSILON * float(np.max(np.abs(products)))
-            first = max(first, lower - float(products.max()) - slack)
-            last = min(last, above - float(products.min()) + slack)
-        if not first <= last:
-            first, last = -np.inf, np.inf
-        return (float(first), float(last)), (lowest, highest)
-
-    @cached_property
-    def _sets_of_rows(self) -> tuple[bool, list[tuple]]:
-        """Whether all rows have the same sum, and sets of rows that bound the level.
-
-        Of each set the strata, the sum of its mean row with an error, and the mean row.
-        """
-        same_sum = self.fit_intercept and self.design.common_row_sum() is not None
-        sums = self.design.matvec(np.ones(self.n_features))
-        middle = float(np.mean(sums[self.weights > 0.0])) if self.fit_intercept else 0.0
-        low = sums <= middle if self.fit_intercept else sums < middle
-        sets = []
-        for stratum in self.loss.strata(self.y, self.weights):
-            for side in [np.ones_like(low)] if same_sum else [low, sums > middle]:
-                weights = np.where(side, stratum.weights, 0.0)
-                total = float(np.sum(weights))
-                if not total > 0.0:
-                    continue
-                scale = np.full(self.n_samples, 1.0 / total)
-                row, error = self.design.rmatvec_compensated(weights, scale)
-                # the total and its inverse are rounded
-                error = error + (16.0 + np.log2(self.n_samples)) * EPSILON * np.abs(row)
-                mean = fsum(row)
-                sets.append((
-                    self.loss.strata(self.y, weights),
-                    mean,
-                    [self.penalty.widest(row, error), self.penalty.widest(-row, error)],
-                    fsum(error) + 4.0 * EPSILON * abs(mean),
-                ))  # fmt: skip
-        return same_sum, sets
+    def intercept_interval(self, upper: float) -> Interval:
+        """An interval that holds b wherever P(w, b) <= upper."""
+        return self.free_intervals(upper)[0]

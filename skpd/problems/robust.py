@@ -99,6 +99,19 @@ class RobustProblem(Problem):
         """The multipliers of the null model: those of others need its radius too."""
         return self.null_point.dual_coef
 
+    def precise_mean_loss(self, coef: Array, intercept: float) -> tuple[float, float]:
+        """Not offered.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError(
+            "rigorous=True is not offered for DRSVMClassifier: its bound allows for rounding "
+            "errors, but some of them jointly."
+        )
+
     @cached_property
     def null_point(self) -> Point:
         """The best constant prediction, with multipliers that prove it the best.

@@ -1,10 +1,9 @@
 """Points of a problem, and what a solver returns."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ..certificates import Certificate
+from ..certificates import Certificate
 
 __all__ = ["Point", "Solution"]
 
@@ -43,7 +42,7 @@ class Solution:
     coef: Any
     intercept: float
     dual_coef: Any
-    certificate: "Certificate"
+    certificate: Certificate
     n_iter: int
     converged: bool
     history: Any

@@ -106,7 +106,8 @@ class Monitor:
         upper = float(np.sum(weights * problem.loss.value(problem.y, z)))
         upper += problem.alpha * problem.penalty.value(point.coef)
         value = -float(np.sum(weights * problem.loss.conjugate(problem.y, theta)))
-        bound = dual_estimate(problem, value, gradient, kernels.dot(weights, theta), upper)
+        sums = problem.free.sums(gradient, kernels.dot(weights, theta))
+        bound = dual_estimate(problem, value, gradient, sums, upper)
         return relative_gap(problem, upper - bound) <= 10.0 * self.tol
 
     def check(self, n_iter: int, point: Point) -> float:

@@ -269,4 +269,5 @@ class _Run:
         value = -float(problem.weights @ problem.loss.conjugate(problem.y, theta))
         if self.entropic:  # whose gradients are of more than the loss
             slope = problem.design.rmatvec(rows)
-        return dual_estimate(problem, value, slope, float(np.sum(rows)), primal)
+        sums = problem.free.sums(slope, float(np.sum(rows)))
+        return dual_estimate(problem, value, slope, sums, primal)

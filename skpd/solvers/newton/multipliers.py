@@ -386,7 +386,8 @@ class _State:
         else:
             upper = self.upper = min(self.upper, loss + self.penalty_value)
         coef_gradient, slope = problem.split(self.gradient)
-        lower = dual_estimate(problem, dual, coef_gradient[self.part], slope, upper)
+        some = coef_gradient[self.part]
+        lower = dual_estimate(problem, dual, some, problem.free.sums(some, slope), upper)
         self.gap = upper - lower
         if self.frozen is None and self.tracked is None:
             if self.gap < 0.9 * self.best_gap:

@@ -17,8 +17,8 @@ rest
 The change can do one thing more. X' diag(c) theta is as inexact as theta is, which costs a bound
 that times the coefficients that the penalty allows: too much for balls far larger than the optimal
 coefficients, or for features far from 0. Along the directions in which the penalty is
-differentiable at coefficients near the optimum (`skpd.penalties.tangents`) its optimal values are known, and
-the change can give it these.
+differentiable at coefficients near the optimum (`skpd.penalties.tangents`) its optimal values are
+known, and the change can give it these.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from .. import kernels
 from .._typing import Array, Indices
 from ..losses.base import EPSILON
 from ..penalties.tangents import ties
-from ..problems import Problem
+from .rows import Rows
 
 __all__ = ["Balance", "balance_exactly"]
 
@@ -67,12 +67,12 @@ class Balance:
     cost: float
 
 
-def balance_exactly(problem: Problem, theta: Array, coef: Array | None = None) -> Balance | None:
+def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> Balance | None:
     """A change after which the sums of a dual point over the free directions vanish.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Rows
     theta : ndarray of shape (n_samples,)
         Dual-feasible.
     coef : ndarray of shape (n_features,), default=None
@@ -93,7 +93,7 @@ def balance_exactly(problem: Problem, theta: Array, coef: Array | None = None) -
     # the other rows are at 0 and stay there
     directions = _directions(problem, np.flatnonzero((theta != 0.0) | (room > 0.0)))
     free = problem.fit_intercept or problem.has_free_level
-    tied = None if coef is None or not len(inside) else _ties(problem, coef, len(inside))
+    tied = None if coef is None or not len(inside) else _known_products(problem, coef, len(inside))
     if not (free or tied) or len(inside) < len(directions):
         return None
     # changes are measured in units of the room that a row has
@@ -115,7 +115,7 @@ def balance_exactly(problem: Problem, theta: Array, coef: Array | None = None) -
 class _Rows:
     """The rows that may change: those inside the box, the room that each has, the change."""
 
-    problem: Problem
+    problem: Rows
     theta: Array
     inside: Indices
     room: Array
@@ -184,8 +184,8 @@ class _Rows:
             self.add(-U[:, known] @ (V[known] @ left / singular[known]))
 
 
-def _ties(problem: Problem, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
-    """The directions T of `skpd.penalties.tangents`, and what T'X' diag(c) theta is at the optimum."""
+def _known_products(problem: Rows, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
+    """Directions T, and what T'X' diag(c) theta is at the optimum (`skpd.penalties.tangents`)."""
     if problem.n_features**2 * n_rows > LARGEST_TABLE:
         return None
     found = ties(problem.penalty, coef)
@@ -195,7 +195,7 @@ def _ties(problem: Problem, coef: Array, n_rows: int) -> tuple[Array, Array] | N
     return T, -problem.alpha * (T.T @ subgradient)
 
 
-def _directions(problem: Problem, rows: Indices) -> list[tuple[Array, Array, Array]]:
+def _directions(problem: Rows, rows: Indices) -> list[tuple[Array, Array, Array]]:
     """The free directions: values as an unevaluated sum, with a bound on their errors.
 
     A level that is nothing else on these rows than 0 or the intercept is left out.
@@ -213,7 +213,7 @@ def _directions(problem: Problem, rows: Indices) -> list[tuple[Array, Array, Arr
 
 
 def _sum(
-    problem: Problem, direction: tuple[Array, Array, Array], theta: Array, change: Array
+    problem: Rows, direction: tuple[Array, Array, Array], theta: Array, change: Array
 ) -> tuple[float, float]:
     """sum_i c_i f_i (theta_i + change_i), with a bound on its error."""
     high, low, error = direction

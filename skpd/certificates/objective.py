@@ -1,0 +1,148 @@
+"""What a certificate asks of an objective: sums over the rows, each with its rounding error.
+
+Every problem is an `Objective` ::
+
+    minimise over w and free coordinates f:   sum_i c_i l_i((A (w, f))_i) + alpha R(w)
+
+and whatever is as long as the rows are many stays behind this interface: a certificate sees the
+mean loss of a model, and of a dual point theta the vector A' diag(c) theta, the value of the
+conjugate losses and the sums that belong to the free coordinates.
+"""
+
+from abc import ABC, abstractmethod
+
+from .._typing import Array
+from ..penalties import Penalty
+
+__all__ = ["DualPoint", "Interval", "Objective", "Sum"]
+
+Interval = tuple[float, float]
+Sum = tuple[float, float]  # a value and a bound on its rounding error
+
+
+class DualPoint(ABC):
+    """A dual point in the domain of the conjugate losses, as certificates see it.
+
+    Attributes
+    ----------
+    theta : ndarray
+        The dual point itself.
+    linear, quadratic : bool
+        Whether the conjugate losses at t theta are linear or quadratic in t.
+    only_precise : bool
+        Whether its products are known in twice the working precision only.
+    """
+
+    theta: Array
+    linear: bool
+    quadratic: bool
+    only_precise: bool = False
+
+    @abstractmethod
+    def value(self, scale: float) -> Sum:
+        """- sum_i c_i l_i*(t theta_i) for a scale t, rounded down by no more than the error."""
+
+    @abstractmethod
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        """A' diag(c) theta on the penalised coefficients, and bounds on the errors."""
+
+    @abstractmethod
+    def sums_without_products(self) -> list[Sum]:
+        """The first of the free sums, as far as they need no products with the data."""
+
+    @abstractmethod
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        """A' diag(c) theta on each free coordinate, (0, 0) without an intercept."""
+
+    @abstractmethod
+    def errors_by_precision(self) -> Array:
+        """About what is missing in the products because theta is rounded to numbers."""
+
+    @abstractmethod
+    def largest_scale(self) -> float:
+        """The largest t with t theta in the domain of the conjugate losses."""
+
+
+class Objective(ABC):
+    """A mean loss and a penalty, as certificates see them.
+
+    Attributes
+    ----------
+    penalty : Penalty
+        R.
+    alpha : float
+    null_objective : float
+        An upper bound on the value of the best constant prediction, up to a relative rounding
+        error.
+    null_rounding : float
+        By how much rounding may have raised it.
+    objective_unit : float
+        What a relative gap is relative to.
+    n_samples : int
+        The number of rows.
+    largest_target : float
+        The largest of the abs(y_i).
+    """
+
+    penalty: Penalty
+    alpha: float
+
+    @property
+    @abstractmethod
+    def null_objective(self) -> float: ...
+
+    @property
+    @abstractmethod
+    def null_rounding(self) -> float: ...
+
+    @property
+    @abstractmethod
+    def objective_unit(self) -> float: ...
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def largest_target(self) -> float: ...
+
+    @abstractmethod
+    def mean_loss(self, coef: Array, intercept: float, accuracy: float) -> float:
+        """sum_i c_i l_i of a model, no less than it is.
+
+        Products with the data are repeated in twice the working precision where their rounding
+        errors cost more than ``accuracy``.
+
+        Raises
+        ------
+        ValueError
+            If there is an intercept in a problem without one.
+        """
+
+    @abstractmethod
+    def precise_mean_loss(self, coef: Array, intercept: float) -> tuple[float, float]:
+        """The same from products in twice the working precision, and about what it is."""
+
+    @abstractmethod
+    def free_intervals(self, upper: float) -> list[Interval]:
+        """For each free coordinate an interval that holds it at an optimum, if P <= upper there.
+
+        The first is that of the intercept, (0, 0) without one.
+        """
+
+    @abstractmethod
+    def feasible_point(self, theta: Array) -> DualPoint | None:
+        """The dual point nearest to theta in the domain of the conjugate losses, None for 0."""
+
+    @abstractmethod
+    def projected(self, point: DualPoint) -> DualPoint:
+        """A point nearby with smaller free sums, if one is easy to find."""
+
+    @abstractmethod
+    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
+        """A point nearby whose free sums vanish in exact arithmetic, if one is known to exist.
+
+        Coefficients ``near`` the optimum, where they are given, say what its products with the
+        data should be beyond the precision of its numbers.
+        """

@@ -1,0 +1,117 @@
+"""Dual points of problems with a scalar loss for each row, as certificates see them."""
+
+from functools import cached_property
+from math import fsum, inf, sqrt
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array
+from ..certificates.objective import DualPoint, Sum
+from ..losses.base import EPSILON
+from .balance import Balance
+from .rows import Rows
+
+__all__ = ["BalancedPoint", "RowPoint"]
+
+NOTHING = (0.0, 0.0)  # a sum that vanishes in exact arithmetic
+
+
+class RowPoint(DualPoint):
+    """A dual point in the box of the conjugate losses."""
+
+    def __init__(self, problem: Rows, theta: Array) -> None:
+        self.problem, self.theta = problem, theta
+        self.linear = problem.loss.linear_conjugate
+        self.quadratic = problem.loss.quadratic_conjugate
+        self._values: dict[float, Sum] = {}
+
+    def value(self, scale: float) -> Sum:
+        if scale == 1.0 or not self.quadratic:
+            return self._value_at(scale)
+        # the parabola through 0, and the values at 1/2 and 1
+        parts = [
+            (4.0 * scale * (1.0 - scale), *self._value_at(0.5)),
+            (scale * (2.0 * scale - 1.0), *self._value_at(1.0)),
+        ]
+        rounding = sum(abs(share) * (r + 4.0 * EPSILON * abs(v)) for share, v, r in parts)
+        return sum(share * v for share, v, _ in parts), rounding
+
+    def _value_at(self, scale: float) -> Sum:
+        if scale not in self._values:
+            problem, loss = self.problem, self.problem.loss
+            scales = (0.5, 1.0) if self.quadratic and scale == 0.5 else (scale,)
+            found = loss.dual_values(problem.y, problem.weights, self.theta, scales)
+            self._values.update(zip(scales, found, strict=True))
+        return self._values[scale]
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        problem = self.problem
+        if precise:
+            return problem.design.rmatvec_compensated(problem.weights, self.theta)
+        return problem.products(self.theta, problem.threshold)
+
+    @cached_property
+    def _intercept_sum(self) -> Sum:
+        if not self.problem.fit_intercept:
+            return NOTHING
+        return kernels.compensated_dot(self.problem.weights, self.theta)
+
+    def sums_without_products(self) -> list[Sum]:
+        return [self._intercept_sum]
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        sums = self.sums_without_products()
+        if self.problem.has_free_level:
+            level = fsum(products)
+            sums.append((level, fsum(errors) + EPSILON * abs(level)))
+        return sums
+
+    def errors_by_precision(self) -> Array:
+        problem, theta = self.problem, self.theta
+        norms = problem.design.column_norms(problem.weights)
+        return EPSILON * sqrt(kernels.dot(problem.weights * theta, theta)) * norms
+
+    def largest_scale(self) -> float:
+        theta = self.theta
+        if not np.isfinite(self.problem.loss.conjugate_domain).any():
+            return inf
+        lower, upper = self.problem.loss.dual_bounds(self.problem.y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
+        return float(np.min(room))
+
+
+class BalancedPoint(RowPoint):
+    """theta + balance.change + a rest that is not known, with free sums of exactly 0."""
+
+    only_precise = True
+
+    def __init__(self, problem: Rows, theta: Array, balance: Balance) -> None:
+        super().__init__(problem, theta)
+        self.balance, self._towards = balance, RowPoint(problem, balance.towards)
+
+    def value(self, scale: float) -> Sum:
+        """As conjugates are convex, by the values at theta and at balance.towards."""
+        balance = self.balance
+        (value, rounding), (other, more) = super().value(scale), self._towards.value(scale)
+        rounding += balance.share * more + 4.0 * EPSILON * (abs(value) + abs(other))
+        rounding += max(1.0, scale) * (max(1.0, scale) * balance.cost)
+        return (1.0 - balance.share) * value + balance.share * other, rounding
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        problem, balance = self.problem, self.balance
+        u, error = super().products(precise=True)
+        change, of_change = problem.design.rmatvec_compensated(problem.weights, balance.change)
+        u = u + change
+        error = error + of_change + EPSILON * np.abs(u)
+        return u, error + 1.01 * balance.rest * problem.design.column_norms(problem.weights)
+
+    def sums_without_products(self) -> list[Sum]:
+        return [NOTHING]
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        return [NOTHING] * (1 + self.problem.has_free_level)
+
+    def largest_scale(self) -> float:
+        return min(super().largest_scale(), self._towards.largest_scale())

@@ -1,0 +1,92 @@
+"""Problems with a scalar loss for each row, as certificates see them."""
+
+from abc import abstractmethod
+from functools import cached_property
+from math import inf, sqrt
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array
+from ..certificates.objective import DualPoint, Interval, Objective
+from .balance import balance_exactly
+from .dual_points import BalancedPoint, RowPoint
+from .free_directions import FreeDirections
+from .rows import Rows
+from .solution import Point
+
+__all__ = ["RowObjective"]
+
+PLAIN = 1e-11  # of the mean loss: where rounding matters less, plain products will do
+SMALLEST = 1e-60  # multipliers beside the largest: less would harm products
+NEGLIGIBLE = 1e-9  # multipliers beside the largest: 0 may do as well
+
+
+class RowObjective(Rows, Objective):
+    """What certificates ask of a `Problem`: sums over its rows."""
+
+    @property
+    @abstractmethod
+    def free(self) -> FreeDirections: ...
+
+    @property
+    @abstractmethod
+    def null_point(self) -> Point: ...
+
+    @cached_property
+    def largest_target(self) -> float:
+        return float(np.max(np.abs(self.y), initial=0.0))
+
+    def mean_loss(self, coef: Array, intercept: float, accuracy: float) -> float:
+        if abs(intercept) > 0.0 and not self.fit_intercept:
+            raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
+        if intercept == self.null_point.intercept and kernels.max_abs(coef) == 0.0:
+            return self.null_objective
+        z, error = self.predictions(coef, intercept)
+        most = self._largest_loss(z, 0.0, error)
+        if self._loss_by_errors(most, error) <= max(PLAIN * most, accuracy):
+            return most
+        return self._largest_loss(*self.design.matvec_compensated(coef, intercept))
+
+    def precise_mean_loss(self, coef: Array, intercept: float) -> tuple[float, float]:
+        z, low, error = self.design.matvec_compensated(coef, intercept)
+        about = float(np.sum(self.weights * self.loss.value(self.y, z, low)))
+        return self._largest_loss(z, low, error), about
+
+    def _largest_loss(self, z: Array, low: Array | float, error: Array) -> float:
+        """sum_i c_i max l(y_i, .) over z + low -+ error."""
+        return self.loss.largest_mean(self.y, self.weights, z, low, error)
+
+    def _loss_by_errors(self, value: float, error: Array) -> float:
+        """About how much errors of the predictions may add to a mean loss of this value."""
+        loss, weights = self.loss, self.weights
+        if loss.lipschitz < inf:
+            return loss.lipschitz * kernels.dot(weights, error)
+        # l' ** 2 <= 2 smoothness l, and the inequality of Cauchy and Schwarz
+        return sqrt(2.0 * loss.smoothness * value * kernels.dot(weights, error * error))
+
+    def free_intervals(self, upper: float) -> list[Interval]:
+        return self.free.intervals(self.alpha, upper)
+
+    def feasible_point(self, theta: Array) -> RowPoint | None:
+        theta = self.loss.project_dual(self.y, theta)
+        if kernels.max_abs(theta) == 0.0:
+            return None
+        return RowPoint(self, kernels.without_negligible(theta, SMALLEST))
+
+    def projected(self, point: DualPoint) -> RowPoint:
+        """By the projection onto the box and the hyperplane of the intercept."""
+        if not self.fit_intercept:
+            return RowPoint(self, point.theta)
+        lower, upper = self.loss.dual_bounds(self.y)
+        weights = self.weights
+        theta = kernels.project_box_hyperplane(point.theta, lower, upper, weights, weights, 0.0)
+        return RowPoint(self, theta)
+
+    def balanced(self, point: DualPoint, near: Array | None) -> RowPoint:
+        theta = self.projected(point).theta
+        balance = balance_exactly(self, theta, near)
+        if balance is None:  # perhaps only rows that the free directions classify are in its way
+            theta = kernels.without_negligible(theta, NEGLIGIBLE)
+            balance = balance_exactly(self, theta, near)
+        return RowPoint(self, theta) if balance is None else BalancedPoint(self, theta, balance)

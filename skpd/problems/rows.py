@@ -1,0 +1,63 @@
+"""The data and the loss of a problem: whatever is as long as there are rows."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from .._typing import Array
+from ..designs import Design, DualProducts
+from ..losses import Loss
+from ..penalties import Penalty
+
+__all__ = ["Rows"]
+
+
+class Rows(ABC):
+    """Data, targets, weights, the loss and the penalty, and what is computed from them.
+
+    Attributes
+    ----------
+    design : Design
+        X of shape (n_samples, n_features).
+    y, weights : ndarray of shape (n_samples,)
+    loss : Loss
+    penalty : Penalty
+    alpha : float
+    fit_intercept, has_free_level : bool
+        The free directions: a constant added to all predictions, or to all coefficients.
+    products : DualProducts
+        X' diag(weights) theta of dual points.
+    threshold : float
+        What entries of these may be without a part in any bound.
+    """
+
+    design: Design
+    y: Any
+    weights: Any
+    loss: Loss
+    fit_intercept: bool
+    penalty: Penalty
+    alpha: float
+
+    @property
+    @abstractmethod
+    def has_free_level(self) -> bool: ...
+
+    @property
+    @abstractmethod
+    def products(self) -> DualProducts: ...
+
+    @property
+    @abstractmethod
+    def threshold(self) -> float: ...
+
+    @property
+    def n_samples(self) -> int:
+        return self.design.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.design.shape[1]
+
+    def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
+        """X w + b and a bound on its rounding error."""
+        return self.design.matvec_bounded(coef, intercept)

@@ -1,0 +1,62 @@
+"""Imports run downwards through the layers, and never in a circle."""
+
+import ast
+from graphlib import TopologicalSorter
+from importlib.util import resolve_name
+from pathlib import Path
+
+import pytest
+
+import skpd
+
+LAYERS = [
+    "kernels", "designs", "penalties", "losses", "certificates", "problems", "solvers",
+    "estimators", "foreign",
+]  # fmt: skip
+ROOT = Path(skpd.__file__).parent
+
+
+def name_of(path):
+    parts = ("skpd", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {name_of(path): path for path in ROOT.rglob("*.py")}
+
+
+def imported(module):
+    """The files that a module imports; what only type checkers read is not among them."""
+    path = FILES[module]
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    tree = ast.parse(path.read_text())
+    typing = {
+        id(node)
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and "TYPE_CHECKING" in ast.dump(branch.test)
+        for node in ast.walk(branch)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and id(node) not in typing:
+            base = resolve_name("." * node.level + (node.module or ""), package)
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                yield full if full in FILES else base
+
+
+def layer(module):
+    return module.split(".")[1] if module.count(".") else ""
+
+
+@pytest.mark.parametrize("module", [m for m in FILES if layer(m) in LAYERS])
+def test_imports_run_downwards(module):
+    above = LAYERS[LAYERS.index(layer(module)) + 1 :]
+    assert [other for other in imported(module) if layer(other) in above] == []
+
+
+def test_no_circle():
+    graph = {
+        module: {other for other in imported(module) if other in FILES and other != module}
+        for module, path in FILES.items()
+        if path.name != "__init__.py"
+    }
+    TopologicalSorter(graph).prepare()  # raises CycleError
