@@ -247,3 +247,18 @@ def test_even_penalties_are_even(penalty, w):
 @given(v=vectors, radius=st.floats(1e-3, 1e3))
 def test_support_as_a_function_of_the_radius(penalty, v, radius):
     assert_allclose(penalty.support_by_radius(v)(radius), penalty.support(v, radius), rtol=1e-14)
+
+
+@each_penalty
+def test_penalties_have_what_they_declare(penalty):
+    assert (penalty.structure is R.Structure.SEPARABLE) == hasattr(penalty, "terms")
+    assert (penalty.structure is R.Structure.GROUPED) == hasattr(penalty, "group_terms")
+    assert penalty.is_norm == hasattr(penalty, "dual_norm")
+    w = np.arange(1.0, N + 1.0)
+    assert penalty.is_quadratic == (penalty.value(2.0 * w) == 4.0 * penalty.value(w) < np.inf)
+
+
+@each_norm
+@given(v=vectors)
+def test_the_largest_alpha_of_a_norm(penalty, v):
+    assert_equal(penalty.largest_alpha(v), penalty.dual_norm(v))

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Array
 from ..losses.base import EPSILON
-from ..penalties import Norm
+from ..penalties import Penalty, Structure
 from .certificate import Certificate, DualBound
 from .objective import Objective
 from .repairs import Repairs, least_linear
@@ -87,7 +87,7 @@ def dual_bound(
         raise ValueError(
             f"lipschitz must be one of 'monotone', 'initial', 'coordinate', got {lipschitz!r}."
         )
-    if lipschitz == "coordinate" and not getattr(objective.penalty, "terms", (0.0,))[0] > 0.0:
+    if lipschitz == "coordinate" and not _has_l1(objective.penalty):
         raise ValueError(
             "lipschitz='coordinate' needs a penalty like L1 or ElasticNet, got "
             f"{objective.penalty!r}."
@@ -109,6 +109,12 @@ def dual_bound(
     )  # fmt: skip
 
 
+def _has_l1(penalty: Penalty) -> bool:
+    """Whether there is an l1 norm of every coefficient in a penalty."""
+    terms: Any = penalty
+    return penalty.structure is Structure.SEPARABLE and terms.terms[0] > 0.0
+
+
 def dual_estimate(
     objective: Objective, value: float, gradient: Array, sums: list[float], upper: float
 ) -> float:
@@ -126,11 +132,12 @@ def dual_estimate(
     upper : float
         The objective value of any model.
     """
-    penalty, alpha = objective.penalty, objective.alpha
+    penalty: Any = objective.penalty
+    alpha = objective.alpha
     upper = min(upper, objective.null_objective)
     for slope, interval in zip(sums, objective.free_intervals(upper), strict=True):
         value += least_linear((slope, 0.0), interval)
-    if isinstance(penalty, Norm):
+    if penalty.is_norm:
         norm = penalty.dual_norm(-gradient)
         best = value - (upper / alpha) * max(norm - alpha, 0.0)
         # l* is convex with l*(0) = 0, so that s theta has at least s times the value

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from math import inf, isfinite, isnan
+from typing import Any
 
 import numpy as np
 
@@ -90,7 +91,7 @@ class Repairs:
             return
         yield point
         # nothing is gained by projecting it as well, unless it is scaled up
-        if self.scaling and hasattr(self.objective.penalty, "dual_norm"):
+        if self.scaling and self.objective.penalty.is_norm:
             yield self.objective.projected(point)
 
     def of(self, point: DualPoint) -> DualBound:
@@ -115,12 +116,13 @@ class Repairs:
         return self._by_errors(products, errors) + (by_sums if by_sums < inf else 0.0)
 
     def _by_errors(self, products: Array, errors: Array) -> float:
-        penalty, alpha = self.objective.penalty, self.objective.alpha
+        penalty: Any = self.objective.penalty
+        alpha = self.objective.alpha
         v = penalty.widest(-products, errors)
         losses = [
             float(self.ball(v, alpha, self.radius) - self.ball(-products, alpha, self.radius))
         ]
-        if hasattr(penalty, "dual_norm"):
+        if penalty.is_norm:
             norms = penalty.dual_norm(v) - penalty.dual_norm(-products)
             losses.append(self.radius * float(norms))
         return max(losses)
@@ -133,7 +135,8 @@ class Repairs:
         return least
 
     def _repaired(self, point: DualPoint, products: Array, errors: Array) -> DualBound:
-        penalty, alpha, theta = self.objective.penalty, self.objective.alpha, point.theta
+        penalty: Any = self.objective.penalty
+        alpha, theta = self.objective.alpha, point.theta
         none = DualBound(-inf, "exact", theta, by_free_sums=inf)
         if not isfinite(kernels.max_abs(products) + kernels.max_abs(errors)):
             return none
@@ -153,7 +156,7 @@ class Repairs:
         bounded = exact if exact == 0.0 else self.ball(v, alpha, self.radius)
         kind = "exact" if exact <= bounded else "lipschitz"
         best = DualBound(bound(1.0, min(exact, bounded)), kind, theta, by_free_sums=-from_free)
-        if self.scaling and hasattr(penalty, "dual_norm") and not self._is_good(best):
+        if self.scaling and penalty.is_norm and not self._is_good(best):
             norm = penalty.dual_norm(v)
             largest = alpha / norm if norm > 0.0 else inf
             if largest > 1.0:

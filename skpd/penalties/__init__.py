@@ -8,7 +8,7 @@ conjugate, support) and the rest is inherited.
 """
 
 from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
-from .base import Norm, Penalty
+from .base import Norm, Penalty, Structure
 from .chains import FusedLasso, TotalVariation
 from .groups import GroupL2, SparseGroup
 from .norms import L2, LInf
@@ -30,5 +30,6 @@ __all__ = [
     "SparseGroup",
     "SquaredL2",
     "SquaredL2OnL1Ball",
+    "Structure",
     "TotalVariation",
 ]

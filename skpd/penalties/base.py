@@ -2,15 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from enum import Enum
 from functools import partial
-from math import inf
+from math import inf, nan
 from typing import ClassVar
 
 import numpy as np
 
 from .._typing import Array
 
-__all__ = ["Norm", "Penalty"]
+__all__ = ["Norm", "Penalty", "Structure"]
 
 
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -23,11 +24,31 @@ def _half_square(norm, alpha):
     return 0.5 * norm * (norm / alpha)
 
 
+class Structure(Enum):
+    """What a penalty is a sum of, as methods that work on parts of the coefficients ask.
+
+    SEPARABLE
+        Functions of one coefficient each, given by ``terms``.
+    GROUPED
+        An l1 norm and Euclidean norms of groups, given by ``group_terms`` and ``labels``.
+    WHOLE
+        Anything else.
+    """
+
+    SEPARABLE = "separable"
+    GROUPED = "grouped"
+    WHOLE = "whole"
+
+
 class Penalty(ABC):
     """A convex penalty R >= 0 on the coefficients with R(0) = 0.
 
     Attributes
     ----------
+    structure : Structure
+    is_norm : bool
+        Whether R is a norm, or one on the non-negative coefficients, and has a ``dual_norm``.
+    is_quadratic : bool
     free_level : bool
         Whether R is the same for w + m, whatever the constant m. The level, the mean of w,
         is then left to the loss (`skpd.problems.free_directions`): `support`, `bounded_conjugate`
@@ -36,6 +57,9 @@ class Penalty(ABC):
         Whether R(-w) = R(w).
     """
 
+    structure: ClassVar[Structure] = Structure.WHOLE
+    is_norm: ClassVar[bool] = False
+    is_quadratic: ClassVar[bool] = False
     free_level: ClassVar[bool] = False
     even: ClassVar[bool] = True
 
@@ -80,6 +104,10 @@ class Penalty(ABC):
         """An upper bound on sup of v.w - alpha R(w) over R(w) <= radius."""
         return self.conjugate(v, alpha)
 
+    def largest_alpha(self, v: Array) -> float:
+        """The least alpha with conjugate(v, alpha) = 0; nan where that is not known."""
+        return nan
+
     def feasible(self, w: Array) -> Array:
         """The nearest point where R is finite."""
         return w
@@ -99,6 +127,8 @@ class Penalty(ABC):
 class Norm(Penalty):
     """A penalty that is a norm: its conjugate is the indicator of a dual ball."""
 
+    is_norm: ClassVar[bool] = True
+
     @abstractmethod
     def dual_norm(self, v: Array) -> float:
         """R°(v) = sup of v.w over R(w) <= 1."""
@@ -112,6 +142,9 @@ class Norm(Penalty):
     def support_by_radius(self, v: Array) -> Callable[[float], float]:
         norm = self.dual_norm(v)
         return lambda radius: _product(radius, norm)
+
+    def largest_alpha(self, v: Array) -> float:
+        return self.dual_norm(v)
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         return _product(radius, max(self.dual_norm(v) - alpha, 0.0))

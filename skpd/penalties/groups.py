@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import kernels
 from .._checks import check_number
 from .._typing import Array
-from .base import Norm
+from .base import Norm, Structure
 from .separable import _soft_threshold
 
 __all__ = ["GroupL2", "SparseGroup"]
@@ -111,6 +111,7 @@ class _Grouped(Norm):
     ``group_terms`` are the weight of the l1 norm and the weights of the groups' norms.
     """
 
+    structure: ClassVar[Structure] = Structure.GROUPED
     groups: Any
     weights: Any
     _partition: Any

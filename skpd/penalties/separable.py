@@ -11,7 +11,7 @@ import numpy as np
 from .. import kernels
 from .._checks import check_number
 from .._typing import Array
-from .base import _EPSILON, Norm, Penalty, _half_square, _product
+from .base import _EPSILON, Norm, Penalty, Structure, _half_square, _product
 
 __all__ = ["L1", "ElasticNet", "NonNegativeL1", "SquaredL2"]
 
@@ -26,6 +26,8 @@ class _Separable:
     ``terms`` are the l1, l2, lower and upper of its one function
     l1 |w_j| + l2 w_j^2 / 2 on [lower, upper].
     """
+
+    structure: ClassVar[Structure] = Structure.SEPARABLE
 
     @property
     @abstractmethod
@@ -118,6 +120,7 @@ class SquaredL2(_Separable, Penalty):
     """
 
     terms = (0.0, 1.0, -inf, inf)
+    is_quadratic: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
         return _half_square(kernels.euclidean_norm(w), 1.0)

@@ -49,7 +49,7 @@ class FreeDirections:
     @property
     def has_level(self) -> bool:
         """Whether the penalty is the same for w + m, whatever the constant m."""
-        return getattr(self.penalty, "free_level", False)
+        return self.penalty.free_level
 
     def sums(self, gradient: Array, slope: float) -> list[float]:
         """The sums of a dual point theta over the free directions.

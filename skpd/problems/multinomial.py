@@ -14,6 +14,7 @@ stands for one minus their exact sum, so that rounding never leaves the simplex.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import xlog1py, xlogy
@@ -139,7 +140,8 @@ class MultinomialProblem:
 
     def _bound(self, p: Array, upper: float) -> tuple[tuple[float, float, str], float]:
         """The bound of one dual point, and the dual norm of its U (0 without one)."""
-        weights, penalty, alpha, K = self.weights, self.penalty, self.alpha, self.n_classes
+        weights, alpha, K = self.weights, self.alpha, self.n_classes
+        penalty: Any = self.penalty
         total = p.sum(axis=1)  # off by at most K units in the last place
         spread = K * EPSILON * total
         entropy = -(xlogy(p, p).sum(axis=1) + xlog1py(1.0 - total, -total))
@@ -170,7 +172,7 @@ class MultinomialProblem:
         bound = value - 1.01 * rounding - above + from_intercept
         bound -= 8.0 * EPSILON * (value + above + abs(from_intercept)) + UNDERFLOW
         bound *= 1.0 - of_weights(len(p))
-        norm = penalty.dual_norm(widest) if hasattr(penalty, "dual_norm") else 0.0
+        norm = penalty.dual_norm(widest) if penalty.is_norm else 0.0
         if not bound > 0.0:  # P >= 0
             return (0.0, max(plain, 0.0) if np.isfinite(plain) else 0.0, "scaling"), norm
         return (bound, plain - bound, kind), norm

@@ -13,7 +13,7 @@ from ..certificates.objective import Interval
 from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from ..losses import Loss
 from ..losses.base import EPSILON
-from ..penalties import Penalty, SquaredL2
+from ..penalties import Penalty, Structure
 from .free_directions import FreeDirections
 from .row_objective import RowObjective
 from .solution import Point
@@ -96,8 +96,8 @@ class Problem(RowObjective):
     def by_columns(self) -> "Problem":
         """The same problem with X by columns, if Newton steps on working sets solve it."""
         penalty = self.penalty
-        separable = hasattr(penalty, "terms") or hasattr(penalty, "group_terms")
-        if self.loss.linear_tails or isinstance(penalty, SquaredL2) or not separable:
+        in_parts = penalty.structure is not Structure.WHOLE
+        if self.loss.linear_tails or penalty.is_quadratic or not in_parts:
             return self
         other = self._copy()
         other.design = self.design.by_columns
@@ -108,14 +108,10 @@ class Problem(RowObjective):
     def largest_alpha(self) -> float:
         """An alpha from which on the best constant prediction is optimal.
 
-        That is the dual norm of `null_gradient`. It is nan for a penalty that is not a norm and
-        has no ``largest_alpha`` of its own.
+        It follows from `null_gradient` (`Penalty.largest_alpha`), and is nan where that is not
+        known.
         """
-        threshold = getattr(self.penalty, "largest_alpha", None)
-        threshold = threshold or getattr(self.penalty, "dual_norm", None)
-        if threshold is None or self.has_free_level:
-            return np.nan
-        return threshold(-self.null_gradient)
+        return np.nan if self.has_free_level else self.penalty.largest_alpha(-self.null_gradient)
 
     @cached_property
     def gram(self) -> WeightedGram:
@@ -146,7 +142,8 @@ class Problem(RowObjective):
     @property
     def threshold(self) -> float:
         """What entries of X' diag(c) theta may be without a part in any bound or step."""
-        l1 = self.penalty.terms[0] if hasattr(self.penalty, "terms") else 0.0
+        penalty: Any = self.penalty
+        l1 = penalty.terms[0] if penalty.structure is Structure.SEPARABLE else 0.0
         return 0.999 * self.alpha * l1  # clear of those that are at it
 
     @cached_property

@@ -16,7 +16,6 @@ from ..certificates import (
     primal_objective,
     relative_gap,
 )
-from ..penalties import SquaredL2
 from ..problems import Point, Problem, Solution
 
 __all__ = ["HISTORY_DTYPE", "Monitor"]
@@ -82,7 +81,7 @@ class Monitor:
         begin with is 0 otherwise.
         """
         problem, null = self.problem, self.problem.null_point
-        proves_nothing = not alone or isinstance(problem.penalty, SquaredL2)
+        proves_nothing = not alone or problem.penalty.is_quadratic
         proves_nothing = proves_nothing or problem.alpha < NEAR * problem.largest_alpha
         if not proves_nothing and self._may_do(null, problem.null_gradient):
             self.check(0, null)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..designs import newton_cost
-from ..penalties import LInf, SquaredL2
+from ..penalties import LInf, Structure
 from ..problems import Point, Problem
 from .centring import centred
 from .coordinates.dual import dual_descent
@@ -77,14 +77,14 @@ def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
     """
     penalty, design = problem.penalty, problem.design
     few_features = problem.n_features <= LARGEST_WORKING_SET
-    by_newton = hasattr(penalty, "terms") or hasattr(penalty, "group_terms")
-    by_newton &= few_features or not isinstance(penalty, SquaredL2)
+    by_newton = penalty.structure is not Structure.WHOLE
+    by_newton &= few_features or not penalty.is_quadratic
     cost = expected_cost(problem)
     # small data with which Newton steps of other methods are known to have trouble
     at_once = newton_cost(design, *design.shape) <= SMALL and not warm
     at_once &= problem.loss.linear_tails or _is_far_without_intercept(problem)
     trials: list[Any] = []
-    if isinstance(penalty, SquaredL2):
+    if penalty.is_quadratic:
         few_rows = problem.n_samples < MANY_ROWS * problem.n_variables
         if not few_features or (problem.loss.linear_tails and few_rows):
             trials.append(dual_descent)

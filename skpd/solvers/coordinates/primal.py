@@ -14,11 +14,13 @@ point, the paper's w(alpha) = grad f(A alpha).
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ... import kernels
 from ..._typing import Array
+from ...penalties import Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
 
@@ -114,13 +116,14 @@ def approx(
 
 
 def _method(problem: Problem, make, start: Point | None, random_state: np.random.RandomState):
-    loss, penalty = problem.loss, problem.penalty
+    loss = problem.loss
+    penalty: Any = problem.penalty
     if not np.isfinite(loss.smoothness):
         raise ValueError(
             "The solvers 'cd' and 'approx' need a smooth loss (squared, Huber, logistic, "
             f"squared or smoothed hinge), got {loss!r}."
         )
-    if not hasattr(penalty, "terms"):
+    if penalty.structure is not Structure.SEPARABLE:
         raise ValueError(
             "The solvers 'cd' and 'approx' need a separable penalty (L1, NonNegativeL1, "
             f"ElasticNet, SquaredL2, Box), got {penalty!r}."

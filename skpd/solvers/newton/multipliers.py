@@ -23,6 +23,7 @@ those whose gradient is above the new alpha and does not seem to fall below it.
 
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from ...certificates import dual_estimate, relative_gap
 from ...designs import ColumnCurvature, Design, newton_cost
 from ...designs.gram import BLAS
 from ...kernels import dot
-from ...penalties import Norm
+from ...penalties import Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from .quadratic import minimise_quadratic
@@ -230,7 +231,7 @@ class _State:
         self.accuracy_by_columns = 3e-2
         if not self.smooth:  # the rows with curvature change anyway
             self.accuracy_by_columns = 1e-1
-            if hasattr(problem.penalty, "terms"):
+            if problem.penalty.structure is Structure.SEPARABLE:
                 self.accuracy = 3e-2
         self.fewest = FEWEST
         if loss.constant_curvature and problem.design.dense:
@@ -273,7 +274,8 @@ class _State:
         self.n_iter = self.checked_at = self.improved_at = monitor.n_iter
         self.stalled = False
         self.budget, self.spent = np.inf, 0.0  # as of `newton_cost`
-        self.overhead = 0.0 if hasattr(problem.penalty, "terms") else GROUPED
+        grouped = problem.penalty.structure is Structure.GROUPED
+        self.overhead = GROUPED if grouped else 0.0
         self.checked_gap = monitor.primal - monitor.dual  # of the points it has seen
         self.best_gap = np.inf
         self.round_gap = np.inf  # when the multipliers were updated last; it rises after that
@@ -432,7 +434,7 @@ class _State:
     @property
     def part(self) -> Indices | slice:
         """Of the features, those that need to be looked at: the others have w_j = 0."""
-        separable = hasattr(self.problem.penalty, "terms")
+        separable = self.problem.penalty.structure is Structure.SEPARABLE
         return self.tracked.columns if self.tracked is not None and separable else slice(None)
 
     def track(self, columns: Indices, whole: bool) -> None:
@@ -569,7 +571,7 @@ class _State:
         H = self.gram.curvature(rows.design, h, scale, columns, ridge)
         by_columns = isinstance(H, ColumnCurvature)
         tol = violation * (self.accuracy_by_columns if by_columns else self.accuracy)
-        if problem.loss.constant_curvature and self.settled and isinstance(problem.penalty, Norm):
+        if problem.loss.constant_curvature and self.settled and problem.penalty.is_norm:
             # the model is the problem: an error of a gradient costs the gap that times the radius
             tol = min(tol, self.monitor.tol * problem.objective_unit * problem.alpha / self.upper)
         w = self.w[inside]
@@ -640,7 +642,8 @@ class _State:
 
         Beside them the largest violation, and whether they are all there are.
         """
-        problem, penalty, alpha = self.problem, self.problem.penalty, self.problem.alpha
+        problem, alpha = self.problem, self.problem.alpha
+        penalty: Any = problem.penalty
         w, coef = self.w[: problem.n_features], g[: problem.n_features]
         if self.smooth:  # small beside w, so that nearly all of it stays on its side of its kinks
             slope = max(kernels.max_abs(coef), alpha)
@@ -652,7 +655,7 @@ class _State:
         expected, self.expected = self.expected, None
         if expected is not None:
             expected = expected[: problem.n_features] / COMING
-        if hasattr(penalty, "terms"):
+        if penalty.structure is Structure.SEPARABLE:
             l1, l2, lower, upper = penalty.terms
             columns, violation, total = kernels.active_or_violating(
                 w, coef, alpha * l1, alpha * l2, lower, upper, step, steps, expected
@@ -667,8 +670,8 @@ class _State:
             others, room = np.flatnonzero(~active), most - n_active
             active[others[np.argpartition(-violation[others], room - 1)[:room]]] = True
             columns = columns[active]
-        labels = getattr(penalty, "labels", None)
-        if labels is not None:
+        if penalty.structure is Structure.GROUPED:
+            labels = penalty.labels
             groups = np.zeros(len(w), dtype=bool)
             groups[labels[columns]] = True
             columns = np.flatnonzero(groups[labels])

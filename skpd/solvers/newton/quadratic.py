@@ -10,6 +10,7 @@ from ..._typing import Array
 from ...designs import ColumnCurvature
 from ...designs.gram import BLAS, LARGEST_GRAM
 from ...designs.threads import blas_threads_for, blas_threads_for_product, one_blas_thread
+from ...penalties import Structure
 from .parts import _GroupedPart, _SeparablePart
 
 __all__ = ["minimise_quadratic"]
@@ -52,7 +53,7 @@ def minimise_quadratic(
     -------
     p : ndarray of shape (m,)
     """
-    if hasattr(penalty, "terms"):
+    if penalty.structure is Structure.SEPARABLE:
         given = None if isinstance(H, ColumnCurvature) else system
         part = _SeparablePart(penalty, alpha, columns, given)
         return _minimise(H, gradient, w, part, tol, max_rounds, max_passes)
