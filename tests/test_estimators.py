@@ -693,3 +693,15 @@ def test_sizes_at_which_terms_vanish(case, rng):
     certificate = model.certificate_
     assert 0.0 <= certificate.dual <= best * (1 + 1e-9)
     assert best * (1 - 1e-9) <= certificate.primal < np.inf
+
+
+def test_solver_names_the_method_that_finished(cancer):
+    X, y = cancer
+    assert PdproxSVC(0.02).fit(X, y).solver_ == "interior-point"
+    assert PdproxSVC(0.02, loss="logistic").fit(X, y).solver_ == "multipliers"
+    assert PdproxSVC(100.0).fit(X, y).solver_ == "null-model"
+    assert PdproxSVC(0.02, solver="pdprox-dual", tol=0.1).fit(X, y).solver_ == "pdprox-dual"
+    assert DRSVMClassifier(0.02).fit(X, y).solver_ == "interior-point"
+    three = np.digitize(X[:, 0], [-0.5, 0.5])
+    assert PdproxSVC(0.02).fit(X, three).solver_ == ["interior-point"] * 3
+    assert TraceNormPD(1e-3).fit(X, np.column_stack([y, X[:, 1]])).solver_ == "frank-wolfe"

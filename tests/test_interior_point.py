@@ -47,7 +47,7 @@ from skpd.solvers.interior import expected_cost, interior_point, method, program
 from skpd.solvers.interior.maps import Differences
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
 from skpd.solvers.robust.select import RobustMonitor
-from skpd.solvers.select import methods_for
+from skpd.solvers.select import select
 
 ALL_PENALTIES = [*random.PENALTIES, TotalVariation()]
 POLYHEDRAL = {type(p) for p in [*random.POLYHEDRAL_PENALTIES, TotalVariation()]}
@@ -381,15 +381,14 @@ def test_the_order_of_the_methods(rng):
     X, y = rng.normal(size=(40, 5)), rng.choice([-1.0, 1.0], 40)
 
     def names(loss, penalty, **options):
-        methods = methods_for(posed(X, y, loss, penalty, 0.1), **options)
-        return [getattr(method, "func", method).__name__ for method in methods]
+        return [choice.name for choice in select(posed(X, y, loss, penalty, 0.1), **options)]
 
-    last = ["method_of_multipliers", "pdprox_restarted"]
-    assert names(Hinge(), L1()) == ["interior_point", *last]
-    assert names(Hinge(), L1(), warm=True) == ["method_of_multipliers", "interior_point", *last]
-    assert names(Logistic(), L1()) == ["method_of_multipliers", "interior_point", *last]
-    assert names(Logistic(), LInf()) == ["interior_point", "pdprox_restarted"]
-    assert names(Hinge(), SquaredL2()) == ["dual_descent", "interior_point", *last]
+    last = ["multipliers", "hybrid-gradient"]
+    assert names(Hinge(), L1()) == ["interior-point", *last]
+    assert names(Hinge(), L1(), warm=True) == ["multipliers", "interior-point", *last]
+    assert names(Logistic(), L1()) == ["multipliers", "interior-point", *last]
+    assert names(Logistic(), LInf()) == ["interior-point", "hybrid-gradient"]
+    assert names(Hinge(), SquaredL2()) == ["dual-descent", "interior-point", *last]
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, LinAlgError])

@@ -249,6 +249,8 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         histories = [solution.history for solution in found]
         self.certificate_ = certificates[0] if labels is None else certificates
         self.gap_history_ = histories[0] if labels is None else histories
+        methods = [solution.method for solution in found]
+        self.solver_ = methods[0] if labels is None else methods
         self.duality_gap_ = max(certificate.gap for certificate in certificates)
         self.n_iter_ = max(solution.n_iter for solution in found)
         self.converged_ = all(solution.converged for solution in found)

@@ -74,6 +74,10 @@ class LassoPDCertified(PrimalDualRegressor):
         Length of that interval.
     gap_history_ : structured ndarray
         The interval over time, with fields n_iter, seconds, primal, dual, gap.
+    solver_ : str
+        The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
+        "multipliers", "interior-point", "faces", "hybrid-gradient", or "null-model" where the
+        best constant prediction is good enough (see `skpd.solvers.select`).
     converged_ : bool
         Whether the relative gap reached ``tol``.
     n_iter_ : int
@@ -209,6 +213,10 @@ class LassoPDCertifiedCV(PathCrossValidation):
         Length of that interval.
     gap_history_ : structured ndarray
         The interval over time, with fields n_iter, seconds, primal, dual, gap.
+    solver_ : str
+        The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
+        "multipliers", "interior-point", "faces", "hybrid-gradient", or "null-model" where the
+        best constant prediction is good enough (see `skpd.solvers.select`).
     converged_ : bool
         Whether the relative gap reached ``tol`` in the fit on all data.
     n_iter_ : int

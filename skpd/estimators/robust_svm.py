@@ -112,6 +112,10 @@ class DRSVMClassifier(PrimalDualClassifier):
         Length of that interval; the largest for one-vs-rest.
     gap_history_ : structured ndarray, or list of them for one-vs-rest
         The interval over time, with fields n_iter, seconds, primal, dual, gap.
+    solver_ : str, or list of them for one-vs-rest
+        The method that finished: a name of ``solver``, or with "auto" one of "interior-point",
+        "working-sets", "hybrid-gradient", or "null-model" where the best constant prediction is
+        good enough.
     converged_ : bool
         Whether the relative gap reached ``tol``.
     n_iter_ : int

@@ -73,6 +73,8 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
         Length of that interval.
     gap_history_ : structured ndarray
         The interval over time, with fields n_iter, seconds, primal, dual, gap.
+    solver_ : str
+        The method: "frank-wolfe".
     converged_ : bool
         Whether the relative gap reached ``tol``.
     n_iter_ : int
@@ -229,6 +231,7 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
         self.duality_gap_ = found.certificate.gap
         self.gap_history_ = found.history
         self.n_iter_ = found.n_iter
+        self.solver_ = "frank-wolfe"
         self.converged_ = found.converged
         if found.interrupted:
             raise KeyboardInterrupt

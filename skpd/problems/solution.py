@@ -37,6 +37,8 @@ class Solution:
         Whether Ctrl-C ended the solver.
     stopped : bool
         Whether the caller ended it after a check.
+    method : str
+        The method that reported last.
     """
 
     coef: Any
@@ -48,3 +50,4 @@ class Solution:
     history: Any
     interrupted: bool = False
     stopped: bool = False
+    method: str = ""

@@ -159,6 +159,7 @@ def solve(
         if start is not None and not tells and not monitor.done:
             monitor.begin_at(start)
         if not monitor.done:
+            monitor.method = solver
             method(
                 problem, monitor, start, max_iter=max_iter, random_state=random_state, **options
             )

@@ -55,6 +55,7 @@ class Monitor:
         self.done = False
         self.stopped = False
         self.n_iter = 0
+        self.method = "null-model"  # that reports now
         self.primal, self.dual = np.inf, 0.0
         self._coef: Any = None
         self._intercept = 0.0
@@ -170,4 +171,5 @@ class Monitor:
             history=np.array(self._history, dtype=HISTORY_DTYPE),
             interrupted=interrupted,
             stopped=self.stopped,
+            method=self.method,
         )

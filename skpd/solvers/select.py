@@ -1,8 +1,9 @@
 """The default: which method for which problem."""
 
+from collections.abc import Callable
 from functools import partial
 from math import inf
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from .monitor import Monitor
 from .newton.multipliers import LARGEST_WORKING_SET, method_of_multipliers
 from .proximal.pdprox import pdprox_restarted
 
-__all__ = ["auto", "last_budget", "methods_for"]
+__all__ = ["Choice", "auto", "last_budget", "select"]
 
 MANY_ROWS = 2000  # for each variable
 SMALL = 4e5  # a Newton step on all rows and features, in the units of `newton_cost`: 0.5 ms
@@ -39,26 +40,55 @@ def auto(
 ) -> None:
     """The fastest methods known here for a problem, one after the other until it is solved.
 
-    See `methods_for` for which they are.
+    See `select` for which they are.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
         As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
+    own = monitor
     if problem.centred is not None:
         problem, monitor, start = centred(problem, monitor, start)
     key = "methods", type(problem.penalty), start is not None
     if key not in problem.last:  # alpha makes no difference
-        problem.last[key] = methods_for(problem, start is not None)
-    for method in problem.last[key]:
+        problem.last[key] = select(problem, start is not None)
+    for choice in problem.last[key]:
         if monitor.done or monitor.n_iter >= max_iter:
             return
-        method(problem, monitor, start, max_iter=max_iter, random_state=random_state)
+        own.method = choice.name
+        choice.run(problem, monitor, start, max_iter=max_iter, random_state=random_state)
         start = monitor.best
 
 
-def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
+class Choice(NamedTuple):
+    """A method that `auto` tries.
+
+    Attributes
+    ----------
+    name : str
+        What the fitted attribute ``solver_`` says if it finishes.
+    reason : str
+        Why it is tried, and in this place.
+    run : callable
+        The method itself, as in `skpd.solvers.SOLVERS`.
+    """
+
+    name: str
+    reason: str
+    run: Callable[..., None]
+
+
+DUAL_DESCENT = "dual-descent", "a squared l2 penalty, and no thousands of rows for each feature"
+MULTIPLIERS = "multipliers", "a penalty of single features or of groups"
+INTERIOR_POINT = "interior-point", "a penalty with a cone: iterations hardly depend on the data"
+FACES = "faces", "the l-infinity norm of many features: those that are free are a working set"
+GRADIENTS = "hybrid-gradient", "Newton steps would take long"
+AGAIN = "multipliers", "without a limit, as the interior-point method did not finish"
+LAST_RESORT = "hybrid-gradient", "what is left"
+
+
+def select(problem: Problem, warm: bool = False) -> list[Choice]:
     """The methods that `auto` tries, in this order; ``warm`` says whether it has a start.
 
     1. Squared l2 penalty: dual coordinate descent, if the loss has linear pieces (Newton
@@ -83,24 +113,26 @@ def methods_for(problem: Problem, warm: bool = False) -> list[Any]:
     # small data with which Newton steps of other methods are known to have trouble
     at_once = newton_cost(design, *design.shape) <= SMALL and not warm
     at_once &= problem.loss.linear_tails or _is_far_without_intercept(problem)
-    trials: list[Any] = []
+    trials: list[Choice] = []
     if penalty.is_quadratic:
         few_rows = problem.n_samples < MANY_ROWS * problem.n_variables
         if not few_features or (problem.loss.linear_tails and few_rows):
-            trials.append(dual_descent)
+            trials.append(Choice(*DUAL_DESCENT, dual_descent))
     if by_newton and not at_once:
-        trials.append(method_of_multipliers)
+        trials.append(Choice(*MULTIPLIERS, method_of_multipliers))
     if not by_newton and LONG < cost < inf:
-        trials.append(pdprox_restarted)
+        trials.append(Choice(*GRADIENTS, pdprox_restarted))
     if cost == inf and isinstance(penalty, LInf):
-        trials.append(faces_of_ball)
+        trials.append(Choice(*FACES, faces_of_ball))
     if cost == inf:
-        return [*trials, pdprox_restarted]
+        return [*trials, Choice(*LAST_RESORT, pdprox_restarted)]
     budget = (WARM_TRIAL if warm else TRIAL) * cost
-    methods: list[Any] = [partial(trial, budget=budget) for trial in trials]
-    methods.append(interior_point)
+    methods = [trial._replace(run=partial(trial.run, budget=budget)) for trial in trials]
+    methods.append(Choice(*INTERIOR_POINT, interior_point))
+    if by_newton:
+        methods.append(Choice(*AGAIN, method_of_multipliers))
     last = partial(pdprox_restarted, budget=last_budget(cost))
-    return [*methods, *([method_of_multipliers] if by_newton else []), last]
+    return [*methods, Choice(*LAST_RESORT, last)]
 
 
 def last_budget(cost: float) -> float:

@@ -52,15 +52,16 @@ def robust_auto(
     problem, monitor, start, max_iter, random_state
         As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
-    methods: list[Any] = []
+    methods: list[tuple[str, Any]] = []
     few = min(problem.design.shape) <= LARGEST_SYSTEM
     if isinstance(problem.norm, L1) and problem.n_features > MANY_COLUMNS:
-        methods.append(working_sets)
+        methods.append(("working-sets", working_sets))
     elif few:
-        methods.append(interior_point)
-    for method in [*methods, hybrid_gradient]:
+        methods.append(("interior-point", interior_point))
+    for name, method in [*methods, ("hybrid-gradient", hybrid_gradient)]:
         if monitor.done or monitor.n_iter >= max_iter:
             return
+        monitor.method = name
         if method is hybrid_gradient and few:
             budget = last_budget(cost_of_run(problem.design))
             more = iterations_within(problem.design, budget, max_iter - monitor.n_iter)
