@@ -387,6 +387,8 @@ from skpd import PdproxSVC
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(5000, 300)), rng.integers(0, 6, 5000)
 model = PdproxSVC(alpha=1e-4, tol=0, max_iter=10**9, n_jobs={n_jobs})
+# a process that was started in the background may ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer({delay}, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
     model.fit(X, y)

@@ -443,6 +443,15 @@ def test_scaled_columns_refuse_what_does_not_fit(rng):
         columns.descend(np.array([0, 1]), *ends[:3], groups, np.zeros(2), np.zeros(3), 1, 0.0)
 
 
+@pytest.fixture
+def interruptible():
+    """A process that was started in the background may ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_a_long_descent(rng):
     columns = kernels.ScaledColumns(Design(rng.normal(size=(50, 20))).matrix, np.ones(50), True)
     penalty = kernels.SeparableCoordinates(0.0, 1.0, -np.inf, np.inf, 0)
