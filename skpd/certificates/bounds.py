@@ -27,9 +27,11 @@ ROUNDING = 64.0 * EPSILON  # of a norm, of a sum over the rows and of the few op
 
 @singledispatch
 def primal_objective(
-    objective: Objective, coef: Array, intercept: float, accuracy: float = 0.0
+    objective: Objective, coef: Array, intercept: Any, accuracy: float = 0.0
 ) -> float:
     """P(w, b), rounded up; inf where it is NaN.
+
+    In place of the intercept there are all free coordinates, where there are others.
 
     Rounding errors of products with X are in it, unless they are above ``accuracy`` and
     more precise products lower them.
@@ -40,7 +42,7 @@ def primal_objective(
         If there is an intercept in a problem without one.
     """
     coef = np.ascontiguousarray(coef, dtype=np.float64)
-    value = objective.mean_loss(coef, float(intercept), accuracy)
+    value = objective.mean_loss(coef, intercept, accuracy)
     value += objective.alpha * float(objective.penalty.value(coef))
     return inf if isnan(value) else value * (1.0 + ROUNDING)
 

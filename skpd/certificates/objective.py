@@ -10,6 +10,7 @@ conjugate losses and the sums that belong to the free coordinates.
 """
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 from .._typing import Array
 from ..penalties import Penalty
@@ -108,8 +109,10 @@ class Objective(ABC):
     def largest_target(self) -> float: ...
 
     @abstractmethod
-    def mean_loss(self, coef: Array, intercept: float, accuracy: float) -> float:
+    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
         """sum_i c_i l_i of a model, no less than it is.
+
+        ``free`` are the free coordinates: a float where there is only an intercept.
 
         Products with the data are repeated in twice the working precision where their rounding
         errors cost more than ``accuracy``.
@@ -121,7 +124,7 @@ class Objective(ABC):
         """
 
     @abstractmethod
-    def precise_mean_loss(self, coef: Array, intercept: float) -> tuple[float, float]:
+    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
         """The same from products in twice the working precision, and about what it is."""
 
     @abstractmethod

@@ -28,6 +28,7 @@ weights and alpha
 
 from dataclasses import dataclass, field
 from math import isfinite, log2
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class RigorousCertificate(Certificate):
 
 
 def rigorous_certificate(
-    objective: Objective, model: tuple[Array, float], best: tuple[Array, float], bound: DualBound
+    objective: Objective, model: tuple[Array, Any], best: tuple[Array, Any], bound: DualBound
 ) -> RigorousCertificate:
     """The certificate of a model with every rounding error bounded.
 
@@ -100,10 +101,10 @@ def of_coefficients(n_features: int) -> float:
     return (64.0 + n_features) * EPSILON
 
 
-def rigorous_primal(objective: Objective, coef: Array, intercept: float) -> tuple[float, float]:
+def rigorous_primal(objective: Objective, coef: Array, intercept: Any) -> tuple[float, float]:
     """An upper bound on P(w, b), and by how much it is above the value as computed."""
     coef = np.ascontiguousarray(coef, dtype=np.float64)
-    loss, about = objective.precise_mean_loss(coef, float(intercept))
+    loss, about = objective.precise_mean_loss(coef, intercept)
     penalty = objective.alpha * objective.penalty.value(coef)
     delta = of_weights(objective.n_samples)
     value = loss * (1.0 + 16.0 * EPSILON) * (1.0 + delta)

@@ -13,7 +13,7 @@ from ..certificates import (
     primal_objective,
     relative_gap,
 )
-from ..certificates.rigorous import RigorousCertificate, rigorous_certificate
+from ..certificates.rigorous import RigorousCertificate, rigorous_certificate, rigorous_primal
 from ..problems import Point, Problem
 from ..problems.multinomial import MultinomialProblem
 from ..problems.scaled_huber import ConcomitantHuber
@@ -122,7 +122,7 @@ class ConcomitantFit:
         """As for `LinearFit`."""
         problem = self.problem
         with np.errstate(over="ignore", invalid="ignore"):
-            primal, above = problem.objective(self.coef, self.intercept, self.scale)
+            primal, above = rigorous_primal(problem, self.coef, (self.intercept, self.scale))
         coef, intercept = self.coef, self.intercept
         if not primal <= problem.objective_unit:
             coef, intercept = np.zeros(len(coef)), problem.null_model[0]

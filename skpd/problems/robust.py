@@ -28,6 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -99,7 +100,7 @@ class RobustProblem(Problem):
         """The multipliers of the null model: those of others need its radius too."""
         return self.null_point.dual_coef
 
-    def precise_mean_loss(self, coef: Array, intercept: float) -> tuple[float, float]:
+    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
         """Not offered.
 
         Raises

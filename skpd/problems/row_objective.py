@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from functools import cached_property
 from math import inf, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,8 @@ class RowObjective(Rows, Objective):
     def largest_target(self) -> float:
         return float(np.max(np.abs(self.y), initial=0.0))
 
-    def mean_loss(self, coef: Array, intercept: float, accuracy: float) -> float:
+    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
+        intercept = float(free)
         if abs(intercept) > 0.0 and not self.fit_intercept:
             raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
         if intercept == self.null_point.intercept and kernels.max_abs(coef) == 0.0:
@@ -48,8 +50,8 @@ class RowObjective(Rows, Objective):
             return most
         return self._largest_loss(*self.design.matvec_compensated(coef, intercept))
 
-    def precise_mean_loss(self, coef: Array, intercept: float) -> tuple[float, float]:
-        z, low, error = self.design.matvec_compensated(coef, intercept)
+    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+        z, low, error = self.design.matvec_compensated(coef, float(free))
         about = float(np.sum(self.weights * self.loss.value(self.y, z, low)))
         return self._largest_loss(z, low, error), about
 

@@ -15,14 +15,17 @@ The derivative of P in sigma is (1 - sum_i c_i theta_i^2) / 2 at theta_i = clip(
 [-epsilon, epsilon], which is the dual point of a model.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf, sqrt
+from typing import Any
 
 import numpy as np
 
 from .. import kernels
 from .._typing import Array
-from ..certificates.rigorous import UNDERFLOW, of_coefficients, of_weights
+from ..certificates.objective import DualPoint, Interval, Objective, Sum
+from ..certificates.rigorous import of_weights, rigorous_primal
 from ..designs import Design
 from ..losses import Huber
 from ..losses.base import EPSILON
@@ -32,7 +35,7 @@ __all__ = ["ConcomitantHuber"]
 
 
 @dataclass
-class ConcomitantHuber:
+class ConcomitantHuber(Objective):
     """minimise P(w, b, sigma) over w, b and sigma > 0.
 
     Parameters
@@ -55,6 +58,7 @@ class ConcomitantHuber:
     epsilon: float
     alpha: float
     fit_intercept: bool
+    penalty: SquaredL2 = field(default_factory=SquaredL2)
 
     def best_scale(self, residuals: Array, least: float) -> float:
         """The sigma >= least that minimises P: sum_i c_i clip(r_i / sigma)^2 = 1.
@@ -86,75 +90,76 @@ class ConcomitantHuber:
                 break
         return intercept, scale
 
+    @property
+    def n_samples(self) -> int:
+        return len(self.y)
+
     @cached_property
+    def largest_target(self) -> float:
+        return float(np.max(np.abs(self.y), initial=0.0))
+
+    @cached_property
+    def null_objective(self) -> float:
+        """P at the best constant prediction."""
+        return rigorous_primal(self, np.zeros(self.design.shape[1]), self.null_model)[0]
+
+    @property
+    def null_rounding(self) -> float:
+        return 0.0
+
+    @property
     def objective_unit(self) -> float:
         """P at the best constant prediction, what a relative gap is relative to."""
-        intercept, scale = self.null_model
-        return self.objective(np.zeros(self.design.shape[1]), intercept, scale)[0]
+        return self.null_objective
 
-    def objective(self, coef: Array, intercept: float, scale: float) -> tuple[float, float]:
-        """An upper bound on P(w, b, sigma), and by how much it is above the value as computed."""
-        coef = np.ascontiguousarray(coef, dtype=np.float64)
+    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
+        return self.precise_mean_loss(coef, free)[0]
+
+    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+        """sigma / 2 and the mean loss; ``free`` are intercept and scale."""
+        intercept, scale = free
         z, low, error = self.design.matvec_compensated(coef, float(intercept))
         residuals = np.abs((z - self.y) + low)
         error = error + 4.0 * EPSILON * (np.abs(z) + np.abs(self.y))
+        edge = self.epsilon * scale
 
-        def losses(r):
-            edge = self.epsilon * scale
-            return np.where(
-                r <= edge,
+        def mean(r: Array) -> float:
+            inside, beyond = (
                 0.5 * r * (r / scale),
                 self.epsilon * (r - edge) + 0.5 * edge * self.epsilon,
             )
+            return float(np.sum(self.weights * np.where(r <= edge, inside, beyond)))
 
-        rest = 0.5 * scale + self.alpha * SquaredL2().value(coef)
-        plain = float(np.sum(self.weights * losses(residuals))) + rest
-        delta = of_weights(len(z))
-        value = float(np.sum(self.weights * losses(residuals + error))) * (1.0 + delta)
-        value = (value + rest * (1.0 + of_coefficients(len(coef)))) * (1.0 + delta) + UNDERFLOW
-        return (float(value), float(value - plain)) if np.isfinite(value) else (np.inf, 0.0)
+        return 0.5 * scale + mean(residuals + error), 0.5 * scale + mean(residuals)
 
-    def dual_bound(self, theta: Array, upper: float) -> tuple[float, float]:
-        """A lower bound on the optimal value, and by how much it is below the value as computed.
+    def free_intervals(self, upper: float) -> list[Interval]:
+        """That of the intercept; the scale is at least 0, where dual points cost nothing."""
+        radius = self.intercept_radius(upper) if self.fit_intercept else 0.0
+        return [(-radius, radius)]
 
-        Parameters
-        ----------
-        theta : ndarray of shape (n_samples,)
-            Any dual point; it is moved to the feasible set first.
-        upper : float
-            An upper bound on the optimal value.
-        """
-        weights, y = self.weights, self.y
-        edge = np.full(len(y), self.epsilon)
+    def feasible_point(self, theta: Array) -> "ScaledHuberPoint | None":
+        """The best multiple of the point nearest to theta, if there is no penalty to be had."""
+        edge = np.full(len(self.y), self.epsilon)
         theta = np.clip(np.nan_to_num(theta), -edge, edge)
+        weights = self.weights
         if self.fit_intercept:
             theta = kernels.project_box_hyperplane(theta, -edge, edge, weights, weights, 0.0)
-        # t theta with the best t: t A - t^2 B
-        size = np.sqrt(float(np.sum(weights * theta**2)))
+        size = sqrt(kernels.dot(weights * theta, theta))
         if size == 0.0:
-            return 0.0, 0.0
-        linear = -float(np.sum(weights * theta * y))
-        square = SquaredL2().value(self.design.rmatvec(weights * theta)) / self.alpha
-        largest = min(1.0 / size, self.epsilon / float(np.max(np.abs(theta))))
-        best = max(linear, 0.0) / (2.0 * square) if square > 0.0 else np.inf
-        delta = of_weights(len(y))
-        theta = np.clip(min(best, largest) * (1.0 - 4.0 * delta) * theta, -edge, edge)
-        u, error = self.design.rmatvec_compensated(weights, theta)
-        value, rest = kernels.compensated_dot(weights, theta, y)
-        plain = -value - SquaredL2().conjugate(u, self.alpha)
-        above = SquaredL2().conjugate((np.abs(u) + error) * (1.0 + 8.0 * EPSILON), self.alpha)
-        above *= 1.0 + of_coefficients(len(u))
-        from_intercept = 0.0
-        if self.fit_intercept:
-            slope, uncertain = kernels.compensated_dot(weights, theta)
-            from_intercept = (abs(slope) + uncertain) * self.intercept_radius(upper)
-            plain -= abs(slope) * self.intercept_radius(upper)
-        bound = -value - rest - above - from_intercept
-        bound -= 8.0 * EPSILON * (abs(value) + above + from_intercept) + UNDERFLOW
-        bound *= 1.0 - delta
-        if not bound > 0.0:  # P >= 0
-            return 0.0, max(plain, 0.0) if np.isfinite(plain) else 0.0
-        return float(bound), float(plain - bound)
+            return None
+        # the bound of t theta is t A - t^2 B
+        linear = -kernels.dot(weights * theta, self.y)
+        square = self.penalty.value(self.design.rmatvec(weights * theta)) / self.alpha
+        largest = min(1.0 / size, self.epsilon / kernels.max_abs(theta))
+        best = max(linear, 0.0) / (2.0 * square) if square > 0.0 else inf
+        shrunk = min(best, largest) * (1.0 - 4.0 * of_weights(len(theta)))
+        return ScaledHuberPoint(self, np.clip(shrunk * theta, -edge, edge))
+
+    def projected(self, point: DualPoint) -> DualPoint:
+        return point
+
+    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
+        return point
 
     def intercept_radius(self, upper: float) -> float:
         """A bound on |b| where P(w, b, sigma) <= upper.
@@ -170,3 +175,37 @@ class ConcomitantHuber:
 
     def residuals(self, coef: Array, intercept: float) -> Array:
         return self.design.matvec(np.ascontiguousarray(coef)) + intercept - self.y
+
+
+class ScaledHuberPoint(DualPoint):
+    """A dual point with abs(theta_i) <= epsilon and sum_i c_i theta_i^2 <= 1."""
+
+    linear, quadratic, only_precise = True, False, True
+
+    def __init__(self, problem: ConcomitantHuber, theta: Array) -> None:
+        self.problem, self.theta = problem, theta
+
+    def value(self, scale: float) -> Sum:
+        value, rounding = kernels.compensated_dot(
+            self.problem.weights, scale * self.theta, self.problem.y
+        )
+        return -value, rounding
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        return self.problem.design.rmatvec_compensated(self.problem.weights, self.theta)
+
+    def sums_without_products(self) -> list[Sum]:
+        if not self.problem.fit_intercept:
+            return [(0.0, 0.0)]
+        return [kernels.compensated_dot(self.problem.weights, self.theta)]
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        return self.sums_without_products()
+
+    def errors_by_precision(self) -> Array:
+        problem, theta = self.problem, self.theta
+        size = sqrt(kernels.dot(problem.weights * theta, theta))
+        return EPSILON * size * problem.design.column_norms(problem.weights)
+
+    def largest_scale(self) -> float:
+        return 1.0

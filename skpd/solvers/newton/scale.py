@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..._typing import Array
+from ...certificates.rigorous import rigorous_dual, rigorous_primal
 from ...losses import Absolute
 from ...penalties import SquaredL2
 from ...problems import Problem, Solution
@@ -33,8 +34,9 @@ def scaled_huber_bounds(
     upper, lower, rounding = np.inf, 0.0, 0.0
     smallest, value, improved_at = np.inf, np.inf, 0
     for n_iter in range(max_iter):
-        upper = min(upper, problem.objective(state.v[:-1], float(state.v[-1]), state.scale)[0])
-        found = problem.dual_bound(state.theta, upper)
+        free = float(state.v[-1]), state.scale
+        upper = min(upper, rigorous_primal(problem, state.v[:-1], free)[0])
+        found = rigorous_dual(problem, state.theta, upper)
         if found[0] > lower:
             lower, rounding = found
         gap = (upper - lower) / problem.objective_unit
@@ -46,8 +48,8 @@ def scaled_huber_bounds(
             break
     flat = _at_scale_zero(problem, tol, max_iter)
     scale = problem.best_scale(problem.residuals(flat.coef, flat.intercept), least)
-    upper = min(upper, problem.objective(flat.coef, flat.intercept, scale)[0])
-    found = problem.dual_bound(problem.epsilon * flat.dual_coef, upper)
+    upper = min(upper, rigorous_primal(problem, flat.coef, (flat.intercept, scale))[0])
+    found = rigorous_dual(problem, problem.epsilon * flat.dual_coef, upper)
     if found[0] > lower:
         lower, rounding = found
     return upper, lower, rounding
