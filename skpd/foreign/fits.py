@@ -87,7 +87,7 @@ class MultinomialFit:
         """As for `LinearFit`."""
         problem, coef, intercept = self.problem, self.coef, self.intercept
         with np.errstate(over="ignore", invalid="ignore"):
-            primal, above = problem.objective(coef, intercept)
+            primal, above = rigorous_primal(problem, np.ravel(coef), intercept)
         if not primal <= problem.objective_unit:
             coef, intercept = np.zeros_like(coef), problem.null_intercept
         upper, dual, below, kind = multinomial_bounds(problem, coef, intercept, tol, max_iter)

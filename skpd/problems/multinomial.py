@@ -21,7 +21,8 @@ from scipy.special import xlog1py, xlogy
 
 from .. import kernels
 from .._typing import Array
-from ..certificates.rigorous import UNDERFLOW, of_coefficients, of_weights
+from ..certificates.objective import DualPoint, Interval, Objective, Sum
+from ..certificates.rigorous import of_weights, rigorous_primal
 from ..designs import Design
 from ..losses.base import EPSILON
 from ..penalties import Penalty
@@ -30,7 +31,7 @@ __all__ = ["MultinomialProblem"]
 
 
 @dataclass
-class MultinomialProblem:
+class MultinomialProblem(Objective):
     """minimise over W, b:  sum_i c_i l(y_i, W x_i + b) + alpha R(W), l the log loss of a softmax.
 
     Parameters
@@ -69,11 +70,28 @@ class MultinomialProblem:
             return np.zeros(self.n_classes)
         return np.log(self.weights @ self.own)
 
+    @property
+    def n_samples(self) -> int:
+        return len(self.labels)
+
+    @property
+    def largest_target(self) -> float:
+        return 1.0
+
     @cached_property
+    def null_objective(self) -> float:
+        """P at the best constant prediction."""
+        size = self.n_classes * self.design.shape[1]
+        return rigorous_primal(self, np.zeros(size), self.null_intercept)[0]
+
+    @property
+    def null_rounding(self) -> float:
+        return 0.0
+
+    @property
     def objective_unit(self) -> float:
         """P at the best constant prediction, what a relative gap is relative to."""
-        shape = (self.n_classes, self.design.shape[1])
-        return self.objective(np.zeros(shape), self.null_intercept)[0]
+        return self.null_objective
 
     def predictions(self, coef: Array, intercept: Array) -> Array:
         """Z of shape (n_samples, n_classes)."""
@@ -93,10 +111,14 @@ class MultinomialProblem:
         terms[rows, np.argmax(ahead, axis=1)] = 0.0
         return largest + np.log1p(np.sum(terms, axis=1))
 
-    def objective(self, coef: Array, intercept: Array) -> tuple[float, float]:
-        """An upper bound on P(W, b), and by how much it is above the value as computed."""
+    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
+        return self.precise_mean_loss(coef, free)[0]
+
+    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+        """For the rows of W one after the other, and an intercept for each class."""
         z, errors = np.empty(self.own.shape), np.empty(self.own.shape)
-        for k, (w, b) in enumerate(zip(coef, intercept, strict=True)):
+        rows = np.reshape(coef, (self.n_classes, -1))
+        for k, (w, b) in enumerate(zip(rows, free, strict=True)):
             high, low, error = self.design.matvec_compensated(np.ascontiguousarray(w), float(b))
             z[:, k] = high
             errors[:, k] = error + np.abs(low) + 4.0 * EPSILON * np.abs(high)
@@ -104,99 +126,39 @@ class MultinomialProblem:
         # the log of a sum of exponentials moves by no more than its arguments
         moved = 2.0 * np.max(errors, axis=1) + 8.0 * EPSILON * np.max(np.abs(z), axis=1)
         moved += (32.0 + self.n_classes) * EPSILON * losses
-        penalty = self.alpha * self.penalty.value(np.ravel(coef))
-        plain = float(np.sum(self.weights * losses)) + penalty
-        delta = of_weights(len(z))
-        value = (plain + float(np.sum(self.weights * moved))) * (1.0 + 2.0 * delta)
-        value += of_coefficients(coef.size) * penalty + UNDERFLOW
-        return (value, value - plain) if np.isfinite(value) else (np.inf, 0.0)
+        about = float(np.sum(self.weights * losses))
+        return about + float(np.sum(self.weights * moved)), about
 
-    def dual_bound(self, p: Array, upper: float) -> tuple[float, float, str]:
-        """The better of the bounds of p and, for a norm, of p on the way to e_y.
-
-        Parameters
-        ----------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities; those of the rows' own classes are not used.
-        upper : float
-            An upper bound on the optimal value.
-
-        Returns
-        -------
-        value, rounding : float
-            A lower bound on the optimal value, and by how much it is below what was computed.
-        kind : {"exact", "lipschitz", "scaling"}
-        """
-        p = np.clip(np.where(self.own, 0.0, np.nan_to_num(p)), 0.0, 1.0)
+    def feasible_point(self, theta: Array) -> "MultinomialPoint | None":
+        """The probabilities of the other classes than the rows' own, clipped and shrunk."""
+        p = np.clip(np.where(self.own, 0.0, np.nan_to_num(theta)), 0.0, 1.0)
         total = p.sum(axis=1)
-        room = 1.0 - 2.0 * self.n_classes * EPSILON
+        room = self.largest_total
         p *= np.where(total > room, room / np.maximum(total, room), 1.0)[:, np.newaxis]
-        best, norm = self._bound(p, upper)
-        if norm > self.alpha:
-            scaled, _ = self._bound(p * (self.alpha / norm * (1.0 - 4.0 * EPSILON)), upper)
-            if scaled[0] > best[0]:
-                best = (scaled[0], scaled[1], "scaling")
-        return best
+        return MultinomialPoint(self, p) if p.any() else None
 
-    def _bound(self, p: Array, upper: float) -> tuple[tuple[float, float, str], float]:
-        """The bound of one dual point, and the dual norm of its U (0 without one)."""
-        weights, alpha, K = self.weights, self.alpha, self.n_classes
-        penalty: Any = self.penalty
-        total = p.sum(axis=1)  # off by at most K units in the last place
-        spread = K * EPSILON * total
-        entropy = -(xlogy(p, p).sum(axis=1) + xlog1py(1.0 - total, -total))
-        # the slope of (1 - t) log(1 - t) is below 40 in size where 1 - t >= 2 K EPSILON
-        moved = (32.0 + K) * EPSILON * (entropy + 2.0 * total) + 40.0 * spread
-        value = float(np.sum(weights * entropy))
-        rounding = float(np.sum(weights * moved)) + of_weights(len(p)) * value
-        u, error = np.empty((K, self.design.shape[1])), np.empty((K, self.design.shape[1]))
-        slopes = []
-        for k in range(K):
-            theta = np.where(self.own[:, k], -total, p[:, k])
-            uncertain = weights * np.where(self.own[:, k], spread, 0.0)
-            u[k], error[k] = self.design.rmatvec_compensated(weights, theta)
-            error[k] += 1.01 * self.design.column_sums(uncertain)
-            slope, rest = kernels.compensated_dot(weights, theta)
-            slopes.append((slope, rest + 1.01 * float(np.sum(uncertain))))
-        radius, wider = upper / alpha * (1.0 + 8.0 * EPSILON), 1.0 + 8.0 * EPSILON
-        v = -u.ravel()
-        plain = value - self._conjugate(v, alpha, radius)[0]
-        widest = penalty.widest(v, error.ravel() * wider) * wider
-        above, kind = self._conjugate(widest, alpha * (1.0 - 8.0 * EPSILON), radius)
-        above *= 1.0 + of_coefficients(u.size)
-        from_intercept = 0.0
-        if self.fit_intercept:
-            from_intercept = self._least_linear([(s, 0.0) for s, _ in slopes], upper)
-            plain += from_intercept
-            from_intercept = self._least_linear(slopes, upper)
-        bound = value - 1.01 * rounding - above + from_intercept
-        bound -= 8.0 * EPSILON * (value + above + abs(from_intercept)) + UNDERFLOW
-        bound *= 1.0 - of_weights(len(p))
-        norm = penalty.dual_norm(widest) if penalty.is_norm else 0.0
-        if not bound > 0.0:  # P >= 0
-            return (0.0, max(plain, 0.0) if np.isfinite(plain) else 0.0, "scaling"), norm
-        return (bound, plain - bound, kind), norm
+    @property
+    def largest_total(self) -> float:
+        """Of the probabilities of the other classes, so that something is left for a row's own."""
+        return 1.0 - 2.0 * self.n_classes * EPSILON
 
-    def _conjugate(self, v: Array, alpha: float, radius: float) -> tuple[float, str]:
-        exact = self.penalty.conjugate(v, alpha)
-        bounded = self.penalty.bounded_conjugate(v, alpha, radius)
-        return (exact, "exact") if exact <= bounded else (bounded, "lipschitz")
+    def projected(self, point: DualPoint) -> DualPoint:
+        return point
 
-    def _least_linear(self, slopes: list[tuple[float, float]], upper: float) -> float:
-        """The least value of sum_k s_k b_k over the b of good models, as sum_k s_k = 0.
+    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
+        return point
 
-        One of the b_k, the reference, may be 0.
-        """
-        if all(slope == (0.0, 0.0) for slope in slopes):
-            return 0.0
+    def free_intervals(self, upper: float) -> list[Interval]:
+        """Those of the intercepts; that of a reference may be 0, as the free sums sum to 0."""
+        if not self.fit_intercept:
+            return [(0.0, 0.0)] * self.n_classes
         furthest = self.furthest(upper)
         reference = int(np.argmin(furthest))
-        size = sum(
-            (abs(slope) + rest) * max(furthest[k], furthest[reference])
-            for k, (slope, rest) in enumerate(slopes)
-            if k != reference
-        )
-        return -float(size)
+        found = []
+        for k in range(self.n_classes):
+            size = 0.0 if k == reference else float(max(furthest[k], furthest[reference]))
+            found.append((-size, size))
+        return found
 
     @cached_property
     def _means(self) -> list[tuple[float, Array]]:
@@ -216,3 +178,65 @@ class MultinomialProblem:
             for total, mean in self._means
         ]
         return 1.000001 * np.array(reaches)  # the rounding of products included
+
+
+class MultinomialPoint(DualPoint):
+    """A dual point by the probabilities of the other classes, of shape (n_samples, n_classes)."""
+
+    linear, quadratic, only_precise = False, False, True
+
+    def __init__(self, problem: MultinomialProblem, p: Array) -> None:
+        self.problem, self.theta = problem, p
+
+    @cached_property
+    def total(self) -> Array:
+        """The sum of the other classes' probabilities, off by at most `spread`."""
+        return self.theta.sum(axis=1)
+
+    @cached_property
+    def spread(self) -> Array:
+        """n_classes units in the last place of a sum."""
+        return self.problem.n_classes * EPSILON * self.total
+
+    def value(self, scale: float) -> Sum:
+        p, total, weights = scale * self.theta, scale * self.total, self.problem.weights
+        entropy = -(xlogy(p, p).sum(axis=1) + xlog1py(1.0 - total, -total))
+        # the slope of (1 - t) log(1 - t) is below 40 in size where 1 - t >= 2 K EPSILON
+        moved = (32.0 + self.problem.n_classes) * EPSILON * (entropy + 2.0 * total)
+        moved += 40.0 * scale * self.spread
+        value = float(np.sum(weights * entropy))
+        return value, float(np.sum(weights * moved)) + of_weights(len(p)) * value
+
+    def _class(self, k: int) -> tuple[Array, Array]:
+        """theta_.k, and the weighted bounds on its errors."""
+        own = self.problem.own[:, k]
+        theta = np.where(own, -self.total, self.theta[:, k])
+        return theta, self.problem.weights * np.where(own, self.spread, 0.0)
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        problem, K = self.problem, self.problem.n_classes
+        u, error = np.empty((K, problem.design.shape[1])), np.empty((K, problem.design.shape[1]))
+        for k in range(K):
+            theta, uncertain = self._class(k)
+            u[k], error[k] = problem.design.rmatvec_compensated(problem.weights, theta)
+            error[k] += 1.01 * problem.design.column_sums(uncertain)
+        return u.ravel(), error.ravel()
+
+    def sums_without_products(self) -> list[Sum]:
+        found = []
+        for k in range(self.problem.n_classes):
+            theta, uncertain = self._class(k)
+            slope, rest = kernels.compensated_dot(self.problem.weights, theta)
+            found.append((slope, rest + 1.01 * float(np.sum(uncertain))))
+        return found
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        return self.sums_without_products()
+
+    def errors_by_precision(self) -> Array:
+        problem = self.problem
+        norms = problem.design.column_norms(problem.weights)
+        return np.tile(EPSILON * norms, problem.n_classes)
+
+    def largest_scale(self) -> float:
+        return self.problem.largest_total / float(np.max(self.total)) * (1.0 - 4.0 * EPSILON)

@@ -4,6 +4,8 @@ import numpy as np
 from scipy.special import softmax
 
 from ..._typing import Array
+from ...certificates import dual_bound
+from ...certificates.rigorous import rigorous_dual, rigorous_primal
 from ...problems.multinomial import MultinomialProblem
 from .damped import NOISE, PATIENCE, damped_step
 
@@ -25,10 +27,12 @@ def multinomial_bounds(
     lower, rounding, kind, upper = 0.0, 0.0, "scaling", np.inf
     best, least, improved_at = np.inf, np.inf, 0
     for n_iter in range(max_iter):
-        upper = min(upper, problem.objective(state.v[:, :-1], state.v[:, -1])[0])
-        found = problem.dual_bound(softmax(state.z, axis=1), upper)
+        coef, intercept = np.ravel(state.v[:, :-1]), state.v[:, -1]
+        upper = min(upper, rigorous_primal(problem, coef, intercept)[0])
+        bound = dual_bound(problem, softmax(state.z, axis=1), upper)
+        found = rigorous_dual(problem, bound.theta, upper)
         if found[0] > lower:
-            lower, rounding, kind = found
+            (lower, rounding), kind = found, bound.kind
         gap = (upper - lower) / problem.objective_unit
         if gap < 0.9 * best or state.value < least - 1e-3 * (upper - lower):
             best, least, improved_at = min(gap, best), state.value, n_iter
