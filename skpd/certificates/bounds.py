@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._floats import EPSILON
 from .._typing import Array
-from ..losses.base import EPSILON
 from ..penalties import Penalty, Structure
 from .certificate import Certificate, DualBound
 from .objective import Objective

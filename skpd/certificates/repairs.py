@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array
-from ..losses.base import EPSILON
 from .certificate import DualBound
 from .objective import DualPoint, Interval, Objective, Sum
 

@@ -32,8 +32,8 @@ from typing import Any
 
 import numpy as np
 
+from .._floats import EPSILON
 from .._typing import Array
-from ..losses.base import EPSILON
 from .bounds import relative_gap
 from .certificate import Certificate, DualBound
 from .objective import DualPoint, Interval, Objective

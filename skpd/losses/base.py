@@ -8,12 +8,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array
 
 __all__ = ["Loss"]
-
-
-EPSILON = float(np.finfo(np.float64).eps)
 
 
 def _weighted_sum(weights: Array, values: Array, sizes: Array) -> tuple[float, float]:

@@ -10,8 +10,9 @@ from scipy.special import expit
 
 from .. import kernels
 from .._checks import check_number
+from .._floats import EPSILON
 from .._typing import Array
-from .base import EPSILON, Loss, Piece, Stratum, _sum_and_rest, _weighted_sum
+from .base import Loss, Piece, Stratum, _sum_and_rest, _weighted_sum
 
 __all__ = [
     "GeneralizedHinge",

@@ -9,8 +9,9 @@ import numpy as np
 
 from .. import kernels
 from .._checks import check_number
+from .._floats import EPSILON
 from .._typing import Array
-from .base import EPSILON, Loss, Piece, Stratum, _depth, _sum_and_rest
+from .base import Loss, Piece, Stratum, _depth, _sum_and_rest
 
 __all__ = [
     "Absolute",

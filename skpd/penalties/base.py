@@ -14,9 +14,6 @@ from .._typing import Array
 __all__ = ["Norm", "Penalty", "Structure"]
 
 
-_EPSILON = float(np.finfo(np.float64).eps)
-
-
 def _half_square(norm, alpha):
     """norm^2 / (2 alpha), without underflow of the square; its limit where alpha underflows."""
     if alpha == 0.0:

@@ -10,8 +10,9 @@ import numpy as np
 
 from .. import kernels
 from .._checks import check_number
+from .._floats import EPSILON
 from .._typing import Array
-from .base import _EPSILON, Norm, Penalty, Structure, _half_square, _product
+from .base import Norm, Penalty, Structure, _half_square, _product
 
 __all__ = ["L1", "ElasticNet", "NonNegativeL1", "SquaredL2"]
 
@@ -41,7 +42,7 @@ class _Separable:
         l1, l2, lower, upper = self.terms
         allowed = np.where(v > 0.0, min(upper, radius / l1), -max(lower, -radius / l1))
         # 4: the product alpha l1, rounded, may cancel
-        excess = np.where(allowed > 0.0, np.abs(v) - alpha * l1 * (1.0 - 4.0 * _EPSILON), 0.0)
+        excess = np.where(allowed > 0.0, np.abs(v) - alpha * l1 * (1.0 - 4.0 * EPSILON), 0.0)
         excess = np.maximum(excess, 0.0)
         if l2 == 0.0:
             return float(np.sum(np.where(excess > 0.0, excess * allowed, 0.0)))

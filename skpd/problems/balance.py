@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array, Indices
-from ..losses.base import EPSILON
 from ..penalties.tangents import ties
 from .rows import Rows
 

@@ -6,9 +6,9 @@ from math import fsum, inf, sqrt
 import numpy as np
 
 from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import DualPoint, Sum
-from ..losses.base import EPSILON
 from .balance import Balance
 from .rows import Rows
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import Interval
 from ..designs import Design
 from ..losses import Loss
-from ..losses.base import EPSILON, Stratum
+from ..losses.base import Stratum
 from ..penalties import Penalty
 
 Support = Callable[[float], float]  # of a radius

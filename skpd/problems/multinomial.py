@@ -20,11 +20,11 @@ import numpy as np
 from scipy.special import xlog1py, xlogy
 
 from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import DualPoint, Interval, Objective, Sum
 from ..certificates.rigorous import of_weights, rigorous_primal
 from ..designs import Design
-from ..losses.base import EPSILON
 from ..penalties import Penalty
 
 __all__ = ["MultinomialProblem"]

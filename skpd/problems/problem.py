@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import Interval
 from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from ..losses import Loss
-from ..losses.base import EPSILON
 from ..penalties import Penalty, Structure
 from .free_directions import FreeDirections
 from .row_objective import RowObjective

@@ -34,11 +34,11 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array
 from ..certificates import DualBound, dual_bound, primal_objective
 from ..designs import Design
 from ..losses import Hinge
-from ..losses.base import EPSILON
 from ..penalties import L1, L2, LInf, Norm, SquaredL2
 from .problem import Problem
 from .solution import Point

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import DualPoint, Interval, Objective, Sum
 from ..certificates.rigorous import of_weights, rigorous_primal
 from ..designs import Design
 from ..losses import Huber
-from ..losses.base import EPSILON
 from ..penalties import SquaredL2
 
 __all__ = ["ConcomitantHuber"]

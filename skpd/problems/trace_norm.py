@@ -26,12 +26,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array
 from ..certificates import Certificate
 from ..certificates.repairs import PLAIN
 from ..designs import Design
 from ..losses import Squared
-from ..losses.base import EPSILON
 from ..penalties import L2
 
 __all__ = ["TraceNormProblem", "norm", "threshold"]
