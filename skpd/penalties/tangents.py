@@ -23,33 +23,33 @@ from .chains import FusedLasso, TotalVariation
 from .groups import GroupL2, SparseGroup
 from .norms import L2, LInf
 
-__all__ = ["Ties", "ties"]
+__all__ = ["SmoothDirections", "smooth_directions"]
 
 NEAR = 1e-7  # of a radius or of the largest coefficient: within that of it counts as at it
 
 
-class Ties(NamedTuple):
+class SmoothDirections(NamedTuple):
     """Directions, in columns, and a subgradient of R of which their part is fixed."""
 
     directions: Array
     subgradient: Array
 
 
-def _coordinates(chosen: Any, subgradient: Array) -> Ties:
-    return Ties(np.eye(len(chosen))[:, chosen], subgradient)
+def _coordinates(chosen: Any, subgradient: Array) -> SmoothDirections:
+    return SmoothDirections(np.eye(len(chosen))[:, chosen], subgradient)
 
 
-def _proportional(slopes: Array, subgradient: Array) -> Ties:
+def _proportional(slopes: Array, subgradient: Array) -> SmoothDirections:
     """Where v is a subgradient but for an unknown multiple of these slopes."""
     some = np.flatnonzero(slopes)
     largest = some[np.argmax(np.abs(slopes[some]))] if len(some) else 0
     table = np.eye(len(slopes))[:, some[some != largest]]
     table[largest] -= slopes[some[some != largest]] / slopes[largest] if len(some) else 0.0
-    return Ties(table, subgradient)
+    return SmoothDirections(table, subgradient)
 
 
 @singledispatch
-def ties(penalty: Penalty, w: Array) -> Ties | None:
+def smooth_directions(penalty: Penalty, w: Array) -> SmoothDirections | None:
     """The directions along which R is differentiable at w; None where that is not known."""
     if not hasattr(penalty, "terms"):
         return None
@@ -58,26 +58,26 @@ def ties(penalty: Penalty, w: Array) -> Ties | None:
     return _coordinates(inside, l1 * np.sign(w) + l2 * w)
 
 
-@ties.register
-def _(penalty: L2, w: Array) -> Ties:
+@smooth_directions.register
+def _(penalty: L2, w: Array) -> SmoothDirections:
     norm = penalty.value(w)
     return _coordinates(np.full(len(w), norm > 0.0), w / (norm or 1.0))
 
 
-@ties.register
-def _(penalty: LInf, w: Array) -> Ties:
+@smooth_directions.register
+def _(penalty: LInf, w: Array) -> SmoothDirections:
     largest = float(np.max(np.abs(w), initial=0.0))
     at_top = np.abs(w) >= (1.0 - NEAR) * largest
     signs = np.where(at_top, np.sign(w), 0.0)
     subgradient = signs / max(np.count_nonzero(signs), 1)
     if largest == 0.0:
         return _coordinates(~at_top, subgradient)
-    return Ties(np.column_stack([np.eye(len(w))[:, ~at_top], signs]), subgradient)
+    return SmoothDirections(np.column_stack([np.eye(len(w))[:, ~at_top], signs]), subgradient)
 
 
-@ties.register(GroupL2)
-@ties.register(SparseGroup)
-def _(penalty: GroupL2 | SparseGroup, w: Array) -> Ties:
+@smooth_directions.register(GroupL2)
+@smooth_directions.register(SparseGroup)
+def _(penalty: GroupL2 | SparseGroup, w: Array) -> SmoothDirections:
     l1, weights = penalty.group_terms
     norms = penalty.partition.norms(w)
     slopes = weights / np.where(norms > 0.0, norms, np.inf)
@@ -85,37 +85,37 @@ def _(penalty: GroupL2 | SparseGroup, w: Array) -> Ties:
     return _coordinates(free, l1 * np.sign(w) + slopes[penalty.labels] * w)
 
 
-@ties.register(TotalVariation)
-@ties.register(FusedLasso)
-def _(penalty: TotalVariation | FusedLasso, w: Array) -> Ties:
+@smooth_directions.register(TotalVariation)
+@smooth_directions.register(FusedLasso)
+def _(penalty: TotalVariation | FusedLasso, w: Array) -> SmoothDirections:
     ratio = getattr(penalty, "l1_ratio", 0.0)
     jumps = np.sign(np.diff(w))
     blocks = np.concatenate([[0], np.cumsum(jumps != 0.0)])
     free = np.unique(blocks[(w != 0.0) | (ratio == 0.0)])
     fused = np.append(0.0, jumps) - np.append(jumps, 0.0)
     subgradient = ratio * np.sign(w) + (1.0 - ratio) * fused
-    return Ties((blocks[:, np.newaxis] == free).astype(float), subgradient)
+    return SmoothDirections((blocks[:, np.newaxis] == free).astype(float), subgradient)
 
 
-@ties.register
-def _(penalty: L1Ball, w: Array) -> Ties:
+@smooth_directions.register
+def _(penalty: L1Ball, w: Array) -> SmoothDirections:
     return _ball(float(np.sum(np.abs(w))), penalty.radius, np.sign(w), np.zeros_like(w))
 
 
-@ties.register
-def _(penalty: ElasticNetBall, w: Array) -> Ties:
+@smooth_directions.register
+def _(penalty: ElasticNetBall, w: Array) -> SmoothDirections:
     l1, l2 = penalty.l1_ratio, 1.0 - penalty.l1_ratio
     value = l1 * float(np.sum(np.abs(w))) + 0.5 * l2 * float(w @ w)
     return _ball(value, penalty.radius, l1 * np.sign(w) + l2 * w, np.zeros_like(w))
 
 
-@ties.register
-def _(penalty: SquaredL2OnL1Ball, w: Array) -> Ties:
+@smooth_directions.register
+def _(penalty: SquaredL2OnL1Ball, w: Array) -> SmoothDirections:
     size = float(np.sum(np.abs(w)))
     return _ball(size, penalty.radius, np.sign(w), penalty.weight * w)
 
 
-def _ball(value: float, radius: float, slopes: Array, subgradient: Array) -> Ties:
+def _ball(value: float, radius: float, slopes: Array, subgradient: Array) -> SmoothDirections:
     if value < (1.0 - NEAR) * radius:
         return _coordinates(np.ones(len(slopes), dtype=bool), subgradient)
     return _proportional(slopes, subgradient)

@@ -28,7 +28,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
-from ..penalties.tangents import ties
+from ..penalties.tangents import smooth_directions
 from .rows import Rows
 
 __all__ = ["Balance", "balance_exactly"]
@@ -93,13 +93,15 @@ def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> B
     # the other rows are at 0 and stay there
     directions = _directions(problem, np.flatnonzero((theta != 0.0) | (room > 0.0)))
     free = problem.fit_intercept or problem.has_free_level
-    tied = None if coef is None or not len(inside) else _known_products(problem, coef, len(inside))
-    if not (free or tied) or len(inside) < len(directions):
+    smooth = (
+        None if coef is None or not len(inside) else _known_products(problem, coef, len(inside))
+    )
+    if not (free or smooth) or len(inside) < len(directions):
         return None
     # changes are measured in units of the room that a row has
     rows = _Rows(problem, theta, inside, room[inside], np.zeros_like(theta))
-    if tied:
-        rows.change_towards(tied, directions)
+    if smooth:
+        rows.change_towards(smooth, directions)
     balanced = rows.balance(directions) if directions else (0.0, 0.0)
     if balanced is None:
         return None
@@ -164,11 +166,11 @@ class _Rows:
         return rest * float(np.max(self.room)), SCALES * cost
 
     def change_towards(
-        self, ties: tuple[Array, Array], directions: list[tuple[Array, Array, Array]]
+        self, wanted: tuple[Array, Array], directions: list[tuple[Array, Array, Array]]
     ) -> None:
         """Adds the least change after which, about, T'X' diag(c) theta has given values."""
         design, weights = self.problem.design, self.problem.weights
-        T, values = ties
+        T, values = wanted
         A = np.asarray(design.rows_as_they_are(self.inside) @ T)
         A = np.column_stack([*(f[0][self.inside] for f in directions), A])
         A *= self.scales[:, np.newaxis]
@@ -188,7 +190,7 @@ def _known_products(problem: Rows, coef: Array, n_rows: int) -> tuple[Array, Arr
     """Directions T, and what T'X' diag(c) theta is at the optimum (`skpd.penalties.tangents`)."""
     if problem.n_features**2 * n_rows > LARGEST_TABLE:
         return None
-    found = ties(problem.penalty, coef)
+    found = smooth_directions(problem.penalty, coef)
     if found is None or not found.directions.size:
         return None
     T, subgradient = found

@@ -263,7 +263,7 @@ class Problem(RowObjective):
         return max(self.null_objective, EPSILON * at_zero)
 
     @cached_property
-    def reach(self) -> float:
+    def prediction_scale(self) -> float:
         """How far predictions go: the loss of the best constant over its mean slope there."""
         at_null = np.full(self.n_samples, self.null_point.intercept)
         slope = float(self.weights @ np.abs(self.loss.gradient(self.y, at_null)))

@@ -153,10 +153,10 @@ def solve(
     method = (ROBUST_SOLVERS if robust else SOLVERS)[solver]
     interrupted = False
     try:
-        monitor.begin(alone=start is None)
-        # with a smooth loss, Newton steps begin with a gradient that tells as much
-        tells = method is auto and not problem.loss.linear_tails
-        if start is not None and not tells and not monitor.done:
+        monitor.begin(has_start=start is not None)
+        # with a smooth loss, Newton steps begin with a gradient, which shows an optimal start
+        with_gradient = method is auto and not problem.loss.linear_tails
+        if start is not None and not with_gradient and not monitor.done:
             monitor.begin_at(start)
         if not monitor.done:
             monitor.method = solver

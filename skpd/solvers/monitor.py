@@ -74,17 +74,17 @@ class Monitor:
         """The best primal point beside the best dual point."""
         return Point(self._coef, self._intercept, self._theta)
 
-    def begin(self, alone: bool = True) -> None:
+    def begin(self, has_start: bool = False) -> None:
         """Record the best constant prediction.
 
         Its own dual point is certified where it may prove the model good enough, which it may
-        where alpha is large, if there is no start to go on from (``alone``); the bound to
+        where alpha is large, if there is no start to go on from; the bound to
         begin with is 0 otherwise.
         """
         problem, null = self.problem, self.problem.null_point
-        proves_nothing = not alone or problem.penalty.is_quadratic
+        proves_nothing = has_start or problem.penalty.is_quadratic
         proves_nothing = proves_nothing or problem.alpha < NEAR * problem.largest_alpha
-        if not proves_nothing and self._may_do(null, problem.null_gradient):
+        if not proves_nothing and self._seems_good_enough(null, problem.null_gradient):
             self.check(0, null)
             return
         self.primal = primal_objective(problem, null.coef, null.intercept)
@@ -96,10 +96,10 @@ class Monitor:
         """Record a start where it may be optimal."""
         problem = self.problem
         gradient = problem.design.rmatvec(problem.weights * start.dual_coef)
-        if self._may_do(start, gradient):
+        if self._seems_good_enough(start, gradient):
             self.check(0, start)
 
-    def _may_do(self, point: Point, gradient: Array) -> bool:
+    def _seems_good_enough(self, point: Point, gradient: Array) -> bool:
         """Whether plain sums say that a point may be good enough."""
         problem, weights, theta = self.problem, self.problem.weights, point.dual_coef
         z = problem.matvec(problem.join(point.coef, point.intercept))

@@ -53,7 +53,7 @@ class _SmoothedLoss:
         """V f''(z) V', by differences of the dual point at the intercept that is best at z."""
         problem = self.problem
         b, theta = self.best(z)
-        step = 1e-6 * problem.reach
+        step = 1e-6 * problem.prediction_scale
         curvature = problem.weights * (self.theta(z + (b + step)) - theta) / step
         total = float(np.sum(curvature))
         if problem.fit_intercept and total > 0.0:  # which goes along with z
@@ -88,10 +88,10 @@ class _SmoothedLoss:
             return float(weights @ self.theta(z + b))
 
         low = high = self.intercept
-        width = 1e-3 * problem.reach
-        while slope(low) > 0.0 and width < 1e12 * problem.reach:
+        width = 1e-3 * problem.prediction_scale
+        while slope(low) > 0.0 and width < 1e12 * problem.prediction_scale:
             low, width = low - width, 2.0 * width
-        while slope(high) < 0.0 and width < 1e12 * problem.reach:
+        while slope(high) < 0.0 and width < 1e12 * problem.prediction_scale:
             high, width = high + width, 2.0 * width
         if low < high and slope(low) < 0.0 < slope(high):
             self.intercept = float(brentq(slope, low, high, xtol=1e-15 * (1.0 + abs(low))))

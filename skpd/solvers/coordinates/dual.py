@@ -41,7 +41,7 @@ def dual_descent(
     theta = np.zeros(problem.n_samples)
     constant = offset = 0.0
     if problem.fit_intercept:
-        curvature = problem.objective_unit / problem.reach / problem.reach
+        curvature = problem.objective_unit / problem.prediction_scale / problem.prediction_scale
         # whatever it is, it must leave numbers to calculate with
         constant = float(np.clip(np.sqrt(alpha / PROXIMAL) / np.sqrt(curvature), 1e-100, 1e100))
         offset = problem.null_point.intercept / constant
@@ -74,7 +74,7 @@ def dual_descent(
         if np.isinf(gap):
             monitor.check(n_iter, point)
             continue
-        moved = abs(descent.recentre()) * problem.reach if free else 0.0
+        moved = abs(descent.recentre()) * problem.prediction_scale if free else 0.0
         if moved + gap <= goal:
             monitor.check(n_iter, point)
             if monitor.done:

@@ -77,7 +77,7 @@ def pdbfw(
     theta = np.zeros(problem.n_samples)
     constant = offset = 0.0
     if problem.fit_intercept:
-        curvature = problem.objective_unit / problem.reach**2
+        curvature = problem.objective_unit / problem.prediction_scale**2
         constant = np.sqrt(mu / (PROXIMAL * curvature))
         offset = problem.null_point.intercept / constant
     if start is not None:
@@ -110,7 +110,7 @@ def pdbfw(
             monitor.check(n_iter, point)
             method.refresh()
             continue
-        moved = abs(method.recentre()) * problem.reach if free else 0.0
+        moved = abs(method.recentre()) * problem.prediction_scale if free else 0.0
         if moved + gap <= goal:
             monitor.check(n_iter, point)
             method.refresh()

@@ -85,7 +85,7 @@ def _programme(
     if height == 0.0:  # that changes predictions by as much as losses differ
         mean = float(problem.weights @ column)
         spread = float(np.sqrt(problem.weights @ (column - mean) ** 2))
-        height = problem.reach / spread if spread > 0.0 else 1.0
+        height = problem.prediction_scale / spread if spread > 0.0 else 1.0
     place = programme.new_unknown(height, problem.alpha)
     programme.predictions = PredictionsBeside(programme.design, column, place)
     programme.losses = loss_terms(problem.loss, programme)

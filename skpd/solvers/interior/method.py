@@ -136,7 +136,7 @@ class State:
         x, d = programme.x, programme.n_features
         sizes = np.maximum(programme.width, np.abs(x[:d]))
         cost = float(np.abs(gradient[:d]) @ sizes)
-        return cost + float(np.abs(gradient[d:]) @ programme.reach)
+        return cost + float(np.abs(gradient[d:]) @ programme.other_scales)
 
     def step(self, goal: float) -> None:
         """A predictor step to mu = 0, then the step that aims at what it promises.

@@ -119,7 +119,7 @@ class Programme:
     terms : list of Term
     losses : list of Term
         Those of the rows.
-    reach : ndarray of shape (n_unknowns - n_features,)
+    other_scales : ndarray of shape (n_unknowns - n_features,)
         About the sizes of the other unknowns.
     """
 
@@ -136,13 +136,13 @@ class Programme:
         if problem.fit_intercept:
             self.x[d] = problem.null_point.intercept
         self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
-        self.reach = np.full(len(self.x) - d, problem.reach)
+        self.other_scales = np.full(len(self.x) - d, problem.prediction_scale)
         # of a product of the penalty beside one of a row
         self.share = 1.0 / float(problem.total_weight or len(self.y))
         # the size of coefficients that change predictions by as much as losses differ
         sizes = self.sizes
         sizes = np.where(sizes > 0.0, sizes, float(np.max(sizes, initial=0.0)) or 1.0)
-        self.width = problem.reach / sizes
+        self.width = problem.prediction_scale / sizes
         self.predictions = Predictions(self.design)
         self.losses: list[Any] = []
         self.penalties: list[Any] = []
@@ -182,7 +182,9 @@ class Programme:
     def new_unknown(self, value: float, cost: float = 0.0, size: float | None = None) -> int:
         """The place of one more unknown, and about how large it is."""
         self.x = np.append(self.x, value)
-        self.reach = np.append(self.reach, self.problem.reach if size is None else size)
+        self.other_scales = np.append(
+            self.other_scales, self.problem.prediction_scale if size is None else size
+        )
         self.cost, self.ridge = np.append(self.cost, cost), np.append(self.ridge, 0.0)
         return len(self.x) - 1
 
@@ -285,7 +287,7 @@ def loss_terms(loss: Loss, programme: Programme) -> list[Term]:
     return [
         Intervals(
             rows, sign=piece.sign, offset=piece.offset, lower=piece.lower, upper=piece.upper,
-            q=piece.curvature, weights=weights, x=x, width=programme.problem.reach,
+            q=piece.curvature, weights=weights, x=x, width=programme.problem.prediction_scale,
         )
         for piece in loss.pieces(y) or []
     ]  # fmt: skip

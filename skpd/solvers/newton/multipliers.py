@@ -224,7 +224,9 @@ class _State:
             lower, upper = loss.dual_bounds(problem.y)
             middle = 0.5 * (lower + upper)
             theta = middle if start is None else loss.project_dual(problem.y, start.dual_coef)
-            self.first_sigma = FIRST_SIGMA * float(np.max(upper - lower)) / problem.reach
+            self.first_sigma = (
+                FIRST_SIGMA * float(np.max(upper - lower)) / problem.prediction_scale
+            )
             self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
         # of a quadratic problem by a Gram matrix and without one, as shares of the violation
         self.accuracy = 1e-4 if loss.constant_curvature else 1e-2

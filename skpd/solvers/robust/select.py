@@ -24,7 +24,7 @@ MANY_COLUMNS = 1000  # from which on features that stay at zero are left out
 class RobustMonitor(Monitor):
     """A monitor that certifies every start: its estimates are for one multiplier a row."""
 
-    def begin(self, alone: bool = True) -> None:
+    def begin(self, has_start: bool = False) -> None:
         """Record the best constant prediction, with the multipliers that prove it the best."""
         self.check(0, self.problem.null_point)
 

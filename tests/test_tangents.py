@@ -6,18 +6,18 @@ from numpy.testing import assert_allclose
 
 from benchmarks.certificates import PENALTIES
 from skpd.penalties import L1, Box, ElasticNetBall, L1Ball, LInf, TotalVariation
-from skpd.penalties.tangents import ties
+from skpd.penalties.tangents import smooth_directions
 
 
 @pytest.mark.parametrize("penalty", [*PENALTIES, TotalVariation()], ids=str)
-def test_subgradients_agree_along_ties(penalty, rng):
+def test_subgradients_agree_along_smooth_directions(penalty, rng):
     """Of w = prox(z) the residual z - w is a subgradient: any, as z is."""
     penalty = penalty.bind(6)
     for scale in (0.1, 1.0, 10.0):
         for _ in range(20):
             z = scale * rng.normal(size=6)
             w = penalty.prox(z, 1.0)
-            directions, subgradient = ties(penalty, w)
+            directions, subgradient = smooth_directions(penalty, w)
             sums = directions.T @ (z - w)
             assert_allclose(sums, directions.T @ subgradient, rtol=0.0, atol=1e-9 * scale)
             assert directions.shape[1] == np.linalg.matrix_rank(directions)
@@ -36,7 +36,7 @@ def test_subgradients_agree_along_ties(penalty, rng):
     ],
     ids=str,
 )
-def test_ties_are_the_tangents(penalty, w, directions):
-    found, _ = ties(penalty, np.array(w))
+def test_smooth_directions_are_the_tangents(penalty, w, directions):
+    found, _ = smooth_directions(penalty, np.array(w))
     both = np.vstack([found.T, directions])
     assert found.shape[1] == len(directions) == np.linalg.matrix_rank(both)
