@@ -41,7 +41,7 @@ class DualPoint(ABC):
 
     @abstractmethod
     def value(self, scale: float) -> Sum:
-        """- sum_i c_i l_i*(t theta_i) for a scale t, rounded down by no more than the error."""
+        """- sum_i c_i l_i*(t theta_i) for a scale t, and a bound on its rounding error."""
 
     @abstractmethod
     def products(self, precise: bool) -> tuple[Array, Array]:
@@ -140,12 +140,13 @@ class Objective(ABC):
 
     @abstractmethod
     def projected(self, point: DualPoint) -> DualPoint:
-        """A point nearby with smaller free sums, if one is easy to find."""
+        """A point nearby with smaller free sums; the same point where none is easy to find."""
 
     @abstractmethod
     def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
         """A point nearby whose free sums vanish in exact arithmetic, if one is known to exist.
 
+        The same point, or another that is no worse, is returned where none is.
         Coefficients ``near`` the optimum, where they are given, say what its products with the
         data should be beyond the precision of its numbers.
         """

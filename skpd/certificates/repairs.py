@@ -71,7 +71,9 @@ class Repairs:
         # below its precision, a point can be balanced exactly
         if imprecise or (self._has_free and not best.by_free_sums < worth):
             for hint in (near, None) if imprecise else (None,):
-                best = _better(best, self.of(self.objective.balanced(point, hint)))
+                balanced = self.objective.balanced(point, hint)
+                if balanced is not point:
+                    best = _better(best, self.of(balanced))
                 if self._is_good(best):
                     break
         return best
@@ -86,13 +88,18 @@ class Repairs:
             return
         sums = point.sums_without_products()
         if -self._from_free(sums) > WORTH * self.accuracy:
-            yield self.objective.projected(point)
+            yield from self._projected(point)
             yield point
             return
         yield point
         # nothing is gained by projecting it as well, unless it is scaled up
         if self.scaling and self.objective.penalty.is_norm:
-            yield self.objective.projected(point)
+            yield from self._projected(point)
+
+    def _projected(self, point: DualPoint) -> Iterator[DualPoint]:
+        projected = self.objective.projected(point)
+        if projected is not point:
+            yield projected
 
     def of(self, point: DualPoint) -> DualBound:
         """The best bound from one dual point, by products as precise as is worth it."""

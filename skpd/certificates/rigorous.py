@@ -133,7 +133,9 @@ def rigorous_dual(
         return 0.0, 0.0
     found = [_dual(objective, point, upper)]
     if any(interval != (0.0, 0.0) for interval in objective.free_intervals(upper)):
-        found.append(_dual(objective, objective.balanced(point, None), upper))
+        balanced = objective.balanced(point, None)
+        if balanced is not point:
+            found.append(_dual(objective, balanced, upper))
     repairs = Repairs(objective, upper, objective.penalty.bounded_conjugate, False, 0.0)
     if coef is not None and repairs.by_precision(point) > WORTH * (upper - max(found)[0]):
         found.append(_dual(objective, objective.balanced(point, coef), upper))

@@ -76,10 +76,10 @@ class RowObjective(Rows, Objective):
             return None
         return RowPoint(self, kernels.without_negligible(theta, SMALLEST))
 
-    def projected(self, point: DualPoint) -> RowPoint:
+    def projected(self, point: DualPoint) -> DualPoint:
         """By the projection onto the box and the hyperplane of the intercept."""
         if not self.fit_intercept:
-            return RowPoint(self, point.theta)
+            return point
         lower, upper = self.loss.dual_bounds(self.y)
         weights = self.weights
         theta = kernels.project_box_hyperplane(point.theta, lower, upper, weights, weights, 0.0)
