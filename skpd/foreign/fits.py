@@ -13,6 +13,7 @@ from ..certificates import (
     primal_objective,
     relative_gap,
 )
+from ..certificates.objective import Objective
 from ..certificates.rigorous import RigorousCertificate, rigorous_certificate, rigorous_primal
 from ..problems import Point, Problem
 from ..problems.multinomial import MultinomialProblem
@@ -91,22 +92,10 @@ class MultinomialFit:
         if not primal <= problem.objective_unit:
             coef, intercept = np.zeros_like(coef), problem.null_intercept
         upper, dual, below, kind = multinomial_bounds(problem, coef, intercept, tol, max_iter)
-        upper, dual = float(min(upper, primal)), float(min(dual, primal))
-        unit = problem.objective_unit
-        certificate = Certificate(
-            primal=primal,
-            dual=dual,
-            gap=primal - dual,
-            relative_gap=(primal - dual) / unit,
-            kind=kind,
-            radius=upper / problem.alpha,
-            intercept_radius=float(np.max(problem.furthest(upper)))
-            if problem.fit_intercept
-            else 0.0,
-        )
-        if rigorous:
-            certificate = RigorousCertificate(**vars(certificate), rounding=above + below)
-        return certificate, (upper - dual) / unit
+        upper = float(min(upper, primal))
+        radius = float(np.max(problem.furthest(upper))) if problem.fit_intercept else 0.0
+        bound = DualBound(float(dual), kind, None, upper / problem.alpha, radius)
+        return _between(problem, primal, upper, bound, float(above + below) if rigorous else None)
 
 
 @dataclass(frozen=True)
@@ -127,19 +116,20 @@ class ConcomitantFit:
         if not primal <= problem.objective_unit:
             coef, intercept = np.zeros(len(coef)), problem.null_model[0]
         upper, dual, below = scaled_huber_bounds(problem, coef, intercept, tol, max_iter)
-        upper, dual = float(min(upper, primal)), float(min(dual, primal))
-        unit = problem.objective_unit
-        certificate = Certificate(
-            primal=primal,
-            dual=dual,
-            gap=primal - dual,
-            relative_gap=(primal - dual) / unit,
-            kind="exact",
-            radius=upper / problem.alpha,
-            intercept_radius=float(problem.intercept_radius(upper))
-            if problem.fit_intercept
-            else 0.0,
-        )
-        if rigorous:
-            certificate = RigorousCertificate(**vars(certificate), rounding=above + below)
-        return certificate, (upper - dual) / unit
+        upper = float(min(upper, primal))
+        radius = float(problem.intercept_radius(upper)) if problem.fit_intercept else 0.0
+        bound = DualBound(float(dual), "exact", None, upper / problem.alpha, radius)
+        return _between(problem, primal, upper, bound, float(above + below) if rigorous else None)
+
+
+def _between(
+    problem: Objective, primal: float, upper: float, bound: DualBound, rounding: float | None
+) -> tuple[Certificate, float]:
+    """The certificate of an objective value, and the relative gap to the best one known.
+
+    It is rigorous where the rounding errors of the bounds are given.
+    """
+    certificate, _ = certificate_of(problem, primal, bound)
+    if rounding is not None:
+        certificate = RigorousCertificate(**vars(certificate), rounding=rounding)
+    return certificate, (upper - certificate.dual) / problem.objective_unit
