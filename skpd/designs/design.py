@@ -14,8 +14,7 @@ from .threads import blas_threads_for_product
 
 __all__ = ["Design", "spectral_norm_bound"]
 
-# columns of Gram matrices for which BLAS needs more time than they take, to copy rows and columns
-NARROW = 50
+NARROW = 50  # columns up to which a kernel forms Gram matrices; BLAS first needs scaled copies
 SAMPLE = 50  # rows that tell which columns are far from 0
 FAR = 10.0  # mean over standard deviation from which on a column is
 _BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB

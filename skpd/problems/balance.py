@@ -207,10 +207,12 @@ def _directions(problem: Rows, rows: Indices) -> list[tuple[Array, Array, Array]
         zero = np.zeros(problem.n_samples)
         found.append((np.ones(problem.n_samples), zero, zero))
     if problem.has_free_level and len(rows):
-        some = problem.design if len(rows) == problem.n_samples else problem.design.rows(rows)
-        common = some.common_row_sum()
+        level = problem.design.matvec_compensated(np.ones(problem.n_features), 0.0)
+        common = None
+        if np.ptp(level[0][rows]) == 0.0:  # perhaps in exact arithmetic too
+            common = problem.design.rows(rows).common_row_sum()
         if not (common == 0.0 or (problem.fit_intercept and common is not None)):
-            found.append(problem.design.matvec_compensated(np.ones(problem.n_features), 0.0))
+            found.append(level)
     return found
 
 

@@ -168,9 +168,11 @@ class Programme:
         far = (np.abs(mean) > FAR * spread) & (spread > CONSTANT * np.abs(mean))
         # sums over features are as inexact as the terms, whatever is left of them
         terms = np.abs(self.basis.columns((spread + np.abs(mean))[np.newaxis])[0])
-        features[:] = self.basis.columns(features)
-        mean = self.basis.columns(mean[np.newaxis])[0]
-        spread = np.sqrt(self.weights @ features**2)
+        columns = self.basis.columns(features)
+        if columns is not features:
+            features[:] = columns
+            mean = self.basis.columns(mean[np.newaxis])[0]
+            spread = np.sqrt(self.weights @ features**2)
         constant = spread <= CONSTANT * terms
         features[:, constant] = 0.0
         self.sizes = np.where(constant, 0.0 if ones else np.abs(mean), spread)
