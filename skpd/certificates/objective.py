@@ -15,10 +15,11 @@ from typing import Any
 from .._typing import Array
 from ..penalties import Penalty
 
-__all__ = ["DualPoint", "Interval", "Objective", "Sum"]
+__all__ = ["NOTHING", "DualPoint", "Interval", "Objective", "Sum"]
 
 Interval = tuple[float, float]
 Sum = tuple[float, float]  # a value and a bound on its rounding error
+NOTHING = (0.0, 0.0)  # a sum that vanishes in exact arithmetic, an interval that holds 0 alone
 
 
 class DualPoint(ABC):
@@ -55,9 +56,12 @@ class DualPoint(ABC):
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
         """A' diag(c) theta on each free coordinate, (0, 0) without an intercept."""
 
-    @abstractmethod
-    def errors_by_precision(self) -> Array:
-        """About what is missing in the products because theta is rounded to numbers."""
+    def errors_by_precision(self) -> Array | float:
+        """About what is missing in the products because theta is rounded to numbers.
+
+        It is 0 for points that `Objective.balanced` leaves as they are.
+        """
+        return 0.0
 
     @abstractmethod
     def largest_scale(self) -> float:

@@ -10,7 +10,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from .certificate import DualBound
-from .objective import DualPoint, Interval, Objective, Sum
+from .objective import NOTHING, DualPoint, Interval, Objective, Sum
 
 Ball = Callable[[Array, float, float], float]
 
@@ -19,7 +19,6 @@ __all__ = ["WORTH", "Repairs", "least_linear"]
 GOOD = 10.0  # times the accuracy asked for: a gap that needs no better bound
 WORTH = 0.01  # of the gap: what rounding may cost before more precise sums are worth it
 PLAIN = 1e-11  # of the objective: where rounding matters less, plain sums will do
-NOT_FREE = (0.0, 0.0)
 PARABOLAS = 4  # through the last three of the scales tried; of the concave dual along a ray
 
 
@@ -45,6 +44,8 @@ class Repairs:
         What R is at most at an optimum, as losses are not negative.
     intervals : list of tuple
         Those of the free coordinates.
+    has_free : bool
+        Whether there is such a coordinate.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Repairs:
         self.scaling, self.accuracy = scaling, accuracy
         self.radius = upper / objective.alpha
         self.intervals = objective.free_intervals(upper)
-        self._has_free = any(map(NOT_FREE.__ne__, self.intervals))
+        self.has_free = any(map(NOTHING.__ne__, self.intervals))
 
     def best(self, point: DualPoint, near: Array | None) -> DualBound:
         """The best bound from a dual point and points nearby.
@@ -69,7 +70,7 @@ class Repairs:
         worth = WORTH * (self.upper - best.value)
         imprecise = near is not None and self.by_precision(point) > worth
         # below its precision, a point can be balanced exactly
-        if imprecise or (self._has_free and not best.by_free_sums < worth):
+        if imprecise or (self.has_free and not best.by_free_sums < worth):
             for hint in (near, None) if imprecise else (None,):
                 balanced = self.objective.balanced(point, hint)
                 if balanced is not point:
@@ -83,7 +84,7 @@ class Repairs:
 
     def _as_it_is_and_projected(self, point: DualPoint) -> Iterator[DualPoint]:
         """The point and its projection, what promises more first."""
-        if not self._has_free:
+        if not self.has_free:
             yield point
             return
         sums = point.sums_without_products()
@@ -122,13 +123,12 @@ class Repairs:
         by_sums = -self._from_free([(0.0, error) for _, error in sums])
         return self._by_errors(products, errors) + (by_sums if by_sums < inf else 0.0)
 
-    def _by_errors(self, products: Array, errors: Array) -> float:
+    def _by_errors(self, products: Array, errors: Array | float) -> float:
         penalty: Any = self.objective.penalty
         alpha = self.objective.alpha
         v = penalty.widest(-products, errors)
-        losses = [
-            float(self.ball(v, alpha, self.radius) - self.ball(-products, alpha, self.radius))
-        ]
+        bounds = [float(self.ball(x, alpha, self.radius)) for x in (v, -products)]
+        losses = [bounds[0] - bounds[1]]
         if penalty.is_norm:
             norms = penalty.dual_norm(v) - penalty.dual_norm(-products)
             losses.append(self.radius * float(norms))
@@ -182,7 +182,7 @@ def _better(first: DualBound, second: DualBound) -> DualBound:
 
 def least_linear(slope: Sum, interval: Interval) -> float:
     """The least value of s b over an interval of b and s in slope = (value, error)."""
-    if interval == (0.0, 0.0) or slope == (0.0, 0.0):
+    if NOTHING in (interval, slope):
         return 0.0
     value, error = slope
     lower, upper = interval

@@ -36,7 +36,7 @@ from .._floats import EPSILON
 from .._typing import Array
 from .bounds import relative_gap
 from .certificate import Certificate, DualBound
-from .objective import DualPoint, Interval, Objective
+from .objective import NOTHING, DualPoint, Interval, Objective
 from .repairs import WORTH, Repairs, least_linear
 
 __all__ = ["RigorousCertificate", "rigorous_certificate", "rigorous_dual", "rigorous_primal"]
@@ -131,12 +131,12 @@ def rigorous_dual(
     point = objective.feasible_point(theta)
     if point is None:  # theta = 0 proves that P >= 0
         return 0.0, 0.0
+    repairs = Repairs(objective, upper, objective.penalty.bounded_conjugate, False, 0.0)
     found = [_dual(objective, point, upper)]
-    if any(interval != (0.0, 0.0) for interval in objective.free_intervals(upper)):
+    if repairs.has_free:
         balanced = objective.balanced(point, None)
         if balanced is not point:
             found.append(_dual(objective, balanced, upper))
-    repairs = Repairs(objective, upper, objective.penalty.bounded_conjugate, False, 0.0)
     if coef is not None and repairs.by_precision(point) > WORTH * (upper - max(found)[0]):
         found.append(_dual(objective, objective.balanced(point, coef), upper))
     return max(found)
@@ -171,13 +171,10 @@ def _dual(objective: Objective, point: DualPoint, upper: float) -> tuple[float, 
 
 def _intervals(objective: Objective, upper: float) -> list[Interval]:
     """The intervals of the free coordinates, rounding errors and more included."""
-    return [
-        _wider(interval, objective.largest_target) if interval != (0.0, 0.0) else interval
-        for interval in objective.free_intervals(upper)
-    ]
-
-
-def _wider(interval: Interval, largest_target: float) -> Interval:
-    lower, upper = interval
-    room = 1e-6 * (max(abs(lower), abs(upper)) + largest_target)
-    return lower - room, upper + room
+    found = []
+    for lowest, highest in objective.free_intervals(upper):
+        room = 0.0
+        if (lowest, highest) != NOTHING:
+            room = 1e-6 * (max(abs(lowest), abs(highest)) + objective.largest_target)
+        found.append((lowest - room, highest + room))
+    return found

@@ -76,8 +76,8 @@ class LassoPDCertified(PrimalDualRegressor):
         The interval over time, with fields n_iter, seconds, primal, dual, gap.
     solver_ : str
         The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
-        "multipliers", "interior-point", "faces", "hybrid-gradient", or "null-model" where the
-        best constant prediction is good enough (see `skpd.solvers.select`).
+        "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", or
+        "null-model" where the best constant prediction is good enough (`skpd.solvers.select`).
     converged_ : bool
         Whether the relative gap reached ``tol``.
     n_iter_ : int
@@ -215,8 +215,8 @@ class LassoPDCertifiedCV(PathCrossValidation):
         The interval over time, with fields n_iter, seconds, primal, dual, gap.
     solver_ : str
         The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
-        "multipliers", "interior-point", "faces", "hybrid-gradient", or "null-model" where the
-        best constant prediction is good enough (see `skpd.solvers.select`).
+        "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", or
+        "null-model" where the best constant prediction is good enough (`skpd.solvers.select`).
     converged_ : bool
         Whether the relative gap reached ``tol`` in the fit on all data.
     n_iter_ : int

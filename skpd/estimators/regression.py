@@ -81,8 +81,8 @@ class PdproxRegressor(PrimalDualRegressor):
         The interval over time, with fields n_iter, seconds, primal, dual, gap.
     solver_ : str
         The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
-        "multipliers", "interior-point", "faces", "hybrid-gradient", or "null-model" where the
-        best constant prediction is good enough (see `skpd.solvers.select`).
+        "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", or
+        "null-model" where the best constant prediction is good enough (`skpd.solvers.select`).
     converged_ : bool
         Whether the relative gap reached ``tol``.
     n_iter_ : int

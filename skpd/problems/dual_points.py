@@ -8,13 +8,11 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
-from ..certificates.objective import DualPoint, Sum
+from ..certificates.objective import NOTHING, DualPoint, Sum
 from .balance import Balance
 from .rows import Rows
 
 __all__ = ["BalancedPoint", "RowPoint"]
-
-NOTHING = (0.0, 0.0)  # a sum that vanishes in exact arithmetic
 
 
 class RowPoint(DualPoint):
@@ -49,7 +47,11 @@ class RowPoint(DualPoint):
         problem = self.problem
         if precise:
             return problem.design.rmatvec_compensated(problem.weights, self.theta)
-        return problem.products(self.theta, problem.threshold)
+        return self._plain_products
+
+    @cached_property
+    def _plain_products(self) -> tuple[Array, Array]:
+        return self.problem.products(self.theta, self.problem.threshold)
 
     @cached_property
     def _intercept_sum(self) -> Sum:
@@ -69,7 +71,7 @@ class RowPoint(DualPoint):
 
     def errors_by_precision(self) -> Array:
         problem, theta = self.problem, self.theta
-        norms = problem.design.column_norms(problem.weights)
+        norms = np.sqrt(problem.squares[: problem.n_features])
         return EPSILON * sqrt(kernels.dot(problem.weights * theta, theta)) * norms
 
     def largest_scale(self) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array
-from ..certificates.objective import Interval
+from ..certificates.objective import NOTHING, Interval
 from ..designs import Design
 from ..losses import Loss
 from ..losses.base import Stratum
@@ -72,7 +72,7 @@ class FreeDirections:
         last = self._last
         if last is None or last[0] != (alpha, upper):
             radius = upper / alpha
-            found = [(0.0, 0.0)]
+            found = [NOTHING]
             if self.has_level:
                 found = list(self._intercept_and_level(upper, radius))
             elif self.fit_intercept:

@@ -22,7 +22,7 @@ from scipy.special import xlog1py, xlogy
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
-from ..certificates.objective import DualPoint, Interval, Objective, Sum
+from ..certificates.objective import NOTHING, DualPoint, Interval, Objective, Sum
 from ..certificates.rigorous import of_weights, rigorous_primal
 from ..designs import Design
 from ..penalties import Penalty
@@ -151,7 +151,7 @@ class MultinomialProblem(Objective):
     def free_intervals(self, upper: float) -> list[Interval]:
         """Those of the intercepts; that of a reference may be 0, as the free sums sum to 0."""
         if not self.fit_intercept:
-            return [(0.0, 0.0)] * self.n_classes
+            return [NOTHING] * self.n_classes
         furthest = self.furthest(upper)
         reference = int(np.argmin(furthest))
         found = []
@@ -232,11 +232,6 @@ class MultinomialPoint(DualPoint):
 
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
         return self.sums_without_products()
-
-    def errors_by_precision(self) -> Array:
-        problem = self.problem
-        norms = problem.design.column_norms(problem.weights)
-        return np.tile(EPSILON * norms, problem.n_classes)
 
     def largest_scale(self) -> float:
         return self.problem.largest_total / float(np.max(self.total)) * (1.0 - 4.0 * EPSILON)

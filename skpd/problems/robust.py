@@ -69,8 +69,8 @@ class RobustProblem(Problem):
     kappa: float = inf
     ridge: float = 0.0
 
-    @property
-    def largest_alpha(self) -> float:  # type: ignore[override]
+    @cached_property
+    def largest_alpha(self) -> float:
         """Not known: `with_alpha` says what to do."""
         return self.with_alpha(0.0).epsilon
 
@@ -144,8 +144,8 @@ class RobustProblem(Problem):
         losses = _largest_loss(margins, margins, radius, self.kappa)
         return self.epsilon * radius + float(np.sum(self.weights * losses))
 
-    @property
-    def null_rounding(self) -> float:  # type: ignore[override]
+    @cached_property
+    def null_rounding(self) -> float:
         """P at the null model is a sum of a few numbers."""
         return 0.0
 

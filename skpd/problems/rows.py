@@ -26,6 +26,8 @@ class Rows(ABC):
         The free directions: a constant added to all predictions, or to all coefficients.
     products : DualProducts
         X' diag(weights) theta of dual points.
+    squares : ndarray of shape (n_features + fit_intercept,)
+        sum_i weights_i x_ij^2, and 1 for an intercept.
     threshold : float
         What entries of these may be without a part in any bound.
     """
@@ -45,6 +47,10 @@ class Rows(ABC):
     @property
     @abstractmethod
     def products(self) -> DualProducts: ...
+
+    @property
+    @abstractmethod
+    def squares(self) -> Array: ...
 
     @property
     @abstractmethod

@@ -25,7 +25,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
-from ..certificates.objective import DualPoint, Interval, Objective, Sum
+from ..certificates.objective import NOTHING, DualPoint, Interval, Objective, Sum
 from ..certificates.rigorous import of_weights, rigorous_primal
 from ..designs import Design
 from ..losses import Huber
@@ -196,16 +196,11 @@ class ScaledHuberPoint(DualPoint):
 
     def sums_without_products(self) -> list[Sum]:
         if not self.problem.fit_intercept:
-            return [(0.0, 0.0)]
+            return [NOTHING]
         return [kernels.compensated_dot(self.problem.weights, self.theta)]
 
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
         return self.sums_without_products()
-
-    def errors_by_precision(self) -> Array:
-        problem, theta = self.problem, self.theta
-        size = sqrt(kernels.dot(problem.weights * theta, theta))
-        return EPSILON * size * problem.design.column_norms(problem.weights)
 
     def largest_scale(self) -> float:
         return 1.0

@@ -82,7 +82,10 @@ class Choice(NamedTuple):
 DUAL_DESCENT = "dual-descent", "a squared l2 penalty, and no thousands of rows for each feature"
 MULTIPLIERS = "multipliers", "a penalty of single features or of groups"
 INTERIOR_POINT = "interior-point", "a penalty with a cone: iterations hardly depend on the data"
-FACES = "faces", "the l-infinity norm of many features: those that are free are a working set"
+FACES = (
+    "interior-point-faces",
+    "the l-infinity norm of many features: those that are free are a working set",
+)
 GRADIENTS = "hybrid-gradient", "Newton steps would take long"
 AGAIN = "multipliers", "without a limit, as the interior-point method did not finish"
 LAST_RESORT = "hybrid-gradient", "what is left"

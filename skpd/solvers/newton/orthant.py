@@ -1,5 +1,7 @@
 """Newton steps on orthants for a multinomial model, to the last digits of its bounds."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import softmax
 
@@ -51,7 +53,8 @@ class _ProjectedNewton:
 
     def __init__(self, problem: MultinomialProblem, v: Array) -> None:
         self.problem, self.v = problem, v
-        l1, l2, _, _ = problem.penalty.terms  # type: ignore[attr-defined]
+        penalty: Any = problem.penalty
+        l1, l2, _, _ = penalty.terms
         penalised = np.append(np.ones(v.shape[1] - 1), 0.0)
         self.l1, self.l2 = problem.alpha * l1 * penalised, problem.alpha * l2 * penalised
         self.z = problem.predictions(v[:, :-1], v[:, -1])
