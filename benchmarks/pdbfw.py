@@ -22,7 +22,6 @@ from skpd.penalties import SquaredL2OnL1Ball
 from skpd.problems import Problem
 from skpd.problems.trace_norm import TraceNormProblem
 from skpd.solvers import solve
-from skpd.solvers.frank_wolfe.trace_norm import trace_norm
 
 ACCURACIES = (1e-3, 1e-4, 1e-6)
 
@@ -150,23 +149,23 @@ def over_trace_ball(rank, share, limit):
     def problem():
         return TraceNormProblem(X, Y, weights, mu, radius, False)
 
-    best = trace_norm(
-        problem(), tol=1e-5, max_iter=400, random_state=np.random.RandomState(0)
-    ).certificate
+    def solved(**options):
+        return solve(problem(), random_state=np.random.RandomState(0), **options)
+
+    best = solved(tol=1e-5, max_iter=400).certificate
     unit = problem().null_objective
     start = time.process_time()
-    found = trace_norm(problem(), tol=1e-3, max_iter=2000, random_state=np.random.RandomState(0))
+    found = solved(tol=1e-3, max_iter=2000)
     certified = time.process_time() - start
     for n_iter in (4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 60, 80, 120, 200, 400):
         start = time.process_time()
-        some = trace_norm(
-            problem(), tol=0.0, max_iter=n_iter, random_state=np.random.RandomState(0)
-        )
+        some = solved(tol=0.0, max_iter=n_iter)
         mine = time.process_time() - start
         if (some.certificate.primal - best.primal) / unit <= 1e-3:
             break
     shown = f"{mine:.2f}, proven in {certified:.2f}"
-    print(f"| {rank} | {share:g} | PDBFW | {shown} | 1 | {found.rank} |", flush=True)
+    rank_found = int(np.linalg.matrix_rank(found.coef, tol=1e-8 * np.linalg.norm(found.coef)))
+    print(f"| {rank} | {share:g} | PDBFW | {shown} | 1 | {rank_found} |", flush=True)
     for name, method in TRACE_BASELINES.items():
         start, spent, rank_found = time.process_time(), 0.0, 0
         ball = TraceBall(X, Y, mu, radius)

@@ -8,10 +8,14 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import TraceNormPD, kernels
+from skpd import TraceNormPD, certify, kernels
+from skpd.certificates import dual_bound, primal_objective
+from skpd.certificates.rigorous import rigorous_dual, rigorous_primal
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, L1Ball, SquaredL2OnL1Ball
@@ -283,14 +287,18 @@ def test_certificates_of_the_trace_norm_far_from_the_optimum(rng):
     for scale in (1e-60, 1e-3, 1.0, 1e8):
         for shift in (0.0, 1e3, 1e12):
             X, Y = scale * (rng.normal(size=(9, 3)) + shift), 10.0 * rng.normal(size=(9, 2))
-            problem = TraceNormProblem(X, Y, np.full(9, 1 / 9), 1e-3 * scale**2, 2.0 / scale, True)
+            c = np.full(9, 1 / 9)
+            problem = TraceNormProblem(X, Y, c, 1e-3 * scale**2, 2.0 / scale, True)
             W, theta = rng.normal(size=(3, 2)) / scale, rng.normal(size=(9, 2))
             W /= np.linalg.norm(W * scale, "nuc")
             b = problem.intercept(W)
             exact = exact_objective(X, Y, W.T, b, problem.alpha)
-            assert Fraction(problem.primal(W)) >= exact * (1 - Fraction(1, 10**15))
+            primal = primal_objective(problem, W, b)
+            assert Fraction(primal) >= exact * (1 - Fraction(1, 10**15))
+            assert Fraction(rigorous_primal(problem, W, b)[0]) >= exact
             for dual_point in (theta, X @ W + b - Y, 0.1 * (X @ W + b - Y)):
-                assert Fraction(problem.dual(dual_point)) <= exact
+                assert Fraction(dual_bound(problem, dual_point, primal).value) <= exact
+                assert Fraction(rigorous_dual(problem, dual_point, primal)[0]) <= exact
 
 
 def test_precise_products_where_rounding_would_widen_the_interval(rng):
@@ -298,6 +306,53 @@ def test_precise_products_where_rounding_would_widen_the_interval(rng):
     X, Y, _ = many_outputs(rng, n=40, d=6, c=3)
     model = TraceNormPD(1e-3, radius=5.0, tol=1e-10, max_iter=20_000).fit(X + 1e6, Y)
     assert model.certificate_.relative_gap <= 1e-9
+
+
+@pytest.mark.parametrize("rigorous", [False, True])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_certify_a_matrix(container, rigorous, rng):
+    """Its own model, ridge regression as what a ball that does not bind makes of it, and W = 0."""
+    X, Y, norm = many_outputs(rng)
+    s = rng.random(len(X))
+    model = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9, max_iter=20_000)
+    own = model.fit(container(X), Y, s).certificate_
+    found = certify(model, container(X), Y, s, rigorous=rigorous)
+    assert found.relative_gap <= 2e-7
+    assert max(found.dual, own.dual) <= min(found.primal, own.primal)
+    ridge = Ridge(0.1 * s.sum()).fit(X, Y, s)
+    wide = clone(model).set_params(radius=10 * norm, tol=0.5).fit(X, Y, s)
+    wide.coef_, wide.intercept_ = ridge.coef_, ridge.intercept_
+    assert certify(wide, X, Y, s, rigorous=rigorous).relative_gap <= 1e-9
+    wide.coef_ = 0.0 * ridge.coef_
+    wide.intercept_ = s @ Y / s.sum()
+    null = certify(wide, X, Y, s, rigorous=rigorous)
+    c = s / s.sum()
+    assert_allclose(null.primal, 0.5 * np.sum(c @ (Y - c @ Y) ** 2), rtol=1e-9)
+    assert_allclose(null.relative_gap, 1.0 - null.dual / null.primal, rtol=1e-9)
+
+
+def test_a_warm_start_goes_on_where_the_last_fit_ended(rng):
+    X, Y, norm = many_outputs(rng, n=200, d=40, c=30, rank=5)
+    model = TraceNormPD(0.01, radius=0.5 * norm, tol=1e-6, warm_start=True).fit(X, Y)
+    first = model.n_iter_
+    model.fit(X, Y)
+    assert model.n_iter_ == 0 < first and model.converged_
+    model.set_params(radius=0.51 * norm).fit(X, Y)
+    cold = clone(model).fit(X, Y)
+    assert model.n_iter_ < cold.n_iter_
+    assert max(model.certificate_.dual, cold.certificate_.dual) <= cold.certificate_.primal
+    model.fit(X[:50], Y[:50])  # another shape, another start
+    assert model.converged_
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_callbacks_see_the_matrix(several, rng):
+    X, Y, norm = many_outputs(rng)
+    Y = Y if several else Y[:, 0]
+    monitor = ScoringMonitor(scoring="r2")
+    model = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9).set_callbacks(monitor).fit(X, Y)
+    scores = monitor.get_logs().data_as_pandas["r2"]
+    assert len(scores) >= 1 and model.score(X, Y) in set(scores)
 
 
 @pytest.mark.parametrize("scale, name", [((1e200, 1.0), "X"), ((1.0, 1e200), "y")])

@@ -19,8 +19,8 @@ WITH_EXAMPLES = {
         "designs.design", "estimators.displays", "estimators.elastic_net", "estimators.lasso",
         "estimators.path", "estimators.regression", "estimators.robust_svm", "estimators.svm",
         "estimators.trace_norm", "foreign.certify", "losses.margin", "losses.residual",
-        "penalties.balls", "penalties.chains", "penalties.groups", "penalties.norms",
-        "penalties.separable",
+        "penalties.balls", "penalties.chains", "penalties.epigraph", "penalties.groups",
+        "penalties.norms", "penalties.separable", "penalties.spectral",
     )
 }  # fmt: skip
 

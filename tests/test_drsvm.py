@@ -19,9 +19,9 @@ from benchmarks.robust_reference import robust_linear_programme
 from skpd import DRSVMClassifier, PdproxSVC, path
 from skpd.designs import Design
 from skpd.problems.robust import robust_problem
-from skpd.solvers import ROBUST_SOLVERS, solve
+from skpd.solvers import ROBUST_SOLVERS, Monitor, solve
 from skpd.solvers.proximal.robust_saddle import hybrid_gradient
-from skpd.solvers.robust.select import RobustMonitor, working_sets
+from skpd.solvers.robust.select import working_sets
 
 NORMS = [1, 2, np.inf]
 # the rows of a repeated data set have another order
@@ -54,7 +54,7 @@ def solved(problem, method=None, **options):
     state = np.random.RandomState(0)
     if method is None:
         return solve(problem, tol=1e-8, max_iter=300, random_state=state).certificate
-    monitor = RobustMonitor(problem, options.pop("tol"))
+    monitor = Monitor(problem, options.pop("tol"))
     monitor.begin()
     method(problem, monitor, None, random_state=state, **options)
     return monitor.solution().certificate

@@ -46,7 +46,6 @@ from skpd.solvers import Monitor
 from skpd.solvers.interior import expected_cost, interior_point, method, programme, systems
 from skpd.solvers.interior.maps import Differences
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
-from skpd.solvers.robust.select import RobustMonitor
 from skpd.solvers.select import select
 
 ALL_PENALTIES = [*random.PENALTIES, TotalVariation()]
@@ -370,7 +369,7 @@ def test_robust_problems_against_linear_programmes(norm, kappa, fit_intercept):
         }  # fmt: skip
         best = robust_linear_programme(X, y, weights, **parameters)[0]
         problem = robust_problem(Design(X), y, weights, **parameters)
-        certificate = reached(problem, monitor=RobustMonitor).certificate
+        certificate = reached(problem).certificate
         assert certificate.relative_gap <= 1e-8
         assert_allclose(certificate.primal, best, rtol=0.0, atol=1e-7)
         assert certificate.dual <= best + 1e-9

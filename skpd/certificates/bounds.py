@@ -1,6 +1,5 @@
 """Upper and lower bounds on the optimal objective value."""
 
-from functools import singledispatch
 from math import inf, isnan
 from typing import Any
 
@@ -25,7 +24,6 @@ __all__ = [
 ROUNDING = 64.0 * EPSILON  # of a norm, of a sum over the rows and of the few operations on them
 
 
-@singledispatch
 def primal_objective(
     objective: Objective, coef: Array, intercept: Any, accuracy: float = 0.0
 ) -> float:
@@ -47,7 +45,6 @@ def primal_objective(
     return inf if isnan(value) else value * (1.0 + ROUNDING)
 
 
-@singledispatch
 def dual_bound(
     objective: Objective, theta: Array, upper: float, accuracy: float = 0.0, *,
     coef: Array | None = None, lipschitz: str = "monotone", scaling: bool = True,
@@ -89,7 +86,7 @@ def dual_bound(
         raise ValueError(
             f"lipschitz must be one of 'monotone', 'initial', 'coordinate', got {lipschitz!r}."
         )
-    if lipschitz == "coordinate" and not _has_l1(objective.penalty):
+    if lipschitz == "coordinate" and not _has_l1(objective.dual_penalty):
         raise ValueError(
             "lipschitz='coordinate' needs a penalty like L1 or ElasticNet, got "
             f"{objective.penalty!r}."
@@ -97,7 +94,7 @@ def dual_bound(
     first = objective.null_objective
     radius_kind = "initial" if lipschitz == "monotone" and upper >= first else lipschitz
     upper = (first if lipschitz == "initial" else min(upper, first)) * (1.0 + ROUNDING)
-    penalty: Any = objective.penalty
+    penalty: Any = objective.dual_penalty.of_reduced
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     repairs = Repairs(objective, upper, ball, scaling, accuracy)
     point = objective.feasible_point(np.ascontiguousarray(theta, dtype=np.float64))

@@ -93,6 +93,15 @@ class Objective(ABC):
     alpha: float
 
     @property
+    def dual_penalty(self) -> Penalty:
+        """The penalty whose conjugate bounds the optimal value: R, unless R is what is left of it.
+
+        It is another one where the objective has penalised variables beside the coefficients,
+        which are chosen best in `mean_loss`.
+        """
+        return self.penalty
+
+    @property
     @abstractmethod
     def null_objective(self) -> float: ...
 
@@ -114,7 +123,7 @@ class Objective(ABC):
 
     @abstractmethod
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
-        """sum_i c_i l_i of a model, no less than it is.
+        """What P is beside alpha R(w): sum_i c_i l_i of a model, no less than it is.
 
         ``free`` are the free coordinates: a float where there is only an intercept.
 

@@ -5,6 +5,7 @@ from math import inf, isfinite, isnan
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from .. import kernels
 from .._floats import EPSILON
@@ -19,6 +20,7 @@ __all__ = ["WORTH", "Repairs", "least_linear"]
 GOOD = 10.0  # times the accuracy asked for: a gap that needs no better bound
 WORTH = 0.01  # of the gap: what rounding may cost before more precise sums are worth it
 PLAIN = 1e-11  # of the objective: where rounding matters less, plain sums will do
+SEARCH = 40  # evaluations for the best scale where the conjugate has kinks along the ray
 PARABOLAS = 4  # through the last three of the scales tried; of the concave dual along a ray
 
 
@@ -52,6 +54,7 @@ class Repairs:
         self, objective: Objective, upper: float, ball: Ball, scaling: bool, accuracy: float
     ) -> None:
         self.objective, self.upper, self.ball = objective, upper, ball
+        self.penalty: Any = objective.dual_penalty.of_reduced
         self.scaling, self.accuracy = scaling, accuracy
         self.radius = upper / objective.alpha
         self.intervals = objective.free_intervals(upper)
@@ -94,7 +97,7 @@ class Repairs:
             return
         yield point
         # nothing is gained by projecting it as well, unless it is scaled up
-        if self.scaling and self.objective.penalty.is_norm:
+        if self.scaling and self.penalty.is_norm:
             yield from self._projected(point)
 
     def _projected(self, point: DualPoint) -> Iterator[DualPoint]:
@@ -105,32 +108,35 @@ class Repairs:
     def of(self, point: DualPoint) -> DualBound:
         """The best bound from one dual point, by products as precise as is worth it."""
         if not point.only_precise:
-            products, errors = point.products(precise=False)
-            plain = self._repaired(point, products, errors)
+            sums = self._sums(point, precise=False)
+            plain = self._repaired(point, *sums)
             worth = max(WORTH * (self.upper - plain.value), PLAIN * self.upper, self.accuracy)
-            if self._is_good(plain) or self._by_rounding(point, products, errors) <= worth:
+            if self._is_good(plain) or self._by_rounding(*sums) <= worth:
                 return plain
-        return self._repaired(point, *point.products(precise=True))
+        return self._repaired(point, *self._sums(point, precise=True))
+
+    def _sums(self, point: DualPoint, precise: bool) -> tuple[Array, Array, list[Sum]]:
+        """What the conjugate takes, -A' diag(c) theta, with its error; and the free sums."""
+        products, errors = point.products(precise)
+        v, error = self.objective.dual_penalty.reduced(-products, errors)
+        return v, error, point.free_sums(products, errors)
 
     def by_precision(self, point: DualPoint) -> float:
         """About how much a bound loses as theta is rounded to numbers."""
-        products, _ = point.products(precise=False)
-        return self._by_errors(products, point.errors_by_precision())
+        v = self._sums(point, precise=False)[0]
+        return self._by_errors(v, np.broadcast_to(point.errors_by_precision(), v.shape))
 
-    def _by_rounding(self, point: DualPoint, products: Array, errors: Array) -> float:
+    def _by_rounding(self, v: Array, error: Array, sums: list[Sum]) -> float:
         """How much the errors of the products take off a bound."""
-        sums = point.free_sums(products, errors)
         by_sums = -self._from_free([(0.0, error) for _, error in sums])
-        return self._by_errors(products, errors) + (by_sums if by_sums < inf else 0.0)
+        return self._by_errors(v, error) + (by_sums if by_sums < inf else 0.0)
 
-    def _by_errors(self, products: Array, errors: Array | float) -> float:
-        penalty: Any = self.objective.penalty
-        alpha = self.objective.alpha
-        v = penalty.widest(-products, errors)
-        bounds = [float(self.ball(x, alpha, self.radius)) for x in (v, -products)]
+    def _by_errors(self, v: Array, error: Array) -> float:
+        alpha, widest = self.objective.alpha, self.penalty.widest(v, error)
+        bounds = [float(self.ball(x, alpha, self.radius)) for x in (widest, v)]
         losses = [bounds[0] - bounds[1]]
-        if penalty.is_norm:
-            norms = penalty.dual_norm(v) - penalty.dual_norm(-products)
+        if self.penalty.is_norm:
+            norms = self.penalty.dual_norm(widest) - self.penalty.dual_norm(v)
             losses.append(self.radius * float(norms))
         return max(losses)
 
@@ -141,18 +147,17 @@ class Repairs:
             least += least_linear(*pair)
         return least
 
-    def _repaired(self, point: DualPoint, products: Array, errors: Array) -> DualBound:
-        penalty: Any = self.objective.penalty
-        alpha, theta = self.objective.alpha, point.theta
+    def _repaired(self, point: DualPoint, v: Array, error: Array, sums: list[Sum]) -> DualBound:
+        penalty, alpha, theta = self.penalty, self.objective.alpha, point.theta
         none = DualBound(-inf, "exact", theta, by_free_sums=inf)
-        if not isfinite(kernels.max_abs(products) + kernels.max_abs(errors)):
+        if not isfinite(kernels.max_abs(v) + kernels.max_abs(error)):
             return none
-        from_free = self._from_free(point.free_sums(products, errors))
+        from_free = self._from_free(sums)
         if from_free == -inf:
             return none
-        v = penalty.widest(-products, errors)
+        v = penalty.widest(v, error)
 
-        def bound(scale: float, conjugate: float) -> float:
+        def bound(scale: float, conjugate: float = 0.0) -> float:
             value, rounding = point.value(scale)
             # 64: the rounding of a dual norm, of its product with the radius, and of the
             # few operations here
@@ -163,21 +168,34 @@ class Repairs:
         bounded = exact if exact == 0.0 else self.ball(v, alpha, self.radius)
         kind = "exact" if exact <= bounded else "lipschitz"
         best = DualBound(bound(1.0, min(exact, bounded)), kind, theta, by_free_sums=-from_free)
-        if self.scaling and penalty.is_norm and not self._is_good(best):
-            norm = penalty.dual_norm(v)
-            largest = alpha / norm if norm > 0.0 else inf
-            if largest > 1.0:
-                largest = min(largest, point.largest_scale())
-            scale = _best_scale(point, largest, lambda t: bound(t, 0.0))
-            lost = -scale * from_free
-            scaled = DualBound(bound(scale, 0.0), "scaling", scale * theta, by_free_sums=lost)
-            if scaled.value > best.value:
-                best = scaled
+        if self.scaling and not self._is_good(best):
+
+            def scaled(scale: float, conjugate: float) -> DualBound:
+                lost, value = -scale * from_free, bound(scale, conjugate)
+                return DualBound(value, "scaling", scale * theta, by_free_sums=lost)
+
+            if penalty.is_norm:
+                norm = penalty.dual_norm(v)
+                largest = alpha / norm if norm > 0.0 else inf
+                if largest > 1.0:
+                    largest = min(largest, point.largest_scale())
+                best = _better(best, scaled(_best_scale(point, largest, bound), 0.0))
+            elif exact == inf:
+
+                def conjugate(t: float) -> float:
+                    u = t * v
+                    return min(penalty.conjugate(u, alpha), self.ball(u, alpha, self.radius))
+
+                found = minimize_scalar(
+                    lambda t: -bound(t, conjugate(t)), bounds=(0.0, 1.0), method="bounded",
+                    options={"maxiter": SEARCH},
+                )  # fmt: skip
+                best = _better(best, scaled(found.x, conjugate(found.x)))
         return none if isnan(best.value) else best
 
 
 def _better(first: DualBound, second: DualBound) -> DualBound:
-    return second if second.value > first.value else first
+    return second if second.value > first.value or isnan(first.value) else first
 
 
 def least_linear(slope: Sum, interval: Interval) -> float:

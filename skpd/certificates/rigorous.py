@@ -108,7 +108,7 @@ def rigorous_primal(objective: Objective, coef: Array, intercept: Any) -> tuple[
     penalty = objective.alpha * objective.penalty.value(coef)
     delta = of_weights(objective.n_samples)
     value = loss * (1.0 + 16.0 * EPSILON) * (1.0 + delta)
-    value += penalty * (1.0 + of_coefficients(len(coef)))
+    value += penalty * (1.0 + of_coefficients(coef.size))
     value = value * (1.0 + delta) + UNDERFLOW
     return (value, value - about - penalty) if np.isfinite(value) else (np.inf, 0.0)
 
@@ -131,7 +131,8 @@ def rigorous_dual(
     point = objective.feasible_point(theta)
     if point is None:  # theta = 0 proves that P >= 0
         return 0.0, 0.0
-    repairs = Repairs(objective, upper, objective.penalty.bounded_conjugate, False, 0.0)
+    ball = objective.dual_penalty.of_reduced.bounded_conjugate
+    repairs = Repairs(objective, upper, ball, False, 0.0)
     found = [_dual(objective, point, upper)]
     if repairs.has_free:
         balanced = objective.balanced(point, None)
@@ -143,24 +144,24 @@ def rigorous_dual(
 
 
 def _dual(objective: Objective, point: DualPoint, upper: float) -> tuple[float, float]:
-    penalty, alpha, radius = objective.penalty, objective.alpha, upper / objective.alpha
+    whole, alpha, radius = objective.dual_penalty, objective.alpha, upper / objective.alpha
     u, error = point.products(precise=True)
+    wider, penalty = 1.0 + 8.0 * EPSILON, whole.of_reduced
+    v, error_of_v = whole.reduced(-u, error * wider)
     value, rounding = point.value(1.0)
 
     def conjugate(v: Array, alpha: float, radius: float) -> float:
-        exact = penalty.conjugate(v, alpha)
-        return min(exact, penalty.bounded_conjugate(v, alpha, radius))
+        return min(penalty.conjugate(v, alpha), penalty.bounded_conjugate(v, alpha, radius))
 
-    wider = 1.0 + 8.0 * EPSILON
-    widest = penalty.widest(-u, error * wider) * wider
+    widest = penalty.widest(v, error_of_v) * wider
     above = conjugate(widest, alpha * (1.0 - 8.0 * EPSILON), radius * wider)
-    above *= 1.0 + of_coefficients(len(u))
+    above *= 1.0 + of_coefficients(u.size)
     from_free = plain = 0.0
     sums = point.free_sums(u, error * wider)
     for slope, interval in zip(sums, _intervals(objective, upper), strict=True):
         from_free += least_linear(slope, interval)
         plain += least_linear((slope[0], 0.0), interval)
-    plain += value - conjugate(-u, alpha, radius)
+    plain += value - conjugate(v, alpha, radius)
     bound = value - 1.01 * rounding - above + from_free
     bound -= 8.0 * EPSILON * (abs(value) + above + abs(from_free)) + UNDERFLOW
     bound *= 1.0 - of_weights(objective.n_samples)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
 )
 
 from ..designs import Design
+from ..problems import Point, Solution
 from .base import _DATA, PrimalDualEstimator, _linear_predictions, finite_targets
 from .validation import validated
 
@@ -57,20 +58,28 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         context.call_on_fit_task_begin(**task)
 
         def attributes(monitor):
-            return {"coef_": monitor.best.coef, "intercept_": monitor.best.intercept}
+            return self._coefficients(monitor.best, np.ndim(y))
 
         solution = self._solve(
             problem,
-            start=self._start(0, X.shape, 1),
+            start=self._start_of(X, y),
             random_state=check_random_state(self.random_state),
             on_check=self._reporter(context, task, attributes=attributes),
         )
-        self.coef_ = solution.coef
-        self.intercept_ = solution.intercept
+        for name, value in self._coefficients(solution, np.ndim(y)).items():
+            setattr(self, name, value)
         self.dual_coef_ = solution.dual_coef
         self._set_solutions(solution)
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
+
+    def _start_of(self, X: Any, y: Any) -> Point | None:
+        """Where a warm start resumes, if the last fit had the same shape."""
+        return self._start(0, X.shape, 1)
+
+    def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
+        """The fitted attributes of a point, for a y of so many dimensions."""
+        return {"coef_": point.coef, "intercept_": point.intercept}
 
     def _problems(self, X, y, sample_weight):
         """The validated data, the one problem in a list, and no classes."""

@@ -14,9 +14,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from .._typing import Array
 from ..designs import Design
 from ..losses import Hinge
+from ..penalties.epigraph import NORMS
 from ..problems import Solution
 from ..problems.robust import (
-    NORMS,
     RobustProblem,
     best_radius,
     robust_loss,
@@ -68,7 +68,7 @@ class DRSVMClassifier(PrimalDualClassifier):
         Weight of half the squared Euclidean norm (the paper's c), at least 0.
     solver : {"auto", "isg", "ippa", "hybrid"}, default="auto"
         "auto" is the fastest method known for the problem, see
-        `skpd.solvers.robust_auto.robust_auto`. The others are the incremental methods of Li,
+        `skpd.solvers.robust.select`. The others are the incremental methods of Li,
         Chen and So (2020), see `skpd.solvers.incremental`.
     solver_options : dict, default=None
         Options of a named solver: ``scheme``, ``first_step``, ``ratio``, ``gamma``, ``shuffle``;

@@ -1,31 +1,29 @@
 """Regression with many outputs over the trace-norm ball."""
 
-import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from ..losses import Squared
+from ..problems import Point, Solution
 from ..problems.trace_norm import TraceNormProblem
-from ..solvers.frank_wolfe.trace_norm import trace_norm
+from ..solvers import TRACE_NORM_SOLVERS
 from .base import finite_targets
-from .parameters import ParameterValidation
+from .regressor import PrimalDualRegressor
 from .validation import validated
 
 __all__ = ["TraceNormPD"]
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
 LARGEST = 1e70  # of X and y: no product of two of their squares overflows
+NEGLIGIBLE = 1e-8  # of the largest singular value: what is not counted in the rank
 
 
-class TraceNormPD(RegressorMixin, ParameterValidation):
+class TraceNormPD(PrimalDualRegressor):
     """Least squares for many outputs over the trace-norm ball, fitted with a certificate.
 
     Minimises ``mean(||y - W x - b||^2) / 2 + alpha ||W||_F^2 / 2`` subject to ``||W||_* <=
@@ -40,12 +38,12 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
         Radius of the ball, greater than 0.
     step_size : {"line-search", "theory"}, default="line-search"
         "theory" for the step sizes of the paper's Theorem 4.3, see
-        `skpd.solvers.trace_norm.trace_norm`.
+        `skpd.solvers.frank_wolfe.trace_norm`.
     rank : int, default=None
         Rank of an update; by default it grows whenever it is not enough.
     n_rows : int, default=None
         Rows of the dual that change in an iteration, see
-        `skpd.solvers.trace_norm.trace_norm`.
+        `skpd.solvers.frank_wolfe.trace_norm`.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the objective is then at
         most ``tol`` times that of the best constant prediction above the optimum.
@@ -53,6 +51,8 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
         Iterations at most.
     fit_intercept : bool, default=True
         Whether to fit an intercept for each output, which is not penalised.
+    warm_start : bool, default=False
+        Whether `fit` starts from the last fit, if that was of data of the same shape.
     random_state : int, RandomState instance or None, default=None
         Start of the subspace iteration for singular vectors.
     verbose : int, default=0
@@ -66,7 +66,7 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
     dual_coef_ : ndarray of shape (n_samples, n_outputs)
         Dual solution theta: up to the tolerance, the residuals.
     rank_ : int
-        Rank of the last update.
+        Rank of ``coef_``, singular values below 1e-8 of the largest not counted.
     certificate_ : Certificate
         The interval that holds the optimal objective value.
     duality_gap_ : float
@@ -106,6 +106,7 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
     2
     """
 
+    _solvers: ClassVar[dict] = TRACE_NORM_SOLVERS
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, np.inf, closed="neither")],
         "radius": [Interval(Real, 0, np.inf, closed="neither")],
@@ -115,6 +116,7 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
         "tol": [Interval(Real, 0, np.inf, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
+        "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -130,6 +132,7 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
         tol: float = 1e-4,
         max_iter: int = 5_000,
         fit_intercept: bool = True,
+        warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -141,52 +144,34 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
         self.tol = tol
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model and certify it.
+    def _get_loss(self) -> Squared:
+        return Squared()
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data, of at most 1e70 in size; converted to float64.
-        y : array-like of shape (n_samples, n_outputs) or (n_samples,)
-            Targets, of at most 1e70 in size.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, non-negative and not all zero; 1 by default. A weight
-            of 2 equals a repeated row.
+    def _solver(self) -> str:
+        return "frank-wolfe"
 
-        Returns
-        -------
-        self : object
+    def _checked_options(self) -> dict[str, Any]:
+        return {"step_size": self.step_size, "rank": self.rank, "n_rows": self.n_rows}
 
-        Raises
-        ------
-        ValueError
-            If a parameter, the data or the weights are invalid.
-        KeyboardInterrupt
-            After Ctrl-C; the fitted attributes then hold the best model so far and its
-            certificate.
-        """
+    def _problems(self, X, y, sample_weight):
+        """The validated data, the one problem in a list, and no classes."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
-        weights = _check_sample_weight(
+        y = finite_targets(y, self)
+        sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-        if not 0.0 < float(np.sum(weights)) < np.inf:
-            raise ValueError(
-                "sample_weight must hold weights that are not all zero and have a finite sum."
-            )
-        Y = finite_targets(y, self)
-        Y = Y.reshape(len(Y), -1)
-        for name, values in (("X", X.data if sp.issparse(X) else X), ("y", Y)):
+        if not sample_weight.any():
+            raise ValueError("sample_weight must hold weights that are not all zero.")
+        for name, values in (("X", X.data if sp.issparse(X) else X), ("y", y)):
             largest = float(np.max(np.abs(values), initial=0.0))
             if largest > LARGEST:
                 raise ValueError(
@@ -194,58 +179,35 @@ class TraceNormPD(RegressorMixin, ParameterValidation):
                     "bring it to a smaller scale."
                 )
         problem = TraceNormProblem(
-            X.tocsr() if hasattr(X, "tocsr") else X,
-            Y,
-            weights / float(np.sum(weights)),
+            X.tocsr() if sp.issparse(X) else X,
+            y.reshape(len(y), -1),
+            self._normalised(sample_weight)[0],
             float(self.alpha),
             float(self.radius),
             bool(self.fit_intercept),
         )
+        return X, y, [problem], None
 
-        def report(n_iter, certificate):
-            if self.verbose:
-                print(
-                    f"[{type(self).__name__}] iteration {n_iter}: objective "
-                    f"{certificate.primal:.8g}, lower bound {certificate.dual:.8g}, relative gap "
-                    f"{certificate.relative_gap:.2e} (tol {self.tol:.2e})",
-                    flush=True,
-                )
+    def _start_of(self, X: Any, y: Any) -> Point | None:
+        if not (self.warm_start and hasattr(self, "dual_coef_")):
+            return None
+        coef, intercept = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+        n_outputs = 1 if np.ndim(y) == 1 else y.shape[1]
+        if coef.shape != (n_outputs, X.shape[1]) or self.dual_coef_.shape != (len(y), n_outputs):
+            return None
+        return Point(np.ascontiguousarray(coef.T), intercept, self.dual_coef_)
 
-        found = trace_norm(
-            problem,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=check_random_state(self.random_state),
-            step_size=self.step_size,
-            rank=self.rank,
-            n_rows=self.n_rows,
-            on_check=report,
-        )
-        intercept = problem.intercept(found.coef)
-        several = np.ndim(y) > 1
-        self.coef_ = np.ascontiguousarray(found.coef.T) if several else found.coef[:, 0]
-        self.intercept_ = intercept if several else float(intercept[0])
-        self.dual_coef_ = found.dual_coef
-        self.rank_ = found.rank
-        self.certificate_ = found.certificate
-        self.duality_gap_ = found.certificate.gap
-        self.gap_history_ = found.history
-        self.n_iter_ = found.n_iter
-        self.solver_ = "frank-wolfe"
-        self.converged_ = found.converged
-        if found.interrupted:
-            raise KeyboardInterrupt
-        if not found.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge: after {found.n_iter} iterations its "
-                f"relative gap is {found.certificate.relative_gap:.2e}, above tol={self.tol:.2e}. "
-                f"Its objective, {found.certificate.primal:.6g}, is certified to be at most "
-                f"{found.certificate.gap:.2e} above the optimum. Increase max_iter (now "
-                f"{self.max_iter}) or tol, or bring the features to a common scale.",
-                ConvergenceWarning,
-                stacklevel=3,  # the caller of fit, past its decorator
-            )
-        return self
+    def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
+        W, intercept = point.coef, point.intercept
+        if y_ndim == 1:
+            return {"coef_": W[:, 0], "intercept_": float(intercept[0])}
+        return {"coef_": np.ascontiguousarray(W.T), "intercept_": intercept}
+
+    @property
+    def rank_(self) -> int:
+        """Rank of ``coef_``, singular values below 1e-8 of the largest not counted."""
+        values = np.linalg.svd(np.atleast_2d(self.coef_), compute_uv=False)
+        return int(np.sum(values > NEGLIGIBLE * values[0]))
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.

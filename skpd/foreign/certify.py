@@ -14,7 +14,6 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
-from ..estimators.trace_norm import TraceNormPD
 from ..estimators.wrappers import final_estimator, full_name, inner_estimators
 from ..losses import Loss
 from ..penalties import Penalty
@@ -228,11 +227,6 @@ def _check_linear(estimator: Any) -> None:
 
 
 def _unknown_objective(estimator: Any) -> str:
-    if isinstance(estimator, TraceNormPD):
-        return (
-            "certify takes models with one vector of coefficients, got a TraceNormPD: see its own "
-            "certificate_, which does not depend on its solver."
-        )
     return (
         f"certify does not know what {full_name(estimator)} minimises. If it is a mean "
         "loss plus alpha times a penalty, say so: certify(estimator, X, y, "

@@ -1,6 +1,7 @@
 """Models as points of problems, and their certificates."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from ..certificates import (
 )
 from ..certificates.objective import Objective
 from ..certificates.rigorous import RigorousCertificate, rigorous_certificate, rigorous_primal
-from ..problems import Point, Problem
+from ..problems import Point
+from ..problems.base import BaseProblem
 from ..problems.multinomial import MultinomialProblem
 from ..problems.scaled_huber import ConcomitantHuber
 from ..solvers import solve
@@ -27,11 +29,11 @@ __all__ = ["ConcomitantFit", "LinearFit", "MultinomialFit"]
 
 @dataclass(frozen=True)
 class LinearFit:
-    """Coefficients and an intercept that somebody found for a problem."""
+    """Coefficients and an intercept, or one for each output, that somebody found for a problem."""
 
-    problem: Problem
+    problem: BaseProblem
     coef: Array
-    intercept: float
+    intercept: Any
 
     def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
         """Its certificate, and the relative gap to which the lower bound is optimal.
@@ -42,8 +44,7 @@ class LinearFit:
         """
         problem = self.problem
         primal = primal_objective(problem, self.coef, self.intercept)
-        z = problem.matvec(problem.join(self.coef, self.intercept))
-        theta = problem.dual_point(z)
+        theta = problem.dual_point_of(self.coef, self.intercept)
         point = best = Point(self.coef, self.intercept, theta)
         bound = dual_bound(problem, theta, primal)
         gap = relative_gap(problem, primal - bound.value)

@@ -455,11 +455,15 @@ def own_objective(
     if hasattr(estimator, "classes_"):
         data.labels(estimator.classes_)
     problems = estimator._fitted_problems(X, y, sample_weight)
-    coef, intercept = coefficients(estimator, data, len(problems))
-    return [
-        LinearFit(problem, w, float(b))
-        for problem, w, b in zip(problems, coef, intercept, strict=True)
-    ]
+    shapes = [problem.coef_shape for problem in problems]
+    n_outputs = [int(np.prod(shape[1:])) for shape in shapes]
+    coef, intercept = coefficients(estimator, data, sum(n_outputs))
+    found, last = [], np.cumsum(n_outputs)
+    for problem, shape, n, end in zip(problems, shapes, n_outputs, last, strict=True):
+        rows = slice(end - n, end)
+        w = np.ascontiguousarray(coef[rows].T).reshape(shape)
+        found.append(LinearFit(problem, w, intercept[rows].reshape(shape[1:])[()]))
+    return found
 
 
 def by_hand(

@@ -10,9 +10,11 @@ conjugate, support) and the rest is inherited.
 from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
 from .base import Norm, Penalty, Structure
 from .chains import FusedLasso, TotalVariation
+from .epigraph import NormEpigraph
 from .groups import GroupL2, SparseGroup
 from .norms import L2, LInf
 from .separable import L1, ElasticNet, NonNegativeL1, SquaredL2
+from .spectral import Spectral
 
 __all__ = [
     "L1",
@@ -26,8 +28,10 @@ __all__ = [
     "LInf",
     "NonNegativeL1",
     "Norm",
+    "NormEpigraph",
     "Penalty",
     "SparseGroup",
+    "Spectral",
     "SquaredL2",
     "SquaredL2OnL1Ball",
     "Structure",

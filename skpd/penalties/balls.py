@@ -49,6 +49,7 @@ class L1Ball(_ConstraintSet):
     """
 
     radius: float = 1.0
+    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)
@@ -86,8 +87,8 @@ class SquaredL2OnL1Ball(Penalty):
     """
 
     radius: float = 1.0
-
     weight: float = 1.0
+    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)
@@ -147,6 +148,7 @@ class ElasticNetBall(_ConstraintSet):
 
     radius: float = 1.0
     l1_ratio: float = 0.5
+    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)

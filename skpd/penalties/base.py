@@ -28,12 +28,15 @@ class Structure(Enum):
         Functions of one coefficient each, given by ``terms``.
     GROUPED
         An l1 norm and Euclidean norms of groups, given by ``group_terms`` and ``labels``.
+    SPECTRAL
+        A function of the singular values of a matrix of coefficients.
     WHOLE
         Anything else.
     """
 
     SEPARABLE = "separable"
     GROUPED = "grouped"
+    SPECTRAL = "spectral"
     WHOLE = "whole"
 
 
@@ -52,6 +55,8 @@ class Penalty(ABC):
         and `dual_norm` are suprema over the w of level 0.
     even : bool
         Whether R(-w) = R(w).
+    symmetric : bool
+        Whether R is the same for every sign and every order of the coefficients.
     """
 
     structure: ClassVar[Structure] = Structure.WHOLE
@@ -59,6 +64,7 @@ class Penalty(ABC):
     is_quadratic: ClassVar[bool] = False
     free_level: ClassVar[bool] = False
     even: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = False
 
     def bind(self, n_features: int):
         """The penalty for coefficients of this length.
@@ -115,6 +121,15 @@ class Penalty(ABC):
         As it is here for penalties of the absolute values of w.
         """
         return v + np.copysign(error, v)
+
+    def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
+        """What of v the conjugate depends on, and the error of that: v itself in most cases."""
+        return v, error
+
+    @property
+    def of_reduced(self) -> "Penalty":
+        """The penalty whose conjugate takes what `reduced` returns."""
+        return self
 
     def step_sizes(self, step: Array) -> Array:
         """The largest step sizes, none above ``step``, for which `prox` has its closed form."""

@@ -1,6 +1,7 @@
 """Norms of all coefficients at once."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ class L2(Norm):
     >>> L2().prox(np.array([3.0, 4.0]), 1.0)
     array([2.4, 3.2])
     """
+
+    symmetric: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
         return kernels.euclidean_norm(w)
@@ -45,6 +48,8 @@ class LInf(Norm):
     >>> LInf().prox(np.array([3.0, -1.0]), 1.0)
     array([ 2., -1.])
     """
+
+    symmetric: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
         return kernels.max_abs(w)

@@ -63,6 +63,7 @@ class L1(_Separable, Norm):
     """
 
     terms = (1.0, 0.0, -inf, inf)
+    symmetric: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
         return kernels.sum_abs(w)

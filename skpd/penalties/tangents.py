@@ -18,7 +18,7 @@ import numpy as np
 
 from .._typing import Array
 from .balls import ElasticNetBall, L1Ball, SquaredL2OnL1Ball
-from .base import Penalty
+from .base import Penalty, Structure
 from .chains import FusedLasso, TotalVariation
 from .groups import GroupL2, SparseGroup
 from .norms import L2, LInf
@@ -51,7 +51,7 @@ def _proportional(slopes: Array, subgradient: Array) -> SmoothDirections:
 @singledispatch
 def smooth_directions(penalty: Penalty, w: Array) -> SmoothDirections | None:
     """The directions along which R is differentiable at w; None where that is not known."""
-    if not hasattr(penalty, "terms"):
+    if penalty.structure is not Structure.SEPARABLE:
         return None
     l1, l2, lower, upper = penalty.terms
     inside = (lower < w) & (w < upper) & ((w != 0.0) | (l1 == 0.0))

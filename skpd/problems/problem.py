@@ -3,29 +3,30 @@
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
+from ..certificates import dual_estimate
 from ..certificates.objective import Interval
 from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from ..losses import Loss
 from ..penalties import Penalty, Structure
+from .base import BaseProblem
 from .free_directions import FreeDirections
 from .row_objective import RowObjective
 from .solution import Point
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["Problem"]
+
+NEAR = 0.5  # of the alpha from which on w = 0 is optimal: below, its dual point is not tried
 
 
 @dataclass
-class Problem(RowObjective):
+class Problem(RowObjective, BaseProblem):
     """minimise over w, b:  sum_i c_i l(y_i, x_i.w + b) + alpha R(w).
 
     Parameters
@@ -112,6 +113,21 @@ class Problem(RowObjective):
         known.
         """
         return np.nan if self.has_free_level else self.penalty.largest_alpha(-self.null_gradient)
+
+    @property
+    def null_may_be_optimal(self) -> bool:
+        return not (self.penalty.is_quadratic or self.alpha < NEAR * self.largest_alpha)
+
+    def estimated_gap(self, point: Point) -> float:
+        theta = point.dual_coef
+        at_null = point is self.null_point
+        gradient = self.null_gradient if at_null else self.design.rmatvec(self.weights * theta)
+        z = self.matvec(self.join(point.coef, point.intercept))
+        upper = float(np.sum(self.weights * self.loss.value(self.y, z)))
+        upper += self.alpha * self.penalty.value(point.coef)
+        value = -float(np.sum(self.weights * self.loss.conjugate(self.y, theta)))
+        sums = self.free.sums(gradient, kernels.dot(self.weights, theta))
+        return upper - dual_estimate(self, value, gradient, sums, upper)
 
     @cached_property
     def gram(self) -> WeightedGram:
@@ -213,6 +229,13 @@ class Problem(RowObjective):
     def dual_point(self, predictions: Array) -> Array:
         """A dual point that goes with predictions: the derivatives of the losses there."""
         return self.loss.gradient(self.y, predictions)
+
+    def dual_point_of(self, coef: Array, intercept: Any) -> Array:
+        return self.dual_point(self.matvec(self.join(coef, intercept)))
+
+    @property
+    def coef_shape(self) -> tuple[int, ...]:
+        return (self.n_features,)
 
     # The best constant prediction, which fixes the unit of the relative gap
 

@@ -11,41 +11,31 @@ every point ::
                     + ridge ||w||^2 / 2,
     v = sum_i c_i (p_i - r_i) y_i x_i,   s = sum_i c_i (p_i - r_i) y_i,   rho = sum_i c_i r_i.
 
-As in `skpd.certificates`, the least value of the right-hand side over a set that holds an
-optimum bounds the optimal value from below: the loss is non-negative, so that
-lam <= P / epsilon for the best objective value P seen, and h is at least the hinge loss, so
-that the hinge loss's interval for b holds here too. With R the dual norm of the q-norm and
-e = epsilon - kappa rho, the part of w and lam is ::
-
-    exact       -dist(v, {R <= e})^2 / (2 ridge)                   where e >= 0 and ridge > 0
-    lipschitz   -(P / epsilon) max(R(v) - e, 0)
-    scaling     0, for t (p, r) with t (R(v) + kappa rho) <= epsilon
-
-and the best is kept.
+For a certificate (w, lam) is what is penalised, by `skpd.penalties.NormEpigraph`, with the
+products (-v, -kappa rho) of a dual point. lam is chosen best for every (w, b). As h is at least
+the hinge loss, the hinge loss's interval for b holds here too.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
-from ..certificates import DualBound, dual_bound, primal_objective
+from ..certificates.objective import NOTHING, DualPoint, Sum
 from ..designs import Design
 from ..losses import Hinge
-from ..penalties import L1, L2, LInf, Norm, SquaredL2
+from ..penalties import NormEpigraph, SquaredL2
+from ..penalties.epigraph import NORMS
 from .problem import Problem
 from .solution import Point
 
-__all__ = ["NORMS", "RobustProblem", "best_radius", "project_triangle", "robust_problem"]
+__all__ = ["RobustProblem", "best_radius", "project_triangle", "robust_problem"]
 
-NORMS: dict[float, type[Norm]] = {1: L1, 2: L2, np.inf: LInf}
 ROUNDING = 64.0 * EPSILON  # of a norm, a sum of rows and the few operations on them
 GRID = 2.0**52  # multipliers on multiples of its inverse have exact sums and differences
 
@@ -60,14 +50,18 @@ class RobustProblem(Problem):
 
     Parameters
     ----------
+    q : {1, 2, inf}, default=2
+        The norm, which is the penalty as well.
     kappa : float, default=inf
         What it costs to flip a label; greater than 0.
     ridge : float, default=0.0
         Weight of half the squared norm.
     """
 
+    q: float = 2
     kappa: float = inf
     ridge: float = 0.0
+    centred = None  # its methods take the features as they are
 
     @cached_property
     def largest_alpha(self) -> float:
@@ -92,26 +86,89 @@ class RobustProblem(Problem):
         return self.alpha
 
     @property
-    def norm(self) -> Norm:
+    def norm(self) -> Any:
         """The q-norm on w, with its dual norm."""
-        return self.penalty  # type: ignore[return-value]
+        return self.penalty
 
     def dual_point(self, predictions: Array) -> Array:
         """The multipliers of the null model: those of others need its radius too."""
         return self.null_point.dual_coef
 
-    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
-        """Not offered.
+    @property
+    def null_may_be_optimal(self) -> bool:
+        """It may for all that is known of epsilon."""
+        return True
 
-        Raises
-        ------
-        ValueError
-            Always.
-        """
-        raise ValueError(
-            "rigorous=True is not offered for DRSVMClassifier: its bound allows for rounding "
-            "errors, but some of them jointly."
-        )
+    def estimated_gap(self, point: Point) -> float:
+        """Not known: `dual_estimate` is for one multiplier a row."""
+        return 0.0
+
+    # What certificates ask
+
+    @cached_property
+    def dual_penalty(self) -> NormEpigraph:
+        """That of (w, lam), of which lam is chosen best in `mean_loss`."""
+        return NormEpigraph(self.q, self.ridge / self.epsilon)
+
+    @cached_property
+    def hinge(self) -> Problem:
+        """The problem of the hinge loss and the norm: its dual points are those without flips."""
+        fields = self.design, self.y, self.weights, self.loss, self.penalty, self.alpha
+        return Problem(*fields, self.fit_intercept)
+
+    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
+        """With what the best lam costs beyond the norm of w, and the ridge."""
+        if self.kappa == inf:
+            return self.hinge.mean_loss(coef, free, accuracy) + self._ridge(coef)
+        if abs(free) > 0.0 and not self.fit_intercept:
+            raise ValueError(f"intercept must be 0 without fit_intercept, got {free!r}.")
+        return self.precise_mean_loss(coef, free)[0]
+
+    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+        if self.kappa == inf:
+            value, about = self.hinge.precise_mean_loss(coef, free)
+            return value + self._ridge(coef), about + self._ridge(coef)
+        z, low, error = self.design.matvec_compensated(coef, float(free))
+        if not (np.isfinite(z).all() and np.isfinite(coef).all()):
+            return inf, inf
+        with np.errstate(over="ignore", invalid="ignore"):
+            norm = self.norm.value(coef)
+            radius = best_radius(self, self.y * z, norm * (1.0 + ROUNDING))
+            beside = self.epsilon * (radius - norm) + self._ridge(coef)
+            ends = self.loss.arguments(self.y, z, low, error)
+            most = float(np.sum(self.weights * _largest_loss(*ends, radius, self.kappa)))
+            about = float(np.sum(self.weights * robust_loss(self.y * z, radius, self.kappa)))
+        # lam is a number, and its cost and the norm's cancel
+        rounding = 4.0 * EPSILON * self.epsilon * (radius + norm)
+        return most + beside + rounding, about + beside
+
+    def _ridge(self, coef: Array) -> float:
+        return self.ridge * SquaredL2().value(coef) if self.ridge > 0.0 else 0.0
+
+    def feasible_point(self, theta: Array) -> "TrianglePoint | HingePoint | None":
+        if self.kappa == inf:
+            p = np.nan_to_num(np.asarray(theta, dtype=np.float64).reshape(2, -1)[0])
+            inner = self.hinge.feasible_point(-self.y * p)
+            return None if inner is None else HingePoint(self, inner)
+        p, r = _on_grid(theta)
+        return TrianglePoint(self, p, r) if p.any() or r.any() else None
+
+    def projected(self, point: Any) -> DualPoint:
+        """With the nearest p on the grid that balances the classes, or almost."""
+        if not self.fit_intercept:
+            return point
+        if self.kappa == inf:
+            return HingePoint(self, self.hinge.projected(point.inner))
+        try:
+            return TrianglePoint(self, _balanced(self, *point.theta), point.theta[1])
+        except ValueError:  # r alone may be too unbalanced
+            return point
+
+    def balanced(self, point: Any, near: Array | None) -> DualPoint:
+        if self.kappa == inf:
+            near = near if self.ridge == 0.0 else None
+            return HingePoint(self, self.hinge.balanced(point.inner, near))
+        return point
 
     @cached_property
     def null_point(self) -> Point:
@@ -193,6 +250,7 @@ def robust_problem(
         alpha=float(epsilon),
         fit_intercept=fit_intercept,
         total_weight=total_weight,
+        q=norm,
         kappa=float(kappa),
         ridge=float(ridge),
     )
@@ -243,60 +301,81 @@ def project_triangle(p: Array, r: Array) -> tuple[Array, Array]:
     return along, np.where(over, 1.0 - along, np.clip(r, 0.0, 1.0))
 
 
-@primal_objective.register
-def _(problem: RobustProblem, coef: Array, intercept: float, accuracy: float = 0.0) -> float:
-    """P(w, b) at the best lam, rounded up; inf where it is NaN."""
-    if abs(intercept) > 0.0 and not problem.fit_intercept:
-        raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
-    coef = np.ascontiguousarray(coef, dtype=np.float64)
-    z, low, error = problem.design.matvec_compensated(coef, float(intercept))
-    if not (np.isfinite(z).all() and np.isfinite(coef).all()):
-        return inf
-    with np.errstate(over="ignore", invalid="ignore"):
-        radius = best_radius(problem, problem.y * z, problem.norm.value(coef) * (1.0 + ROUNDING))
-        ends = problem.loss.arguments(problem.y, z, low, error)
-        losses = _largest_loss(*ends, radius, problem.kappa)
-        value = float(np.sum(problem.weights * losses)) + problem.epsilon * radius
-        value += problem.ridge * SquaredL2().value(coef)
-    return inf if np.isnan(value) else value * (1.0 + ROUNDING)
+class TrianglePoint(DualPoint):
+    """Multipliers p and r of every row, of which sums and differences are exact."""
+
+    linear, quadratic, only_precise = True, False, True
+
+    def __init__(self, problem: RobustProblem, p: Array, r: Array) -> None:
+        self.problem, self.theta = problem, np.stack([p, r])
+
+    def value(self, scale: float) -> Sum:
+        value, rounding = self._value
+        return scale * value, scale * rounding
+
+    @cached_property
+    def _value(self) -> Sum:
+        p, r = self.theta
+        return kernels.compensated_dot(self.problem.weights, p + r)
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        """Those of w, and what the flips ask of lam."""
+        problem, (p, r) = self.problem, self.theta
+        u, error = problem.design.rmatvec_compensated(problem.weights, (r - p) * problem.y)
+        flipped, rounding = kernels.compensated_dot(problem.weights, r)
+        of_radius = problem.kappa * flipped
+        rounding = problem.kappa * rounding + EPSILON * abs(of_radius)
+        return np.append(u, -of_radius), np.append(error, rounding)
+
+    def sums_without_products(self) -> list[Sum]:
+        problem, (p, r) = self.problem, self.theta
+        if not problem.fit_intercept:
+            return [NOTHING]
+        return [kernels.compensated_dot(problem.weights, r - p, problem.y)]
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        return self.sums_without_products()
+
+    def largest_scale(self) -> float:
+        size = float(np.max(self.theta[0] + self.theta[1], initial=0.0))
+        return (1.0 / size) * (1.0 - 8.0 * EPSILON) if size > 0.0 else 1.0
 
 
-@dual_bound.register
-def _(
-    problem: RobustProblem, theta: Array, upper: float, accuracy: float = 0.0, *,
-    coef: Array | None = None,
-) -> DualBound:  # fmt: skip
-    """The best of the repaired lower bounds that multipliers (p, r) of the rows give."""
-    upper = min(upper, problem.null_objective) * (1.0 + ROUNDING)
-    radius = upper / problem.epsilon
-    interval = problem.intercept_interval(upper)
-    p, r = _on_grid(problem, theta)
-    length = float(interval[1] - interval[0])
-    candidates = [_Repair(problem, p, r, upper, radius, interval).best()]
-    if problem.fit_intercept:
-        with suppress(ValueError):  # r alone may be too unbalanced
-            p = _balanced(problem, p, r)
-            candidates.append(_Repair(problem, p, r, upper, radius, interval).best())
-    if problem.kappa == inf and problem.ridge == 0.0:  # what bounds the hinge loss has, it has
-        p = np.clip(np.nan_to_num(np.asarray(theta, dtype=float).reshape(2, -1)[0]), 0.0, 1.0)
-        of_hinge = dual_bound.dispatch(Problem)
-        plain = of_hinge(problem, -problem.y * p, upper, accuracy, coef=coef)
-        p = -problem.y * plain.theta
-        candidates.append(plain._replace(theta=np.stack([p, np.zeros_like(p)])))
-    best = max(candidates, key=lambda bound: bound.value)
-    if not best.value > 0.0:  # p = r = 0 proves that P >= 0
-        best = DualBound(0.0, "scaling", np.zeros((2, problem.n_samples)))
-    return DualBound(best.value, best.kind, best.theta, float(radius), 0.5 * length)
+class HingePoint(DualPoint):
+    """Multipliers p of the hinge loss alone, from a dual point theta = -y p of that loss."""
+
+    def __init__(self, problem: RobustProblem, inner: DualPoint) -> None:
+        self.inner, p = inner, -problem.y * inner.theta
+        self.theta = np.stack([p, np.zeros_like(p)])
+        self.linear, self.quadratic = inner.linear, inner.quadratic
+        self.only_precise = inner.only_precise
+
+    def value(self, scale: float) -> Sum:
+        return self.inner.value(scale)
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        u, error = self.inner.products(precise)
+        return np.append(u, 0.0), np.append(error, 0.0)
+
+    def sums_without_products(self) -> list[Sum]:
+        return self.inner.sums_without_products()
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        return self.inner.free_sums(products[:-1], errors[:-1])
+
+    def errors_by_precision(self) -> Array:
+        return np.append(self.inner.errors_by_precision(), 0.0)
+
+    def largest_scale(self) -> float:
+        return self.inner.largest_scale()
 
 
-def _on_grid(problem: RobustProblem, theta: Array) -> tuple[Array, Array]:
+def _on_grid(theta: Array) -> tuple[Array, Array]:
     """Multipliers in the triangle whose sums and differences are exact."""
     p, r = np.nan_to_num(
         np.asarray(theta, dtype=np.float64).reshape(2, -1), posinf=1.0, neginf=0.0
     )
     p, r = project_triangle(np.clip(p, -1e100, 1e100), np.clip(r, -1e100, 1e100))
-    if problem.kappa == inf:
-        r = np.zeros_like(r)
     largest = float(np.max(p + r, initial=0.0))
     if 0.0 < largest < 2.0**-20:  # what a scale undoes that is a power of two
         scale = 2.0 ** np.floor(-np.log2(largest) - 1.0)
@@ -312,88 +391,3 @@ def _balanced(problem: RobustProblem, p: Array, r: Array) -> Array:
         p, np.zeros_like(p), 1.0 - r, normal, np.maximum(problem.weights, 1e-300), total
     )
     return np.floor(p * GRID) / GRID
-
-
-class _Repair:
-    """Lower bounds from one dual point, at any scale t of it."""
-
-    def __init__(self, problem, p, r, upper, radius, interval) -> None:
-        self.problem, self.p, self.r, self.upper, self.radius = problem, p, r, upper, radius
-        weights, y = problem.weights, problem.y
-        v, error = problem.design.rmatvec_compensated(weights, (p - r) * y)
-        self.finite = bool(np.isfinite(v).all() and np.isfinite(error).all())
-        self.v, self.error = problem.norm.widest(v, error), error
-        value, rounding = kernels.compensated_dot(weights, p + r)
-        self.value = value - rounding
-        rho, rounding = kernels.compensated_dot(weights, r)
-        self.flipped = 0.0 if problem.kappa == inf else problem.kappa * (rho + rounding)
-        slope, rounding = kernels.compensated_dot(weights, p - r, y)
-        self.from_intercept = 0.0
-        if interval != (0.0, 0.0) and (slope, rounding) != (0.0, 0.0):
-            corners = np.outer([-slope - rounding, -slope + rounding], interval)
-            self.from_intercept = -inf if np.isnan(corners).any() else float(corners.min())
-        self.dual_norm = problem.norm.dual_norm(self.v) * (1.0 + ROUNDING)
-
-    def parts(self, t: float) -> tuple[float, float]:
-        """What w and lam may take away at scale t: exactly, and by lam <= radius."""
-        problem = self.problem
-        room = problem.epsilon - t * self.flipped
-        room -= 4.0 * EPSILON * (problem.epsilon + t * self.flipped)
-        excess = t * self.dual_norm - room
-        lipschitz = self.radius * excess if excess > 0.0 else 0.0
-        if problem.ridge == 0.0:
-            return (0.0 if excess <= 0.0 else inf), lipschitz
-        if room >= 0.0:
-            distance = self._distance(t, room)
-            return 0.5 * distance * (distance / problem.ridge), lipschitz
-        norm = t * L2().value(self.v) * (1.0 + ROUNDING)
-        return 0.5 * norm * (norm / problem.ridge) - self.radius * room, lipschitz
-
-    def _distance(self, t: float, room: float) -> float:
-        """An upper bound on the Euclidean distance of t v from {R <= room}."""
-        v, norm = t * self.v, self.problem.norm
-        room *= 1.0 - ROUNDING
-        if isinstance(norm, L1):
-            left = np.maximum(np.abs(v) - room, 0.0)
-        elif isinstance(norm, L2):
-            return max(t * self.dual_norm - room, 0.0)
-        else:
-            left = v - kernels.project_l1_ball(np.ascontiguousarray(v), room)
-            inside = norm.dual_norm(v - left)
-            if inside > room:
-                left = v - (v - left) * (room / inside) * (1.0 - ROUNDING)
-        return (L2().value(left) + t * L2().value(self.error)) * (1.0 + ROUNDING)
-
-    def bound(self, t: float) -> float:
-        taken = min(self.parts(t))
-        inside, intercept = t * self.value, t * self.from_intercept
-        terms = abs(inside) + abs(taken) + abs(intercept) + self.upper
-        value = inside - taken + intercept - ROUNDING * terms
-        return -inf if np.isnan(value) else value
-
-    def best(self) -> DualBound:
-        problem = self.problem
-        if not self.finite:
-            return DualBound(-inf, "exact", np.stack([self.p, self.r]))
-        exact, lipschitz = self.parts(1.0)
-        best = DualBound(
-            self.bound(1.0),
-            "exact" if exact <= lipschitz else "lipschitz",
-            np.stack([self.p, self.r]),
-        )
-        size = float(np.max(self.p + self.r, initial=0.0))
-        most = 1.0 / size if size > 0.0 else 1.0
-        cost = self.dual_norm + self.flipped
-        feasible = min(problem.epsilon / cost if cost > 0.0 else inf, most) * (1.0 - 8.0 * EPSILON)
-        scales = [feasible]
-        if problem.ridge > 0.0:
-            found = minimize_scalar(
-                lambda t: -self.bound(t), bounds=(0.0, most * (1.0 - 8.0 * EPSILON)),
-                method="bounded", options={"maxiter": 40, "xatol": 1e-12},
-            )  # fmt: skip
-            scales.append(float(found.x))
-        for t in scales:
-            value = self.bound(t)
-            if value > best.value:
-                best = DualBound(value, "scaling", t * np.stack([self.p, self.r]))
-        return best

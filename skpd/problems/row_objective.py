@@ -70,7 +70,7 @@ class RowObjective(Rows, Objective):
     def free_intervals(self, upper: float) -> list[Interval]:
         return self.free.intervals(self.alpha, upper)
 
-    def feasible_point(self, theta: Array) -> RowPoint | None:
+    def feasible_point(self, theta: Array) -> DualPoint | None:
         theta = self.loss.project_dual(self.y, theta)
         if kernels.max_abs(theta) == 0.0:
             return None
@@ -85,7 +85,7 @@ class RowObjective(Rows, Objective):
         theta = kernels.project_box_hyperplane(point.theta, lower, upper, weights, weights, 0.0)
         return RowPoint(self, theta)
 
-    def balanced(self, point: DualPoint, near: Array | None) -> RowPoint:
+    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
         theta = self.projected(point).theta
         balance = balance_exactly(self, theta, near)
         if balance is None:  # perhaps only rows that the free directions classify are in its way

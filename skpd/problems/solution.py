@@ -10,10 +10,13 @@ __all__ = ["Point", "Solution"]
 
 @dataclass(frozen=True)
 class Point:
-    """A primal point (coef, intercept) beside a dual point."""
+    """A primal point (coef, intercept) beside a dual point.
+
+    For several outputs they are a matrix, with an intercept for each output.
+    """
 
     coef: Any
-    intercept: float
+    intercept: Any
     dual_coef: Any
 
 
@@ -23,9 +26,9 @@ class Solution:
 
     Attributes
     ----------
-    coef : ndarray of shape (n_features,)
-    intercept : float
-    dual_coef : ndarray of shape (n_samples,)
+    coef : ndarray of shape (n_features,) or (n_features, n_outputs)
+    intercept : float or ndarray of shape (n_outputs,)
+    dual_coef : ndarray of shape (n_samples,) or as the problem has it
         The dual point theta of the certificate.
     certificate : Certificate
     n_iter : int
@@ -42,7 +45,7 @@ class Solution:
     """
 
     coef: Any
-    intercept: float
+    intercept: Any
     dual_coef: Any
     certificate: Certificate
     n_iter: int

@@ -1,55 +1,54 @@
-"""Least squares for many outputs over the trace-norm ball, and its certificate.
+"""Least squares for many outputs over the trace-norm ball.
 
-    minimise over ||W||_* <= radius    sum_i c_i ||y_i - W' x_i||^2 / 2 + (alpha / 2) ||W||_F^2
+    minimise over ||W||_* <= radius, b   sum_i c_i ||W'x_i + b - y_i||^2 / 2 + (alpha/2) ||W||_F^2
 
-with W of shape (features, outputs), its dual point theta of shape (samples, outputs) and
-G = X' diag(c) theta. The dual is
+with W of shape (features, outputs) and its dual point theta of shape (samples, outputs). The
+penalty is one of the singular values of W (`skpd.penalties.Spectral`), and certificates are those
+of every objective (`skpd.certificates`).
 
-    D(theta) = -sum_i c_i (||theta_i||^2 / 2 + theta_i.y_i) - min over tau >= 0 of
-               (tau radius + sum_j (sigma_j(G) - tau)_+^2 / (2 alpha)),
-
-at any tau a lower bound on the optimum.
-
-With intercepts b the features may be taken to be x_i - m, exactly and for any m, if b + W' m is
-the intercept: no bound presupposes more of m than that it is near the mean row. The upper bound is
-the objective at W and b as they are stored. The lower one charges s = sum_i c_i theta_i, which
-ought to be 0, by ||s|| ||b + W' m - y|| at an optimum, where y is near the mean of the targets:
-by Jensen's inequality that is at most sqrt(2 P), and what m and y are off the means comes on top.
+With intercepts the features may be taken to be x_i - m, exactly and for any m, and the targets to
+be y_i - t, if b + W' m - t takes the place of the intercept: no bound presupposes more of m and
+t than that they are near the mean row and the mean of the targets. By Jensen's inequality that
+coordinate is then at most sqrt(2 P) in size at an optimum, and what m and t are off the means
+comes on top.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
-from ..certificates import Certificate
+from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from ..certificates.repairs import PLAIN
 from ..designs import Design
 from ..losses import Squared
-from ..penalties import L2
+from ..penalties import L2, Penalty, Spectral, SquaredL2OnL1Ball
+from ..penalties.spectral import singular_value_rounding
+from .base import BaseProblem
+from .solution import Point
 
-__all__ = ["TraceNormProblem", "norm", "threshold"]
+__all__ = ["TraceNormProblem", "norm"]
 
 
 @dataclass
-class TraceNormProblem:
+class TraceNormProblem(BaseProblem):
     """The problem, its features and targets centred where an intercept is fitted.
 
     Parameters
     ----------
     X : {ndarray, sparse array} of shape (n_samples, n_features)
+        In float64.
     Y : ndarray of shape (n_samples, n_outputs)
     weights : ndarray of shape (n_samples,)
-        c, which sum to 1.
+        The weights c_i >= 0, which sum to 1.
     alpha, radius : float
         Greater than 0.
-    centre : bool
+    fit_intercept : bool
     """
 
     X: Any
@@ -57,15 +56,16 @@ class TraceNormProblem:
     weights: Array
     alpha: float
     radius: float
-    centre: bool
+    fit_intercept: bool
 
     def __post_init__(self) -> None:
+        self.design, self.loss = Design(self.X), Squared()
+        self.penalty: Penalty = Spectral(SquaredL2OnL1Ball(self.radius))
         n, d = self.X.shape
         self.shape = n, d, self.Y.shape[1]
-        self.design = Design(self.X)
         self.x_mean, self.y_mean = np.zeros(d), np.zeros(self.shape[2])
         self.off = 0.0, 0.0  # how far these are at most off the means
-        if self.centre:
+        if self.fit_intercept:
             ones = np.ones(n)
             self.x_mean, x_error = self.design.rmatvec_compensated(self.weights, ones)
             self.y_mean, y_error = Design(self.Y).rmatvec_compensated(self.weights, ones)
@@ -75,30 +75,69 @@ class TraceNormProblem:
                 norm(y_error) + sum_of_weights * norm(self.y_mean),
             )
         self.targets = self.Y - self.y_mean
-        self.null_objective = self.loss(-self.targets)
-        self.inner_radius = self.radius * (1.0 - 1e-11)  # room for rounding
+        # room for the rounding errors of all singular values
+        room = 2.0 * min(self.coef_shape) * singular_value_rounding(self.coef_shape)
+        self.inner_radius = self.radius * (1.0 - 1e-12 - room)
+
+    @property
+    def n_samples(self) -> int:
+        return self.shape[0]
+
+    @property
+    def coef_shape(self) -> tuple[int, int]:
+        return self.shape[1], self.shape[2]
+
+    def dual_point_of(self, coef: Array, intercept: Any) -> Array:
+        """The residuals."""
+        return self.X @ coef + intercept - self.Y
 
     @cached_property
-    def size(self) -> float:
-        """The Frobenius norm of the features, about: an upper bound on it centred or not."""
-        entries = self.X.data if sp.issparse(self.X) else self.X
-        return norm(entries) + np.sqrt(len(self.Y)) * norm(self.x_mean)
+    def null_point(self) -> Point:
+        """W = 0 with the mean of the targets, and the residuals."""
+        W = np.zeros(self.shape[1:])
+        return Point(W, self.intercept(W), -self.targets)
+
+    @cached_property
+    def null_objective(self) -> float:
+        """The objective at W = 0, up to a relative rounding error."""
+        return self.mean_square(-self.targets)
+
+    @property
+    def null_rounding(self) -> float:
+        return 0.0
+
+    @cached_property
+    def objective_unit(self) -> float:
+        """What a relative gap is relative to: P at W = 0, or its rounding error."""
+        return max(self.null_objective, EPSILON * self.mean_square(self.Y))
+
+    @cached_property
+    def largest_target(self) -> float:
+        return kernels.max_abs(np.ravel(self.Y))
+
+    @cached_property
+    def column_sizes(self) -> Array:
+        """Upper bounds on the Euclidean norms of the features, centred or not."""
+        lost = 1e-150 * sqrt(len(self.Y))  # to underflow of squares
+        sizes = self.design.column_norms(np.ones(len(self.Y))) * (1.0 + 1e-9) + lost
+        return sizes + sqrt(len(self.Y)) * np.abs(self.x_mean)
 
     @cached_property
     def row_norms(self) -> Array:
         """Those of X, with what squares lose to underflow."""
-        return self.design.row_norms() + 1e-150 * np.sqrt(self.shape[1])
+        return self.design.row_norms() + 1e-150 * sqrt(self.shape[1])
 
     def matmul(self, M: Array) -> Array:
         product = self.X @ M
-        return product - self.x_mean @ M if self.centre else product
+        return product - self.x_mean @ M if self.fit_intercept else product
 
     def rmatmul(self, R: Array, rows: Any = slice(None)) -> Array:
         """X' R over some of the rows."""
         product = np.asarray(self.X[rows].T @ R)
-        return product - np.outer(self.x_mean, R.sum(axis=0)) if self.centre else product
+        return product - np.outer(self.x_mean, R.sum(axis=0)) if self.fit_intercept else product
 
-    def loss(self, residuals: Array) -> float:
+    def mean_square(self, residuals: Array) -> float:
+        """The mean loss."""
         return 0.5 * self._mean(residuals**2)
 
     def _mean(self, rows: Array) -> float:
@@ -108,105 +147,113 @@ class TraceNormProblem:
         """The best b for W, rounded."""
         return self.y_mean - self.x_mean @ W
 
-    def primal(self, W: Array, accuracy: float = 0.0) -> float:
-        """P at W and `intercept`, rounded up, with precise products where rounding matters."""
-        b, loss = self.intercept(W), Squared()
-        z = self.X @ W + b
-        error = np.outer(self.row_norms, np.linalg.norm(W, axis=0)) + np.abs(b)
-        error *= (self.shape[1] + 4) * EPSILON
-        value = self._mean(loss.largest(self.Y, z, 0.0, error))
-        if not value - self.loss(z - self.Y) <= max(PLAIN * value, accuracy):
-            value = 0.0
-            for w, intercept, y in zip(W.T, b, self.Y.T, strict=True):
-                found = self.design.matvec_compensated(np.ascontiguousarray(w), float(intercept))
-                value += self._mean(loss.largest(y, *found))
-        value += 0.5 * self.alpha * float(np.sum(W * W))
-        return np.inf if np.isnan(value) else value * (1.0 + self.rounding)
-
     @property
     def rounding(self) -> float:
         """The relative error of a sum over rows, features and outputs, of terms of one sign."""
         return (sum(self.shape) + 64) * EPSILON
 
-    def dual(self, theta: Array, accuracy: float = 0.0) -> float:
-        """D(theta), rounded down by bounds on all errors; precise products where these matter."""
-        if not theta.any():
-            return 0.0
-        scaled = self.weights[:, np.newaxis] * theta
-        slope = scaled.sum(axis=0) if self.centre else np.zeros(self.shape[2])
-        uncertain = self.centre * (len(theta) + 2) * EPSILON * np.abs(scaled).sum(axis=0)
-        G = np.asarray(self.X.T @ scaled) - np.outer(self.x_mean, slope)
-        error = 2.0 * self.rounding * self.size * norm(scaled)
-        value, rounding = self._dual(theta, G, error, np.abs(slope) + uncertain)
-        if not rounding <= max(PLAIN * self.null_objective, accuracy):
-            value, rounding = self._dual(theta, *self._precise_products(theta))
-        return value - rounding if value > rounding else 0.0
+    @property
+    def null_may_be_optimal(self) -> bool:
+        """No: there is no alpha from which on W = 0 is optimal."""
+        return False
 
-    def _precise_products(self, theta: Array) -> tuple[Array, float, Array]:
-        """X' diag(c) theta centred, a bound on its error, and one on the sizes of the slopes."""
-        G, errors = np.empty((2, *self.shape[1:]))
-        slopes = np.zeros(self.shape[2])
-        for k, column in enumerate(np.ascontiguousarray(theta.T)):
-            u, error = self.design.rmatvec_compensated(self.weights, column)
-            slope, uncertain = 0.0, 0.0
-            if self.centre:
-                slope, uncertain = kernels.compensated_dot(self.weights, column)
-            shift, mean = slope * self.x_mean, np.abs(self.x_mean)
-            G[:, k] = u - shift
-            errors[:, k] = error + uncertain * mean + EPSILON * (np.abs(shift) + np.abs(G[:, k]))
-            slopes[k] = abs(slope) + uncertain
-        return G, norm(errors), slopes
+    def estimated_gap(self, point: Point) -> float:
+        """Not known without singular values."""
+        return 0.0
 
-    def _dual(self, theta: Array, G: Array, error: float, slope: Array) -> tuple[float, float]:
-        """D(theta) without errors, and what they take away, given those of G and of the slope."""
-        if not (np.isfinite(G).all() and np.isfinite(error)):
-            return 0.0, np.inf
-        sigma: Any = np.linalg.svd(G, compute_uv=False)
-        error += 4.0 * (sum(self.shape[1:]) + 16) * EPSILON * float(sigma[0])
-        plain, conjugate = self._conjugate(sigma), self._conjugate(sigma + error)
-        own = float(self.weights @ (theta * (0.5 * theta + self.targets)).sum(axis=1))
-        terms = float(self.weights @ (theta**2 + np.abs(theta * self.targets)).sum(axis=1))
-        reach = 1.000001 * np.sqrt(2.0 * self.null_objective)
-        reach += self.off[0] * self.radius + self.off[1]
-        rounding = conjugate - plain + (norm(slope) * reach if slope.any() else 0.0)
-        rounding += self.rounding * (terms + conjugate + self.null_objective)
-        return -own - plain, (rounding if np.isfinite(rounding) else np.inf)
+    # What certificates ask
 
-    def _conjugate(self, sigma: Array) -> float:
-        """The conjugate at the best tau, or at a large one where alpha over- or underflows."""
-        tau = threshold(sigma, self.alpha * self.radius)
-        excess = np.maximum(sigma - tau, 0.0)
-        best = tau * self.radius + 0.5 * float(excess @ excess) / self.alpha
-        return min(best, float(sigma[0]) * self.radius)
+    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
+        """For W and b as they are stored."""
+        b, loss = np.asarray(free), self.loss
+        z = self.X @ coef + b
+        error = np.outer(self.row_norms, np.linalg.norm(coef, axis=0)) + np.abs(b)
+        error *= (self.shape[1] + 4) * EPSILON
+        value = self._mean(loss.largest(self.Y, z, 0.0, error))
+        if not value - self.mean_square(z - self.Y) <= max(PLAIN * value, accuracy):
+            value = self.precise_mean_loss(coef, b)[0]
+        return value * (1.0 + self.rounding)
 
-    def dual_along(self, theta: Array, sigma: Array) -> Callable[[float], float]:
-        """D(t theta) as a function of t, from the largest singular values of G, not as proof."""
-        square = 0.5 * float(self.weights @ (theta**2).sum(axis=1))
-        linear = float(self.weights @ (theta * self.targets).sum(axis=1))
+    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+        value, about, loss = 0.0, 0.0, self.loss
+        for w, b, y in zip(coef.T, free, self.Y.T, strict=True):
+            high, low, error = self.design.matvec_compensated(np.ascontiguousarray(w), float(b))
+            value += float(np.sum(self.weights * loss.largest(y, high, low, error)))
+            about += float(np.sum(self.weights * loss.value(y, high, low)))
+        return value * (1.0 + self.shape[2] * EPSILON), about
 
-        def value(t: float) -> float:
-            tau = threshold(t * sigma, self.alpha * self.radius)
-            excess = np.maximum(t * sigma - tau, 0.0)
-            conjugate = tau * self.radius + 0.5 * float(excess @ excess) / self.alpha
-            return -t * (t * square + linear) - conjugate
+    def free_intervals(self, upper: float) -> list[Interval]:
+        """Those of the coordinates b + W' m - t."""
+        if not self.fit_intercept:
+            return [NOTHING] * self.shape[2]
+        reach = 1.000001 * sqrt(2.0 * upper) + self.off[0] * self.radius + self.off[1]
+        return [(-reach, reach)] * self.shape[2]
 
-        return value
+    def feasible_point(self, theta: Array) -> "ResidualPoint | None":
+        theta = np.nan_to_num(theta, posinf=0.0, neginf=0.0)
+        return ResidualPoint(self, theta) if theta.any() else None
 
-    def certificate(self, W: Array, theta: Array, accuracy: float = 0.0) -> Certificate:
-        primal = float(self.primal(W, accuracy))
-        dual = float(min(self.dual(theta, accuracy), primal))
-        unit = max(self.null_objective, EPSILON * self.loss(self.Y))
-        gap = primal - dual
-        relative = 0.0 if gap <= 0.0 else (gap / unit if unit > 0.0 else np.inf)
-        return Certificate(primal, dual, gap, relative, "exact", np.inf, np.inf)
+    def projected(self, point: DualPoint) -> DualPoint:
+        return point
+
+    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
+        return point
+
+
+class ResidualPoint(DualPoint):
+    """Any theta of shape (n_samples, n_outputs): the conjugate of half a square is finite."""
+
+    linear, quadratic = False, True
+
+    def __init__(self, problem: TraceNormProblem, theta: Array) -> None:
+        self.problem, self.theta = problem, theta
+
+    @cached_property
+    def _scaled(self) -> Array:
+        return self.problem.weights[:, np.newaxis] * self.theta
+
+    def value(self, scale: float) -> Sum:
+        theta, targets, weights = scale * self.theta, self.problem.targets, self.problem.weights
+        value = float(weights @ (theta * (0.5 * theta + targets)).sum(axis=1))
+        terms = float(weights @ (theta**2 + np.abs(theta * targets)).sum(axis=1))
+        return -value, self.problem.rounding * terms
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        """(X - m)' diag(c) theta, of shape (n_features, n_outputs)."""
+        problem = self.problem
+        if not precise:
+            product = np.asarray(problem.X.T @ self._scaled)
+            product -= np.outer(problem.x_mean, [slope for slope, _ in self._sums])
+            sizes = np.sqrt(np.sum(self._scaled**2, axis=0)) + 1e-150 * sqrt(problem.n_samples)
+            return product, 2.0 * problem.rounding * np.outer(problem.column_sizes, sizes)
+        product, errors = np.empty((2, *problem.shape[1:]))
+        mean = np.abs(problem.x_mean)
+        for k, (slope, uncertain) in enumerate(self._sums):
+            column = np.ascontiguousarray(self.theta[:, k])
+            u, error = problem.design.rmatvec_compensated(problem.weights, column)
+            shift = slope * problem.x_mean
+            product[:, k] = u - shift
+            errors[:, k] = error + uncertain * mean
+            errors[:, k] += EPSILON * (np.abs(shift) + np.abs(product[:, k]))
+        return product, errors
+
+    @cached_property
+    def _sums(self) -> list[Sum]:
+        if not self.problem.fit_intercept:
+            return [NOTHING] * self.problem.shape[2]
+        columns = np.ascontiguousarray(self.theta.T)
+        return [kernels.compensated_dot(self.problem.weights, column) for column in columns]
+
+    def sums_without_products(self) -> list[Sum]:
+        return self._sums
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        return self._sums
+
+    def largest_scale(self) -> float:
+        return inf
 
 
 def norm(values: Array) -> float:
     """The Euclidean norm of all entries, safe from under- and overflow."""
     return L2().value(np.ravel(values, order="K"))
-
-
-def threshold(sigma: Array, total: float) -> float:
-    """The least tau >= 0 with sum_j (sigma_j - tau)_+ <= total."""
-    inside = kernels.project_l1_ball(np.ascontiguousarray(sigma), total)
-    return float(np.max(sigma - inside, initial=0.0))

@@ -8,19 +8,24 @@ from typing import Any
 import numpy as np
 
 from ..problems import Point, Problem, Solution
+from ..problems.base import BaseProblem
 from ..problems.robust import RobustProblem
+from ..problems.trace_norm import TraceNormProblem
 from .accelerated.agm import agm
 from .coordinates.primal import approx, coordinate_descent
 from .frank_wolfe.l1_ball import l1_ball
 from .frank_wolfe.pdbfw import pdbfw
+from .frank_wolfe.trace_norm import trace_norm
 from .memory import keep_freed_memory
 from .monitor import Monitor
 from .proximal.pdprox import pdprox_dual, pdprox_primal
 from .robust.incremental import SCHEMES, hybrid, ippa, isg
-from .robust.select import RobustMonitor, robust_auto
-from .select import auto
+from .select import auto, select
 
-__all__ = ["ROBUST_SOLVERS", "SOLVERS", "Monitor", "check_solver_options", "solve"]
+__all__ = [
+    "ROBUST_SOLVERS", "SOLVERS", "TRACE_NORM_SOLVERS", "Monitor", "check_solver_options", "select",
+    "solve",
+]  # fmt: skip
 
 SOLVERS: dict[str, Callable[..., None]] = {
     "auto": auto,
@@ -36,10 +41,22 @@ SOLVERS: dict[str, Callable[..., None]] = {
 
 # of a `RobustProblem`
 ROBUST_SOLVERS: dict[str, Callable[..., None]] = {
-    "auto": robust_auto,
+    "auto": auto,
     "isg": isg,
     "ippa": ippa,
     "hybrid": hybrid,
+}
+
+# of a `TraceNormProblem`
+TRACE_NORM_SOLVERS: dict[str, Callable[..., None]] = {
+    "auto": trace_norm,
+    "frank-wolfe": trace_norm,
+}
+
+_TABLES: dict[type, dict[str, Callable[..., None]]] = {
+    Problem: SOLVERS,
+    RobustProblem: ROBUST_SOLVERS,
+    TraceNormProblem: TRACE_NORM_SOLVERS,
 }
 
 _OPTION_VALUES: dict[str, tuple] = {
@@ -113,7 +130,7 @@ def check_solver_options(solver: str, options, solvers=SOLVERS):
 # numbers that overflow are infinite, and no certificate takes them for better than they are
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def solve(
-    problem: Problem,
+    problem: BaseProblem,
     solver: str = "auto",
     *,
     tol: float,
@@ -127,9 +144,10 @@ def solve(
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or TraceNormProblem
     solver : str, default="auto"
-        A key of `SOLVERS`, or of `ROBUST_SOLVERS` for a `RobustProblem`.
+        A key of `SOLVERS`, of `ROBUST_SOLVERS` for a `RobustProblem`, or of `TRACE_NORM_SOLVERS`
+        for a `TraceNormProblem`.
     tol : float
         Relative gap at which to stop.
     max_iter : int
@@ -148,9 +166,8 @@ def solve(
     """
     vectors = VECTORS * (problem.n_samples + problem.n_features)
     keep_freed_memory(8 * (vectors + problem.design.matrix.n_entries))
-    robust = isinstance(problem, RobustProblem)
-    monitor = (RobustMonitor if robust else Monitor)(problem, tol, on_check)
-    method = (ROBUST_SOLVERS if robust else SOLVERS)[solver]
+    monitor = Monitor(problem, tol, on_check)
+    method = _TABLES[type(problem)][solver]
     interrupted = False
     try:
         monitor.begin(has_start=start is not None)

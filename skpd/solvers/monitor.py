@@ -6,21 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from .. import kernels
-from .._typing import Array
 from ..certificates import (
     certificate_of,
     certify_point,
     dual_bound,
-    dual_estimate,
     primal_objective,
     relative_gap,
 )
-from ..problems import Point, Problem, Solution
+from ..problems import Point, Solution
+from ..problems.base import BaseProblem
 
 __all__ = ["HISTORY_DTYPE", "Monitor"]
-
-NEAR = 0.5  # of the alpha from which on w = 0 is optimal: below, its dual point is not tried
 
 HISTORY_DTYPE = np.dtype(
     [("n_iter", np.int64), ("seconds", float), ("primal", float), ("dual", float), ("gap", float)]
@@ -36,7 +32,7 @@ class Monitor:
 
     Parameters
     ----------
-    problem : Problem
+    problem : BaseProblem
     tol : float
         The run is done once the relative gap is at most this.
     on_check : callable, default=None
@@ -45,7 +41,7 @@ class Monitor:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: BaseProblem,
         tol: float,
         on_check: Callable[["Monitor"], bool | None] | None = None,
     ) -> None:
@@ -82,33 +78,23 @@ class Monitor:
         begin with is 0 otherwise.
         """
         problem, null = self.problem, self.problem.null_point
-        proves_nothing = has_start or problem.penalty.is_quadratic
-        proves_nothing = proves_nothing or problem.alpha < NEAR * problem.largest_alpha
-        if not proves_nothing and self._seems_good_enough(null, problem.null_gradient):
+        if problem.null_may_be_optimal and not has_start and self._seems_good_enough(null):
             self.check(0, null)
             return
         self.primal = primal_objective(problem, null.coef, null.intercept)
         self._coef, self._intercept = null.coef.copy(), null.intercept
-        self._theta = np.zeros(problem.n_samples)  # which proves that P >= 0
+        self._theta = np.zeros_like(null.dual_coef)  # which proves that P >= 0
         self._record(0)
 
     def begin_at(self, start: Point) -> None:
         """Record a start where it may be optimal."""
-        problem = self.problem
-        gradient = problem.design.rmatvec(problem.weights * start.dual_coef)
-        if self._seems_good_enough(start, gradient):
+        if self._seems_good_enough(start):
             self.check(0, start)
 
-    def _seems_good_enough(self, point: Point, gradient: Array) -> bool:
+    def _seems_good_enough(self, point: Point) -> bool:
         """Whether plain sums say that a point may be good enough."""
-        problem, weights, theta = self.problem, self.problem.weights, point.dual_coef
-        z = problem.matvec(problem.join(point.coef, point.intercept))
-        upper = float(np.sum(weights * problem.loss.value(problem.y, z)))
-        upper += problem.alpha * problem.penalty.value(point.coef)
-        value = -float(np.sum(weights * problem.loss.conjugate(problem.y, theta)))
-        sums = problem.free.sums(gradient, kernels.dot(weights, theta))
-        bound = dual_estimate(problem, value, gradient, sums, upper)
-        return relative_gap(problem, upper - bound) <= 10.0 * self.tol
+        gap = self.problem.estimated_gap(point)
+        return relative_gap(self.problem, gap) <= 10.0 * self.tol
 
     def check(self, n_iter: int, point: Point) -> float:
         """Record a primal and a dual point.
@@ -147,7 +133,7 @@ class Monitor:
         # of two points with the same rounded value the later is the better one
         if self._coef is None or primal <= self.primal:
             self.primal = primal
-            self._coef, self._intercept = np.array(coef), float(point.intercept)
+            self._coef, self._intercept = np.array(coef), point.intercept
         self.dual = min(self.dual, self.primal)
         return primal - bound.value
 

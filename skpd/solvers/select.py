@@ -1,7 +1,7 @@
 """The default: which method for which problem."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, singledispatch
 from math import inf
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from .monitor import Monitor
 from .newton.multipliers import LARGEST_WORKING_SET, method_of_multipliers
 from .proximal.pdprox import pdprox_restarted
 
-__all__ = ["Choice", "auto", "last_budget", "select"]
+__all__ = ["INTERIOR_POINT", "LAST_RESORT", "Choice", "auto", "last_budget", "select"]
 
 MANY_ROWS = 2000  # for each variable
 SMALL = 4e5  # a Newton step on all rows and features, in the units of `newton_cost`: 0.5 ms
@@ -91,6 +91,7 @@ AGAIN = "multipliers", "without a limit, as the interior-point method did not fi
 LAST_RESORT = "hybrid-gradient", "what is left"
 
 
+@singledispatch
 def select(problem: Problem, warm: bool = False) -> list[Choice]:
     """The methods that `auto` tries, in this order; ``warm`` says whether it has a start.
 

@@ -1,95 +1,113 @@
 """Primal-dual block Frank-Wolfe over the trace-norm ball (Lei et al., 2019, Algorithm 2)."""
 
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import kernels
 from ..._typing import Array
-from ...certificates import Certificate
-from ...problems.trace_norm import TraceNormProblem, norm, threshold
-from ..monitor import HISTORY_DTYPE
+from ...problems import Point
+from ...problems.trace_norm import TraceNormProblem, norm
+from ..monitor import Monitor
 
-__all__ = ["TraceNormSolution", "trace_norm"]
+__all__ = ["trace_norm"]
 
 EXTRA = 8  # columns of the subspace beyond the rank
 SWEEPS = 2  # subspace iterations, each from the subspace before
-PATIENCE = 4  # steps in the primal alone without half off the gap
+FIRST_RANK = 8
 NOISE = 1e-11  # singular values below this share of the largest are rounding
 
+# Steps in the primal alone: they end where this many have not taken half off the gap
+PATIENCE = 4
+NEAR = 0.9  # of the gap asked for: an estimate at which it is certified
 
-@dataclass(frozen=True)
-class TraceNormSolution:
-    """What was found, with its certificate; as `skpd.problems.Solution`."""
+# When the dual steps are certified: with a line search where the estimated gap has fallen to this
+# share of that at the last check, and as often
+FALLEN, EVERY, AT_LEAST_EVERY = 0.1, 25, 200
+CLEANED = 100  # steps after which X' theta is computed anew, rid of the rounding of its changes
 
-    coef: Array
-    dual_coef: Array
-    certificate: Certificate
-    rank: int
-    n_iter: int
-    converged: bool
-    history: Any
-    interrupted: bool = False  # by Ctrl-C
+# The share of the conjugate's curvature that the line search counts with: on the ball it bends
+# less than 1 / alpha. Where a step has lowered the dual it is undone and the share grows.
+SMALLER, LARGER = 0.8, 4.0
 
 
-class _Monitor:
-    """Where a run is, and the best matrix and dual point that were certified, apart."""
+def trace_norm(
+    problem: TraceNormProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    step_size: str = "line-search",
+    rank: int | None = None,
+    n_rows: int | None = None,
+) -> None:
+    """Primal-dual block Frank-Wolfe over the trace-norm ball.
+
+    Parameters
+    ----------
+    problem : TraceNormProblem
+    monitor, max_iter
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    start : Point, default=None
+        Where to start; W = 0 by default.
+    random_state : RandomState
+        Start of the subspace iteration.
+    step_size : {"line-search", "theory"}, default="line-search"
+        "theory": the step sizes of Theorem 4.3. "line-search": the full primal step, after which
+        W minimises the Lagrangian, and in the dual the step to the maximum of a quadratic lower
+        bound over the span of the rows' moves and the move before. Unless ``rank`` or ``n_rows``
+        are given it begins the other way round, with the full dual step, after which theta
+        maximises the Lagrangian, and the line search in the primal, for as long as that
+        halves the gap every few steps.
+    rank : int, default=None
+        s, the rank of an update; by default it grows whenever it is not enough.
+    n_rows : int, default=None
+        k, the dual rows that change in an iteration, those with the largest moves; all of them by
+        default with the line search, n s (1 / features + 1 / outputs) with the theory.
+    """
+    run = _Run(problem, monitor, start, max_iter)
+    top = _TopSingular(random_state)
+    try:
+        # where numbers overflow there is no next step
+        with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
+            if step_size == "theory":
+                _theory_steps(run, top, random_state, rank, n_rows)
+                return
+            dual = _DualSteps(run, rank, n_rows)
+            if rank is None and n_rows is None:
+                _primal_phase(run, top, _TopSingular(random_state), dual)
+            dual.ascend(run, top)
+    except KeyboardInterrupt:
+        run.check()  # where it is, which may be far beyond the last check
+        raise
+
+
+class _Run:
+    """Where a run is, and when it ends."""
 
     def __init__(
-        self,
-        problem: TraceNormProblem,
-        tol: float,
-        on_check: Callable[[int, Certificate], Any] | None,
+        self, problem: TraceNormProblem, monitor: Monitor, start: Point | None, max_iter: int
     ) -> None:
+        self.problem, self.monitor = problem, monitor
+        self.n_iter, self.max_iter = monitor.n_iter, max_iter
         n, d, c = problem.shape
-        self.problem, self.tol, self.on_check = problem, tol, on_check
-        self.start = time.perf_counter()
         self.W, self.theta = np.zeros((d, c)), np.zeros((n, c))
-        self.n_iter, self.rank = 0, 0
-        self.accuracy = 0.05 * tol * problem.null_objective
-        self.best_W, self.best_theta = self.W, self.theta
-        self.best = problem.certificate(self.W, self.theta, self.accuracy)
-        self.history: list[tuple] = []
+        if start is not None:
+            self.W, self.theta = start.coef, start.dual_coef
+        self.goal = monitor.tol * problem.null_objective
 
-    def at(self, n_iter: int, W: Array, theta: Array, rank: int) -> None:
-        """Where the run is: what `check` certifies."""
-        self.n_iter, self.W, self.theta, self.rank = n_iter, W, theta, rank
+    def check(self) -> None:
+        """Certify where it is."""
+        W = self.W
+        self.monitor.check(self.n_iter, Point(W, self.problem.intercept(W), self.theta))
 
-    def check(self) -> bool:
-        """Whether to stop."""
-        found = self.problem.certificate(self.W, self.theta, self.accuracy)
-        if found.primal < self.best.primal:
-            self.best_W = self.W
-        if found.dual > self.best.dual:
-            self.best_theta = self.theta
-        primal, dual = min(found.primal, self.best.primal), max(found.dual, self.best.dual)
-        gap = primal - dual
-        scale = found.relative_gap / found.gap if found.gap > 0.0 else 0.0
-        self.best = Certificate(primal, dual, gap, gap * scale, "exact", np.inf, np.inf)
-        seconds = time.perf_counter() - self.start
-        self.history.append((self.n_iter, seconds, primal, dual, gap))
-        stop = self.on_check is not None and bool(self.on_check(self.n_iter, self.best))
-        return stop or self.best.relative_gap <= self.tol
-
-    def solution(self, interrupted: bool) -> TraceNormSolution:
-        W, best = self.best_W, self.best
-        length = float(np.sum(np.linalg.svd(W, compute_uv=False))) * (1.0 + 1e-12)
-        if length > self.problem.radius:  # by rounding
-            W = W * (self.problem.radius / length)
-            best = self.problem.certificate(W, self.best_theta, self.accuracy)
-        return TraceNormSolution(
-            coef=W,
-            dual_coef=self.best_theta,
-            certificate=best,
-            rank=self.rank,
-            n_iter=self.n_iter,
-            converged=best.relative_gap <= self.tol,
-            history=np.array(self.history, dtype=HISTORY_DTYPE),
-            interrupted=interrupted,
-        )
+    @property
+    def ended(self) -> bool:
+        return self.monitor.done or self.n_iter >= self.max_iter
 
 
 class _TopSingular:
@@ -114,32 +132,91 @@ class _TopSingular:
         return Q @ U, sigma, right
 
 
-def _primal_steps(problem: TraceNormProblem, top: _TopSingular):
-    """Block Frank-Wolfe in the primal alone: W with its exact dual point, G and objective.
+def threshold(sigma: Array, total: float) -> float:
+    """The least tau >= 0 with sum_j (sigma_j - tau)_+ <= total."""
+    inside = kernels.project_l1_ball(np.ascontiguousarray(sigma), total)
+    return float(np.max(sigma - inside, initial=0.0))
+
+
+class _Projection(NamedTuple):
+    """The projection of a matrix onto the ball, left @ right; tau is 0 for one inside."""
+
+    left: Array
+    right: Array
+    tau: float
+
+
+def _project(problem: TraceNormProblem, top: _TopSingular, M: Array, s: int) -> _Projection:
+    """Of the rank that it has, if s or more."""
+    most = min(M.shape)
+    while True:
+        U, sigma, right = top(M, s)
+        sigma = sigma[: s + 1]
+        tau = threshold(sigma, problem.inner_radius)
+        kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
+        if len(sigma) == most or not kept.all() or not sigma.any():
+            return _projection(U, sigma, right, tau, kept)
+        s = min(2 * s, most)
+
+
+def _grown(s: int, found: _Projection) -> int:
+    """The rank that `_project` went up to."""
+    while s < len(found.right):
+        s *= 2
+    return s
+
+
+def _project_to_rank(
+    problem: TraceNormProblem, top: _TopSingular, M: Array, rank: int
+) -> _Projection:
+    """That of the nearest matrix of a rank."""
+    U, sigma, right = top(M, rank)
+    sigma = sigma[:rank]
+    tau = threshold(sigma, problem.inner_radius)
+    kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
+    return _projection(U, sigma, right, tau, kept)
+
+
+def _projection(U: Array, sigma: Array, right: Array, tau: float, kept: Any) -> _Projection:
+    n_values = len(kept)
+    left = U[:, :n_values][:, kept] * (sigma[kept] - tau)
+    return _Projection(left, right[:n_values][kept], tau)
+
+
+# The full dual step, and a line search in the primal
+
+
+class _PrimalStep(NamedTuple):
+    """W with its residuals, X' diag(c) theta of these, the objective and the rank of the step."""
+
+    W: Array
+    theta: Array
+    G: Array
+    objective: float
+    rank: int
+
+
+def _primal_steps(problem: TraceNormProblem, top: _TopSingular, W: Array) -> Iterator[_PrimalStep]:
+    """Block Frank-Wolfe in the primal alone.
 
     A step goes towards the projection of a gradient step of the length that the curvature
     along the last one suggests, of as small a rank as that has, to the minimum along it.
     """
-    (n, d, c), alpha, weights = problem.shape, problem.alpha, problem.weights
-    W, product = np.zeros((d, c)), np.zeros((n, c))
-    theta = -problem.targets
+    alpha, weights = problem.alpha, problem.weights
+    product = problem.matmul(W) if W.any() else np.zeros((problem.n_samples, W.shape[1]))
+    theta = product - problem.targets
     G = problem.rmatmul(weights[:, np.newaxis] * theta)
     size = norm(G)
     if size == 0.0:
         return
     curvature = float(np.sum(weights @ problem.matmul(G / size) ** 2)) + alpha
-    s = 8
+    s = FIRST_RANK
     while True:
         gradient = G + alpha * W
-        while True:
-            U, sigma, right = top(W - gradient / curvature, s)
-            tau = threshold(sigma, problem.inner_radius)
-            kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
-            if kept.sum() <= s or len(sigma) == min(d, c):
-                break
-            s *= 2
-        left, right = U[:, kept] * (sigma[kept] - tau), right[kept]
-        direction, along = left @ right - W, problem.matmul(left) @ right - product
+        found = _project(problem, top, W - gradient / curvature, s)
+        s = _grown(s, found)
+        direction = found.left @ found.right - W
+        along = problem.matmul(found.left) @ found.right - product
         square = float(np.sum(direction**2))
         bend = float(np.sum(weights @ along**2)) + alpha * square
         slope = -float(np.sum(gradient * direction))
@@ -149,194 +226,184 @@ def _primal_steps(problem: TraceNormProblem, top: _TopSingular):
         W, product = W + length * direction, product + length * along
         theta = product - problem.targets
         G = problem.rmatmul(weights[:, np.newaxis] * theta)
-        yield (
-            W,
-            theta,
-            G,
-            problem.loss(theta) + 0.5 * alpha * float(np.sum(W * W)),
-            int(kept.sum()),
-        )
+        objective = problem.mean_square(theta) + 0.5 * alpha * float(np.sum(W * W))
+        yield _PrimalStep(W, theta, G, objective, len(found.right))
 
 
-def trace_norm(
-    problem: TraceNormProblem,
-    *,
-    tol: float,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    step_size: str = "line-search",
-    rank: int | None = None,
-    n_rows: int | None = None,
-    on_check: Callable[[int, Certificate], Any] | None = None,
-) -> TraceNormSolution:
-    """Primal-dual block Frank-Wolfe over the trace-norm ball.
+def _primal_phase(
+    run: _Run, top: _TopSingular, largest_of_G: _TopSingular, dual: "_DualSteps"
+) -> None:
+    """Primal steps for as long as they halve the estimated gap every few; then a dual point."""
+    problem, estimates = run.problem, [inf]
+    along, step = None, None
+    for step in _primal_steps(problem, top, run.W):
+        run.n_iter += 1
+        run.W, run.theta = step.W, step.theta
+        along = _dual_along(problem, step.theta, largest_of_G(step.G, step.rank)[1])
+        estimates.append(min(step.objective - along(1.0), estimates[-1]))
+        slow = len(estimates) > PATIENCE + 1 and estimates[-1] > 0.5 * estimates[-1 - PATIENCE]
+        if estimates[-1] <= NEAR * run.goal or run.ended:
+            run.check()
+        if slow or run.ended:
+            break
+    if step is not None and along is not None and not run.ended:
+        length = max(np.linspace(0.0, 1.0, 21), key=along)
+        dual.begin_at(length * step.theta, length * step.G, estimates[-1])
+
+
+def _dual_along(problem: TraceNormProblem, theta: Array, sigma: Array):
+    """D(t theta) as a function of t, from the largest singular values of G, not as proof."""
+    ridge, radius = problem.alpha, problem.radius
+    square = 0.5 * float(problem.weights @ (theta**2).sum(axis=1))
+    linear = float(problem.weights @ (theta * problem.targets).sum(axis=1))
+
+    def value(t: float) -> float:
+        tau = threshold(t * sigma, ridge * radius)
+        excess = np.maximum(t * sigma - tau, 0.0)
+        return -t * (t * square + linear) - tau * radius - 0.5 * float(excess @ excess) / ridge
+
+    return value
+
+
+# The full primal step, and a line search in the dual
+
+
+class _DualSteps:
+    """Dual steps to the maximum of a quadratic model, with the W that minimises the Lagrangian.
 
     Parameters
     ----------
-    problem : TraceNormProblem
-    tol : float
-        Relative gap at which to stop.
-    max_iter : int
-    random_state : RandomState
-        Start of the subspace iteration.
-    step_size : {"line-search", "theory"}, default="line-search"
-        "theory": the step sizes of Theorem 4.3. "line-search": the full primal step, after which
-        W minimises the Lagrangian, and in the dual the step to the maximum of a quadratic lower
-        bound over the span of the rows' moves and the move before. Unless ``rank`` or ``n_rows``
-        are given it begins the other way round, with the full dual step, after which theta
-        maximises the Lagrangian, and the line search in the primal, for as long as that
-        halves the gap every few steps.
-    rank : int, default=None
-        s, the rank of an update; by default it grows whenever it is not enough.
-    n_rows : int, default=None
-        k, the dual rows that change in an iteration, those with the largest moves; all of them by
-        default with the line search, n s (1 / features + 1 / outputs) with the theory.
-    on_check : callable, default=None
-        Called with the iteration and the certificate after every check.
-
-    Returns
-    -------
-    solution : TraceNormSolution
-        After Ctrl-C the best points so far, with ``interrupted`` set.
+    run : _Run
+    rank, n_rows
+        As for `trace_norm`.
     """
-    monitor = _Monitor(problem, tol, on_check)
-    try:
-        # where numbers overflow there is no next step
-        with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
-            _run(
-                problem, monitor, max_iter, random_state, step_size == "line-search", rank, n_rows
-            )
-    except KeyboardInterrupt:
-        monitor.on_check = None
-        monitor.check()  # where it is, which may be far beyond the last check
-        return monitor.solution(interrupted=True)
-    return monitor.solution(interrupted=False)
 
+    def __init__(self, run: _Run, rank: int | None, n_rows: int | None) -> None:
+        n, d, c = run.problem.shape
+        self.rank, self.n_rows = rank, min(n_rows or n, n)
+        self.s = min(rank or FIRST_RANK, d, c)
+        self.share = 1.0  # of the conjugate's largest curvature
+        self.reached = -inf
+        self.begin_at(run.theta, np.zeros((d, c)), inf)
+        if run.theta.any():
+            self.G = run.problem.rmatmul(run.problem.weights[:, np.newaxis] * run.theta)
 
-def _run(
-    problem: TraceNormProblem,
-    monitor: _Monitor,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    line_search: bool,
-    rank: int | None,
-    n_rows: int | None,
-) -> None:
-    """The iterations of `trace_norm`."""
-    (n, d, c), alpha, weights = problem.shape, problem.alpha, problem.weights
-    eta = 1.0 if line_search else 0.5
-    largest = 0.0
-    if not line_search:
-        # R of Assumption 4.2 times the largest weight, by the norm of the matrix
-        top = _TopSingular(random_state)
-        dense = np.asarray(problem.rmatmul(weights[:, np.newaxis] * problem.matmul(np.eye(d))))
-        largest = float(top(dense, 1)[1][0]) * n * float(np.max(weights))
-    top = _TopSingular(random_state)
-    W, product = np.zeros((d, c)), np.zeros((n, c))
-    theta, G = np.zeros((n, c)), np.zeros((d, c))
-    before: tuple[Array, Array] | None = None
-    most = min(d, c)
-    s = min(rank or 8, most)
-    checked, n_iter, active = np.inf, 0, 0
-    # the share of the conjugate's largest curvature that is counted with
-    share, reached, kept_point = 1.0, -np.inf, (theta, G, before)
+    def begin_at(self, theta: Array, G: Array, checked: float) -> None:
+        """Go on from theta with its G, and the estimated gap at the last check."""
+        self.theta, self.G, self.checked = theta, G, checked
+        self.before: tuple[Array, Array] | None = None  # the last move of both
+        self.kept: tuple[Array, Array, Any] = theta, G, None
 
-    done = monitor.check()
-    goal = monitor.tol * problem.null_objective
-    if line_search and rank is None and n_rows is None and not done:
-        estimates: list[float] = []
-        largest_of_G = _TopSingular(random_state)
-        for primal_step in _primal_steps(problem, top):
-            n_iter += 1
-            W, theta, G, objective, active = primal_step
-            monitor.at(n_iter, W, theta, active)
-            sigma = largest_of_G(G, active)[1]
-            along = problem.dual_along(theta, sigma)
-            estimates.append(min([objective - along(1.0), *estimates[-1:]]))
-            slow = len(estimates) > PATIENCE and estimates[-1] > 0.5 * estimates[-1 - PATIENCE]
-            if estimates[-1] <= 0.9 * goal:
-                done = monitor.check()
-            if done or slow or n_iter >= max_iter:
-                break
-        if n_iter and not done and n_iter < max_iter:
-            checked = estimates[-1]
-            length = max(np.linspace(0.0, 1.0, 21), key=along)
-            theta, G = length * theta, length * G
-    while not done and n_iter < max_iter:
-        n_iter += 1
-        # primal: the step (18), of rank s
-        centre = W - (G / alpha + W) / eta
-        while True:
-            U, sigma, right = top(centre, s)
-            sigma = sigma[: s + 1] if rank is None else sigma[:s]
-            tau = threshold(sigma, problem.inner_radius)
-            kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
-            if rank is not None or len(sigma) == most or not kept.all() or not sigma.any():
-                break
-            s = min(2 * s, most)
-        active = int(kept.sum())
-        left, right = U[:, : len(kept)][:, kept] * (sigma[kept] - tau), right[: len(kept)][kept]
-        part = problem.matmul(left) @ right
-        W = (1.0 - eta) * W + eta * (left @ right)
-        product = (1.0 - eta) * product + eta * part
-        monitor.at(n_iter, W, theta, active)
-        # dual: where each row would go, (14)
-        towards = product - problem.targets - theta
-        estimate = problem.loss(towards)  # the gap, where W minimises the Lagrangian
-        if line_search:
+    def ascend(self, run: _Run, top: _TopSingular) -> None:
+        """Step until the run ends."""
+        problem = run.problem
+        while not run.ended:
+            run.n_iter += 1
+            found = self._minimiser(problem, top)
+            run.W, run.theta = found.left @ found.right, self.theta
+            product = problem.matmul(found.left) @ found.right
+            # where each row would go, (14)
+            towards = product - problem.targets - self.theta
+            estimate = problem.mean_square(towards)  # the gap, where W minimises the Lagrangian
             # D(theta), the objective less the gap: a step that has lowered it is undone
-            value = problem.loss(product - problem.targets)
-            value += 0.5 * alpha * float(np.sum(W * W)) - estimate
-            if value < reached - 1e-12 * abs(reached):
-                theta, G, before = kept_point
-                share = min(1.0, 4.0 * share)
-                reached = -np.inf
+            value = problem.mean_square(product - problem.targets)
+            value += 0.5 * problem.alpha * float(np.sum(run.W * run.W)) - estimate
+            if value < self.reached - 1e-12 * abs(self.reached):
+                self.theta, self.G, self.before = self.kept
+                self.share = min(1.0, LARGER * self.share)
+                self.reached = -inf
+                if run.ended:
+                    run.check()
                 continue
-            reached, kept_point = value, (theta, G, before)
-            # on the ball the conjugate bends less than 1 / alpha, inside just that
-            share = 0.8 * share if tau > 0.0 else 1.0
-        due = n_iter % 25 == 0 if not line_search else estimate <= max(0.1 * checked, 0.9 * goal)
-        if due or n_iter % 200 == 0:
-            done = monitor.check()
-            checked = min(estimate, checked)
-            if done:
-                break
-        k = n_rows or (n if line_search else max(1, int(n * s * (1.0 / c + 1.0 / d))))
-        k = min(k, n)
-        rows: Any = slice(None)
-        if k < n:
-            rows = np.sort(np.argpartition(-np.sum(towards**2, axis=1), k - 1)[:k])
-        scaled = weights[rows, np.newaxis] * towards[rows]
-        change = problem.rmatmul(scaled, rows)
-        if not line_search:
-            step = weights[rows] / (k * np.max(weights) * (1.0 + 22.5 * largest / alpha))
-            step = (step / (1.0 + step))[:, np.newaxis]
-            theta = theta.copy()
-            theta[rows] += step * towards[rows]
-            G = G + problem.rmatmul(weights[rows, np.newaxis] * step * towards[rows], rows)
-            continue
+            self.reached, self.kept = value, (self.theta, self.G, self.before)
+            self.share = SMALLER * self.share if found.tau > 0.0 else 1.0
+            near = estimate <= max(FALLEN * self.checked, NEAR * run.goal)
+            if near or run.n_iter % AT_LEAST_EVERY == 0 or run.n_iter >= run.max_iter:
+                run.check()
+                self.checked = min(estimate, self.checked)
+            if not run.ended:
+                self._move(problem, towards)
+                if run.n_iter % CLEANED == 0:
+                    self.G = problem.rmatmul(problem.weights[:, np.newaxis] * self.theta)
+
+    def _minimiser(self, problem: TraceNormProblem, top: _TopSingular) -> _Projection:
+        """The W that minimises the Lagrangian at theta: (18) with a full step."""
+        centre = -self.G / problem.alpha
+        if self.rank is not None:
+            return _project_to_rank(problem, top, centre, self.s)
+        found = _project(problem, top, centre, self.s)
+        self.s = _grown(self.s, found)
+        return found
+
+    def _move(self, problem: TraceNormProblem, towards: Array) -> None:
+        """To the maximum of the model over the span of this move and the one before."""
+        weights, rows = problem.weights, _largest_rows(towards, self.n_rows)
+        change = problem.rmatmul(weights[rows, np.newaxis] * towards[rows], rows)
         move = towards
-        if k < n:
+        if self.n_rows < len(towards):
             move = np.zeros_like(towards)
             move[rows] = towards[rows]
-        moves = [(move, change)] if before is None else [(move, change), before]
+        moves = [(move, change)] if self.before is None else [(move, change), self.before]
         slope = np.array([float(np.sum(weights @ (towards * m))) for m, _ in moves])
+        curvature = self.share / problem.alpha
         H = np.array([
-            [
-                float(np.sum(weights @ (m * p))) + share * float(np.sum(g * q)) / alpha
-                for p, q in moves
-            ]
+            [float(np.sum(weights @ (m * p))) + curvature * float(np.sum(g * q)) for p, q in moves]
             for m, g in moves
         ])  # fmt: skip
         size = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
         system = H / np.outer(size, size) + 1e-12 * np.eye(len(moves))
         lengths = np.linalg.solve(system, slope / size) / size
         total = [sum(a * m[i] for a, m in zip(lengths, moves, strict=True)) for i in (0, 1)]
-        theta, G = theta + total[0], G + total[1]
-        before = total[0], total[1]
-        if n_iter % 100 == 0:  # rid of the rounding of its changes
-            G = problem.rmatmul(weights[:, np.newaxis] * theta)
-    else:
-        if not done:
-            monitor.at(n_iter, W, theta, active)
-            monitor.check()
+        self.theta, self.G = self.theta + total[0], self.G + total[1]
+        self.before = total[0], total[1]
+
+
+def _largest_rows(towards: Array, k: int) -> Any:
+    """The k rows with the largest moves."""
+    if k >= len(towards):
+        return slice(None)
+    return np.sort(np.argpartition(-np.sum(towards**2, axis=1), k - 1)[:k])
+
+
+# As printed
+
+
+def _theory_steps(
+    run: _Run,
+    top: _TopSingular,
+    random_state: np.random.RandomState,
+    rank: int | None,
+    n_rows: int | None,
+) -> None:
+    """Algorithm 2 with the step sizes of Theorem 4.3."""
+    problem, weights, alpha = run.problem, run.problem.weights, run.problem.alpha
+    n, d, c = problem.shape
+    eta, s = 0.5, min(rank or FIRST_RANK, d, c)
+    # R of Assumption 4.2 times the largest weight, by the norm of the matrix
+    gram = problem.rmatmul(weights[:, np.newaxis] * problem.matmul(np.eye(d)))
+    of_rows = float(_TopSingular(random_state)(gram, 1)[1][0]) * n * float(np.max(weights))
+    product, W, theta = problem.matmul(run.W), run.W, run.theta
+    G = problem.rmatmul(weights[:, np.newaxis] * theta)
+    while not run.ended:
+        run.n_iter += 1
+        centre = W - (G / alpha + W) / eta
+        if rank is not None:
+            found = _project_to_rank(problem, top, centre, s)
+        else:
+            found = _project(problem, top, centre, s)
+            s = _grown(s, found)
+        W = (1.0 - eta) * W + eta * (found.left @ found.right)
+        product = (1.0 - eta) * product + eta * (problem.matmul(found.left) @ found.right)
+        run.W, run.theta = W, theta
+        if run.n_iter % EVERY == 0 or run.n_iter >= run.max_iter:
+            run.check()
+            if run.ended:
+                return
+        towards = product - problem.targets - theta
+        k = min(n_rows or max(1, int(n * s * (1.0 / c + 1.0 / d))), n)
+        rows = _largest_rows(towards, k)
+        step = weights[rows] / (k * np.max(weights) * (1.0 + 22.5 * of_rows / alpha))
+        step = (step / (1.0 + step))[:, np.newaxis]
+        theta = theta.copy()
+        theta[rows] += step * towards[rows]
+        G = G + problem.rmatmul(weights[rows, np.newaxis] * step * towards[rows], rows)

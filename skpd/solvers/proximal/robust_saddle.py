@@ -6,8 +6,9 @@ from ... import kernels
 from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...problems import Point
-from ...problems.robust import NORMS, RobustProblem, project_triangle
+from ...problems.robust import RobustProblem, project_triangle
 from ..monitor import Monitor
+from .pdprox import iterations_within
 
 __all__ = ["hybrid_gradient"]
 
@@ -19,6 +20,7 @@ def hybrid_gradient(
     *,
     max_iter: int,
     random_state: np.random.RandomState,
+    budget: float = np.inf,
 ) -> None:
     """The reflected Halpern iteration of `pdprox_restarted` for (w, b, lam) and (p, r).
 
@@ -28,14 +30,15 @@ def hybrid_gradient(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    problem, monitor, start, max_iter, random_state, budget
+        As for `skpd.solvers.proximal.pdprox.pdprox_restarted`.
     """
     saddle = _Saddle(problem, random_state)
     x, theta = saddle.begin(problem.null_point if start is None else start)
     x_anchor, theta_anchor = x, theta
     weight, k = saddle.first_weight, 0
     first = monitor.n_iter
+    max_iter = first + iterations_within(problem.design, budget, max_iter - first)
     next_check, gap_restart, gap_previous = 10, np.inf, np.inf
     for t in range(1, max_iter - first + 1):
         k += 1
@@ -73,7 +76,6 @@ class _Saddle:
 
     def __init__(self, problem: RobustProblem, random_state: np.random.RandomState) -> None:
         self.problem = problem
-        self.q = next(q for q, kind in NORMS.items() if isinstance(problem.norm, kind))
         self.flips = problem.kappa < np.inf
         self.root = np.sqrt(problem.weights)
         size = spectral_norm_bound(
@@ -120,7 +122,7 @@ class _Saddle:
         grow = 1.0 + tau * problem.ridge
         coef, intercept = problem.split(x[:-1])
         coef, radius = kernels.project_epigraph(
-            np.ascontiguousarray(coef) / grow, float(x[-1]) / np.sqrt(grow), self.q,
+            np.ascontiguousarray(coef) / grow, float(x[-1]) / np.sqrt(grow), problem.q,
             self.scale * np.sqrt(grow),
         )  # fmt: skip
         return np.append(problem.join(coef, intercept), np.sqrt(grow) * radius)

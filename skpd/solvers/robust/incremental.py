@@ -19,7 +19,7 @@ import numpy as np
 from ... import kernels
 from ..._typing import Array
 from ...problems import Point
-from ...problems.robust import NORMS, RobustProblem
+from ...problems.robust import RobustProblem
 from ..monitor import Monitor
 
 __all__ = ["SCHEMES", "hybrid", "ippa", "isg"]
@@ -189,11 +189,10 @@ class _Run:
     def __init__(self, problem, monitor, start, random_state, shuffle) -> None:
         self.problem, self.monitor = problem, monitor
         self.random_state, self.shuffle = random_state, shuffle
-        norm = next(q for q, kind in NORMS.items() if isinstance(problem.norm, kind))
         self.design = problem.design.by_rows
         self.method = kernels.incremental(
-            self.design.matrix, problem.y, problem.weights, norm, problem.epsilon, problem.kappa,
-            problem.ridge, problem.fit_intercept,
+            self.design.matrix, problem.y, problem.weights, problem.q, problem.epsilon,
+            problem.kappa, problem.ridge, problem.fit_intercept,
         )  # fmt: skip
         if start is not None:
             coef = np.ascontiguousarray(start.coef)

@@ -1,73 +1,42 @@
 """The default for the distributionally robust SVM: which method for which data."""
 
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from math import inf
 
 import numpy as np
 
 from ..._typing import Indices
-from ...penalties import L1
 from ...problems import Point
 from ...problems.robust import RobustProblem
 from ..interior import LARGEST_SYSTEM, cost_of_run, interior_point
 from ..monitor import Monitor
-from ..proximal.pdprox import iterations_within
 from ..proximal.robust_saddle import hybrid_gradient
-from ..select import last_budget
+from ..select import INTERIOR_POINT, LAST_RESORT, Choice, last_budget, select
 
-__all__ = ["robust_auto", "working_sets"]
+__all__ = ["working_sets"]
 
 FIRST_COLUMNS = 200
+WORKING_SETS = "working-sets", "norm 1 of many features, most of which stay at 0"
 MANY_COLUMNS = 1000  # from which on features that stay at zero are left out
 
 
-class RobustMonitor(Monitor):
-    """A monitor that certifies every start: its estimates are for one multiplier a row."""
-
-    def begin(self, has_start: bool = False) -> None:
-        """Record the best constant prediction, with the multipliers that prove it the best."""
-        self.check(0, self.problem.null_point)
-
-    def begin_at(self, start: Point) -> None:
-        """Record a start."""
-        self.check(0, start)
-
-
-def robust_auto(
-    problem: RobustProblem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
-    """The fastest methods known here, one after the other until the problem is solved.
+@select.register
+def _(problem: RobustProblem, warm: bool = False) -> list[Choice]:
+    """The methods for the robust SVM.
 
     1. With norm 1 and many features, working sets of them, each solved by 2.
     2. The interior-point method, where a system of the smaller side of X fits.
     3. What is left: a restarted primal-dual hybrid gradient, after 2. for a few times its cost.
-
-    Parameters
-    ----------
-    problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
-    methods: list[tuple[str, Any]] = []
     few = min(problem.design.shape) <= LARGEST_SYSTEM
-    if isinstance(problem.norm, L1) and problem.n_features > MANY_COLUMNS:
-        methods.append(("working-sets", working_sets))
+    budget = last_budget(cost_of_run(problem.design)) if few else inf
+    methods = [Choice(*LAST_RESORT, partial(hybrid_gradient, budget=budget))]
+    if problem.q == 1 and problem.n_features > MANY_COLUMNS:
+        methods.insert(0, Choice(*WORKING_SETS, working_sets))
     elif few:
-        methods.append(("interior-point", interior_point))
-    for name, method in [*methods, ("hybrid-gradient", hybrid_gradient)]:
-        if monitor.done or monitor.n_iter >= max_iter:
-            return
-        monitor.method = name
-        if method is hybrid_gradient and few:
-            budget = last_budget(cost_of_run(problem.design))
-            more = iterations_within(problem.design, budget, max_iter - monitor.n_iter)
-            max_iter = monitor.n_iter + more
-        method(problem, monitor, start, max_iter=max_iter, random_state=random_state)
-        start = monitor.best
+        methods.insert(0, Choice(*INTERIOR_POINT, interior_point))
+    return methods
 
 
 def working_sets(
@@ -111,7 +80,7 @@ def working_sets(
         columns = chosen.astype(np.int64)
         tol = max(0.3 * monitor.tol, min(0.1 * monitor.relative_gap, tol))
         some = replace(problem, design=problem.design.columns(columns))
-        inner = RobustMonitor(some, tol, lambda _: _interrupted(monitor))
+        inner = Monitor(some, tol, lambda _: _interrupted(monitor))
         inner.begin()
         if not inner.done:
             interior_point(

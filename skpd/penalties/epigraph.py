@@ -1,0 +1,127 @@
+"""A norm through a radius that is a variable of its own."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+
+from .. import kernels
+from .._floats import EPSILON
+from .._typing import Array
+from .base import Penalty, _half_square, _product
+from .norms import L2, LInf
+from .separable import L1
+
+__all__ = ["NORMS", "NormEpigraph"]
+
+NORMS: dict[float, type[L1] | type[L2] | type[LInf]] = {1: L1, 2: L2, np.inf: LInf}
+ROUNDING = 64.0 * EPSILON  # of a norm and the few operations on it
+
+
+@dataclass(frozen=True)
+class NormEpigraph(Penalty):
+    """``lam + weight ||w||_2^2 / 2`` where ``||w||_q <= lam``, lam the last of the variables.
+
+    Without a weight it is a gauge, with the polar ``R°(v, t) = max(R°(v) + t, 0)``. A dual point
+    may ask more of lam than it costs, t > alpha: then the conjugate is infinite.
+
+    Parameters
+    ----------
+    q : {1, 2, inf}
+        The norm.
+    weight : float, default=0.0
+        Weight of half the squared Euclidean norm, at least 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import NormEpigraph
+    >>> penalty = NormEpigraph(q=1)
+    >>> penalty.value(np.array([0.5, -1.0, 2.0]))
+    2.0
+    >>> penalty.conjugate(np.array([0.5, -0.5, 0.25]), 1.0)
+    0.0
+    """
+
+    q: float
+    weight: float = 0.0
+    even: ClassVar[bool] = False
+
+    @property
+    def norm(self):
+        """The norm of w."""
+        return NORMS[self.q]()
+
+    @property
+    def is_norm(self) -> bool:  # type: ignore[override]
+        return self.weight == 0.0
+
+    def value(self, w: Array) -> float:
+        coef, radius = np.ascontiguousarray(w[:-1]), float(w[-1])
+        if not self.norm.value(coef) <= radius:
+            return inf
+        size = kernels.euclidean_norm(coef)
+        return radius + 0.5 * size * (self.weight * size)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        """The projection of a scaled point, as in (28) of Li, Chen and So (2020)."""
+        step = float(np.max(step))
+        grow = 1.0 + step * self.weight
+        coef, radius = kernels.project_epigraph(
+            np.ascontiguousarray(w[:-1]) / grow, (float(w[-1]) - step) / np.sqrt(grow), self.q,
+            np.sqrt(grow),
+        )  # fmt: skip
+        return np.append(coef, np.sqrt(grow) * radius)
+
+    def dual_norm(self, v: Array) -> float:
+        """R°, where there is no weight."""
+        return max(self._of_coefficients(v) + float(v[-1]), 0.0)
+
+    def _of_coefficients(self, v: Array) -> float:
+        """The dual norm of what belongs to w, no less than it is."""
+        return self.norm.dual_norm(np.ascontiguousarray(v[:-1])) * (1.0 + ROUNDING)
+
+    def _room(self, v: Array, alpha: float) -> float:
+        """What lam costs beyond what a dual point asks of it, no more than it is."""
+        return alpha - float(v[-1]) - 4.0 * EPSILON * (alpha + abs(float(v[-1])))
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        room = self._room(v, alpha)
+        if self.weight == 0.0:
+            return 0.0 if self._of_coefficients(v) <= room else inf
+        if room < 0.0:
+            return inf
+        return _half_square(self._distance(v, room), alpha * self.weight)
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        room = self._room(v, alpha)
+        bound = _product(radius, max(self._of_coefficients(v) - room, 0.0))
+        if self.weight == 0.0:
+            return bound
+        if room >= 0.0:
+            return min(bound, self.conjugate(v, alpha))
+        size = kernels.euclidean_norm(np.ascontiguousarray(v[:-1])) * (1.0 + ROUNDING)
+        return min(bound, _half_square(size, alpha * self.weight) - radius * room)
+
+    def support(self, v: Array, radius: float) -> float:
+        return _product(radius, self.dual_norm(v))
+
+    def _distance(self, v: Array, room: float) -> float:
+        """An upper bound on the Euclidean distance of v from the dual ball of radius room."""
+        v, norm = np.ascontiguousarray(v[:-1]), self.norm
+        room *= 1.0 - ROUNDING
+        if self.q == 2:
+            return max(self._of_coefficients(np.append(v, 0.0)) - room, 0.0)
+        if self.q == 1:
+            left = np.maximum(np.abs(v) - room, 0.0)
+        else:
+            left = v - kernels.project_l1_ball(v, room)
+            inside = norm.dual_norm(v - left)
+            if inside > room:
+                left = v - (v - left) * (room / inside) * (1.0 - ROUNDING)
+        return kernels.euclidean_norm(left) * (1.0 + ROUNDING)
+
+    def widest(self, v: Array, error: Array) -> Array:
+        coef = np.abs(v[:-1]) + error[:-1]
+        return np.append(coef, v[-1] + error[-1])

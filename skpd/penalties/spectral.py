@@ -1,0 +1,95 @@
+"""Penalties of the singular values of a matrix of coefficients."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .. import kernels
+from .._floats import EPSILON
+from .._typing import Array
+from .base import Penalty, Structure
+
+__all__ = ["Spectral", "singular_value_rounding"]
+
+
+@dataclass(frozen=True)
+class Spectral(Penalty):
+    """A penalty of the singular values of a matrix, R(W) = r(sigma(W)).
+
+    If r is the same for every order and every sign of its entries, R is convex, its conjugate
+    is that of r at the singular values, and its prox changes nothing but these (Lewis, 1995, The
+    convex analysis of unitarily invariant matrix functions). ``L1()`` makes the trace norm,
+    ``SquaredL2()`` half the squared Frobenius norm, ``SquaredL2OnL1Ball()`` that on a trace-norm
+    ball.
+
+    Parameters
+    ----------
+    of_values : Penalty
+        r, which must be the same for every sign and every order of its entries.
+
+    Raises
+    ------
+    ValueError
+        If r is not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import L1, Spectral
+    >>> Spectral(L1()).prox(np.diag([3.0, 0.5]), 1.0)
+    array([[2., 0.],
+           [0., 0.]])
+    """
+
+    of_values: Penalty
+    structure: ClassVar[Structure] = Structure.SPECTRAL
+
+    def __post_init__(self) -> None:
+        if not self.of_values.symmetric:
+            raise ValueError(
+                "of_values of Spectral must be a penalty that is the same for every sign and "
+                f"every order of the coefficients, got {self.of_values!r}."
+            )
+
+    @property
+    def of_reduced(self) -> Penalty:
+        """r, as `reduced` returns singular values."""
+        return self.of_values
+
+    def value(self, w: Array) -> float:
+        """R(W), no less than it is in exact arithmetic."""
+        return self.of_values.value(largest_singular_values(w))
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        left, values, right = np.linalg.svd(w, full_matrices=False)
+        return (left * self.of_values.prox(values, step)) @ right
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        return self.of_values.conjugate(largest_singular_values(v), alpha)
+
+    def support(self, v: Array, radius: float) -> float:
+        return self.of_values.support(largest_singular_values(v), radius)
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        return self.of_values.bounded_conjugate(largest_singular_values(v), alpha, radius)
+
+    def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
+        """The singular values, whose error is at most that of the matrix (Weyl's inequality)."""
+        values = largest_singular_values(v)
+        return values, np.full_like(values, kernels.euclidean_norm(np.ravel(error)))
+
+
+def largest_singular_values(matrix: Array) -> Array:
+    """Upper bounds on the singular values, up to the rounding errors of their computation."""
+    if not matrix.any():
+        return np.zeros(min(matrix.shape))
+    if not np.isfinite(matrix).all():
+        return np.full(min(matrix.shape), np.inf)
+    values: Array = np.linalg.svd(matrix, compute_uv=False).astype(np.float64, copy=False)
+    return values + singular_value_rounding(matrix.shape) * float(values[0])
+
+
+def singular_value_rounding(shape: tuple[int, ...]) -> float:
+    """The error of computed singular values of a matrix, in units of the largest of them."""
+    return 4.0 * (sum(shape) + 16) * EPSILON

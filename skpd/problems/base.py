@@ -1,0 +1,54 @@
+"""What monitors ask of every problem, beside what certificates do."""
+
+from abc import abstractmethod
+from typing import Any
+
+from .._typing import Array
+from ..certificates.objective import Objective
+from ..designs import Design
+from ..losses import Loss
+from .solution import Point
+
+__all__ = ["BaseProblem"]
+
+
+class BaseProblem(Objective):
+    """An objective with data and a model to begin with.
+
+    Attributes
+    ----------
+    design : Design
+        The data X of shape (n_samples, n_features).
+    loss : Loss
+        That of a row, or of an entry of the targets.
+    """
+
+    design: Design
+    loss: Loss
+
+    @property
+    def n_features(self) -> int:
+        return self.design.shape[1]
+
+    @property
+    @abstractmethod
+    def coef_shape(self) -> tuple[int, ...]:
+        """(n_features,), or (n_features, n_outputs)."""
+
+    @property
+    @abstractmethod
+    def null_point(self) -> Point:
+        """The best constant prediction with a dual point."""
+
+    @property
+    @abstractmethod
+    def null_may_be_optimal(self) -> bool:
+        """Whether the dual point of the best constant prediction may be worth a certificate."""
+
+    @abstractmethod
+    def estimated_gap(self, point: Point) -> float:
+        """The gap of a point by plain sums, for decisions and not as proof; 0 if not known."""
+
+    @abstractmethod
+    def dual_point_of(self, coef: Array, intercept: Any) -> Array:
+        """The dual point that goes with the predictions of a model."""
