@@ -1,6 +1,7 @@
-"""`certify` over random models of scikit-learn: never above the optimum, and close to it.
+"""`certify` over random models: never above the optimum, and close to it.
 
-Every model draws an estimator and its parameters, small awkward data (sparse, float32,
+Every model draws an estimator of scikit-learn, or one of two of this package whose objectives are
+no mean loss of single rows, and its parameters, small awkward data (sparse, float32,
 duplicate, constant and badly scaled columns, weights, weights of classes, two classes or
 more) and how it was fitted: to the end, half, or not at all, with random coefficients. Its
 objective is written down here once more, from scikit-learn's documentation, in
@@ -24,8 +25,10 @@ from benchmarks.reference import (
     conic_programme,
     linear_programme,
     multinomial_programme,
+    trace_norm_programme,
 )
-from skpd import certify
+from benchmarks.robust_reference import robust_conic_programme, robust_linear_programme
+from skpd import DRSVMClassifier, TraceNormPD, certify
 from skpd.losses import (
     Absolute,
     EpsilonInsensitive,
@@ -140,9 +143,22 @@ def _huber(rng, n, exact):
     )
 
 
-REGRESSORS = [_lasso, _ridge, _linear_svr, _sgd_regressor, _quantile, _huber]
+def _trace_norm(rng, n, exact):
+    options = {"tol": 1e-9, "max_iter": 3000} if exact else {"tol": 0.0, "max_iter": 2}
+    return TraceNormPD(_strength(rng) / 5, radius=2.0 * _strength(rng), random_state=0, **options)
+
+
+def _robust(rng, n, exact):
+    options = {"tol": 1e-9} if exact else {"solver": "isg", "tol": 0.0, "max_iter": 2}
+    return DRSVMClassifier(
+        _strength(rng) / 5, kappa=float(rng.choice([0.3, 1.0, np.inf])), random_state=0,
+        norm=float(rng.choice([1, 2, np.inf])), alpha=float(rng.choice([0.0, 0.1])), **options
+    )  # fmt: skip
+
+
+REGRESSORS = [_lasso, _ridge, _linear_svr, _sgd_regressor, _quantile, _huber, _trace_norm]
 CLASSIFIERS = [
-    _linear_svc, _liblinear_logistic, _logistic, _ridge_classifier, _sgd_classifier,
+    _linear_svc, _liblinear_logistic, _logistic, _ridge_classifier, _sgd_classifier, _robust,
 ]  # fmt: skip
 BUILDERS = REGRESSORS + CLASSIFIERS
 
@@ -159,6 +175,8 @@ def random_model(rng, build, fit):
         X[:, rng.integers(d)] *= 10.0 ** rng.integers(-2, 3)
     if build in REGRESSORS:
         y = X @ rng.normal(size=d) + rng.normal(size=n) + rng.integers(-2, 3)
+        if build is _trace_norm:
+            y = np.outer(y, rng.normal(size=3)) + rng.normal(size=(n, 3))
     else:
         K = 2 if build is _liblinear_logistic else int(rng.integers(2, 5))
         y = rng.integers(K, size=n)
@@ -239,7 +257,22 @@ def stated(estimator, X, y, sample_weight):
     if kind == "SGDRegressor":
         ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": estimator.l1_ratio}[estimator.penalty]
         return [_linear(X, y, s / n, losses[estimator.loss], ratio, estimator.alpha, free)]
+    if kind == "TraceNormPD":
+        arguments = (X, y, s / s.sum(), estimator.alpha, estimator.radius, free)
+        return [(trace_norm_programme, arguments, s / s.sum())]
     classes = np.unique(y)
+    if kind == "DRSVMClassifier":
+        of_class = compute_class_weight(
+            estimator.class_weight, classes=classes, y=y, sample_weight=s
+        )
+        rows = s * of_class[np.searchsorted(classes, y)]
+        rows = rows / rows.sum()
+        names = "epsilon", "kappa", "norm", "alpha"
+        values = [getattr(estimator, name) for name in names]
+        return [
+            (_robust_programme, (X, np.where(y == c, 1.0, -1.0), rows, *values, free), rows)
+            for c in (classes if len(classes) > 2 else classes[1:])
+        ]
     if kind == "RidgeClassifier":
         rows = 2 * s * compute_sample_weight(estimator.class_weight, y)
         strength = 2 * estimator.alpha
@@ -272,6 +305,17 @@ def stated(estimator, X, y, sample_weight):
         target = np.where(y == c, 1.0, -1.0)
         found.append(_linear(X, target, rows, losses[estimator.loss], ratio, strength, free))
     return found
+
+
+def _robust_programme(X, y, rows, epsilon, kappa, norm, ridge, free):
+    options = {"epsilon": epsilon, "kappa": kappa, "norm": norm, "fit_intercept": free}
+    if norm == 2 or ridge > 0.0:
+        try:
+            return robust_conic_programme(X, y, rows, ridge=ridge, tol=1e-11, **options)[0]
+        except Exception:  # of the solver, which CVXPY raises in many kinds
+            return None
+    kept = rows > 0.0
+    return robust_linear_programme(X[kept], y[kept], rows[kept], **options)[0]
 
 
 def _linear(X, y, rows, loss, ratio, strength, free):

@@ -184,6 +184,17 @@ def concomitant_programme(X, y, rows, epsilon, l2, fit_intercept):
     return found.fun * total if np.max(np.abs(found.jac)) <= 1e-7 else None
 
 
+def trace_norm_programme(X, Y, weights, alpha, radius, fit_intercept):
+    """Least squares for many outputs over the trace-norm ball, with half a squared norm."""
+    import cvxpy as cp
+
+    W = cp.Variable((X.shape[1], Y.shape[1]))
+    b = cp.Variable((1, Y.shape[1])) if fit_intercept else np.zeros((1, Y.shape[1]))
+    R = cp.multiply(np.sqrt(weights)[:, None], X @ W + np.ones((len(Y), 1)) @ b - Y)
+    objective = cp.sum_squares(R) / 2 + alpha * cp.sum_squares(W) / 2
+    return _clarabel(cp, cp.Problem(cp.Minimize(objective), [cp.normNuc(W) <= radius]))
+
+
 def _clarabel(cp, programme):
     try:
         programme.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)

@@ -49,7 +49,7 @@ def _proportional(slopes: Array, subgradient: Array) -> SmoothDirections:
 
 
 @singledispatch
-def smooth_directions(penalty: Penalty, w: Array) -> SmoothDirections | None:
+def smooth_directions(penalty: Any, w: Array) -> SmoothDirections | None:
     """The directions along which R is differentiable at w; None where that is not known."""
     if penalty.structure is not Structure.SEPARABLE:
         return None
