@@ -92,13 +92,14 @@ def test_a_balanced_dual_point_costs_one_product(rng):
     solution = solve(problem, tol=1e-9, max_iter=50, random_state=np.random.RandomState(0))
     theta = X @ solution.coef + solution.intercept - y
     theta -= np.mean(theta)
+    problem = problem.in_workspace()
     products, asked = problem.products, []
 
     def counted(point, *options):
         asked.append(point)
         return products(point, *options)
 
-    problem.products = counted
+    problem.workspace.products = counted
     accuracy = 1e-6 * problem.null_objective
     bound = dual_bound(problem, theta, solution.certificate.primal, accuracy)
     assert solution.certificate.primal - bound.value <= accuracy

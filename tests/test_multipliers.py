@@ -541,12 +541,12 @@ def test_what_a_path_tells_of_the_next_alpha(rng):
     X = rng.normal(size=(n, d))
     y = X @ np.append(np.ones(6), np.zeros(6)) + 0.5 * rng.normal(size=n)
     first = Problem(Design(X), y, np.full(n, 1 / n), Squared(), L1().bind(d), 0.2, False)
-    start = None
+    first, start = first.in_workspace(), None
     for alpha in (0.2, 0.19, 0.185):
         problem = first.with_alpha(alpha)
         found = solve(problem, tol=1e-13, max_iter=100, random_state=None, start=start)
         start = Point(found.coef, 0.0, found.dual_coef)
-    solved = problem.last["solved"]
+    solved = first.workspace.solved
     assert solved.alpha == 0.185 and solved.before.alpha == 0.19 and solved.before.before is None
     w = Lasso(0.17, fit_intercept=False, tol=1e-14).fit(X, y).coef_
     assert np.array_equal(w != 0, found.coef != 0)

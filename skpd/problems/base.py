@@ -25,6 +25,7 @@ class BaseProblem(Objective):
 
     design: Design
     loss: Loss
+    workspace: Any = None
 
     @property
     def n_features(self) -> int:
@@ -34,6 +35,10 @@ class BaseProblem(Objective):
     @abstractmethod
     def coef_shape(self) -> tuple[int, ...]:
         """(n_features,), or (n_features, n_outputs)."""
+
+    def in_workspace(self) -> "BaseProblem":
+        """The problem as a run wants it, with room for what it keeps."""
+        return self
 
     @property
     @abstractmethod

@@ -12,22 +12,26 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..certificates import dual_estimate
 from ..certificates.objective import Interval
-from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
+from ..designs import Design, DualProducts
 from ..losses import Loss
 from ..penalties import Penalty, Structure
 from .base import BaseProblem
 from .free_directions import FreeDirections
 from .row_objective import RowObjective
 from .solution import Point
+from .workspace import Workspace
 
 __all__ = ["Problem"]
 
+PENALTY_KNOWS = "largest_alpha", "free"  # what is computed once and depends on the penalty
 NEAR = 0.5  # of the alpha from which on w = 0 is optimal: below, its dual point is not tried
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Problem(RowObjective, BaseProblem):
     """minimise over w, b:  sum_i c_i l(y_i, x_i.w + b) + alpha R(w).
+
+    It never changes: methods like `with_alpha` return others.
 
     Parameters
     ----------
@@ -46,6 +50,8 @@ class Problem(RowObjective, BaseProblem):
     total_weight : float, default=None
         The number of rows that the weights stand for: the sum of the sample weights
         before they were divided by it. The number of rows by default.
+    workspace : Workspace, default=None
+        What a run, or the runs along a path, keep; see `in_workspace`.
 
     Raises
     ------
@@ -61,49 +67,53 @@ class Problem(RowObjective, BaseProblem):
     alpha: float
     fit_intercept: bool = True
     total_weight: float | None = None
-    # what solvers keep for the next alpha of a path
-    last: dict = field(default_factory=dict, init=False, repr=False)
-    _free: Any = field(default=None, init=False, repr=False)  # the free directions
-    _predictions: Any = field(default=None, init=False, repr=False)  # the last, and what of
+    workspace: Workspace | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        self.penalty = self.penalty.bind(self.design.shape[1])
+        self._fix("penalty", self.penalty.bind(self.design.shape[1]))
         if self.total_weight is None:
-            self.total_weight = float(self.design.shape[0])
+            self._fix("total_weight", float(self.design.shape[0]))
+
+    def _fix(self, name: str, value: Any) -> None:
+        """Sets an attribute of a problem that nobody has seen yet."""
+        object.__setattr__(self, name, value)
+
+    def in_workspace(self, of_path: bool = False) -> "Problem":
+        """The same problem with a workspace for a run, or for the runs along a path."""
+        return self._with(
+            workspace=Workspace(self.design, self.weights, self.fit_intercept, of_path)
+        )
 
     def with_alpha(self, alpha: float) -> "Problem":
         """The same problem with another alpha; what is known of the data stays known."""
-        _ = (
-            self.objective_unit,
-            self.null_rounding,
-            self.null_gradient,
-            self.gram,
-            self.products,
-            self.centred,
-            self.free,
-        )
+        _ = self.objective_unit, self.null_rounding, self.null_gradient, self.free
         if self.loss.linear_tails:
             _ = self.squares
-        other = self._copy()
-        other.alpha = alpha
+        return self._with(alpha=alpha)
+
+    def with_penalty(self, penalty: Penalty, alpha: float) -> "Problem":
+        """The same data and loss with another penalty and alpha."""
+        other = self.with_alpha(alpha)._with(penalty=penalty.bind(self.n_features))
+        for name in PENALTY_KNOWS:
+            vars(other).pop(name, None)
         return other
 
-    def _copy(self) -> "Problem":
-        """A problem that shares what is known of this one; `copy.copy` takes ten times as long."""
+    def _with(self, **changes: Any) -> "Problem":
+        """A copy with other values, which shares what is known of this one.
+
+        `copy.copy` takes ten times as long.
+        """
         other = object.__new__(type(self))
-        vars(other).update(vars(self))
+        vars(other).update(vars(self), **changes)
         return other
 
     def by_columns(self) -> "Problem":
-        """The same problem with X by columns, if Newton steps on working sets solve it."""
+        """The same problem for a path, with X by columns where Newton steps solve it."""
         penalty = self.penalty
         in_parts = penalty.structure is not Structure.WHOLE
         if self.loss.linear_tails or penalty.is_quadratic or not in_parts:
-            return self
-        other = self._copy()
-        other.design = self.design.by_columns
-        other.products = DualProductsOfPath(other.design, self.weights)
-        return other
+            return self.in_workspace()
+        return self._with(design=self.design.by_columns).in_workspace(of_path=True)
 
     @cached_property
     def largest_alpha(self) -> float:
@@ -129,17 +139,14 @@ class Problem(RowObjective, BaseProblem):
         sums = self.free.sums(gradient, kernels.dot(self.weights, theta))
         return upper - dual_estimate(self, value, gradient, sums, upper)
 
-    @cached_property
-    def gram(self) -> WeightedGram:
-        """The last Gram matrix of weighted rows and some columns, the intercept's included."""
-        return WeightedGram(self.fit_intercept)
-
-    @cached_property
+    @property
     def products(self) -> DualProducts:
         """X' diag(c) theta of dual points, with bounds on their errors."""
-        return DualProducts(self.design, self.weights)
+        if self.workspace is None:
+            return DualProducts(self.design, self.weights)
+        return self.workspace.products
 
-    @cached_property
+    @property
     def centred(self) -> "tuple[Problem, Array] | None":
         """The same problem with features that are far from 0 shifted to mean 0, and the shift.
 
@@ -147,13 +154,20 @@ class Problem(RowObjective, BaseProblem):
         that nothing changes but the numbers that a solver calculates with. None where no
         feature is far from 0, or without an intercept.
         """
-        shift = self.design.shift_of_columns(self.weights) if self.fit_intercept else None
-        if shift is None:
+        if not self.fit_intercept:
             return None
-        other = replace(self, design=self.design.shifted(shift))
-        if self.products.incremental:
-            other.products = type(self.products)(other.design, self.weights)
-        return other, shift
+        workspace = self.workspace
+        if workspace is not None and workspace.centred is not None:
+            base, shift = workspace.centred
+        else:
+            shift = self.design.shift_of_columns(self.weights)
+            base = None
+            if shift is not None:
+                base = replace(self, design=self.design.shifted(shift), workspace=None)
+                base = base.in_workspace(workspace is not None and workspace.of_path)
+            if workspace is not None:
+                workspace.centred = base, shift
+        return None if base is None else (base.with_penalty(self.penalty, self.alpha), shift)
 
     @property
     def threshold(self) -> float:
@@ -194,19 +208,11 @@ class Problem(RowObjective, BaseProblem):
         return z + intercept if self.fit_intercept else z
 
     def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
-        """X w + b and a bound on its rounding error.
-
-        The last are kept: a solver and, after it, a certificate want the same.
-        """
-        last, given = self._predictions, (self.design, float(intercept))
+        """X w + b and a bound on its rounding error."""
         coef = np.ascontiguousarray(coef)
-        if last is not None and last[0] == given and kernels.equal(last[1], coef):
-            return last[2]
-        found = self.design.matvec_bounded(coef, float(intercept))
-        for part in found:
-            part.flags.writeable = False
-        self._predictions = given, np.array(coef), found
-        return found
+        if self.workspace is None:
+            return self.design.matvec_bounded(coef, float(intercept))
+        return self.workspace.predictions(coef, float(intercept))
 
     def rmatvec(self, rows: Array) -> Array:
         """The transpose of `matvec`."""
@@ -292,14 +298,12 @@ class Problem(RowObjective, BaseProblem):
         slope = float(self.weights @ np.abs(self.loss.gradient(self.y, at_null)))
         return self.null_objective / slope if slope > 0.0 and self.null_objective > 0.0 else 1.0
 
-    @property
+    @cached_property
     def free(self) -> FreeDirections:
         """The intercept and whatever else the penalty leaves free."""
-        if self._free is None or self._free.penalty is not self.penalty:
-            self._free = FreeDirections(
-                self.design, self.y, self.weights, self.loss, self.penalty, self.fit_intercept
-            )
-        return self._free
+        return FreeDirections(
+            self.design, self.y, self.weights, self.loss, self.penalty, self.fit_intercept
+        )
 
     @property
     def has_free_level(self) -> bool:

@@ -40,7 +40,7 @@ ROUNDING = 64.0 * EPSILON  # of a norm, a sum of rows and the few operations on 
 GRID = 2.0**52  # multipliers on multiples of its inverse have exact sums and differences
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class RobustProblem(Problem):
     """The distributionally robust SVM, the hinge loss beside a norm with labels in doubt.
 

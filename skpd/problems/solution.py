@@ -35,7 +35,8 @@ class Solution:
     converged : bool
         Whether the relative gap reached the tolerance.
     history : structured ndarray
-        Fields n_iter, seconds, primal, dual, gap: the certified interval over time.
+        Fields n_iter, seconds, primal, dual, gap: the best certified interval over time; and
+        iterate_primal, iterate_dual: that of each recorded iterate by itself.
     interrupted : bool
         Whether Ctrl-C ended the solver.
     stopped : bool

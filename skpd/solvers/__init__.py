@@ -64,6 +64,8 @@ _OPTION_VALUES: dict[str, tuple] = {
     "implementation": ("double-primal", "double-dual"),
     "average": (True, False),
     "shuffle": (True, False),
+    "cycles": (True, False),
+    "search": (True, False),
     "scheme": SCHEMES,
     "memory": ("infinite", "one"),
     "prox": ("euclidean", "entropic"),
@@ -166,6 +168,8 @@ def solve(
     """
     vectors = VECTORS * (problem.n_samples + problem.n_features)
     keep_freed_memory(8 * (vectors + problem.design.matrix.n_entries))
+    if problem.workspace is None:
+        problem = problem.in_workspace()
     monitor = Monitor(problem, tol, on_check)
     method = _TABLES[type(problem)][solver]
     interrupted = False

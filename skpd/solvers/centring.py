@@ -10,15 +10,12 @@ __all__ = ["centred"]
 
 
 def centred(
-    problem: Problem, monitor: Monitor, start: Point | None
+    other: Problem, shift: Array, monitor: Monitor, start: Point | None
 ) -> tuple[Problem, Any, Point | None]:
-    """The problem of `Problem.centred`, with a monitor and a start for its solvers.
+    """The problem and the shift of `Problem.centred`, with a monitor and a start for its solvers.
 
     What solvers report is certified for the problem and the data as they were given.
     """
-    base, shift = problem.centred  # type: ignore[misc]
-    other = base.with_alpha(problem.alpha)
-    other.penalty = problem.penalty
     view = _View(monitor, other, shift)
     return other, view, None if start is None else view.shifted(start)
 

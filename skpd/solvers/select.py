@@ -48,12 +48,10 @@ def auto(
         As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
     own = monitor
-    if problem.centred is not None:
-        problem, monitor, start = centred(problem, monitor, start)
-    key = "methods", type(problem.penalty), start is not None
-    if key not in problem.last:  # alpha makes no difference
-        problem.last[key] = select(problem, start is not None)
-    for choice in problem.last[key]:
+    found = problem.centred
+    if found is not None:
+        problem, monitor, start = centred(*found, monitor, start)
+    for choice in select(problem, start is not None):
         if monitor.done or monitor.n_iter >= max_iter:
             return
         own.method = choice.name

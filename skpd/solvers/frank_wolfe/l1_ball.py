@@ -50,7 +50,7 @@ def l1_ball(
         if largest * curvature <= CONDITION * problem.alpha * problem.penalty.weight:
             pdbfw(
                 problem, monitor, start, max_iter=max_iter, random_state=random_state,
-                patience=PASSES,
+                step_size="line-search", patience=PASSES,
             )  # fmt: skip
             start = monitor.best
     by_systems = [interior_point] if expected_cost(problem) < np.inf else []
@@ -70,14 +70,10 @@ def _ridge(problem: Problem) -> float:
 def _penalised(problem: Problem, multiplier: float) -> Problem:
     """The problem with multiplier ||w||_1 in place of the constraint."""
     alpha = _ridge(problem) + multiplier
-    found = problem.with_alpha(alpha)
     share = multiplier / alpha
     if share == 0.0:
-        found.penalty = SquaredL2()
-    else:
-        found.penalty = ElasticNet(share) if share < 1.0 else L1()
-    found.__dict__.pop("largest_alpha", None)  # it was that of the other penalty
-    return found
+        return problem.with_penalty(SquaredL2(), alpha)
+    return problem.with_penalty(ElasticNet(share) if share < 1.0 else L1(), alpha)
 
 
 def _stretched(problem: Problem, found: Solution) -> Array:
@@ -139,9 +135,8 @@ def _search(
         norm = float(np.sum(np.abs(found.coef)))
         return float(np.log(np.clip(norm / radius, 1e-300, 1e300)))
 
-    penalised = _penalised(problem, 1.0)
-    penalised.penalty = L1()
-    largest = penalised.largest_alpha  # the multiplier from which on the solution is 0
+    # the multiplier from which on the solution is 0
+    largest = problem.with_penalty(L1(), 1.0).largest_alpha
     if not 0.0 < largest < np.inf:
         return
     try:

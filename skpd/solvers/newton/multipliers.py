@@ -212,7 +212,10 @@ class _State:
     """The iterates of a run and what is known about them."""
 
     def __init__(self, problem: Problem, monitor: Monitor, start: Point | None) -> None:
+        problem = problem if problem.workspace else problem.in_workspace()
         self.problem, self.monitor = problem, monitor
+        assert problem.workspace is not None
+        self.workspace = problem.workspace
         self.kernel = problem.loss.kernel
         loss, weights = problem.loss, problem.weights
         self.smooth = not loss.linear_tails
@@ -254,7 +257,7 @@ class _State:
         self.bend: Array | None = None  # from there to where it is expected
         self.bend_unit = 0.0
         self.expected: Array | None = None  # the gradient at the solution
-        rows, last = None, problem.last.get("solved")
+        rows, last = None, self.workspace.solved
         self.solved_before: _Solved | None = None
         if start is None:
             z = np.full(problem.n_samples, point.intercept)
@@ -271,7 +274,7 @@ class _State:
             rows = _Rows(problem.design, problem.y, weights, theta, z)
         self.all_rows = self.rows = rows
         self.frozen: _Frozen | None = None
-        self.gram = problem.gram
+        self.gram = self.workspace.gram
         self.radius = None if start is not None else 1.0  # the spread of the predictions
         self.n_iter = self.checked_at = self.improved_at = monitor.n_iter
         self.stalled = False
@@ -307,7 +310,7 @@ class _State:
             steps = self.n_iter - n_before
             if self.smooth:
                 if self.frozen is None and self.tracked is None:
-                    self.problem.last["solved"] = self.solved()
+                    self.workspace.solved = self.solved()
                 break
             if steps >= LONGEST_SOLVE:  # stuck where the envelope is too close to the loss
                 self.sigma /= 10.0

@@ -1,0 +1,64 @@
+"""What is kept from one call to the next."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array
+from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
+
+__all__ = ["Workspace"]
+
+
+class Workspace:
+    """Products and factors of the data of a problem, of one run or of the runs along one path.
+
+    All of it depends on the data and the weights alone, and is asked for by value: products keep
+    the vectors that they are of, a Gram matrix its weights and columns. So nothing of another
+    problem can reach a proof.
+
+    Parameters
+    ----------
+    design : Design
+    weights : ndarray of shape (n_samples,)
+    ones : bool
+        Whether there is an intercept, with a column of ones.
+    of_path : bool, default=False
+        Whether products are those of dual points that follow each other closely; X must then be
+        stored by columns.
+
+    Attributes
+    ----------
+    products : DualProducts
+        X' diag(c) theta of dual points, with bounds on their errors.
+    gram : WeightedGram
+        The last Gram matrix of weighted rows and some columns, the intercept's included.
+    centred : Problem, Array or None
+        See `Problem.centred`, once that has been asked for.
+    solved : object
+        What the last run of the method of multipliers tells the next one.
+    """
+
+    def __init__(self, design: Design, weights: Array, ones: bool, of_path: bool = False) -> None:
+        kind = DualProductsOfPath if of_path else DualProducts
+        self.design, self.of_path = design, of_path
+        self.products = kind(design, weights)
+        self.gram = WeightedGram(ones)
+        self.centred: Any = None
+        self.solved: Any = None
+        self._predictions: Any = None  # the last, and what of
+
+    def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
+        """X w + b and a bound on its rounding error.
+
+        The last are kept: a solver and, after it, a certificate want the same.
+        """
+        last = self._predictions
+        if last is not None and last[0] == intercept and kernels.equal(last[1], coef):
+            return last[2]
+        found = self.design.matvec_bounded(coef, intercept)
+        for part in found:
+            part.flags.writeable = False
+        self._predictions = intercept, np.array(coef), found
+        return found
