@@ -54,7 +54,7 @@ def main(arguments=()):
             for memory in ("infinite", "one"):
                 counts = np.array([
                     needed(problem, tol, memory=memory, **steps)
-                    for steps in ({}, {"search": False}, {"adaptive": False})
+                    for steps in ({"search": True}, {}, {"adaptive": False})
                 ]).T  # fmt: skip
                 cells = [
                     f"{found:g} | {published:g} | {given:g} | {found / given:.2f}"

@@ -154,6 +154,7 @@ def table(options):
             model = DRSVMClassifier(
                 0.1, kappa=1.0, norm=norm, alpha=alpha, fit_intercept=False, solver=solver,
                 tol=1e-6 if solver == "auto" else 1e-5, random_state=0,
+                solver_options=None if solver == "auto" else {"shuffle": True, "cycles": True},
             )  # fmt: skip
             start = time.perf_counter()
             with warnings.catch_warnings():

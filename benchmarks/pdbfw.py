@@ -76,8 +76,9 @@ def over_l1_ball(name, radius, limit, normalise):
     penalty = SquaredL2OnL1Ball(radius)
     problem = Problem(Design(X), y, weights, SmoothedHinge(), penalty, mu, fit_intercept=False)
     found = solve(
-        problem, "pdbfw", tol=1e-9, max_iter=10**6, random_state=np.random.RandomState(0)
-    )
+        problem, "pdbfw", tol=1e-9, max_iter=10**6, random_state=np.random.RandomState(0),
+        step_size="line-search",
+    )  # fmt: skip
     best, unit = found.certificate.dual, problem.objective_unit
     label = f"{name}{' (rows of norm 1)' if normalise else ''}, {radius:g}"
     print(f"<!-- {label}: {int((found.coef != 0).sum())} of {X.shape[1]} coefficients, "
@@ -117,9 +118,12 @@ def intervals(radius):
         fit_intercept=False,
     )  # fmt: skip
     found = {}
-    for solver in ("agm", "pdbfw"):
+    improved = {"agm": {"search": True}, "pdbfw": {"step_size": "line-search"}}
+    for solver, options in improved.items():
         start = time.process_time()
-        solution = solve(problem, solver, tol=1e-8, max_iter=20_000, random_state=random_state)
+        solution = solve(
+            problem, solver, tol=1e-8, max_iter=20_000, random_state=random_state, **options
+        )
         found[solver] = solution.certificate, time.process_time() - start
     from skpd.solvers.frank_wolfe.l1_ball import _search
     from skpd.solvers.monitor import Monitor

@@ -203,8 +203,8 @@ def test_adaptive_steps_need_fewer_gradients(data, skpd_data):
         problem = Problem(Design(X), y, c, loss, penalty, 1e-3, False)
         for memory in ("infinite", "one"):
             fixed = needed(problem, memory=memory, adaptive=False)
-            assert np.all(needed(problem, memory=memory) <= fixed / 3)
-            assert needed(problem, memory=memory, search=False)[0] <= 1.1 * fixed[0]
+            assert np.all(needed(problem, memory=memory, search=True) <= fixed / 3)
+            assert needed(problem, memory=memory)[0] <= 1.1 * fixed[0]
 
 
 @pytest.mark.parametrize("memory", ["infinite", "one"])
@@ -213,7 +213,15 @@ def test_searches_go_on_where_rounding_hides_the_objective(memory, rng):
     X = rng.normal(size=(60, 20))
     y = X[:, :5].sum(axis=1) + rng.normal(size=60)
     problem = Problem(Design(X), y, np.full(60, 1 / 60), Squared(), L1(), 0.1, True)
-    found = solve(problem, "agm", tol=1e-10, max_iter=1000, random_state=np.random, memory=memory)
+    found = solve(
+        problem,
+        "agm",
+        tol=1e-10,
+        max_iter=1000,
+        random_state=np.random,
+        memory=memory,
+        search=True,
+    )
     assert found.converged
     expected = Lasso(alpha=0.1, tol=1e-14, max_iter=100_000).fit(X, y)
     assert_allclose(found.coef, expected.coef_, atol=1e-7)

@@ -117,7 +117,8 @@ def test_the_gap_closes(loss, free, rng):
         problem = Problem(design, y, c, loss, SquaredL2OnL1Ball(1.3), 0.05, fit_intercept=free)
         monitor = Monitor(problem, 1e-8)
         monitor.begin()
-        pdbfw(problem, monitor, None, max_iter=20_000, random_state=rng)
+        options = {"max_iter": 20_000, "random_state": rng, "step_size": "line-search"}
+        pdbfw(problem, monitor, None, **options)
         solution = monitor.solution()
         assert solution.converged
         assert np.sum(np.abs(solution.coef)) <= 1.3
@@ -126,9 +127,7 @@ def test_the_gap_closes(loss, free, rng):
 def test_theory_converges(rng):
     design, _, y, c = classes(rng, 30, 20)
     problem = Problem(design, y, c, SmoothedHinge(), SquaredL2OnL1Ball(1.0), 1.0, False)
-    found = solve(
-        problem, "pdbfw", tol=1e-3, max_iter=50_000, random_state=rng, step_size="theory"
-    )
+    found = solve(problem, "pdbfw", tol=1e-3, max_iter=50_000, random_state=rng)
     assert found.converged
 
 
@@ -148,9 +147,10 @@ def test_what_it_needs(rng):
     monitor = Monitor(Problem(design, y, c, Hinge(), L1(), 0.1), 1e-3)
     with pytest.raises(ValueError, match="over an l1 ball, got L1"):
         pdbfw(monitor.problem, monitor, None, max_iter=9, random_state=rng)
-    problem = Problem(design, y, c, Hinge(), SquaredL2OnL1Ball(1.0), 0.1)
-    with pytest.raises(ValueError, match="needs a smooth loss, got Hinge"):
-        solve(problem, "pdbfw", tol=1e-3, max_iter=9, random_state=rng, step_size="theory")
+    for loss in (Hinge(), Logistic()):
+        problem = Problem(design, y, c, loss, SquaredL2OnL1Ball(1.0), 0.1)
+        with pytest.raises(ValueError, match=rf"Assumption 4.1.*got {type(loss).__name__}"):
+            solve(problem, "pdbfw", tol=1e-3, max_iter=9, random_state=rng)
     with pytest.raises(ValueError, match="must fit"):
         method(design, Hinge(), y[:-1], c, 0.1, 1.0)
 

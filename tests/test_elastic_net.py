@@ -126,6 +126,10 @@ def constrained_optimum(X, y, weights, mu, radius, slope, value, free):
     return found.fun
 
 
+# the steps of the theory take far longer than these tests
+LINE_SEARCH = {"auto": None, "pdbfw": {"step_size": "line-search"}, "agm": None}
+
+
 @pytest.mark.parametrize("solver", ["auto", "pdbfw", "agm"])
 @pytest.mark.parametrize("free", [True, False])
 def test_over_the_ball_against_scipy(solver, free, rng):
@@ -135,8 +139,9 @@ def test_over_the_ball_against_scipy(solver, free, rng):
     c = weights / weights.sum()
     for alpha, radius in ((0.1, 1.5), (0.1, 100.0)):
         model = ElasticNetPD(
-            alpha, l1_ratio=0.25, l1_radius=radius, solver=solver, fit_intercept=free, tol=1e-8
-        ).fit(X, y, sample_weight=weights)
+            alpha, l1_ratio=0.25, l1_radius=radius, solver=solver, fit_intercept=free, tol=1e-8,
+            solver_options=LINE_SEARCH[solver],
+        ).fit(X, y, sample_weight=weights)  # fmt: skip
         optimum = constrained_optimum(
             X, y, c, 0.75 * alpha, radius, lambda y, z: z - y, lambda y, z: (z - y) ** 2 / 2, free
         )
@@ -154,8 +159,9 @@ def test_classes_over_the_ball_against_scipy(solver, free, cancer):
     c = np.full(len(y), 1 / len(y))
     loss = SmoothedHinge(mu=0.5)
     model = ElasticNetPDClassifier(
-        0.02, l1_ratio=0.5, l1_radius=0.8, loss=loss, solver=solver, fit_intercept=free, tol=1e-7
-    ).fit(X, y)
+        0.02, l1_ratio=0.5, l1_radius=0.8, loss=loss, solver=solver, fit_intercept=free, tol=1e-7,
+        solver_options=LINE_SEARCH[solver],
+    ).fit(X, y)  # fmt: skip
 
     def value(y, z):
         slack = np.maximum(1 - y * z, 0)
@@ -176,7 +182,8 @@ def test_the_ball_meets_the_penalty(diabetes):
     penalised = ElasticNetPD(1.0, l1_ratio=0.8, tol=1e-12).fit(X, y)
     radius = float(np.abs(penalised.coef_).sum())
     for solver in ("auto", "pdbfw", "agm"):
-        model = ElasticNetPD(1.0, l1_ratio=0.8, l1_radius=radius, solver=solver, tol=1e-8)
+        options = {"solver": solver, "solver_options": LINE_SEARCH[solver]}
+        model = ElasticNetPD(1.0, l1_ratio=0.8, l1_radius=radius, tol=1e-8, **options)
         assert_allclose(model.fit(X, y).coef_, penalised.coef_, atol=1e-2)
     only_l1 = ElasticNetPD(1.0, l1_ratio=1.0, l1_radius=50.0, tol=1e-7).fit(X, y)
     assert only_l1.converged_ and np.abs(only_l1.coef_).sum() <= 50.0
@@ -186,6 +193,7 @@ def test_the_ball_meets_the_penalty(diabetes):
 def test_layouts_agree(solver, cancer):
     X = np.where(np.abs(cancer[0]) > 0.5, cancer[0], 0.0)
     options = {"alpha": 0.1, "l1_radius": 1.0, "solver": solver, "tol": 1e-7}
+    options["solver_options"] = LINE_SEARCH[solver]
     for dtype in (np.float64, np.float32):
         layouts = [X.astype(dtype), np.asfortranarray(X, dtype), sp.csr_matrix(X, dtype=dtype),
                    sp.csc_array(X, dtype=dtype)]  # fmt: skip

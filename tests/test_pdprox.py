@@ -197,11 +197,17 @@ def test_a_large_alpha_is_solved_by_the_null_model(problem):
 def test_history_is_monotone_and_certified(problem):
     found = solve(problem, tol=1e-8, max_iter=20_000, random_state=np.random.RandomState(0))
     history = found.history
-    assert history.dtype.names == ("n_iter", "seconds", "primal", "dual", "gap")
+    interval = "n_iter", "seconds", "primal", "dual", "gap"
+    assert history.dtype.names == (*interval, "iterate_primal", "iterate_dual")
     assert (np.diff(history["primal"]) <= 0).all() and (np.diff(history["dual"]) >= 0).all()
     assert (np.diff(history["seconds"]) >= 0).all() and (np.diff(history["n_iter"]) >= 0).all()
     assert_allclose(history["gap"], history["primal"] - history["dual"])
     assert history["dual"].max() <= history["primal"].min()
+    # the best so far is the best of the iterates' own
+    best = np.minimum.accumulate(history["iterate_primal"])
+    assert_allclose(history["primal"], best, rtol=1e-14)
+    best = np.minimum(np.maximum.accumulate(history["iterate_dual"]), best)
+    assert_allclose(history["dual"], best, rtol=1e-14)
 
 
 def test_ctrl_c_keeps_what_was_found(problem):

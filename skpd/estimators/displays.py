@@ -55,8 +55,9 @@ class GapDisplay:
             Where to draw; a new figure by default.
         x : {"seconds", "n_iter"}, default="seconds"
             What the horizontal axis counts.
-        kind : {"both", "gap", "interval"}, default="both"
-            The gap on a log scale, objective and lower bound closing in, or both.
+        kind : {"both", "gap", "interval", "iterates"}, default="both"
+            The gap on a log scale, objective and lower bound closing in, or both; or the gap
+            with, as points, the objective of each recorded iterate itself above the best bound.
         **kwargs : dict
             Passed on to `matplotlib.axes.Axes.plot`.
 
@@ -73,7 +74,10 @@ class GapDisplay:
         import matplotlib.pyplot as plt
 
         labels = {"seconds": "seconds", "n_iter": "iterations"}
-        panels = {"both": ("gap", "interval"), "gap": ("gap",), "interval": ("interval",)}
+        panels = {
+            "both": ("gap", "interval"), "gap": ("gap",), "interval": ("interval",),
+            "iterates": ("iterates",),
+        }  # fmt: skip
         for name, value, allowed in (("x", x, labels), ("kind", kind, panels)):
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {set(allowed)}, got {value!r}.")
@@ -91,11 +95,15 @@ class GapDisplay:
         self.axes_, self.figure_, self.lines_ = axes, axes[0].figure, []
         for panel, axis in zip(panels, axes, strict=True):
             for history, name in zip(self.histories, self.names, strict=True):
-                if panel == "gap":
+                if panel in ("gap", "iterates"):
                     gap = np.where(history["gap"] > 0, history["gap"], np.nan)
                     self.lines_ += axis.plot(
                         history[x], gap, **{"label": name, "drawstyle": "steps-post", **kwargs}
                     )
+                    if panel == "iterates":
+                        above = history["iterate_primal"] - history["dual"][-1]
+                        style = {**kwargs, "color": self.lines_[-1].get_color(), "linestyle": ""}
+                        axis.plot(history[x], above, **{"marker": ".", "ms": 3, **style})
                 else:
                     (line,) = axis.plot(
                         history[x], history["primal"], **{"drawstyle": "steps-post", **kwargs}
@@ -106,8 +114,11 @@ class GapDisplay:
                         history[x], history["dual"], history["primal"],
                         step="post", alpha=0.15, color=line.get_color(), linewidth=0,
                     )  # fmt: skip
-            if panel == "gap":
-                axis.set(yscale="log", ylabel="duality gap")
+            if panel in ("gap", "iterates"):
+                label = (
+                    "duality gap" if panel == "gap" else "duality gap (line)\niterates (points)"
+                )
+                axis.set(yscale="log", ylabel=label)
                 if len(self.names) > 1 or "label" in kwargs:
                     axis.legend(fontsize="small", ncols=2 if len(self.names) > 5 else 1)
                 else:

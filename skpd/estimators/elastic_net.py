@@ -99,10 +99,13 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
     l1_radius : float, default=None
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0.
     solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
-        "auto" is the fastest method known for the problem, see `skpd.solvers.auto.auto` and
-        `skpd.solvers.l1_ball.l1_ball`. "agm" is the accelerated gradient method of Zhang et
-        al., see `skpd.solvers.agm.agm`; "pdbfw" primal-dual block Frank-Wolfe, for an
-        ``l1_radius`` and an ``l1_ratio`` below 1, see `skpd.solvers.block_frank_wolfe.pdbfw`.
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select.auto` and
+        `skpd.solvers.frank_wolfe.l1_ball.l1_ball`. "agm" is the accelerated gradient method of
+        Zhang et al., see `skpd.solvers.accelerated.agm.agm`; "pdbfw" primal-dual block
+        Frank-Wolfe, for an ``l1_radius`` and an ``l1_ratio`` below 1, see
+        `skpd.solvers.frank_wolfe.pdbfw.pdbfw`; both as printed by default, which for "pdbfw"
+        can take thousands of passes over the data and needs a loss like the squared one or
+        the smoothed hinge: its ``solver_options={"step_size": "line-search"}`` do not.
         "cd" and "approx" are the coordinate methods of `LassoPDCertified`, without
         ``l1_radius``.
     solver_options : dict, default=None
@@ -135,7 +138,8 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
     duality_gap_ : float
         Length of that interval.
     gap_history_ : structured ndarray
-        The interval over time, with fields n_iter, seconds, primal, dual, gap.
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
+        the recorded iterate itself, with fields iterate_primal and iterate_dual.
     solver_ : str
         The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
         "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", or

@@ -35,7 +35,7 @@ class LassoPDCertified(PrimalDualRegressor):
     positive : bool, default=False
         Whether the coefficients must not be negative.
     solver : {"auto", "cd", "approx"}, default="auto"
-        "auto" is the fastest method known for the problem, see `skpd.solvers.auto.auto`.
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select.auto`.
         "cd" is random coordinate descent, Algorithm 1 of Dünner et al. (2016), "approx"
         the accelerated one of Fercoq and Richtárik (2015), whose coefficients are small
         where those of the others are 0; both copy X once unless it is stored by columns
@@ -73,7 +73,8 @@ class LassoPDCertified(PrimalDualRegressor):
     duality_gap_ : float
         Length of that interval.
     gap_history_ : structured ndarray
-        The interval over time, with fields n_iter, seconds, primal, dual, gap.
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
+        the recorded iterate itself, with fields iterate_primal and iterate_dual.
     solver_ : str
         The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
         "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", or
@@ -212,7 +213,8 @@ class LassoPDCertifiedCV(PathCrossValidation):
     duality_gap_ : float
         Length of that interval.
     gap_history_ : structured ndarray
-        The interval over time, with fields n_iter, seconds, primal, dual, gap.
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
+        the recorded iterate itself, with fields iterate_primal and iterate_dual.
     solver_ : str
         The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
         "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", or

@@ -78,7 +78,8 @@ class PdproxRegressor(PrimalDualRegressor):
     duality_gap_ : float
         Length of that interval.
     gap_history_ : structured ndarray
-        The interval over time, with fields n_iter, seconds, primal, dual, gap.
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
+        the recorded iterate itself, with fields iterate_primal and iterate_dual.
     solver_ : str
         The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
         "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", or

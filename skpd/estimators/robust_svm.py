@@ -69,9 +69,10 @@ class DRSVMClassifier(PrimalDualClassifier):
     solver : {"auto", "isg", "ippa", "hybrid"}, default="auto"
         "auto" is the fastest method known for the problem, see
         `skpd.solvers.robust.select`. The others are the incremental methods of Li,
-        Chen and So (2020), see `skpd.solvers.incremental`.
+        Chen and So (2020), see `skpd.solvers.robust.incremental`.
     solver_options : dict, default=None
-        Options of a named solver: ``scheme``, ``first_step``, ``ratio``, ``gamma``, ``shuffle``;
+        Options of a named solver: ``scheme``, ``first_step``, ``ratio``, ``cycles``, ``gamma``,
+        ``shuffle``;
         "isg" and "hybrid": ``batch_size``; "hybrid": ``switch``.
     tol : float, default=1e-5
         Stop when the certified relative gap is at most this: the objective is then at
@@ -111,7 +112,8 @@ class DRSVMClassifier(PrimalDualClassifier):
     duality_gap_ : float
         Length of that interval; the largest for one-vs-rest.
     gap_history_ : structured ndarray, or list of them for one-vs-rest
-        The interval over time, with fields n_iter, seconds, primal, dual, gap.
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
+        the recorded iterate itself, with fields iterate_primal and iterate_dual.
     solver_ : str, or list of them for one-vs-rest
         The method that finished: a name of ``solver``, or with "auto" one of "interior-point",
         "working-sets", "hybrid-gradient", or "null-model" where the best constant prediction is

@@ -59,7 +59,7 @@ class PdproxSVC(_MarginClassifier):
         The loss; a name or an object of `skpd.losses`.
     solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
         "auto" is the fastest method known for the problem, see
-        `skpd.solvers.auto.auto`. The others are Algorithms 1 and
+        `skpd.solvers.select.auto`. The others are Algorithms 1 and
         3 and Algorithm 2 of Yang et al. (2015), with their step sizes.
     solver_options : dict, default=None
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3); both:
@@ -101,7 +101,8 @@ class PdproxSVC(_MarginClassifier):
     duality_gap_ : float
         Length of that interval; the largest for one-vs-rest.
     gap_history_ : structured ndarray, or list of them for one-vs-rest
-        The interval over time, with fields n_iter, seconds, primal, dual, gap.
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
+        the recorded iterate itself, with fields iterate_primal and iterate_dual.
     solver_ : str, or list of them for one-vs-rest
         The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
         "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", or

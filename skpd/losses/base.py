@@ -94,12 +94,15 @@ class Loss(ABC):
         a gradient but no curvature.
     constant_curvature : bool
         Whether l(y, .) is a parabola.
+    piecewise_quadratic : bool
+        Whether l(y, .) is linear or a parabola in pieces.
     """
 
     linear_conjugate: ClassVar[bool] = False
     quadratic_conjugate: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
+    piecewise_quadratic: ClassVar[bool] = False
 
     @property
     @abstractmethod

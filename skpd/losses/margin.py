@@ -110,6 +110,7 @@ class Hinge(MarginLoss):
 
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
+    piecewise_quadratic: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> list[Piece]:
         return [_slope_down(y, 1.0)]
@@ -157,6 +158,7 @@ class GeneralizedHinge(MarginLoss):
     """
 
     slope: float = 2.0
+    piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "slope", above=1.0)
@@ -213,6 +215,7 @@ class SmoothedHinge(MarginLoss):
     mu: float = 1.0
     quadratic_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
+    piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "mu", above=0.0)
@@ -269,6 +272,7 @@ class SquaredHinge(MarginLoss):
     conjugate_domain: ClassVar[tuple] = (-inf, 0.0)
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 2.0
+    piecewise_quadratic: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> list[Piece]:
         return [_slope_down(y, inf, 0.5)]
@@ -309,6 +313,7 @@ class ModifiedHuber(MarginLoss):
 
     conjugate_domain: ClassVar[tuple] = (-4.0, 0.0)
     smoothness: ClassVar[float] = 2.0
+    piecewise_quadratic: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> list[Piece]:
         return [_slope_down(y, 4.0, 0.5)]

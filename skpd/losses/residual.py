@@ -110,6 +110,7 @@ class Squared(ResidualLoss):
     constant_curvature: ClassVar[bool] = True
     lipschitz: ClassVar[float] = inf
     smoothness: ClassVar[float] = 1.0
+    piecewise_quadratic: ClassVar[bool] = True
 
     def _phi(self, t: Array) -> Array:
         half_square = t * t
@@ -171,6 +172,7 @@ class Absolute(ResidualLoss):
 
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
+    piecewise_quadratic: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> list[Piece]:
         return [Piece(1.0, y, -1.0, 1.0)]
@@ -217,6 +219,7 @@ class EpsilonInsensitive(ResidualLoss):
     epsilon: float = 0.1
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
+    piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "epsilon", least=0.0)
@@ -272,6 +275,7 @@ class SquaredEpsilonInsensitive(ResidualLoss):
     conjugate_domain: ClassVar[tuple] = (-inf, inf)
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 2.0
+    piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "epsilon", least=0.0)
@@ -341,6 +345,7 @@ class Pinball(ResidualLoss):
 
     quantile: float = 0.5
     linear_conjugate: ClassVar[bool] = True
+    piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "quantile", above=0.0, below=1.0)
@@ -395,6 +400,7 @@ class Huber(ResidualLoss):
     delta: float = 1.35
     quadratic_conjugate: ClassVar[bool] = True
     smoothness: ClassVar[float] = 1.0
+    piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "delta", above=0.0)

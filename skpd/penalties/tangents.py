@@ -18,7 +18,7 @@ import numpy as np
 
 from .._typing import Array
 from .balls import ElasticNetBall, L1Ball, SquaredL2OnL1Ball
-from .base import Penalty, Structure
+from .base import Structure
 from .chains import FusedLasso, TotalVariation
 from .groups import GroupL2, SparseGroup
 from .norms import L2, LInf

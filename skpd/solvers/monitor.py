@@ -18,9 +18,9 @@ from ..problems.base import BaseProblem
 
 __all__ = ["HISTORY_DTYPE", "Monitor"]
 
-HISTORY_DTYPE = np.dtype(
-    [("n_iter", np.int64), ("seconds", float), ("primal", float), ("dual", float), ("gap", float)]
-)
+# n_iter, seconds, the best interval so far with its length, and the recorded iterate's own
+HISTORY_FIELDS = "seconds", "primal", "dual", "gap", "iterate_primal", "iterate_dual"
+HISTORY_DTYPE = np.dtype([("n_iter", np.int64), *((name, float) for name in HISTORY_FIELDS)])
 
 
 class Monitor:
@@ -84,7 +84,7 @@ class Monitor:
         self.primal = primal_objective(problem, null.coef, null.intercept)
         self._coef, self._intercept = null.coef.copy(), null.intercept
         self._theta = np.zeros_like(null.dual_coef)  # which proves that P >= 0
-        self._record(0)
+        self._record(0, self.primal, 0.0)
 
     def begin_at(self, start: Point) -> None:
         """Record a start where it may be optimal."""
@@ -104,23 +104,27 @@ class Monitor:
         gap : float
             The gap between the two points themselves. `done` says whether to stop.
         """
-        gap = self.consider(point)
-        self._record(n_iter)
-        return gap
+        primal, dual = self._interval(point)
+        self._record(n_iter, primal, dual)
+        return primal - dual
 
-    def _record(self, n_iter: int) -> None:
-        """Add the interval to the history, and see whether to stop."""
+    def _record(self, n_iter: int, primal: float, dual: float) -> None:
+        """Add the interval to the history, and that of the iterate; see whether to stop."""
         self.n_iter = n_iter
         seconds = time.perf_counter() - self._start
         interval = self.primal, self.dual, self.primal - self.dual
-        self._history.append((n_iter, seconds, *interval))
+        self._history.append((n_iter, seconds, *interval, primal, dual))
         self.done = self.relative_gap <= self.tol
         if self.on_check is not None and self.on_check(self):
             self.stopped = not self.done
             self.done = True
 
-    def consider(self, point: Point) -> float:
-        """Keep a primal and a dual point where they are better, unrecorded; their gap."""
+    def consider(self, point: Point) -> None:
+        """Keep a primal and a dual point where they are better, unrecorded."""
+        self._interval(point)
+
+    def _interval(self, point: Point) -> tuple[float, float]:
+        """The interval of two points by themselves; they are kept where they are better."""
         coef = self.problem.penalty.feasible(point.coef)
         accuracy = 0.05 * self.tol * self.problem.objective_unit
         primal = primal_objective(self.problem, coef, point.intercept, accuracy)
@@ -135,7 +139,7 @@ class Monitor:
             self.primal = primal
             self._coef, self._intercept = np.array(coef), point.intercept
         self.dual = min(self.dual, self.primal)
-        return primal - bound.value
+        return primal, bound.value
 
     def solution(self, interrupted: bool = False) -> Solution:
         """The best points, certified together."""

@@ -371,13 +371,16 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         }
     }
 
-    // k such that its rows hold as many entries as the s columns: n s / d for dense data.
+    // k such that its rows hold as many entries as the s columns: n s / d, as in the paper, or with a line
+    // search as many as there are, as it visits.
     void choose_n_coordinates() {
         if (set_.n_coordinates) {
             k_ = std::min(set_.n_coordinates, n_);
+        } else if (!set_.line_search) {
+            k_ = std::clamp<std::size_t>(n_ * sparsity_ / std::max<std::size_t>(d_, 1), 1, n_);
         } else {
             const double total = std::max(static_cast<double>(rows_.n_entries()), 1.0);
-            const double visited = column_entries_ + (set_.line_search ? static_cast<double>(n_ + d_) : 0.0);
+            const double visited = column_entries_ + static_cast<double>(n_ + d_);
             k_ = static_cast<std::size_t>(static_cast<double>(n_) * std::min(visited / total, 1.0));
             k_ = std::max<std::size_t>(k_, 1);
         }
@@ -410,8 +413,11 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
                 std::nth_element(sorted_.begin(), place, sorted_.end(), std::greater<double>());
                 least = *place;
             }
-            for (std::size_t i = 0; i < n_ && chosen_.size() < k_; ++i)
-                if (score_[i] >= least && score_[i] > 0.0) chosen_.push_back(static_cast<std::uint32_t>(i));
+            // what ties with the least of them comes last, in the order of the rows
+            for (const bool tie : {false, true})
+                for (std::size_t i = 0; i < n_ && chosen_.size() < k_; ++i)
+                    if (score_[i] > 0.0 && (tie ? score_[i] == least : score_[i] > least))
+                        chosen_.push_back(static_cast<std::uint32_t>(i));
         }
         if (set_.line_search) {
             maximise_in_turn();

@@ -59,7 +59,8 @@ class IncrementalOn : public Incremental {
                 const auto i = static_cast<std::size_t>(rows[k]);
                 const double m = y_[i] * (matrix_.dot(i, w.data()) + intercept);
                 const double other = std::isfinite(settings_.kappa) ? 1.0 + m - settings_.kappa * radius : 0.0;
-                p[i] = 1.0 - m > std::max(other, 0.0) ? 1.0 : 0.0;
+                // of pieces that are equal the first, which pulls towards the label: at w = 0 both are 1
+                p[i] = 1.0 - m > 0.0 && 1.0 - m >= other ? 1.0 : 0.0;
                 r[i] = other > 0.0 && p[i] == 0.0 ? 1.0 : 0.0;
                 const double slope = (p[i] - r[i]) * y_[i] * weights_[i];
                 if (slope != 0.0) matrix_.axpy(i, share * slope, trial_.data());

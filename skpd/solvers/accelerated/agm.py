@@ -8,7 +8,7 @@ which its gradients were taken, (22) and (35), prove a gap that falls as fast as
 
 Lemmas 3, 8 and 16 and the theorems hold for every u_k in the domain of Psi and every x_k that
 keep A_k J(x_k) <= min psi_k, (15), or J(x_k) <= min q_k, (27). J along a few directions costs no
-product with A where theirs are at hand, for f(x) = g(A x). So the methods that look for L try
+product with A where theirs are at hand, for f(x) = g(A x). So with ``search`` the methods try
 u_{k+1} = x_k first, and as x_{k+1} the lowest point that they find in the span of x_{k-1}, x_k,
 z_k and z_{k+1}: (15) then admits an L far below the curvature of f, an L that it rejects costs no
 gradient, and every gradient is that of a dual point at an x_k. Nothing promises that it admits
@@ -47,9 +47,9 @@ def agm(
     memory: str = "infinite",
     prox: str = "euclidean",
     adaptive: bool = True,
-    search: bool = True,
+    search: bool = False,
     strong_convexity: str = "penalty",
-    smoothing: str = "homotopy",
+    smoothing: str = "fixed",
     data_dependent: bool = False,
 ) -> None:
     """Nesterov's accelerated gradients by estimate functions (AGM-EF).
@@ -67,15 +67,15 @@ def agm(
         points of a simplex.
     adaptive : bool, default=True
         Whether L is searched for (Algorithms 2 and 4), or fixed at a bound on the spectral norm.
-    search : bool, default=True
+    search : bool, default=False
         Whether, with ``adaptive``, each point is looked for in the span of the last ones, which
         the bounds allow, or is the one of Algorithms 2 and 4. Penalties with a domain of their
         own, and the entropic prox, always take the latter.
     strong_convexity : {"penalty", "loss"}, default="penalty"
         Where a squared l2 norm is counted: in Psi (lambda2) or in f (lambda1).
-    smoothing : {"homotopy", "fixed"}, default="homotopy"
-        For a loss with kinks: levels that fall, each warm started, or from the start that of the
-        tolerance, (57).
+    smoothing : {"fixed", "homotopy"}, default="fixed"
+        For a loss with kinks: from the start the level of the tolerance, (57), or levels that
+        fall, each warm started.
     data_dependent : bool, default=False
         Whether to smooth each row by a weight of its own (section 5.6), for a loss with kinks.
 

@@ -21,7 +21,7 @@ def pdbfw(
     *,
     max_iter: int,
     random_state: np.random.RandomState,
-    step_size: str = "line-search",
+    step_size: str = "theory",
     sparsity: int | None = None,
     n_coordinates: int | None = None,
     patience: float = np.inf,
@@ -29,7 +29,9 @@ def pdbfw(
     """Primal-dual block Frank-Wolfe, Algorithm 1 of Lei et al. (2019).
 
     An iteration changes s primal and k dual coordinates and keeps the products of both with
-    X up to date, at the cost of s columns and k rows of X instead of all of it.
+    X up to date, at the cost of s columns and k rows of X instead of all of it. An intercept,
+    which the paper does not have, is drawn to where it was by a proximal term, in an outer
+    iteration.
 
     Parameters
     ----------
@@ -42,10 +44,11 @@ def pdbfw(
     max_iter : int
     random_state : RandomState
         Not used.
-    step_size : {"line-search", "theory"}, default="line-search"
+    step_size : {"theory", "line-search"}, default="theory"
         "theory" is the paper's algorithm with the step sizes of Theorem 4.1: half a step
         in the primal, and in the dual the proximal step of the k coordinates with the largest
-        moves, for a smooth loss. "line-search" takes the full primal step, after which x
+        moves, for a loss that is smooth, and strongly convex wherever it is not linear
+        (Assumption 4.1). "line-search", for any loss, takes the full primal step, after which x
         minimises the Lagrangian, and maximises the dual along k coordinates one after the
         other, those that move at all in a random order of the rows. The steps of the theory
         are made for the worst data: on text the line search is at 1e-6 after some 15 passes over
@@ -54,7 +57,7 @@ def pdbfw(
         s, the number of coefficients that an iteration may give; by default it grows whenever
         it is not enough.
     n_coordinates : int, default=None
-        k; by default as many rows as hold the entries of s columns, n s / d for dense data.
+        k; by default n s / d, whose rows hold as many entries as s columns.
     patience : float, default=inf
         Passes over X after which to give up.
 
@@ -69,9 +72,11 @@ def pdbfw(
             "solver 'pdbfw' needs the squared l2 penalty over an l1 ball, "
             f"got {type(penalty).__name__}."
         )
-    if step_size == "theory" and not np.isfinite(loss.smoothness):
+    if step_size == "theory" and not (np.isfinite(loss.smoothness) and loss.piecewise_quadratic):
         raise ValueError(
-            f"step_size 'theory' of solver 'pdbfw' needs a smooth loss, got {type(loss).__name__}."
+            "step_size 'theory' of solver 'pdbfw' needs a loss that is smooth, and strongly "
+            f"convex wherever it is not linear (Assumption 4.1), got {type(loss).__name__}: pass "
+            "solver_options={'step_size': 'line-search'}."
         )
     mu = problem.alpha * penalty.weight
     theta = np.zeros(problem.n_samples)

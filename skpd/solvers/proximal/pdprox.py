@@ -62,8 +62,14 @@ def pdprox_dual(
     average : bool, default=True
         Report the average of the iterates, for which the paper's bounds hold, or the
         last iterate.
-    step_scale, step_ratio : float
-        See `_step_sizes`.
+    step_scale : float, default=1.0
+        What both step sizes are multiplied by; the paper's bounds hold up to 1.
+    step_ratio : float, default=None
+        The dual over the primal step size, whose product is then the inverse of the squared norm
+        of the data (section 4.4); by default both are the paper's gamma. The paper's bounds
+        (Theorem 6) are proven for gamma alone: two steps are a heuristic there, but for
+        ``algorithm=3``, which is then the method of Chambolle and Pock (2011), proven for such
+        a product.
     """
     if implementation == "double-primal" and algorithm == 1:
         raise ValueError(
@@ -108,7 +114,8 @@ def pdprox_primal(
     """Pdprox-primal, Algorithm 2.
 
     Parameters are those of `pdprox_dual`; ``implementation="double-dual"`` keeps the
-    last two dual iterates in place of the extra primal variable u.
+    last two dual iterates in place of the extra primal variable u. The theorem is proven
+    for one step size: with a ``step_ratio`` nothing is promised.
     """
     tau, sigma = _step_sizes(problem, random_state, step_scale, step_ratio)
     y, prox_conjugate = problem.y, problem.loss.prox_conjugate

@@ -39,9 +39,10 @@ def isg(
     batch_size: int = 4,
     scheme: str | None = None,
     first_step: float | None = None,
-    ratio: float | None = None,
+    ratio: float = 0.98,
+    cycles: bool = False,
     gamma: float | None = None,
-    shuffle: bool = True,
+    shuffle: bool = False,
 ) -> None:
     """The incremental projected subgradient method with mini-batches.
 
@@ -57,23 +58,28 @@ def isg(
     random_state : RandomState
         The order of the rows.
     batch_size : int, default=4
-        Rows in a mini-batch. A batch takes the step of as many rows, so that an
-        epoch moves as far for any size.
+        Rows in a mini-batch, which takes a step along the mean of their subgradients.
     scheme : {"geometric", "gamma/(nk)", "gamma/(n sqrt(k))"}, default=None
-        How step sizes fall over the epochs; by Table 1 "geometric" without a ridge and
-        "gamma/(nk)" with one.
+        How step sizes fall over the epochs. By default what Table 1 has for a problem of which
+        nothing else is known: for q = 1 and inf "geometric" without a ridge and "gamma/(nk)" with
+        one, for q = 2 "gamma/(n sqrt(k))". (There the faster schemes are proven under a
+        regularity that cannot be told beforehand.)
     first_step : float, default=None
-        alpha_0 of "geometric"; by default half the inverse of a typical squared subgradient.
-    ratio : float, default=None
-        rho of "geometric", with which the steps fall once, to ``tol`` times the first. By
-        default they fall in cycles, with 0.98, 0.99, 0.995 and so on, until a cycle gains
-        little: the rho with which the method converges is not known beforehand.
+        alpha_0 of "geometric"; by default half the inverse of a typical squared subgradient,
+        times the rows in a mini-batch.
+    ratio : float, default=0.98
+        rho of "geometric", with which the steps fall to ``tol`` times the first.
+    cycles : bool, default=False
+        Whether the steps of "geometric" fall again and again, with ratios ever nearer to 1,
+        until that gains little: the rho with which the method converges is not known beforehand.
     gamma : float, default=None
-        Of the other schemes; by default n alpha_0, or 5 over the ridge if that is less.
-    shuffle : bool, default=True
+        Of the other schemes; by default n alpha_0, or 5 over the ridge, times the rows in a
+        mini-batch, if that is less.
+    shuffle : bool, default=False
         Whether every epoch has an order of its own, or all that of the data.
     """
-    steps = _Steps(problem, monitor.tol, scheme, first_step, ratio, gamma)
+    first = first_step, gamma, batch_size
+    steps = _Steps(problem, monitor.tol, scheme, first, ratio, cycles)
     run = _Run(problem, monitor, start, random_state, shuffle)
     for step in steps:
         if run.ended(max_iter):
@@ -91,15 +97,16 @@ def ippa(
     random_state: np.random.RandomState,
     scheme: str | None = None,
     first_step: float | None = None,
-    ratio: float | None = None,
+    ratio: float = 0.98,
+    cycles: bool = False,
     gamma: float | None = None,
-    shuffle: bool = True,
+    shuffle: bool = False,
 ) -> None:
     """The incremental proximal point algorithm.
 
     Parameters are those of `isg`.
     """
-    steps = _Steps(problem, monitor.tol, scheme, first_step, ratio, gamma)
+    steps = _Steps(problem, monitor.tol, scheme, (first_step, gamma, 1), ratio, cycles)
     run = _Run(problem, monitor, start, random_state, shuffle)
     for step in steps:
         if run.ended(max_iter):
@@ -119,9 +126,10 @@ def hybrid(
     switch: float = 1e-4,
     scheme: str | None = None,
     first_step: float | None = None,
-    ratio: float | None = None,
+    ratio: float = 0.98,
+    cycles: bool = False,
     gamma: float | None = None,
-    shuffle: bool = True,
+    shuffle: bool = False,
 ) -> None:
     """Mini-batch subgradients while steps are long, proximal updates where they are short.
 
@@ -129,10 +137,11 @@ def hybrid(
     ----------
     switch : float, default=1e-4
         Step sizes below this share of the first are proximal.
-    batch_size, scheme, first_step, ratio, gamma, shuffle
+    batch_size, scheme, first_step, ratio, cycles, gamma, shuffle
         As for `isg`.
     """
-    steps = _Steps(problem, monitor.tol, scheme, first_step, ratio, gamma)
+    first = first_step, gamma, batch_size
+    steps = _Steps(problem, monitor.tol, scheme, first, ratio, cycles)
     run = _Run(problem, monitor, start, random_state, shuffle)
     for step in steps:
         if run.ended(max_iter):
@@ -141,21 +150,29 @@ def hybrid(
         steps.objective = monitor.primal
 
 
+def _scheme_of_table_1(problem: RobustProblem) -> str:
+    if problem.q == 2:
+        return "gamma/(n sqrt(k))"
+    return "gamma/(nk)" if problem.ridge > 0.0 else "geometric"
+
+
 class _Steps:
     """The step sizes, epoch by epoch."""
 
-    def __init__(self, problem, tol, scheme, first_step, ratio, gamma) -> None:
-        self.problem, self.tol, self.ratio = problem, tol, ratio
-        self.scheme = scheme or ("gamma/(nk)" if problem.ridge > 0.0 else "geometric")
+    def __init__(self, problem, tol, scheme, first, ratio, cycles) -> None:
+        first_step, gamma, batch_size = first
+        self.problem, self.tol, self.ratio, self.cycles = problem, tol, ratio, cycles
+        self.scheme = scheme or _scheme_of_table_1(problem)
         n = int(np.count_nonzero(problem.weights))
         square = float(np.sum(problem.squares))
         if np.isfinite(problem.kappa):
             square += min(problem.kappa * problem.kappa, 10.0 * square)
-        self.first = first_step or max(0.5 / (square or 1.0), np.finfo(float).tiny)
+        own = max(0.5 * batch_size / (square or 1.0), np.finfo(float).tiny)
+        self.first = first_step or own
         if self.scheme != "geometric":
             own = n * self.first
             if problem.ridge > 0.0:
-                own = min(own, 5.0 / problem.ridge)
+                own = min(own, 5.0 * batch_size / problem.ridge)
             self.first = (gamma or own) / n
         self.objective = np.inf  # the best so far, kept up to date by the method
 
@@ -170,7 +187,7 @@ class _Steps:
 
     def _geometric(self):
         least = max(self.tol, 1e-12) * self.first
-        step, ratio = self.first, self.ratio or 0.98
+        step, ratio = self.first, self.ratio
         unit = self.problem.objective_unit
         while True:
             before, begin = self.objective, step
@@ -178,7 +195,7 @@ class _Steps:
                 yield step
                 step *= ratio
             gained = before - self.objective
-            if self.ratio is not None or (begin < self.first and gained <= self.tol * unit):
+            if not self.cycles or (begin < self.first and gained <= self.tol * unit):
                 return
             step, ratio = AGAIN * self.first, np.sqrt(ratio)
 
@@ -219,7 +236,7 @@ class _Run:
             if batch_size is None:
                 self.method.proximal_pass(rows, step)
             else:
-                self.method.subgradient_pass(rows, step * batch_size, batch_size)
+                self.method.subgradient_pass(rows, step, batch_size)
         self.n_iter += 1
         self.sums += self.method.multipliers()
         self.n_sums += 1

@@ -1,0 +1,377 @@
+"""The published methods, by default as printed: the first 50 iterates on each paper's own problem.
+
+The algorithms are transcribed from the papers here, in their order and with their step sizes, and
+share nothing with the package but the data.
+"""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import brentq
+
+from skpd.designs import Design
+from skpd.losses import Hinge, SmoothedHinge
+from skpd.penalties import GroupL2, SquaredL2, SquaredL2OnL1Ball
+from skpd.problems import Problem
+from skpd.problems.robust import robust_problem
+from skpd.solvers import ROBUST_SOLVERS, SOLVERS, solve
+from skpd.solvers.accelerated import agm
+
+N = 50
+
+
+class Trace:
+    """A monitor that keeps the iterates instead of judging them."""
+
+    done, n_iter, tol, primal, dual = False, 0, 1e-12, np.inf, 0.0
+
+    def __init__(self):
+        self.points = {}
+
+    def check(self, n_iter, point):
+        self.points[n_iter] = point
+        return 1.0
+
+
+def last_iterate(method, problem, n, **options):
+    trace = Trace()
+    method(problem, trace, None, max_iter=n, random_state=np.random.RandomState(0), **options)
+    return trace.points[n]
+
+
+def classes(rng, n, d):
+    X = rng.normal(size=(n, d))
+    y = np.where(X[:, :3].sum(axis=1) + rng.normal(size=n) > 0, 1.0, -1.0)
+    return X, y
+
+
+def posed(X, y, loss, penalty, alpha):
+    return Problem(Design(X), y, np.full(len(y), 1 / len(y)), loss, penalty, alpha, False)
+
+
+# Pdprox (Yang, Mahdavi, Jin and Zhu, 2015): hinge loss with group lasso
+
+
+def hinge_with_groups(rng):
+    X, y = classes(rng, 40, 12)
+    lam, size = 0.05, 3
+    H = -(X * y[:, None]).T / len(y)  # G_w = H alpha, G_alpha = (1 - y x.w) / n
+    gamma = np.sqrt(1 / (2 * np.linalg.norm(H, 2) ** 2))
+
+    def gradient(w):
+        return (1 - y * (X @ w)) / len(y)
+
+    def prox(v):
+        out = v.copy()
+        for g in range(0, 12, size):
+            norm, shrink = np.linalg.norm(v[g : g + size]), gamma * lam * np.sqrt(size)
+            out[g : g + size] *= 1 - shrink / norm if norm > shrink else 0.0
+        return out
+
+    problem = posed(X, y, Hinge(), GroupL2(groups=size), lam)
+    return problem, H, gamma, gradient, prox
+
+
+def project(alpha):
+    return np.clip(alpha, 0, 1)
+
+
+def compare_averages(name, problem, ws, alphas):
+    for t in range(1, N + 1):
+        found = last_iterate(SOLVERS[name], problem, t)
+        assert_allclose(found.coef, np.mean(ws[:t], axis=0), rtol=1e-5, atol=1e-7)
+        assert_allclose(-problem.y * found.dual_coef, np.mean(alphas[:t], axis=0), atol=1e-5)
+
+
+def test_algorithm_1_of_pdprox(rng):
+    problem, H, gamma, gradient, prox = hinge_with_groups(rng)
+    w, beta, ws, alphas = np.zeros(12), np.zeros(40), [], []
+    for _ in range(N):
+        alpha = project(beta + gamma * gradient(w))
+        w = prox(w - gamma * (H @ alpha))
+        beta = project(beta + gamma * gradient(w))
+        ws.append(w)
+        alphas.append(alpha)
+    compare_averages("pdprox-dual", problem, ws, alphas)
+
+
+def test_algorithm_2_of_pdprox(rng):
+    problem, H, gamma, gradient, prox = hinge_with_groups(rng)
+    u, alpha, ws, alphas = np.zeros(12), np.zeros(40), [], []
+    for _ in range(N):
+        w = prox(u - gamma * (H @ alpha))
+        before, alpha = alpha, project(alpha + gamma * gradient(w))
+        u = w + gamma * (H @ (before - alpha))
+        ws.append(w)
+        alphas.append(alpha)
+    compare_averages("pdprox-primal", problem, ws, alphas)
+
+
+# Accelerated gradients by estimate functions (Zhang, Saha and Vishwanathan): hinge loss, smoothed
+# by (57), with a squared norm; sigma = 1 and Delta(x, y) = ||x - y||^2 / 2, lambda_1 = 0
+
+
+def smoothed_risk(X, y, lam, mu):
+    n = len(y)
+
+    def f(w):  # max over theta in [0, 1] of theta (1 - m) - mu theta^2 / 2, and its gradient
+        slack = 1 - y * (X @ w)
+        theta = np.clip(slack / mu, 0, 1)
+        return np.mean(theta * slack - mu * theta**2 / 2), -X.T @ (y * theta) / n
+
+    def objective(w):
+        return f(w)[0] + lam / 2 * w @ w
+
+    # L is searched for from the curvature along the first gradient
+    g = f(np.zeros(X.shape[1]))[1]
+    L = np.mean((X @ g) ** 2) / mu / (g @ g)
+    return f, objective, L
+
+
+def algorithm_2(X, y, lam, mu):
+    f, J, L = smoothed_risk(X, y, lam, mu)
+    x = z = np.zeros(X.shape[1])
+    A, slope, constant = (
+        0.0,
+        0.0 * x,
+        0.0,
+    )  # psi = ||x||^2/2 + slope.x + constant + A lam/2 ||x||^2
+    L = 1.05 * 2.0 * (L / 2.0)  # with the optimistic estimate L / 2, so that L is the first tried
+    while True:
+        L /= 1.05 * 2.0
+        while True:
+            L *= 2.0
+            # (a + A)(lam A + 1) + a lam A = L a^2
+            a = max(np.roots([-L, 2 * lam * A + 1, A * (lam * A + 1)]))
+            after = A + a
+            t1, t3 = 1 + lam * A, lam * a * A / after
+            t = t1 + t3
+            u = (a * t1 * z + (t * A + t3 * a) * x) / (t * after)
+            value, gradient = f(u)
+            new_slope = slope + a * gradient
+            new_constant = constant + a * (value - gradient @ u)
+            new_z = -new_slope / (1 + after * lam)
+            new = (A * x + a * new_z) / after
+            least = new_constant + new_slope @ new_z + (1 + after * lam) / 2 * new_z @ new_z
+            if after * J(new) <= least + 1e-12:
+                break
+        A, slope, constant, z, x = after, new_slope, new_constant, new_z, new
+        yield x
+
+
+def algorithm_4(X, y, lam, mu):
+    f, J, L = smoothed_risk(X, y, lam, mu)
+    u = np.zeros(X.shape[1])
+    value, gradient = f(u)
+    while True:
+        x = z = (L * u - gradient) / (L + lam)
+        level = L / 2 * (x - u) @ (x - u) + lam / 2 * x @ x + value + gradient @ (x - u)
+        if J(x) <= level + 1e-12:
+            break
+        L *= 2.0
+    c = L + lam
+    yield x
+    while True:
+        L /= 1.05 * 2.0
+        while True:
+            L *= 2.0
+            a = max(np.roots([L + lam, c - lam, -c]))  # (1 - a)(c + lam a) = L a^2
+            t1, t3 = (1 - a) * c, lam * a * (1 - a)
+            t = t1 + t3
+            u = ((t - t1 * a) * x + t1 * a * z) / t
+            value, gradient = f(u)
+            new_z = (t1 * z - a * gradient) / (t1 + lam * a)
+            new = (1 - a) * x + a * new_z
+            new_level = (1 - a) * (level + c / 2 * (new_z - z) @ (new_z - z)) + a * (
+                value + gradient @ (new_z - u) + lam / 2 * new_z @ new_z
+            )
+            if J(new) <= new_level + 1e-12:
+                break
+        c, level, z, x = (1 - a) * c + lam * a, new_level, new_z, new
+        yield x
+
+
+@pytest.mark.parametrize("memory", ["infinite", "one"])
+def test_algorithms_2_and_4_of_estimate_functions(memory, rng, monkeypatch):
+    X, y = classes(rng, 60, 10)
+    lam, tol, seen = 1e-2, 1e-2, []
+    gap = agm._Run.gap
+
+    def keep(self, w, iterate, loss):
+        seen.append(w.copy())
+        return gap(self, w, iterate, loss)
+
+    monkeypatch.setattr(agm._Run, "gap", keep)
+    problem = posed(X, y, Hinge(), SquaredL2(), lam)
+    options = {} if memory == "infinite" else {"memory": "one"}
+    random_state = np.random.RandomState(0)
+    solve(problem, "agm", tol=tol, max_iter=1000, random_state=random_state, **options)
+    # (57): mu D = epsilon, half the tolerance, with theta^2 / 2 at most D = 1/2
+    mu = 0.5 * tol / 0.5
+    run = algorithm_2 if memory == "infinite" else algorithm_4
+    assert len(seen) >= N
+    for found, x, _ in zip(seen, run(X, y, lam, mu), range(N), strict=False):
+        assert_allclose(found, x, rtol=1e-6, atol=1e-9)
+
+
+# Primal-dual block Frank-Wolfe (Lei et al., 2019): smoothed hinge over the l1 ball
+
+
+def l1_projection(v, radius):
+    if np.abs(v).sum() <= radius:
+        return v
+    sizes = np.sort(np.abs(v))[::-1]
+    excess = (np.cumsum(sizes) - radius) / np.arange(1, len(v) + 1)
+    tau = excess[np.flatnonzero(sizes > excess)[-1]]
+    return np.sign(v) * np.maximum(np.abs(v) - tau, 0)
+
+
+def test_algorithm_1_of_block_frank_wolfe(rng):
+    n, d, s, mu, radius = 48, 12, 4, 0.3, 1.5
+    X, y = classes(rng, n, d)
+    eta, k = 1 / 2, n * s // d
+    R = np.max(np.sum(X**2, axis=1))
+    delta = 1 / (k * (1 / n + 25 * R / (2 * mu * n**2)))  # Corollary 4.1.1 with beta = 1
+    problem = posed(X, y, SmoothedHinge(mu=1.0), SquaredL2OnL1Ball(radius), mu)
+    x, dual, w, z = np.zeros(d), np.zeros(n), np.zeros(n), np.zeros(d)
+    for t in range(1, N + 1):
+        centre = x - (z / n + mu * x) / (mu * eta)
+        largest = np.argsort(-np.abs(centre))[:s]
+        update = np.zeros(d)
+        update[largest] = l1_projection(centre[largest], radius)
+        x = (1 - eta) * x + eta * update
+        w = (1 - eta) * w + eta * (X @ update)
+        found = last_iterate(SOLVERS["pdbfw"], problem, t, sparsity=s)
+        assert_allclose(found.coef, x, rtol=1e-9, atol=1e-12)
+        # the conjugate of a row's loss is v + v^2 / 2 at v = y theta in [-1, 0], each over n
+        step = delta / n
+        moved = y * np.clip((y * dual + step * (y * w - 1)) / (1 + step), -1, 0)
+        greedy = np.argsort(-np.abs(moved - dual))[:k]
+        z = z + X[greedy].T @ (moved - dual)[greedy]
+        dual[greedy] = moved[greedy]
+
+
+# The robust SVM (Li, Chen and So, 2020), without an intercept
+
+
+def onto_l1_epigraph(w, s):
+    """The point of ||w||_1 <= lam nearest to (w, s)."""
+    if np.abs(w).sum() <= s:
+        return w, s
+    sizes = np.sort(np.abs(w))[::-1]
+    tau = (np.cumsum(sizes) - s) / (np.arange(len(w)) + 2)
+    kept = np.flatnonzero(sizes > tau)
+    if len(kept) == 0 or np.max(np.abs(w)) <= -s:
+        return 0.0 * w, 0.0
+    tau = tau[kept[-1]]
+    return np.sign(w) * np.maximum(np.abs(w) - tau, 0), s + tau
+
+
+def onto_epigraph(q, w, s):
+    if q == 1:
+        return onto_l1_epigraph(w, s)
+    if q == np.inf:  # Moreau, as in section 2
+        other, t = onto_l1_epigraph(-w, -s)
+        return w + other, s + t
+    norm = np.linalg.norm(w)
+    if norm <= s:
+        return w, s
+    if norm <= -s:
+        return 0 * w, 0.0
+    return 0.5 * (1 + s / norm) * w, 0.5 * (norm + s)
+
+
+def steps_of_table_1(q, ridge, alpha, n, k):
+    if q == 2:  # of which nothing else is known
+        return alpha / np.sqrt(k)
+    return alpha / k if ridge > 0 else alpha * 0.98 ** (k - 1)
+
+
+def robust(rng, q, ridge, n=12):
+    X, y = classes(rng, n, 4)
+    c = np.full(n, 1 / n)
+    parameters = {"epsilon": 0.1, "kappa": 1.0, "ridge": ridge, "norm": q}
+    problem = robust_problem(Design(X), y, c, fit_intercept=False, **parameters)
+    return problem, X * y[:, None]
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+@pytest.mark.parametrize("q", [1, 2, np.inf])
+def test_projected_subgradients(q, ridge, rng):
+    """Equation (5), in cyclic order, with the step sizes of Table 1."""
+    epsilon, kappa, alpha, n, batch = 0.1, 1.0, 0.2, 12, 4
+    problem, Z = robust(rng, q, ridge)
+    scheme = {"first_step": alpha} if q != 2 and ridge == 0 else {"gamma": n * alpha}
+    w, lam = np.zeros(4), 0.0
+    for k in range(1, N + 1):
+        step = steps_of_table_1(q, ridge, alpha, n, k)
+        for rows in np.arange(n).reshape(-1, batch):
+            g, slope = ridge * w, epsilon
+            for z in Z[rows]:
+                m = w @ z
+                pieces = [1 - m, 1 + m - lam * kappa, 0.0]
+                if np.argmax(pieces) == 0 and pieces[0] > 0:
+                    g = g - z / batch
+                elif np.argmax(pieces) == 1:
+                    g, slope = g + z / batch, slope - kappa / batch
+            w, lam = onto_epigraph(q, w - step * g, lam - step * slope)
+        found = last_iterate(ROBUST_SOLVERS["isg"], problem, k, **scheme)
+        assert_allclose(found.coef, w, rtol=1e-8, atol=1e-10)
+
+
+def proximal_update(q, x, lam, z, step, epsilon, kappa):
+    """The minimiser of f_i + (||w - x||^2 + (lam' - lam)^2) / (2 step) on the epigraph.
+
+    It is the projection of (x + step (p - r) z, lam - step (epsilon - kappa r)), with multipliers
+    p and r of the pieces 1 - m and 1 + m - kappa lam. The vertices, the edges and the inside of
+    the triangle of p and r are looked at, and the point taken that is optimal.
+    """
+
+    def at(p, r):
+        return onto_epigraph(q, x + step * (p - r) * z, lam - step * (epsilon - kappa * r))
+
+    def pieces(p, r):
+        w, radius = at(p, r)
+        return np.array([1 - w @ z, 1 + w @ z - kappa * radius])
+
+    def root(f):
+        ends = f(0.0), f(1.0)
+        return brentq(f, 0.0, 1.0, xtol=1e-16, rtol=1e-15) if ends[0] > 0 > ends[1] else None
+
+    def share(r):  # of 1 - r, at which 1 - m vanishes
+        ends = pieces(0.0, r)[0], pieces(1 - r, r)[0]
+        between = root(lambda t: pieces(t * (1 - r), r)[0])
+        return (1 - r) * (between if between is not None else float(ends[1] >= 0))
+
+    found = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)]
+    p, r = root(lambda p: pieces(p, 0.0)[0]), root(lambda r: pieces(0.0, r)[1])
+    both = root(lambda r: np.subtract(*pieces(1 - r, r)[::-1]))
+    found += [(p, 0.0)] if p is not None else []
+    found += [(0.0, r)] if r is not None else []
+    found += [(1 - both, both)] if both is not None else []
+    r = root(lambda r: pieces(share(r), r)[1])
+    found += [(share(r), r)] if r is not None else []
+
+    def violation(point):
+        one, other = pieces(*point)
+        largest, rest = max(one, other, 0.0), 1 - sum(point)
+        return point[0] * (largest - one) + point[1] * (largest - other) + rest * largest
+
+    best = min(found, key=violation)
+    assert violation(best) <= 1e-10
+    return at(*best)
+
+
+@pytest.mark.parametrize("q", [1, 2, np.inf])
+def test_proximal_points(q, rng):
+    """Equation (6), in cyclic order, with the step sizes of Table 1."""
+    epsilon, kappa, alpha, n = 0.1, 1.0, 0.2, 12
+    problem, Z = robust(rng, q, 0.0)
+    scheme = {"first_step": alpha} if q != 2 else {"gamma": n * alpha}
+    w, lam = np.zeros(4), 0.0
+    for k in range(1, N + 1):
+        step = steps_of_table_1(q, 0.0, alpha, n, k)
+        for z in Z:
+            w, lam = proximal_update(q, w, lam, z, step, epsilon, kappa)
+        found = last_iterate(ROBUST_SOLVERS["ippa"], problem, k, **scheme)
+        assert_allclose(found.coef, w, rtol=1e-8, atol=1e-10)
