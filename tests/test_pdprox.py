@@ -189,7 +189,7 @@ def test_an_optimal_start_ends_at_once(problem):
 
 
 def test_a_large_alpha_is_solved_by_the_null_model(problem):
-    problem.alpha = 10.0
+    problem = problem.with_alpha(10.0)
     found = solve(problem, tol=1e-9, max_iter=10, random_state=np.random.RandomState(0))
     assert found.n_iter == 0 and not found.coef.any()
 

@@ -30,7 +30,6 @@ from ..losses import (
     Huber,
     Logistic,
     Loss,
-    MarginLoss,
     ModifiedHuber,
     Pinball,
     Squared,
@@ -490,7 +489,7 @@ def by_hand(
         fit_intercept = bool(
             getattr(estimator, "fit_intercept", np.any(getattr(estimator, "intercept_", 0.0)))
         )
-    if isinstance(loss, MarginLoss):
+    if loss.of_labels:
         outputs = list(data.one_vs_rest(_Classes(estimator, data.y)))
     else:
         outputs = regression_outputs(data)

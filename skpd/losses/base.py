@@ -94,8 +94,12 @@ class Loss(ABC):
         a gradient but no curvature.
     constant_curvature : bool
         Whether l(y, .) is a parabola.
+    conjugate_curvature : float or None
+        The q with l*(y, theta) = y theta + q theta^2 / 2 on its domain, where there is one.
     piecewise_quadratic : bool
         Whether l(y, .) is linear or a parabola in pieces.
+    of_labels : bool
+        Whether y are labels, -1 and 1.
     """
 
     linear_conjugate: ClassVar[bool] = False
@@ -103,6 +107,7 @@ class Loss(ABC):
     linear_tails: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
     piecewise_quadratic: ClassVar[bool] = False
+    of_labels: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -111,6 +116,10 @@ class Loss(ABC):
     @property
     def smoothness(self) -> float:
         return inf
+
+    @property
+    def conjugate_curvature(self) -> float | None:
+        return None
 
     @abstractmethod
     def _phi(self, t: Array) -> Array: ...

@@ -28,6 +28,8 @@ __all__ = [
 class MarginLoss(Loss):
     """l(y, z) = phi(y z) with phi non-increasing, for y in {-1, +1}."""
 
+    of_labels: ClassVar[bool] = True
+
     def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
         return self._phi(y * z + y * z_low)
 
@@ -110,6 +112,7 @@ class Hinge(MarginLoss):
 
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
+    conjugate_curvature: ClassVar[float] = 0.0
     piecewise_quadratic: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> list[Piece]:
@@ -217,6 +220,10 @@ class SmoothedHinge(MarginLoss):
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
     piecewise_quadratic: ClassVar[bool] = True
 
+    @property
+    def conjugate_curvature(self) -> float:
+        return self.mu
+
     def __post_init__(self) -> None:
         check_number(self, "mu", above=0.0)
 
@@ -272,6 +279,7 @@ class SquaredHinge(MarginLoss):
     conjugate_domain: ClassVar[tuple] = (-inf, 0.0)
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 2.0
+    conjugate_curvature: ClassVar[float] = 0.5
     piecewise_quadratic: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> list[Piece]:

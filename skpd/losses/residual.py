@@ -110,6 +110,7 @@ class Squared(ResidualLoss):
     constant_curvature: ClassVar[bool] = True
     lipschitz: ClassVar[float] = inf
     smoothness: ClassVar[float] = 1.0
+    conjugate_curvature: ClassVar[float] = 1.0
     piecewise_quadratic: ClassVar[bool] = True
 
     def _phi(self, t: Array) -> Array:
@@ -172,6 +173,7 @@ class Absolute(ResidualLoss):
 
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
+    conjugate_curvature: ClassVar[float] = 0.0
     piecewise_quadratic: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> list[Piece]:
@@ -345,6 +347,7 @@ class Pinball(ResidualLoss):
 
     quantile: float = 0.5
     linear_conjugate: ClassVar[bool] = True
+    conjugate_curvature: ClassVar[float] = 0.0
     piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -400,6 +403,7 @@ class Huber(ResidualLoss):
     delta: float = 1.35
     quadratic_conjugate: ClassVar[bool] = True
     smoothness: ClassVar[float] = 1.0
+    conjugate_curvature: ClassVar[float] = 1.0
     piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

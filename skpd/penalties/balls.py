@@ -54,6 +54,10 @@ class L1Ball(_ConstraintSet):
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)
 
+    @property
+    def l1_radius(self) -> float:  # type: ignore[override]
+        return self.radius
+
     def value(self, w: Array) -> float:
         return 0.0 if kernels.sum_abs(w) <= self.radius else inf
 
@@ -95,8 +99,15 @@ class SquaredL2OnL1Ball(Penalty):
         check_number(self, "weight", above=0.0, below=inf)
 
     @property
+    def l1_radius(self) -> float:  # type: ignore[override]
+        return self.radius
+
+    @property
     def _ball(self) -> L1Ball:
         return L1Ball(self.radius)
+
+    def without_ridge(self) -> tuple[float, Penalty | None, float]:
+        return self.weight, self._ball, 1.0
 
     def value(self, w: Array) -> float:
         norm = kernels.euclidean_norm(w)

@@ -28,6 +28,10 @@ class Structure(Enum):
         Functions of one coefficient each, given by ``terms``.
     GROUPED
         An l1 norm and Euclidean norms of groups, given by ``group_terms`` and ``labels``.
+    CHAINED
+        Among others, absolute differences of neighbouring coefficients.
+    MAXIMUM
+        The largest size of a coefficient.
     SPECTRAL
         A function of the singular values of a matrix of coefficients.
     WHOLE
@@ -36,8 +40,15 @@ class Structure(Enum):
 
     SEPARABLE = "separable"
     GROUPED = "grouped"
+    CHAINED = "chained"
+    MAXIMUM = "maximum"
     SPECTRAL = "spectral"
     WHOLE = "whole"
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether it is a sum over coefficients or groups of them."""
+        return self in (Structure.SEPARABLE, Structure.GROUPED)
 
 
 class Penalty(ABC):
@@ -57,6 +68,8 @@ class Penalty(ABC):
         Whether R(-w) = R(w).
     symmetric : bool
         Whether R is the same for every sign and every order of the coefficients.
+    l1_radius : float
+        The radius of the l1 ball outside of which R is infinite; inf where there is none.
     """
 
     structure: ClassVar[Structure] = Structure.WHOLE
@@ -65,6 +78,7 @@ class Penalty(ABC):
     free_level: ClassVar[bool] = False
     even: ClassVar[bool] = True
     symmetric: ClassVar[bool] = False
+    l1_radius: float = inf
 
     def bind(self, n_features: int):
         """The penalty for coefficients of this length.
@@ -114,6 +128,10 @@ class Penalty(ABC):
     def feasible(self, w: Array) -> Array:
         """The nearest point where R is finite."""
         return w
+
+    def without_ridge(self) -> "tuple[float, Penalty | None, float]":
+        """(a, Q, b) with R = a ||w||_2^2 / 2 + b Q, a as large as that can be; Q may be None."""
+        return 0.0, self, 1.0
 
     def widest(self, v: Array, error: Array) -> Array:
         """The point of the box v - error <= . <= v + error with the largest conjugate and support.

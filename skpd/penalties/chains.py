@@ -9,7 +9,7 @@ import numpy as np
 from .. import kernels
 from .._checks import check_number
 from .._typing import Array
-from .base import Norm
+from .base import Norm, Structure
 from .separable import _soft_threshold
 
 __all__ = ["FusedLasso", "TotalVariation"]
@@ -21,6 +21,8 @@ class _Chain(Norm):
     No point of a box stands for all of it, so `widest` gives the box itself, and the other
     methods take (v, error) as well as v.
     """
+
+    structure: ClassVar[Structure] = Structure.CHAINED
 
     def widest(self, v: Array, error: Array) -> Array:
         return np.stack([v, error])

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array
-from .base import Norm
+from .base import Norm, Structure
 
 __all__ = ["L2", "LInf"]
 
@@ -49,6 +49,7 @@ class LInf(Norm):
     array([ 2., -1.])
     """
 
+    structure: ClassVar[Structure] = Structure.MAXIMUM
     symmetric: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:

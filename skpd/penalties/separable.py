@@ -133,6 +133,9 @@ class SquaredL2(_Separable, Penalty):
     def conjugate(self, v: Array, alpha: float) -> float:
         return _half_square(kernels.euclidean_norm(v), alpha)
 
+    def without_ridge(self) -> tuple[float, Penalty | None, float]:
+        return 1.0, None, 0.0
+
     def support(self, v: Array, radius: float) -> float:
         return _product(sqrt(2.0 * radius), kernels.euclidean_norm(v))
 
@@ -173,6 +176,9 @@ class ElasticNet(_Separable, Penalty):
     def conjugate(self, v: Array, alpha: float) -> float:
         excess = self._excess(v, alpha)
         return _half_square(kernels.euclidean_norm(excess), alpha * (1.0 - self.l1_ratio))
+
+    def without_ridge(self) -> tuple[float, Penalty | None, float]:
+        return 1.0 - self.l1_ratio, L1(), self.l1_ratio
 
     def _excess(self, v: Array, alpha: float) -> Array:
         """What of |v_j| is above alpha l1_ratio, where anything is."""

@@ -110,8 +110,7 @@ class Problem(RowObjective, BaseProblem):
     def by_columns(self) -> "Problem":
         """The same problem for a path, with X by columns where Newton steps solve it."""
         penalty = self.penalty
-        in_parts = penalty.structure is not Structure.WHOLE
-        if self.loss.linear_tails or penalty.is_quadratic or not in_parts:
+        if self.loss.linear_tails or penalty.is_quadratic or not penalty.structure.in_parts:
             return self.in_workspace()
         return self._with(design=self.design.by_columns).in_workspace(of_path=True)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..designs import newton_cost
-from ..penalties import LInf, Structure
+from ..penalties import Structure
 from ..problems import Point, Problem
 from .centring import centred
 from .coordinates.dual import dual_descent
@@ -109,7 +109,7 @@ def select(problem: Problem, warm: bool = False) -> list[Choice]:
     """
     penalty, design = problem.penalty, problem.design
     few_features = problem.n_features <= LARGEST_WORKING_SET
-    by_newton = penalty.structure is not Structure.WHOLE
+    by_newton = penalty.structure.in_parts
     by_newton &= few_features or not penalty.is_quadratic
     cost = expected_cost(problem)
     # small data with which Newton steps of other methods are known to have trouble
@@ -124,7 +124,7 @@ def select(problem: Problem, warm: bool = False) -> list[Choice]:
         trials.append(Choice(*MULTIPLIERS, method_of_multipliers))
     if not by_newton and LONG < cost < inf:
         trials.append(Choice(*GRADIENTS, pdprox_restarted))
-    if cost == inf and isinstance(penalty, LInf):
+    if cost == inf and penalty.structure is Structure.MAXIMUM:
         trials.append(Choice(*FACES, faces_of_ball))
     if cost == inf:
         return [*trials, Choice(*LAST_RESORT, pdprox_restarted)]

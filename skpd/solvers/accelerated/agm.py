@@ -24,12 +24,12 @@ import numpy as np
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
-from ...penalties import L1Ball, Penalty, SquaredL2OnL1Ball
+from ...penalties import Penalty
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from .estimate_functions import ROUNDING, Composite, Iterate, infinite_memory, one_memory
 from .geometry import Entropic, Euclidean
-from .smoothing import _prox_squares, _SmoothedLoss, _without_ridge
+from .smoothing import _prox_squares, _SmoothedLoss
 
 __all__ = ["agm"]
 
@@ -84,8 +84,7 @@ def agm(
     ValueError
         If ``prox="entropic"`` and the penalty is not over an l1 ball.
     """
-    on_ball = isinstance(problem.penalty, L1Ball | SquaredL2OnL1Ball)
-    if prox == "entropic" and not on_ball:
+    if prox == "entropic" and not problem.penalty.l1_radius < np.inf:
         raise ValueError(
             "prox 'entropic' of solver 'agm' needs a penalty over an l1 ball, "
             f"got {type(problem.penalty).__name__}."
@@ -138,11 +137,12 @@ class _Run:
         problem = self.problem
         design, penalty, alpha = problem.design, problem.penalty, problem.alpha
         weights = problem.weights
-        ridge, rest, rest_alpha = _without_ridge(penalty, alpha)
+        ridge, rest, rest_alpha = penalty.without_ridge()
+        ridge, rest_alpha = alpha * ridge, alpha * rest_alpha
         curvature = weights * loss.smoothness
         root = np.sqrt(curvature)
         if self.entropic:
-            radius, d = penalty.radius, problem.n_features
+            radius, d = penalty.l1_radius, problem.n_features
             largest = float(np.max(design.column_norms(curvature)) ** 2) + ridge
 
             def smooth(z):
@@ -204,7 +204,8 @@ class _Run:
         if not self.entropic:
             return w
         parts = (
-            np.concatenate([np.maximum(w, 0.0), np.maximum(-w, 0.0)]) / self.problem.penalty.radius
+            np.concatenate([np.maximum(w, 0.0), np.maximum(-w, 0.0)])
+            / self.problem.penalty.l1_radius
         )
         x = np.append(parts, max(1.0 - float(np.sum(parts)), 0.0))
         return 0.9 * x / np.sum(x) + 0.1 / len(x)
@@ -213,7 +214,9 @@ class _Run:
         if not self.entropic:
             return x
         d = self.problem.n_features
-        return self.problem.penalty.feasible(self.problem.penalty.radius * (x[:d] - x[d : 2 * d]))
+        return self.problem.penalty.feasible(
+            self.problem.penalty.l1_radius * (x[:d] - x[d : 2 * d])
+        )
 
     def minimise(self, w: Array, loss: _SmoothedLoss, error: float) -> Array:
         """Iterates until the gap of the loss itself is at most ``error``, or all is done."""

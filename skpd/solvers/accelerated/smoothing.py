@@ -7,15 +7,6 @@ from scipy.optimize import brentq
 
 from ... import kernels
 from ..._typing import Array
-from ...losses import Hinge, SmoothedHinge, Squared
-from ...penalties import (
-    L1,
-    ElasticNet,
-    L1Ball,
-    Penalty,
-    SquaredL2,
-    SquaredL2OnL1Ball,
-)
 from ...problems import Problem
 
 __all__ = []
@@ -65,12 +56,12 @@ class _SmoothedLoss:
         weights, loss, y = problem.weights, problem.loss, problem.y
         if not problem.fit_intercept:
             return 0.0, self.theta(z)
-        if isinstance(loss, Squared) and self.mu == 0.0:
+        if loss.constant_curvature and self.mu == 0.0:
             b = float(weights @ (y - z))
             return b, z + b - y
-        if isinstance(loss, Hinge | SmoothedHinge):
+        if loss.conjugate_curvature is not None:
             # max of sum c (theta (z - y) - q theta^2 / 2) on a box and sum c theta = 0
-            q = self.added + (loss.mu if isinstance(loss, SmoothedHinge) else 0.0)
+            q = self.added + loss.conjugate_curvature
             lower, upper = loss.dual_bounds(y)
             theta = kernels.project_box_hyperplane(
                 (z - y) / q, lower, upper, weights, weights * q, 0.0
@@ -110,17 +101,6 @@ class _SmoothedLoss:
             conjugate = problem.loss.conjugate(problem.y, theta)
             value = float(weights @ (theta * prediction - conjugate - 0.5 * self.added * theta**2))
         return value, weights * theta, theta
-
-
-def _without_ridge(penalty: Penalty, alpha: float) -> tuple[float, Penalty | None, float]:
-    """The weight of ||w||^2 / 2 in alpha R, and what is left with its weight."""
-    if isinstance(penalty, SquaredL2):
-        return alpha, None, 0.0
-    if isinstance(penalty, ElasticNet):
-        return alpha * (1.0 - penalty.l1_ratio), L1(), alpha * penalty.l1_ratio
-    if isinstance(penalty, SquaredL2OnL1Ball):
-        return alpha * penalty.weight, L1Ball(penalty.radius), 1.0
-    return 0.0, penalty, alpha
 
 
 def _prox_squares(problem: Problem, random_state: np.random.RandomState) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..._typing import Array
-from ...penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
+from ...penalties import L1, ElasticNet, SquaredL2
 from ...problems import Point, Problem, Solution
 from ..interior import expected_cost, interior_point
 from ..monitor import Monitor
@@ -44,10 +44,10 @@ def l1_ball(
         As for `skpd.solvers.proximal.pdprox.pdprox_dual`; the penalty is `L1Ball` or
         `SquaredL2OnL1Ball`.
     """
-    if isinstance(problem.penalty, SquaredL2OnL1Ball):
+    if _ridge(problem) > 0.0:
         largest = float(np.max(problem.weights * problem.design.row_norms() ** 2))
         curvature = min(problem.loss.smoothness, 1.0 / max(monitor.tol, 1e-12))
-        if largest * curvature <= CONDITION * problem.alpha * problem.penalty.weight:
+        if largest * curvature <= CONDITION * _ridge(problem):
             pdbfw(
                 problem, monitor, start, max_iter=max_iter, random_state=random_state,
                 step_size="line-search", patience=PASSES,
@@ -63,8 +63,7 @@ def l1_ball(
 
 def _ridge(problem: Problem) -> float:
     """The weight of half the squared norm."""
-    penalty = problem.penalty
-    return problem.alpha * penalty.weight if isinstance(penalty, SquaredL2OnL1Ball) else 0.0
+    return problem.alpha * problem.penalty.without_ridge()[0]
 
 
 def _penalised(problem: Problem, multiplier: float) -> Problem:
@@ -78,9 +77,9 @@ def _penalised(problem: Problem, multiplier: float) -> Problem:
 
 def _stretched(problem: Problem, found: Solution) -> Array:
     """The coefficients, or a multiple on the sphere if that is better."""
-    assert isinstance(problem.penalty, L1Ball | SquaredL2OnL1Ball)
+    radius = problem.penalty.l1_radius
     coef, norm = found.coef, float(np.sum(np.abs(found.coef)))
-    if not 0.0 < norm < problem.penalty.radius:
+    if not 0.0 < norm < radius:
         return coef
     z = problem.design.matvec(coef)
 
@@ -89,7 +88,7 @@ def _stretched(problem: Problem, found: Solution) -> Array:
         ridge = problem.penalty.value((1.0 - 1e-15) * factor * coef)
         return float(problem.weights @ losses) + problem.alpha * ridge
 
-    factor = problem.penalty.radius / norm
+    factor = radius / norm
     return (1.0 - 1e-15) * factor * coef if objective(factor) < objective(1.0) else coef
 
 
@@ -106,8 +105,7 @@ def _search(
     random_state: np.random.RandomState,
 ) -> None:
     """The multiplier at which the solution of the penalised problem has the radius as norm."""
-    assert isinstance(problem.penalty, L1Ball | SquaredL2OnL1Ball)
-    radius = problem.penalty.radius
+    radius = problem.penalty.l1_radius
     point = start if start is not None else problem.null_point
     tol = max(0.1 * monitor.tol, 1e-13)
 

@@ -3,7 +3,6 @@
 import numpy as np
 
 from ... import kernels
-from ...penalties import SquaredL2OnL1Ball
 from ...problems import Point, Problem
 from ..monitor import Monitor
 
@@ -36,7 +35,7 @@ def pdbfw(
     Parameters
     ----------
     problem : Problem
-        Its penalty must be `SquaredL2OnL1Ball`.
+        Its penalty must be `skpd.penalties.SquaredL2OnL1Ball`.
     monitor : Monitor
         What the iterates are reported to.
     start : Point or None
@@ -67,7 +66,8 @@ def pdbfw(
         If the penalty or the loss is not of that kind.
     """
     penalty, loss, weights = problem.penalty, problem.loss, problem.weights
-    if not isinstance(penalty, SquaredL2OnL1Ball):
+    weight = penalty.without_ridge()[0]
+    if not (penalty.l1_radius < np.inf and weight > 0.0):
         raise ValueError(
             "solver 'pdbfw' needs the squared l2 penalty over an l1 ball, "
             f"got {type(penalty).__name__}."
@@ -78,7 +78,7 @@ def pdbfw(
             f"convex wherever it is not linear (Assumption 4.1), got {type(loss).__name__}: pass "
             "solver_options={'step_size': 'line-search'}."
         )
-    mu = problem.alpha * penalty.weight
+    mu = problem.alpha * weight
     theta = np.zeros(problem.n_samples)
     constant = offset = 0.0
     if problem.fit_intercept:
@@ -96,7 +96,7 @@ def pdbfw(
     matrix = problem.design.by_rows.matrix
     method = kernels.block_frank_wolfe(
         matrix, loss.kernel, problem.y, weights, theta,
-        mu, penalty.radius, constant, offset, step_size == "line-search", 0.5, dual_step,
+        mu, penalty.l1_radius, constant, offset, step_size == "line-search", 0.5, dual_step,
         sparsity or 0, n_coordinates or 0,
     )  # fmt: skip
     n_entries = matrix.n_entries

@@ -27,6 +27,7 @@ from ...penalties import (
     SparseGroup,
     SquaredL2,
     SquaredL2OnL1Ball,
+    Structure,
     TotalVariation,
 )
 from ...problems import Point, Problem
@@ -262,10 +263,10 @@ def _(problem: RobustProblem) -> Programme:
         )
     ]
     multiplier = epsilon - kappa * flipped
-    if isinstance(problem.norm, LInf):
+    if problem.q == inf:
         bound_coefficients(programme, place, multiplier)
         return programme
-    epigraph = SumEpigraph if isinstance(problem.norm, L1) else EuclideanEpigraph
+    epigraph = SumEpigraph if problem.q == 1 else EuclideanEpigraph
     programme.penalties.append(epigraph(
         problem.n_features, place, programme.new_unknown(0.0), radius, multiplier,
         programme.share,
@@ -273,19 +274,17 @@ def _(problem: RobustProblem) -> Programme:
     return programme
 
 
-def basis_of(penalty: Penalty) -> Basis | None:
-    if isinstance(penalty, GroupL2 | SparseGroup):
+def basis_of(penalty: Any) -> Basis | None:
+    if penalty.structure is Structure.GROUPED:
         return Basis(penalty.partition.order)
-    return Steps() if isinstance(penalty, TotalVariation) else None
+    return Steps() if penalty.free_level else None
 
 
 def loss_terms(loss: Loss, programme: Programme) -> list[Term]:
     """The loss of all rows."""
     rows, y, weights, x = programme.predictions, programme.y, programme.weights, programme.x
-    if isinstance(loss, Squared):
-        return [Quadratic(rows, y, weights, x)]
-    if isinstance(loss, LogisticLoss):
-        return [Logistic(rows, y, weights, x)]
+    if type(loss) in SMOOTH_TERMS:
+        return [SMOOTH_TERMS[type(loss)](rows, y, weights, x)]
     return [
         Intervals(
             rows, sign=piece.sign, offset=piece.offset, lower=piece.lower, upper=piece.upper,
@@ -293,6 +292,9 @@ def loss_terms(loss: Loss, programme: Programme) -> list[Term]:
         )
         for piece in loss.pieces(y) or []
     ]  # fmt: skip
+
+
+SMOOTH_TERMS: dict[type[Loss], Callable[..., Term]] = {Squared: Quadratic, LogisticLoss: Logistic}
 
 
 def _add_l1(programme: Programme, weight: float, first: int = 0) -> None:
@@ -428,7 +430,7 @@ def has_programme(penalty: Penalty) -> bool:
 
 def needs_features(penalty: Penalty) -> bool:
     """Whether a penalty's curvature is singular or has bands: then systems are of the features."""
-    return isinstance(penalty, TotalVariation | FusedLasso)
+    return penalty.structure is Structure.CHAINED
 
 
 PENALTIES: dict[type[Penalty], Callable] = {
