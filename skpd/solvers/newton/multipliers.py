@@ -30,13 +30,14 @@ import numpy as np
 from ... import kernels
 from ..._typing import Array, Indices
 from ...certificates import dual_estimate, relative_gap
-from ...designs import ColumnCurvature, Design, newton_cost
+from ...designs import ColumnCurvature
 from ...designs.gram import BLAS
 from ...kernels import dot
 from ...penalties import Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from .quadratic import minimise_quadratic
+from .rows import Frozen, InMemory, RowSide
 
 __all__ = ["method_of_multipliers"]
 
@@ -113,44 +114,6 @@ def _begin(problem: Problem, monitor: Monitor) -> "_State":
     return state
 
 
-class _Rows:
-    """Some or all rows of a problem: what is known of their losses at the iterate."""
-
-    def __init__(self, design: Design, y: Array, weights: Array, theta: Array, z: Array) -> None:
-        self.design, self.y, self.weights, self.theta, self.z = design, y, weights, theta, z
-        self.derivative = np.empty(len(y))
-        self.gradient = np.empty(len(y))  # the same times the weights
-        self.curvature = np.empty(len(y))  # the second over sigma, times the weights
-        self._at: tuple = (None, None, None)
-        self._sums: tuple[float, float] = (np.nan, np.nan)
-
-    def evaluate(self, kernel, sigma: float) -> tuple[float, float]:
-        """Derivatives at z; the loss and the loss's part of the dual value there."""
-        at = self.z, self.theta, sigma
-        if not (at[0] is self._at[0] and at[1] is self._at[1] and sigma == self._at[2]):
-            self._at = at
-            self._sums = kernel.smoothed_derivatives(
-                self.y, self.weights, self.theta, self.z, sigma,
-                self.derivative, self.gradient, self.curvature,
-            )  # fmt: skip
-        return self._sums
-
-    def matvec(self, variables: Array) -> Array:
-        n_features = self.design.shape[1]
-        z = self.design.matvec(np.ascontiguousarray(variables[:n_features]))
-        return z + variables[-1] if len(variables) > n_features else z
-
-    def rmatvec(self, rows: Array, intercept: bool) -> Array:
-        product = self.design.rmatvec(rows)
-        return np.append(product, rows.sum()) if intercept else product
-
-    def near(self, kernel, sigma: float, radius: float) -> Indices:
-        """The rows whose derivative changes within a distance of z."""
-        return kernel.rows_that_bend(
-            self.y, self.theta, self.z, sigma, self.derivative, self.curvature, radius
-        )
-
-
 @dataclass
 class _Tracked:
     """The features whose gradient is kept up to date for a while."""
@@ -165,7 +128,7 @@ class _Solved:
 
     alpha: float
     variables: Array
-    rows: _Rows
+    rows: RowSide
     gradient: Array
     matrix_alpha: float  # where the last Gram matrix was taken
     bend: Array | None  # to here from where a step along the tangent led
@@ -194,18 +157,13 @@ class _Solved:
 
 
 @dataclass
-class _Frozen:
-    """What the rows left out contribute while their losses stay linear."""
+class _Left:
+    """Rows that are left out, since when, and whether the multipliers have changed since."""
 
-    near: Indices  # the others
-    radius: float
-    w: Array
-    gradient: Array
-    loss: float  # at w
-    dual: float
-    gap: float  # when they were left out
+    frozen: Frozen
+    gap: float
     n_iter: int
-    updated: bool = False  # the multipliers, since then
+    updated: bool = False
 
 
 class _State:
@@ -216,38 +174,9 @@ class _State:
         self.problem, self.monitor = problem, monitor
         assert problem.workspace is not None
         self.workspace = problem.workspace
-        self.kernel = problem.loss.kernel
-        loss, weights = problem.loss, problem.weights
-        self.smooth = not loss.linear_tails
+        self.smooth = not problem.loss.linear_tails
         point = problem.null_point if start is None else start
         self.w = problem.join(point.coef, point.intercept)
-        theta, self.sigma = None, np.inf
-        if not self.smooth:
-            self.centre = self.w.copy()
-            lower, upper = loss.dual_bounds(problem.y)
-            middle = 0.5 * (lower + upper)
-            theta = middle if start is None else loss.project_dual(problem.y, start.dual_coef)
-            self.first_sigma = (
-                FIRST_SIGMA * float(np.max(upper - lower)) / problem.prediction_scale
-            )
-            self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
-        # of a quadratic problem by a Gram matrix and without one, as shares of the violation
-        self.accuracy = 1e-4 if loss.constant_curvature else 1e-2
-        self.accuracy_by_columns = 3e-2
-        if not self.smooth:  # the rows with curvature change anyway
-            self.accuracy_by_columns = 1e-1
-            if problem.penalty.structure is Structure.SEPARABLE:
-                self.accuracy = 3e-2
-        self.fewest = FEWEST
-        if loss.constant_curvature and problem.design.dense:
-            # the Gram matrix of so many takes the time of a gradient
-            self.fewest = max(FEWEST, int(np.sqrt(BLAS * problem.n_features)))
-        if not self.smooth:
-            self.scale = problem.squares  # D
-            scale = self.scale[: problem.n_features]
-            # of proximal gradients, where sigma is 1
-            self.unit_steps = problem.penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
-        self.tracked: _Tracked | None = None
         self.known_gradient: Array | None = None
         self.chord = False  # whether the next step takes the last Gram matrix
         self.settled = False  # whether the working set is near the last one
@@ -257,24 +186,21 @@ class _State:
         self.bend: Array | None = None  # from there to where it is expected
         self.bend_unit = 0.0
         self.expected: Array | None = None  # the gradient at the solution
-        rows, last = None, self.workspace.solved
         self.solved_before: _Solved | None = None
-        if start is None:
-            z = np.full(problem.n_samples, point.intercept)
-            if self.smooth:
-                slope = float(weights @ point.dual_coef)
-                self.known_gradient = problem.join(problem.null_gradient, slope)
-        elif self.smooth and last is not None and kernels.equal(self.w, last.variables):
-            rows = last.rows
+        last = self.workspace.solved
+        follows = start is not None and self.smooth and last is not None
+        if follows and kernels.equal(self.w, last.variables):
+            self.rows: RowSide = last.rows
             self.follow(last)
         else:
-            z = problem.matvec(self.w)
-        if rows is None:
-            theta = np.zeros(problem.n_samples) if theta is None else theta
-            rows = _Rows(problem.design, problem.y, weights, theta, z)
-        self.all_rows = self.rows = rows
-        self.frozen: _Frozen | None = None
-        self.gram = self.workspace.gram
+            self.rows = InMemory.of(problem, start, self.workspace.gram)
+        self.all_rows = self.rows
+        self.left: _Left | None = None
+        if start is None and self.smooth:
+            slope = dot(problem.weights, point.dual_coef)
+            self.known_gradient = problem.join(problem.null_gradient, slope)
+        self._set_scales(start)
+        self.tracked: _Tracked | None = None
         self.radius = None if start is not None else 1.0  # the spread of the predictions
         self.n_iter = self.checked_at = self.improved_at = monitor.n_iter
         self.stalled = False
@@ -286,21 +212,37 @@ class _State:
         self.round_gap = np.inf  # when the multipliers were updated last; it rises after that
         self.upper = problem.null_objective
 
-    def _spread(self, z: Array) -> float:
-        """The standard deviation of predictions."""
-        weights = self.problem.weights
-        return float(np.sqrt(dot(weights, (z - dot(weights, z)) ** 2)))
+    def _set_scales(self, start: Point | None) -> None:
+        """The first sigma, step sizes, and the accuracy of quadratic problems."""
+        problem = self.problem
+        constant = problem.loss.constant_curvature
+        # by a Gram matrix and without one, as shares of the violation
+        self.accuracy, self.accuracy_by_columns = 1e-4 if constant else 1e-2, 3e-2
+        self.fewest, self.sigma = FEWEST, np.inf
+        if constant and problem.design.dense:
+            # the Gram matrix of so many takes the time of a gradient
+            self.fewest = max(FEWEST, int(np.sqrt(BLAS * problem.n_features)))
+        if self.smooth:
+            return
+        self.accuracy_by_columns = 1e-1  # the rows with curvature change anyway
+        if problem.penalty.structure is Structure.SEPARABLE:
+            self.accuracy = 3e-2
+        self.centre = self.w.copy()
+        self.first_sigma = FIRST_SIGMA * self.all_rows.dual_range / problem.prediction_scale
+        self.sigma = self.first_sigma * (1.0 if start is None else WARM_SIGMA)
+        self.scale = problem.squares  # D
+        scale = self.scale[: problem.n_features]
+        # of proximal gradients, where sigma is 1
+        self.unit_steps = problem.penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
 
     def start_from(self, other: "_State") -> None:
         """Go on from a solution on other rows."""
-        rows, self.known_gradient = self.all_rows, None
-        self.w, self.centre = other.w.copy(), other.w.copy()
-        rows.z = rows.matvec(self.w)
-        self.radius = None
+        self.known_gradient, self.radius = None, None
+        self.w = other.w.copy()
         if not self.smooth:
+            self.centre = other.w.copy()
             self.sigma = min(other.sigma, WARM_SIGMA * self.first_sigma)
-            rows.evaluate(self.kernel, self.sigma)
-            rows.theta = rows.derivative.copy()
+        self.all_rows.begin_from(self.w, self.sigma)
 
     def run(self, max_iter: int) -> None:
         """Multiplier steps, with a sigma at which they take a few Newton steps each."""
@@ -309,7 +251,7 @@ class _State:
             self.minimise(max_iter)
             steps = self.n_iter - n_before
             if self.smooth:
-                if self.frozen is None and self.tracked is None:
+                if self.left is None and self.tracked is None:
                     self.workspace.solved = self.solved()
                 break
             if steps >= LONGEST_SOLVE:  # stuck where the envelope is too close to the loss
@@ -355,8 +297,7 @@ class _State:
     def evaluate(self) -> None:
         """Derivatives of the smoothed losses, their gradient and the gap they prove."""
         problem = self.problem
-        sums: tuple[float, float] = self.rows.evaluate(self.kernel, self.sigma)
-        self.loss, self.dual = sums
+        self.loss, self.dual = self.rows.evaluate(self.sigma)
         coef, _ = problem.split(self.w)
         self.penalty_value = problem.alpha * problem.penalty.value(coef[self.part])
         self.assess()
@@ -369,19 +310,19 @@ class _State:
             self.gradient, self.known_gradient = self.known_gradient, None
         elif (
             self.tracked is None
-            and self.frozen is None
+            and self.left is None
             and (self.last_step or problem.products.incremental)
         ):
             self.gradient = self.whole_gradient()  # that the certificate to come will want
         elif self.tracked is None:
-            self.gradient = rows.rmatvec(rows.gradient, problem.fit_intercept)
+            self.gradient = problem.join(*rows.gradient())
         else:
             columns = self.tracked.columns
             coef_gradient = np.zeros(problem.n_features)
-            coef_gradient[columns] = rows.design.rmatvec_some(rows.gradient, columns)
-            self.gradient = problem.join(coef_gradient, rows.gradient.sum())
-        if self.frozen is not None:
-            frozen = self.frozen
+            coef_gradient[columns], slope = rows.gradient(columns)
+            self.gradient = problem.join(coef_gradient, slope)
+        if self.left is not None:
+            frozen = self.left.frozen
             self.gradient += frozen.gradient
             loss += frozen.loss + dot(frozen.gradient, self.w - frozen.w)
             dual += frozen.dual
@@ -396,31 +337,30 @@ class _State:
         some = coef_gradient[self.part]
         lower = dual_estimate(problem, dual, some, problem.free.sums(some, slope), upper)
         self.gap = upper - lower
-        if self.frozen is None and self.tracked is None:
+        if self.left is None and self.tracked is None:
             if self.gap < 0.9 * self.best_gap:
                 self.best_gap, self.improved_at = self.gap, self.n_iter
             self.stalled |= self.n_iter > self.improved_at + PATIENCE
 
     def whole_gradient(self) -> Array:
         """As exact as the certificate wants it, and where w is not 0."""
-        problem, rows = self.problem, self.rows
+        problem = self.problem
         coef, _ = problem.split(self.w)
-        coef_gradient, _ = problem.products(rows.derivative, problem.threshold, coef)
-        return problem.join(coef_gradient, dot(rows.weights, rows.derivative))
+        return problem.join(*self.rows.certified_gradient(coef, problem.threshold))
 
     def within_tol(self) -> bool:
         return relative_gap(self.problem, self.gap) <= self.monitor.tol
 
     def check(self) -> None:
-        point = Point(*self.problem.split(self.w), self.rows.derivative)
+        point = Point(*self.problem.split(self.w), self.rows.dual_point())
         self.monitor.check(self.n_iter, point)
         self.checked_gap, self.checked_at = self.gap, self.n_iter
 
     def update_multipliers(self) -> None:
         self.round_gap = self.gap
-        self.rows.theta = self.rows.derivative.copy()
-        if self.frozen is not None:
-            self.frozen.updated = True
+        self.rows.update_multipliers()
+        if self.left is not None:
+            self.left.updated = True
         self.centre = self.w.copy()
 
     def share_of_penalty(self, g: Array) -> float:
@@ -449,7 +389,7 @@ class _State:
             return  # one step solves for them, and the others cost little
         # one step solves for the features of a quadratic problem, several for others
         most = 0.2 if problem.loss.constant_curvature else 0.5
-        if self.frozen is None and problem.design.work_on(columns) <= most:
+        if self.left is None and problem.design.work_on(columns) <= most:
             target = self.monitor.tol * problem.objective_unit
             settled = whole and self.settled
             until = target if settled else max(INNER_GAP * self.gap, target)
@@ -466,49 +406,21 @@ class _State:
 
     def freeze(self) -> None:
         """Go on with the rows whose losses may bend, if they are few."""
-        rows = self.all_rows
-        # shares of the weight, so that a weight of 2 still equals a repeated row
-        if float(np.sum(rows.weights[rows.curvature > 0.0])) > 0.25:
-            return
-        if self.radius is None:
-            self.radius = self._spread(rows.z)
-        near = rows.near(self.kernel, self.sigma, self.radius)
-        if not 0.0 < float(np.sum(rows.weights[near])) < 0.33:
-            self.radius *= 0.5
-            return
-        some = _Rows(
-            rows.design.rows(near), rows.y[near], rows.weights[near], rows.theta[near],
-            rows.z[near],
-        )  # fmt: skip
-        loss, dual = some.evaluate(self.kernel, self.sigma)
-        self.frozen = _Frozen(
-            near=near,
-            radius=self.radius,
-            w=self.w.copy(),
-            gradient=self.gradient - some.rmatvec(some.gradient, self.problem.fit_intercept),
-            loss=self.loss - loss,
-            dual=self.dual - dual,
-            gap=min(self.gap, self.round_gap),
-            n_iter=self.n_iter,
-        )
-        self.rows = some
-        self.gram.take_rows(near)
+        found = self.all_rows.freeze(self.w, self.gradient, self.sigma, self.radius)
+        if isinstance(found, Frozen):
+            self.rows, self.radius = found.rows, found.radius
+            self.left = _Left(found, min(self.gap, self.round_gap), self.n_iter)
+        elif found is not None:
+            self.radius = found
 
     def thaw(self) -> None:
         """Back to all rows."""
-        if self.frozen is None:
+        if self.left is None:
             return
-        frozen, rows = self.frozen, self.all_rows
-        if frozen.updated:
-            rows.theta = rows.derivative.copy()
-        rows.theta[frozen.near] = self.rows.theta
-        before = rows.z
-        rows.z = rows.matvec(self.w)
-        moved = np.abs(rows.z - before)
-        moved[frozen.near] = 0.0
-        self.radius = max(2.0 * float(np.max(moved, initial=0.0)), 0.3 * frozen.radius)
-        self.gram.all_rows(frozen.near, len(rows.y))
-        self.rows, self.frozen = rows, None
+        frozen = self.left.frozen
+        moved = self.all_rows.thaw(frozen, self.w, self.left.updated)
+        self.radius = max(2.0 * moved, 0.3 * frozen.radius)
+        self.rows, self.left = self.all_rows, None
 
     def minimise(self, max_iter: int) -> None:
         """Newton steps until the gap is no longer the penalty's alone."""
@@ -524,15 +436,15 @@ class _State:
             target = 0.3 * monitor.tol * problem.objective_unit
             self.chord |= self.smooth and self.gap * self.gap <= target * gap_before < np.inf
             gap_before = self.gap
-            if self.frozen is not None:
-                frozen = self.frozen
-                if found or self.gap < 0.1 * frozen.gap or self.n_iter >= frozen.n_iter + 20:
+            if self.left is not None:
+                left = self.left
+                if found or self.gap < 0.1 * left.gap or self.n_iter >= left.n_iter + 20:
                     self.thaw()
                     self.evaluate()
                     found = self.within_tol()
             since = self.n_iter - self.checked_at
             progress = since >= CHECK_EVERY and self.gap < 0.05 * self.checked_gap
-            if self.frozen is None and (found or progress or since >= 30):
+            if self.left is None and (found or progress or since >= 30):
                 self.check()
             if monitor.done or self.stalled:
                 return
@@ -544,36 +456,32 @@ class _State:
             if self.n_iter >= most:
                 return
             columns, violation, whole = self.working_set(g)
-            if len(columns) > LARGEST_WORKING_SET < np.count_nonzero(self.rows.curvature):
+            if len(columns) > LARGEST_WORKING_SET < self.rows.n_curved:
                 self.stalled = True
                 return
             bends = not problem.loss.constant_curvature
-            if bends and self.frozen is None and self.tracked is None:
+            if bends and self.left is None and self.tracked is None:
                 self.freeze()
             if self.smooth and self.tracked is None:
                 self.track(columns, whole)
             self.step(g, columns, violation, whole)
             self.n_iter += 1
-            n_curved = int(np.count_nonzero(self.rows.curvature))
-            self.spent += newton_cost(self.rows.design, n_curved, len(columns)) + self.overhead
+            self.spent += self.rows.cost(len(columns)) + self.overhead
             self.stalled |= self.spent > self.budget
 
     def step(self, g: Array, columns: Indices, violation: float, whole: bool) -> None:
         """A proximal Newton step on the working set."""
         problem, rows = self.problem, self.rows
-        h = rows.curvature
-        if self.chord and len(self.gram.last_h) == len(h):
-            h = self.gram.last_h
-        else:
-            self.matrix_alpha = problem.alpha
-        self.last_step = self.smooth and (self.chord or problem.loss.constant_curvature)
-        self.chord = False
         inside = np.full(len(columns) + problem.fit_intercept, problem.n_features)
         inside[: len(columns)] = columns
         scale, ridge = 1.0, None
         if not self.smooth:
             scale, ridge = self.sigma, self.proximal * self.scale[inside]
-        H = self.gram.curvature(rows.design, h, scale, columns, ridge)
+        H, again = rows.curvature(columns, scale, ridge, self.chord)
+        if not again:
+            self.matrix_alpha = problem.alpha
+        self.last_step = self.smooth and (self.chord or problem.loss.constant_curvature)
+        self.chord = False
         by_columns = isinstance(H, ColumnCurvature)
         tol = violation * (self.accuracy_by_columns if by_columns else self.accuracy)
         if problem.loss.constant_curvature and self.settled and problem.penalty.is_norm:
@@ -581,24 +489,24 @@ class _State:
             tol = min(tol, self.monitor.tol * problem.objective_unit * problem.alpha / self.upper)
         w = self.w[inside]
         p = minimise_quadratic(
-            H, g[inside], w, problem.penalty, problem.alpha, columns, tol, system=self.gram.system
+            H, g[inside], w, problem.penalty, problem.alpha, columns, tol, system=rows.system
         )
         quadratic = problem.loss.constant_curvature
         if self.bend_unit > 0.0 and self.tangent is None:
             p = self.beside_tangent(inside, p)
         if quadratic and whole:  # it is likely to be the last
             self.w[inside] = p
-            rows.z, _ = problem.predictions(*problem.split(self.w))  # the certificate's as well
+            rows.move_to(self.w, precise=True)  # the certificate's as well
             return
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w
-        z, along = rows.z, rows.matvec(direction)
-        rows.z = z + along
+        rows.go_along(direction)
         length = 1.0
         if not quadratic:
-            length = self.step_length(z, along, direction, dot(g[inside], p - w))
+            length = self.step_length(direction, dot(g[inside], p - w))
         if length < 1.0:
-            p, rows.z = w + length * (p - w), z + length * along
+            p = w + length * (p - w)
+            rows.go_back(length)
         self.w[inside] = p
 
     def beside_tangent(self, inside: Indices, p: Array) -> Array:
@@ -610,8 +518,8 @@ class _State:
         moved = p + self.bend[inside]
         return np.where((moved * p > 0.0) | (inside >= self.problem.n_features), moved, p)
 
-    def step_length(self, z: Array, along: Array, direction: Array, descent: float) -> float:
-        """How far to go from z, at 1 now, as the smoothed objective falls; ``descent`` is g.d."""
+    def step_length(self, direction: Array, descent: float) -> float:
+        """How far to go, at 1 now, as the smoothed objective falls; ``descent`` is g.d."""
         problem, rows = self.problem, self.rows
         # R(w + t d) <= (1 - t) R(w) + t R(w + d): the slope of a convex bound on the line
         coef, _ = problem.split(self.w + direction)
@@ -620,20 +528,17 @@ class _State:
         if not self.smooth:
             pull = self.proximal * self.scale * direction
             at_start, curve = dot(pull, self.w - self.centre), dot(pull, direction)
-        if self.frozen is not None:
-            at_start += dot(self.frozen.gradient, direction)
+        if self.left is not None:
+            at_start += dot(self.left.frozen.gradient, direction)
         noise = 1e-13 * (abs(rise) + self.upper)
         beginning = descent + rise
-        rows.evaluate(self.kernel, self.sigma)
-        if dot(rows.gradient, along) + rise + at_start + curve <= max(-0.5 * beginning, noise):
+        at_end = rows.slope(1.0, self.sigma) + rise + at_start + curve
+        if at_end <= max(-0.5 * beginning, noise):
             return 1.0
         low, high = 0.0, 1.0
         for _ in range(40):
             middle = 0.5 * (low + high)
-            smooth = self.kernel.smoothed_slope(
-                rows.y, rows.weights, rows.theta, z, along, middle, self.sigma
-            )
-            value = smooth + rise + at_start + middle * curve
+            value = rows.slope(middle, self.sigma) + rise + at_start + middle * curve
             if value > 0.0:
                 high = middle
             else:

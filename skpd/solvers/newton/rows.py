@@ -1,0 +1,277 @@
+"""The row side of the method of multipliers: all that is as long as there are rows.
+
+The engine works on coefficients, gradients and Gram matrices. Predictions, dual points and
+curvatures stay behind `RowSide`, which answers in sums over the rows: so the same engine runs
+wherever the rows are, if something adds up their sums.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._typing import Array, Indices
+from ...designs import Design, newton_cost
+from ...kernels import dot
+from ...problems import Point, Problem
+
+__all__ = ["Frozen", "InMemory", "RowSide"]
+
+CURVED, NEAR = 0.25, 0.33  # of the weight: largest shares at which rows are worth leaving out
+
+
+class Frozen(NamedTuple):
+    """The rows whose losses may bend, and what the others add while theirs stay linear."""
+
+    rows: "RowSide"
+    radius: float
+    w: Array
+    gradient: Array
+    loss: float  # at w
+    dual: float
+
+
+class RowSide(ABC):
+    """Losses of some or all rows at an iterate, smoothed by multipliers, as sums.
+
+    ``sigma`` is the parameter of the Moreau envelopes; inf for the losses themselves. "Variables"
+    are coefficients with the intercept behind them, if there is one.
+
+    Attributes
+    ----------
+    dual_range : float
+        The longest interval of a dual variable.
+    """
+
+    dual_range: float
+
+    @property
+    @abstractmethod
+    def system(self) -> Any:
+        """The linear systems of the last curvature."""
+
+    @abstractmethod
+    def move_to(self, variables: Array, precise: bool = False) -> float:
+        """Go to other variables; the furthest that a prediction has moved.
+
+        Products are as exact as a certificate wants them if ``precise``.
+        """
+
+    @abstractmethod
+    def evaluate(self, sigma: float) -> tuple[float, float]:
+        """The mean of the smoothed losses, and the losses' part of the dual value."""
+
+    @abstractmethod
+    def gradient(self, columns: Indices | None = None) -> tuple[Array, float]:
+        """A' diag(c) l' for all coefficients, or some of them, and its sum for an intercept."""
+
+    @abstractmethod
+    def certified_gradient(self, coef: Array, threshold: float) -> tuple[Array, float]:
+        """The same, where it is above a threshold or w is not 0 as exact as a certificate asks."""
+
+    @abstractmethod
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
+        """(sum_i h_i a_i a_i' for some columns over scale, plus a ridge; whether h is the last).
+
+        If ``again``, h is to be that of the last call, if it fits.
+        """
+
+    @property
+    @abstractmethod
+    def n_curved(self) -> int:
+        """The rows whose losses have curvature here."""
+
+    @abstractmethod
+    def cost(self, n_columns: int) -> float:
+        """What a Newton step on so many columns costs, in the units of `newton_cost`."""
+
+    @abstractmethod
+    def go_along(self, direction: Array) -> None:
+        """Go to the end of a direction, keeping in mind where it began."""
+
+    @abstractmethod
+    def slope(self, length: float, sigma: float) -> float:
+        """The derivative of the mean of the smoothed losses, so far along the direction."""
+
+    @abstractmethod
+    def go_back(self, length: float) -> None:
+        """Go to that point of the direction."""
+
+    @abstractmethod
+    def dual_point(self) -> Array:
+        """The derivatives of the smoothed losses: what a certificate is asked for."""
+
+    @abstractmethod
+    def update_multipliers(self) -> None:
+        """Take the derivatives for multipliers."""
+
+    @abstractmethod
+    def begin_from(self, variables: Array, sigma: float) -> None:
+        """Go to a solution on other rows, with multipliers that go with it."""
+
+    @abstractmethod
+    def freeze(
+        self, variables: Array, gradient: Array, sigma: float, radius: float | None
+    ) -> Frozen | float | None:
+        """Leave out rows that stay linear while predictions move by at most a radius.
+
+        Without a radius it is the spread of the predictions. None where too many rows have
+        curvature, a smaller radius to try where too many may get it.
+        """
+
+    @abstractmethod
+    def thaw(self, frozen: Frozen, variables: Array, updated: bool) -> float:
+        """Back to all rows; how far the predictions of those left out have moved at most."""
+
+
+class InMemory(RowSide):
+    """Rows in the memory of this process."""
+
+    def __init__(
+        self, problem: Problem, gram: Any, design: Design, y: Array, weights: Array, theta: Array,
+        z: Array,
+    ) -> None:  # fmt: skip
+        self.problem, self.gram, self.kernel = problem, gram, problem.loss.kernel
+        self.design, self.y, self.weights, self.theta, self.z = design, y, weights, theta, z
+        self.derivative = np.empty(len(y))
+        self._gradient = np.empty(len(y))  # the same times the weights
+        self.h = np.empty(len(y))  # the second over sigma, times the weights
+        self._at: tuple = (None, None, None)
+        self._sums: tuple[float, float] = (np.nan, np.nan)
+        self._before = self._along = z
+        self._near: Indices = np.empty(0, dtype=np.int64)
+
+    @classmethod
+    def of(cls, problem: Problem, start: Point | None, gram: Any) -> "InMemory":
+        """All rows of a problem, at a start or at the best constant prediction."""
+        loss, y = problem.loss, problem.y
+        point = problem.null_point if start is None else start
+        if start is None:
+            z = np.full(problem.n_samples, point.intercept)
+        else:
+            z = problem.matvec(problem.join(point.coef, point.intercept))
+        longest = np.inf
+        if not loss.linear_tails:
+            theta = np.zeros(problem.n_samples)
+        else:
+            lower, upper = loss.dual_bounds(y)
+            longest = float(np.max(upper - lower))
+            theta = 0.5 * (lower + upper)
+            if start is not None:
+                theta = loss.project_dual(y, start.dual_coef)
+        rows = cls(problem, gram, problem.design, y, problem.weights, theta, z)
+        rows.dual_range = longest
+        return rows
+
+    @property
+    def system(self) -> Any:
+        return self.gram.system
+
+    def _matvec(self, variables: Array) -> Array:
+        n_features = self.design.shape[1]
+        z = self.design.matvec(np.ascontiguousarray(variables[:n_features]))
+        return z + variables[-1] if len(variables) > n_features else z
+
+    def move_to(self, variables: Array, precise: bool = False) -> float:
+        before = self.z
+        if precise:
+            self.z, _ = self.problem.predictions(*self.problem.split(variables))
+            return np.nan
+        self.z = self._matvec(variables)
+        return float(np.max(np.abs(self.z - before), initial=0.0))
+
+    def evaluate(self, sigma: float) -> tuple[float, float]:
+        at = self.z, self.theta, sigma
+        if not (at[0] is self._at[0] and at[1] is self._at[1] and sigma == self._at[2]):
+            self._at = at
+            self._sums = self.kernel.smoothed_derivatives(
+                self.y, self.weights, self.theta, self.z, sigma,
+                self.derivative, self._gradient, self.h,
+            )  # fmt: skip
+        return self._sums
+
+    def gradient(self, columns: Indices | None = None) -> tuple[Array, float]:
+        if columns is None:
+            coef = self.design.rmatvec(self._gradient)
+        else:
+            coef = self.design.rmatvec_some(self._gradient, columns)
+        return coef, float(self._gradient.sum()) if self.problem.fit_intercept else 0.0
+
+    def certified_gradient(self, coef: Array, threshold: float) -> tuple[Array, float]:
+        product, _ = self.problem.products(self.derivative, threshold, coef)
+        return product, dot(self.weights, self.derivative)
+
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
+        gram = self.gram
+        again = again and len(gram.last_h) == len(self.h)
+        h = gram.last_h if again else self.h
+        return gram.curvature(self.design, h, scale, columns, ridge), again
+
+    @property
+    def n_curved(self) -> int:
+        return int(np.count_nonzero(self.h))
+
+    def cost(self, n_columns: int) -> float:
+        return newton_cost(self.design, self.n_curved, n_columns)
+
+    def go_along(self, direction: Array) -> None:
+        self._before, self._along = self.z, self._matvec(direction)
+        self.z = self._before + self._along
+
+    def slope(self, length: float, sigma: float) -> float:
+        if length == 1.0:
+            self.evaluate(sigma)
+            return dot(self._gradient, self._along)
+        return self.kernel.smoothed_slope(
+            self.y, self.weights, self.theta, self._before, self._along, length, sigma
+        )
+
+    def go_back(self, length: float) -> None:
+        self.z = self._before + length * self._along
+
+    def dual_point(self) -> Array:
+        return self.derivative
+
+    def update_multipliers(self) -> None:
+        self.theta = self.derivative.copy()
+
+    def begin_from(self, variables: Array, sigma: float) -> None:
+        self.move_to(variables)
+        if np.isfinite(sigma):
+            self.evaluate(sigma)
+            self.update_multipliers()
+
+    def freeze(
+        self, variables: Array, gradient: Array, sigma: float, radius: float | None
+    ) -> Frozen | float | None:
+        # shares of the weight, so that a weight of 2 still equals a repeated row
+        weights, z = self.weights, self.z
+        if float(np.sum(weights[self.h > 0.0])) > CURVED:
+            return None
+        if radius is None:
+            radius = float(np.sqrt(dot(weights, (z - dot(weights, z)) ** 2)))
+        near = self.kernel.rows_that_bend(
+            self.y, self.theta, z, sigma, self.derivative, self.h, radius
+        )
+        if not 0.0 < float(np.sum(weights[near])) < NEAR:
+            return 0.5 * radius
+        some = InMemory(
+            self.problem, self.gram, self.design.rows(near), self.y[near], weights[near],
+            self.theta[near], z[near],
+        )  # fmt: skip
+        (loss, dual), (all_loss, all_dual) = some.evaluate(sigma), self._sums
+        rest = gradient - self.problem.join(*some.gradient())
+        self._near = near
+        self.gram.take_rows(near)
+        return Frozen(some, radius, variables.copy(), rest, all_loss - loss, all_dual - dual)
+
+    def thaw(self, frozen: Any, variables: Array, updated: bool) -> float:
+        if updated:
+            self.theta = self.derivative.copy()
+        self.theta[self._near] = frozen.rows.theta
+        before = self.z
+        self.z = self._matvec(variables)
+        moved = np.abs(self.z - before)
+        moved[self._near] = 0.0
+        self.gram.all_rows(self._near, len(self.y))
+        return float(np.max(moved, initial=0.0))
