@@ -30,7 +30,7 @@ from ..penalties import Penalty
 __all__ = ["MultinomialProblem"]
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class MultinomialProblem(Objective):
     """minimise over W, b:  sum_i c_i l(y_i, W x_i + b) + alpha R(W), l the log loss of a softmax.
 

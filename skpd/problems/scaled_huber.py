@@ -34,7 +34,7 @@ from ..penalties import SquaredL2
 __all__ = ["ConcomitantHuber"]
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class ConcomitantHuber(Objective):
     """minimise P(w, b, sigma) over w, b and sigma > 0.
 

@@ -35,7 +35,7 @@ from .solution import Point
 __all__ = ["TraceNormProblem", "norm"]
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class TraceNormProblem(BaseProblem):
     """The problem, its features and targets centred where an intercept is fitted.
 
@@ -58,26 +58,54 @@ class TraceNormProblem(BaseProblem):
     radius: float
     fit_intercept: bool
 
-    def __post_init__(self) -> None:
-        self.design, self.loss = Design(self.X), Squared()
-        self.penalty: Penalty = Spectral(SquaredL2OnL1Ball(self.radius))
-        n, d = self.X.shape
-        self.shape = n, d, self.Y.shape[1]
-        self.x_mean, self.y_mean = np.zeros(d), np.zeros(self.shape[2])
-        self.off = 0.0, 0.0  # how far these are at most off the means
-        if self.fit_intercept:
-            ones = np.ones(n)
-            self.x_mean, x_error = self.design.rmatvec_compensated(self.weights, ones)
-            self.y_mean, y_error = Design(self.Y).rmatvec_compensated(self.weights, ones)
-            sum_of_weights = 64.0 * EPSILON  # off 1
-            self.off = (
-                norm(x_error) + sum_of_weights * norm(self.x_mean),
-                norm(y_error) + sum_of_weights * norm(self.y_mean),
-            )
-        self.targets = self.Y - self.y_mean
-        # room for the rounding errors of all singular values
+    @cached_property
+    def design(self) -> Design:  # type: ignore[override]
+        return Design(self.X)
+
+    @cached_property
+    def penalty(self) -> Penalty:  # type: ignore[override]
+        return Spectral(SquaredL2OnL1Ball(self.radius))
+
+    @property
+    def loss(self) -> Squared:  # type: ignore[override]
+        return Squared()
+
+    @cached_property
+    def shape(self) -> tuple[int, int, int]:
+        """The numbers of samples, features and outputs."""
+        return (*self.X.shape, self.Y.shape[1])
+
+    @cached_property
+    def _means(self) -> tuple[Array, Array, tuple[float, float]]:
+        """m, t, and how far these are at most off the means."""
+        n, d, c = self.shape
+        if not self.fit_intercept:
+            return np.zeros(d), np.zeros(c), NOTHING
+        ones = np.ones(n)
+        m, of_m = self.design.rmatvec_compensated(self.weights, ones)
+        t, of_t = Design(self.Y).rmatvec_compensated(self.weights, ones)
+        sum_of_weights = 64.0 * EPSILON  # off 1
+        return m, t, (
+            norm(of_m) + sum_of_weights * norm(m), norm(of_t) + sum_of_weights * norm(t)
+        )  # fmt: skip
+
+    @property
+    def x_mean(self) -> Array:
+        return self._means[0]
+
+    @property
+    def y_mean(self) -> Array:
+        return self._means[1]
+
+    @cached_property
+    def targets(self) -> Array:
+        return self.Y - self.y_mean
+
+    @cached_property
+    def inner_radius(self) -> float:
+        """The radius less room for the rounding errors of all singular values."""
         room = 2.0 * min(self.coef_shape) * singular_value_rounding(self.coef_shape)
-        self.inner_radius = self.radius * (1.0 - 1e-12 - room)
+        return self.radius * (1.0 - 1e-12 - room)
 
     @property
     def n_samples(self) -> int:
@@ -186,7 +214,8 @@ class TraceNormProblem(BaseProblem):
         """Those of the coordinates b + W' m - t."""
         if not self.fit_intercept:
             return [NOTHING] * self.shape[2]
-        reach = 1.000001 * sqrt(2.0 * upper) + self.off[0] * self.radius + self.off[1]
+        off = self._means[2]
+        reach = 1.000001 * sqrt(2.0 * upper) + off[0] * self.radius + off[1]
         return [(-reach, reach)] * self.shape[2]
 
     def feasible_point(self, theta: Array) -> "ResidualPoint | None":
