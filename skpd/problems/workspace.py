@@ -14,9 +14,8 @@ __all__ = ["Workspace"]
 class Workspace:
     """Products and factors of the data of a problem, of one run or of the runs along one path.
 
-    All of it depends on the data and the weights alone, and is asked for by value: products keep
-    the vectors that they are of, a Gram matrix its weights and columns. So nothing of another
-    problem can reach a proof.
+    Products and matrices depend on the data and the weights alone and are asked for by value: they
+    keep the vectors that they are of. So nothing of another problem can reach a proof.
 
     Parameters
     ----------
@@ -36,6 +35,9 @@ class Workspace:
         The last Gram matrix of weighted rows and some columns, the intercept's included.
     centred : Problem, Array or None
         See `Problem.centred`, once that has been asked for.
+    choices : dict
+        The methods selected, by the type of the penalty and whether there is a start: another
+        alpha makes no difference to them.
     solved : object
         What the last run of the method of multipliers tells the next one.
     """
@@ -46,6 +48,7 @@ class Workspace:
         self.products = kind(design, weights)
         self.gram = WeightedGram(ones)
         self.centred: Any = None
+        self.choices: dict[tuple[type, bool], list] = {}
         self.solved: Any = None
         self._predictions: Any = None  # the last, and what of
 

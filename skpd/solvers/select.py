@@ -51,12 +51,22 @@ def auto(
     found = problem.centred
     if found is not None:
         problem, monitor, start = centred(*found, monitor, start)
-    for choice in select(problem, start is not None):
+    for choice in _selected(problem, start is not None):
         if monitor.done or monitor.n_iter >= max_iter:
             return
         own.method = choice.name
         choice.run(problem, monitor, start, max_iter=max_iter, random_state=random_state)
         start = monitor.best
+
+
+def _selected(problem: Problem, warm: bool) -> "list[Choice]":
+    """What `select` answers, asked once along a path."""
+    if problem.workspace is None:
+        return select(problem, warm)
+    key, known = (type(problem.penalty), warm), problem.workspace.choices
+    if key not in known:
+        known[key] = select(problem, warm)
+    return known[key]
 
 
 class Choice(NamedTuple):
