@@ -21,8 +21,8 @@ from skpd.losses import Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, L1Ball, SquaredL2OnL1Ball
 from skpd.problems import Problem
 from skpd.problems.trace_norm import TraceNormProblem
-from skpd.solvers import solve
-from skpd.solvers.frank_wolfe.l1_ball import l1_ball
+from skpd.solvers import select, solve
+from skpd.solvers.frank_wolfe.l1_ball import search_for_multiplier
 from skpd.solvers.frank_wolfe.pdbfw import pdbfw
 from skpd.solvers.monitor import Monitor
 
@@ -138,8 +138,30 @@ def test_search_for_the_multiplier(penalty, rng):
     problem = Problem(design, y, c, Logistic(), penalty, 1e-4)
     monitor = Monitor(problem, 1e-6)
     monitor.begin()
-    l1_ball(problem, monitor, None, max_iter=20_000, random_state=np.random.RandomState(0))
+    options = {"max_iter": 20_000, "random_state": np.random.RandomState(0)}
+    search_for_multiplier(problem, monitor, None, **options)
     assert monitor.solution().converged
+
+
+def test_what_is_selected_over_the_ball(rng):
+    """One select for every estimator, with names and reasons."""
+    design, _, y, c = classes(rng, 3000, 60)
+
+    def names(loss, penalty):
+        choices = select(Problem(design, y, c, loss, penalty, 10.0))
+        assert all(choice.reason for choice in choices)
+        return [choice.name for choice in choices]
+
+    rest = ["interior-point", "hybrid-gradient"]
+    assert names(SmoothedHinge(), SquaredL2OnL1Ball(2.0)) == ["block-frank-wolfe", *rest]
+    assert names(SmoothedHinge(), L1Ball(2.0)) == rest
+    assert names(Logistic(), SquaredL2OnL1Ball(2.0)) == rest
+    assert names(Squared(), L1Ball(2.0)) == ["multiplier-search", *rest]
+    found = solve(
+        Problem(design, y, c, Squared(), L1Ball(0.1), 1.0), tol=1e-7, max_iter=1000,
+        random_state=np.random.RandomState(0),
+    )  # fmt: skip
+    assert found.method == "multiplier-search" and found.converged
 
 
 def test_what_it_needs(rng):

@@ -76,7 +76,7 @@ class _ElasticNetModel(PrimalDualEstimator):
                 f"The 'solver' parameter of {name} must be 'auto' or 'agm' where l1_ratio is 1, "
                 "got 'pdbfw', which needs the squared l2 penalty of an l1_ratio below 1."
             )
-        return "l1-ball" if self.solver == "auto" else self.solver
+        return self.solver
 
 
 class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
@@ -99,13 +99,13 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
     l1_radius : float, default=None
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0.
     solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
-        "auto" is the fastest method known for the problem, see `skpd.solvers.select.auto` and
-        `skpd.solvers.frank_wolfe.l1_ball.l1_ball`. "agm" is the accelerated gradient method of
-        Zhang et al., see `skpd.solvers.accelerated.agm.agm`; "pdbfw" primal-dual block
-        Frank-Wolfe, for an ``l1_radius`` and an ``l1_ratio`` below 1, see
-        `skpd.solvers.frank_wolfe.pdbfw.pdbfw`; both as printed by default, which for "pdbfw"
-        can take thousands of passes over the data and needs a loss like the squared one or
-        the smoothed hinge: its ``solver_options={"step_size": "line-search"}`` do not.
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`. "agm" is
+        the accelerated gradient method of Zhang et al., see
+        `skpd.solvers.accelerated.agm.agm`; "pdbfw" primal-dual block Frank-Wolfe, for an
+        ``l1_radius`` and an ``l1_ratio`` below 1, see `skpd.solvers.frank_wolfe.pdbfw.pdbfw`;
+        both as printed by default, which for "pdbfw" can take thousands of passes over the data
+        and needs a loss like the squared one or the smoothed hinge: its
+        ``solver_options={"step_size": "line-search"}`` do not.
         "cd" and "approx" are the coordinate methods of `LassoPDCertified`, without
         ``l1_radius``.
     solver_options : dict, default=None

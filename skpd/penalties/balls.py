@@ -10,7 +10,7 @@ import numpy as np
 from .. import kernels
 from .._checks import check_number
 from .._typing import Array
-from .base import Penalty, _half_square
+from .base import Penalty, Structure, _half_square
 from .separable import ElasticNet, SquaredL2, _Separable, _soft_threshold
 
 __all__ = ["Box", "ElasticNetBall", "L1Ball", "SquaredL2OnL1Ball"]
@@ -53,6 +53,8 @@ class L1Ball(_ConstraintSet):
 
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)
+
+    structure: ClassVar[Structure] = Structure.BALL
 
     @property
     def l1_radius(self) -> float:  # type: ignore[override]
@@ -97,6 +99,8 @@ class SquaredL2OnL1Ball(Penalty):
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)
         check_number(self, "weight", above=0.0, below=inf)
+
+    structure: ClassVar[Structure] = Structure.BALL
 
     @property
     def l1_radius(self) -> float:  # type: ignore[override]

@@ -28,6 +28,8 @@ class Structure(Enum):
         Functions of one coefficient each, given by ``terms``.
     GROUPED
         An l1 norm and Euclidean norms of groups, given by ``group_terms`` and ``labels``.
+    BALL
+        The indicator of an l1 ball, or half a squared norm on it.
     CHAINED
         Among others, absolute differences of neighbouring coefficients.
     MAXIMUM
@@ -40,6 +42,7 @@ class Structure(Enum):
 
     SEPARABLE = "separable"
     GROUPED = "grouped"
+    BALL = "ball"
     CHAINED = "chained"
     MAXIMUM = "maximum"
     SPECTRAL = "spectral"

@@ -13,7 +13,6 @@ from ..problems.robust import RobustProblem
 from ..problems.trace_norm import TraceNormProblem
 from .accelerated.agm import agm
 from .coordinates.primal import approx, coordinate_descent
-from .frank_wolfe.l1_ball import l1_ball
 from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.trace_norm import trace_norm
 from .memory import keep_freed_memory
@@ -35,7 +34,6 @@ SOLVERS: dict[str, Callable[..., None]] = {
     "approx": approx,
     "agm": agm,
     # over an l1 ball, with a squared l2 penalty
-    "l1-ball": l1_ball,
     "pdbfw": pdbfw,
 }
 

@@ -17,7 +17,7 @@ from .monitor import Monitor
 from .newton.multipliers import LARGEST_WORKING_SET, method_of_multipliers
 from .proximal.pdprox import pdprox_restarted
 
-__all__ = ["INTERIOR_POINT", "LAST_RESORT", "Choice", "auto", "last_budget", "select"]
+__all__ = ["INTERIOR_POINT", "LAST_RESORT", "TRIALS", "Choice", "auto", "last_budget", "select"]
 
 MANY_ROWS = 2000  # for each variable
 SMALL = 4e5  # a Newton step on all rows and features, in the units of `newton_cost`: 0.5 ms
@@ -99,6 +99,10 @@ AGAIN = "multipliers", "without a limit, as the interior-point method did not fi
 LAST_RESORT = "hybrid-gradient", "what is left"
 
 
+# of penalties of a structure: methods to try before the interior-point method, which may take long
+TRIALS: dict[Structure, Callable[[Problem, bool], list[Choice]]] = {}
+
+
 @singledispatch
 def select(problem: Problem, warm: bool = False) -> list[Choice]:
     """The methods that `auto` tries, in this order; ``warm`` says whether it has a start.
@@ -114,6 +118,8 @@ def select(problem: Problem, warm: bool = False) -> list[Choice]:
        nothing or features far from 0 without an intercept, and where 2. does not apply. Else the
        others have a part of its time before it.
        For the l-infinity norm of many features it takes those that are free as a working set.
+       Where it would take long others come before it: over an l1 ball those of
+       `skpd.solvers.frank_wolfe.l1_ball`, which come first for some losses anyway, else gradients.
     4. What is left: 2. without a limit, and the restarted primal-dual hybrid gradient, after 3.
        for a few times its cost.
     """
@@ -132,19 +138,20 @@ def select(problem: Problem, warm: bool = False) -> list[Choice]:
             trials.append(Choice(*DUAL_DESCENT, dual_descent))
     if by_newton and not at_once:
         trials.append(Choice(*MULTIPLIERS, method_of_multipliers))
-    if not by_newton and LONG < cost < inf:
+    own = TRIALS[penalty.structure](problem, cost > LONG) if penalty.structure in TRIALS else []
+    if not (by_newton or own) and LONG < cost < inf:
         trials.append(Choice(*GRADIENTS, pdprox_restarted))
     if cost == inf and penalty.structure is Structure.MAXIMUM:
         trials.append(Choice(*FACES, faces_of_ball))
     if cost == inf:
-        return [*trials, Choice(*LAST_RESORT, pdprox_restarted)]
+        return [*own, *trials, Choice(*LAST_RESORT, pdprox_restarted)]
     budget = (WARM_TRIAL if warm else TRIAL) * cost
     methods = [trial._replace(run=partial(trial.run, budget=budget)) for trial in trials]
     methods.append(Choice(*INTERIOR_POINT, interior_point))
     if by_newton:
         methods.append(Choice(*AGAIN, method_of_multipliers))
     last = partial(pdprox_restarted, budget=last_budget(cost))
-    return [*methods, Choice(*LAST_RESORT, last)]
+    return [*own, *methods, Choice(*LAST_RESORT, last)]
 
 
 def last_budget(cost: float) -> float:

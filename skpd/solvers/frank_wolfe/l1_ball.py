@@ -1,64 +1,55 @@
-"""The default for a model over the l1 ball."""
+"""What the default has for models over the l1 ball alone."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from scipy.optimize import brentq
 
 from ..._typing import Array
-from ...penalties import L1, ElasticNet, SquaredL2
+from ...designs import newton_cost
+from ...penalties import L1, ElasticNet, SquaredL2, Structure
 from ...problems import Point, Problem, Solution
-from ..interior import expected_cost, interior_point
 from ..monitor import Monitor
-from ..proximal.pdprox import pdprox_restarted
-from ..select import auto
+from ..select import SMALL, TRIALS, Choice, auto
 from .pdbfw import pdbfw
 
-__all__ = ["l1_ball"]
+__all__ = ["search_for_multiplier", "trials_over_ball"]
 
 PASSES = 60.0  # over X, that block Frank-Wolfe gets
 CONDITION = 30.0  # largest max_i c_i ||x_i||^2 / mu at which these are likely to do
+OF_A_KINK = 1e4  # the curvature of the loss that a kink counts for
+
+BLOCKS = "block-frank-wolfe", "a squared l2 penalty that is not small beside the rows"
+SEARCH = "multiplier-search", "a few penalised problems, each from the one before"
 
 
-def l1_ball(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
-    """The fastest methods known here over the l1 ball, one after the other until it is solved.
+def trials_over_ball(problem: Problem, long: bool) -> list[Choice]:
+    """What `select` tries over an l1 ball before the methods for every penalty.
+
+    ``long`` says whether these would take long.
 
     1. Primal-dual block Frank-Wolfe with its line search, where the squared l2 penalty is not
-       small beside the rows: its number of passes over the data grows with the ratio.
+       small beside the rows: its number of passes over the data grows with the ratio. For losses
+       whose conjugate is a parabola it is fast on data of any size.
     2. The penalised problem at the multiplier lambda of the constraint, by `auto`: the norm of
-       its solution is a decreasing function of lambda whose root is found in a few solutions,
-       each from the one before.
-    3. The interior-point method, where it can hold a system of the features or the rows.
-    4. What is left: the restarted primal-dual hybrid gradient.
-
-    Parameters
-    ----------
-    problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; the penalty is `L1Ball` or
-        `SquaredL2OnL1Ball`.
+       its solution is a decreasing function of lambda whose root is found in a few solutions, each
+       from the one before. Of the squared loss a Newton step is a solution; for others this is
+       for where the methods for every penalty take long.
     """
-    if _ridge(problem) > 0.0:
-        largest = float(np.max(problem.weights * problem.design.row_norms() ** 2))
-        curvature = min(problem.loss.smoothness, 1.0 / max(monitor.tol, 1e-12))
-        if largest * curvature <= CONDITION * _ridge(problem):
-            pdbfw(
-                problem, monitor, start, max_iter=max_iter, random_state=random_state,
-                step_size="line-search", patience=PASSES,
-            )  # fmt: skip
-            start = monitor.best
-    by_systems = [interior_point] if expected_cost(problem) < np.inf else []
-    for method in (_search, *by_systems, pdprox_restarted):
-        if monitor.done or monitor.n_iter >= max_iter:
-            return
-        method(problem, monitor, start, max_iter=max_iter, random_state=random_state)
-        start = monitor.best
+    largest = float(np.max(problem.weights * problem.design.row_norms() ** 2))
+    curvature = min(problem.loss.smoothness, OF_A_KINK)
+    loss, trials = problem.loss, []
+    well_conditioned = largest * curvature <= CONDITION * _ridge(problem)
+    if well_conditioned and (long or loss.piecewise_quadratic):
+        blocks = partial(pdbfw, step_size="line-search", patience=PASSES)
+        trials.append(Choice(*BLOCKS, blocks))
+    large = newton_cost(problem.design, *problem.design.shape) > SMALL
+    if long or (loss.constant_curvature and large):
+        trials.append(Choice(*SEARCH, search_for_multiplier))
+    return trials
+
+
+TRIALS[Structure.BALL] = trials_over_ball
 
 
 def _ridge(problem: Problem) -> float:
@@ -96,7 +87,7 @@ class _EnoughError(Exception):
     """Ends the search for a root."""
 
 
-def _search(
+def search_for_multiplier(
     problem: Problem,
     monitor: Monitor,
     start: Point | None,
