@@ -346,7 +346,7 @@ class _State:
         """As exact as the certificate wants it, and where w is not 0."""
         problem = self.problem
         coef, _ = problem.split(self.w)
-        return problem.join(*self.rows.certified_gradient(coef, problem.threshold))
+        return problem.join(*self.rows.certified_gradient(problem, coef))
 
     def within_tol(self) -> bool:
         return relative_gap(self.problem, self.gap) <= self.monitor.tol
@@ -496,7 +496,7 @@ class _State:
             p = self.beside_tangent(inside, p)
         if quadratic and whole:  # it is likely to be the last
             self.w[inside] = p
-            rows.move_to(self.w, precise=True)  # the certificate's as well
+            rows.move_to(self.w, problem)  # the certificate's as well
             return
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w

@@ -51,11 +51,8 @@ class RowSide(ABC):
         """The linear systems of the last curvature."""
 
     @abstractmethod
-    def move_to(self, variables: Array, precise: bool = False) -> float:
-        """Go to other variables; the furthest that a prediction has moved.
-
-        Products are as exact as a certificate wants them if ``precise``.
-        """
+    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
+        """Go to other variables; with a problem, by the products that its certificate wants."""
 
     @abstractmethod
     def evaluate(self, sigma: float) -> tuple[float, float]:
@@ -66,8 +63,8 @@ class RowSide(ABC):
         """A' diag(c) l' for all coefficients, or some of them, and its sum for an intercept."""
 
     @abstractmethod
-    def certified_gradient(self, coef: Array, threshold: float) -> tuple[Array, float]:
-        """The same, where it is above a threshold or w is not 0 as exact as a certificate asks."""
+    def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
+        """The same by the products that the problem's certificate wants."""
 
     @abstractmethod
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
@@ -128,10 +125,11 @@ class InMemory(RowSide):
     """Rows in the memory of this process."""
 
     def __init__(
-        self, problem: Problem, gram: Any, design: Design, y: Array, weights: Array, theta: Array,
+        self, kernel: Any, gram: Any, design: Design, y: Array, weights: Array, theta: Array,
         z: Array,
     ) -> None:  # fmt: skip
-        self.problem, self.gram, self.kernel = problem, gram, problem.loss.kernel
+        # no problem, whose workspace keeps the rows: that circle would outlive the run
+        self.kernel, self.gram = kernel, gram
         self.design, self.y, self.weights, self.theta, self.z = design, y, weights, theta, z
         self.derivative = np.empty(len(y))
         self._gradient = np.empty(len(y))  # the same times the weights
@@ -159,7 +157,7 @@ class InMemory(RowSide):
             theta = 0.5 * (lower + upper)
             if start is not None:
                 theta = loss.project_dual(y, start.dual_coef)
-        rows = cls(problem, gram, problem.design, y, problem.weights, theta, z)
+        rows = cls(loss.kernel, gram, problem.design, y, problem.weights, theta, z)
         rows.dual_range = longest
         return rows
 
@@ -172,13 +170,11 @@ class InMemory(RowSide):
         z = self.design.matvec(np.ascontiguousarray(variables[:n_features]))
         return z + variables[-1] if len(variables) > n_features else z
 
-    def move_to(self, variables: Array, precise: bool = False) -> float:
-        before = self.z
-        if precise:
-            self.z, _ = self.problem.predictions(*self.problem.split(variables))
-            return np.nan
-        self.z = self._matvec(variables)
-        return float(np.max(np.abs(self.z - before), initial=0.0))
+    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
+        if problem is None:
+            self.z = self._matvec(variables)
+        else:
+            self.z, _ = problem.predictions(*problem.split(variables))
 
     def evaluate(self, sigma: float) -> tuple[float, float]:
         at = self.z, self.theta, sigma
@@ -195,10 +191,10 @@ class InMemory(RowSide):
             coef = self.design.rmatvec(self._gradient)
         else:
             coef = self.design.rmatvec_some(self._gradient, columns)
-        return coef, float(self._gradient.sum()) if self.problem.fit_intercept else 0.0
+        return coef, float(self._gradient.sum()) if self.gram.ones else 0.0
 
-    def certified_gradient(self, coef: Array, threshold: float) -> tuple[Array, float]:
-        product, _ = self.problem.products(self.derivative, threshold, coef)
+    def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
+        product, _ = problem.products(self.derivative, problem.threshold, coef)
         return product, dot(self.weights, self.derivative)
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
@@ -256,11 +252,12 @@ class InMemory(RowSide):
         if not 0.0 < float(np.sum(weights[near])) < NEAR:
             return 0.5 * radius
         some = InMemory(
-            self.problem, self.gram, self.design.rows(near), self.y[near], weights[near],
+            self.kernel, self.gram, self.design.rows(near), self.y[near], weights[near],
             self.theta[near], z[near],
         )  # fmt: skip
         (loss, dual), (all_loss, all_dual) = some.evaluate(sigma), self._sums
-        rest = gradient - self.problem.join(*some.gradient())
+        part, slope = some.gradient()
+        rest = gradient - (np.append(part, slope) if self.gram.ones else part)
         self._near = near
         self.gram.take_rows(near)
         return Frozen(some, radius, variables.copy(), rest, all_loss - loss, all_dual - dual)
