@@ -1,6 +1,7 @@
 """The promise: no certificate above the optimum, whatever the points and the data."""
 
 import itertools
+from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
 
 import numpy as np
@@ -105,6 +106,30 @@ def test_a_balanced_dual_point_costs_one_product(rng):
     assert solution.certificate.primal - bound.value <= accuracy
     assert len(asked) == 1 and np.array_equal(asked[0], theta)
     assert np.array_equal(bound.theta, theta)
+
+
+def test_nothing_kept_reaches_another_problem(rng):
+    """Products and predictions belong to one X and one set of weights, whatever is replaced."""
+    X, y = rng.normal(size=(30, 4)), rng.normal(size=30)
+    c = np.full(30, 1 / 30)
+    first = Problem(Design(X), y, c, Squared(), L1(), 0.1).in_workspace()
+    w, theta = rng.normal(size=4), rng.normal(size=30)
+    for problem in (
+        first,
+        replace(first, design=Design(2.0 * X)),
+        replace(first, weights=rng.dirichlet(np.ones(30))),
+        first.with_penalty(SquaredL2(), 0.5),
+        first.with_alpha(0.3),
+    ):
+        data, weights = problem.design.matvec(np.eye(4)[0]) / X[:, 0], problem.weights
+        assert_allclose(problem.predictions(w, 0.5)[0], data * (X @ w) + 0.5)
+        assert_allclose(problem.products(theta)[0], X.T @ (data * weights * theta))
+        alone = replace(problem, workspace=None)
+        upper = primal_objective(problem, w, 0.5)
+        assert upper == primal_objective(alone, w, 0.5)
+        assert dual_bound(problem, theta, upper).value == dual_bound(alone, theta, upper).value
+    with pytest.raises(FrozenInstanceError):
+        first.alpha = 1.0
 
 
 @settings(max_examples=60, deadline=None)

@@ -73,6 +73,8 @@ class Problem(RowObjective, BaseProblem):
         self._fix("penalty", self.penalty.bind(self.design.shape[1]))
         if self.total_weight is None:
             self._fix("total_weight", float(self.design.shape[0]))
+        if self.workspace is not None and not self.workspace.fits(self):
+            self._fix("workspace", None)  # dataclasses.replace hands it on
 
     def _fix(self, name: str, value: Any) -> None:
         """Sets an attribute of a problem that nobody has seen yet."""
@@ -80,9 +82,7 @@ class Problem(RowObjective, BaseProblem):
 
     def in_workspace(self, of_path: bool = False) -> "Problem":
         """The same problem with a workspace for a run, or for the runs along a path."""
-        return self._with(
-            workspace=Workspace(self.design, self.weights, self.fit_intercept, of_path)
-        )
+        return self._with(workspace=Workspace(self, of_path))
 
     def with_alpha(self, alpha: float) -> "Problem":
         """The same problem with another alpha; what is known of the data stays known."""

@@ -6,7 +6,8 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array
-from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
+from ..designs import DualProducts, DualProductsOfPath, WeightedGram
+from .rows import Rows
 
 __all__ = ["Workspace"]
 
@@ -19,10 +20,8 @@ class Workspace:
 
     Parameters
     ----------
-    design : Design
-    weights : ndarray of shape (n_samples,)
-    ones : bool
-        Whether there is an intercept, with a column of ones.
+    rows : Rows
+        The data, the weights and the loss.
     of_path : bool, default=False
         Whether products are those of dual points that follow each other closely; X must then be
         stored by columns.
@@ -42,15 +41,22 @@ class Workspace:
         What the last run of the method of multipliers tells the next one.
     """
 
-    def __init__(self, design: Design, weights: Array, ones: bool, of_path: bool = False) -> None:
+    def __init__(self, rows: Rows, of_path: bool = False) -> None:
+        design, weights = rows.design, rows.weights
         kind = DualProductsOfPath if of_path else DualProducts
         self.design, self.of_path = design, of_path
+        self._given = design, weights, rows.y, rows.loss
         self.products = kind(design, weights)
-        self.gram = WeightedGram(ones)
+        self.gram = WeightedGram(bool(rows.fit_intercept))
         self.centred: Any = None
         self.choices: dict[tuple[type, bool], list] = {}
         self.solved: Any = None
         self._predictions: Any = None  # the last, and what of
+
+    def fits(self, rows: Rows) -> bool:
+        """Whether it is one of these rows and of their loss."""
+        given = rows.design, rows.weights, rows.y, rows.loss
+        return all(a is b for a, b in zip(self._given, given, strict=True))
 
     def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """X w + b and a bound on its rounding error.
