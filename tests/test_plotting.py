@@ -48,6 +48,14 @@ def test_given_axes_and_one_panel(model):
         GapDisplay.from_estimator(model, ax=ax)
 
 
+def test_the_iterates_beside_the_gap(model):
+    display = GapDisplay.from_estimator(model, kind="iterates", x="n_iter")
+    gap, points = display.axes_[0].lines
+    history = model.gap_history_
+    assert_array_equal(points.get_ydata(), history["iterate_primal"] - history["dual"][-1])
+    assert points.get_linestyle() == "None" and points.get_color() == gap.get_color()
+
+
 def test_one_curve_for_each_class():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = PdproxSVC(alpha=0.02, tol=1e-2).fit(X, y)
