@@ -5,7 +5,8 @@ from importlib.metadata import version
 from .certificates import Certificate
 from .certificates.rigorous import RigorousCertificate
 from .estimators.displays import GapDisplay
-from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
+from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
+from .estimators.elastic_net_cv import ElasticNetPDCV
 from .estimators.lasso import LassoPDCertified, LassoPDCertifiedCV
 from .estimators.path import RegularizationPath, path
 from .estimators.regression import PdproxRegressor

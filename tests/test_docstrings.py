@@ -16,11 +16,12 @@ MODULES = ["skpd"] + [
 ]
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
-        "designs.design", "estimators.displays", "estimators.elastic_net", "estimators.lasso",
-        "estimators.path", "estimators.regression", "estimators.robust_svm", "estimators.svm",
+        "designs.design", "estimators.displays", "estimators.elastic_net",
+        "estimators.elastic_net_cv", "estimators.lasso", "estimators.path",
+        "estimators.regression", "estimators.robust_svm", "estimators.svm",
         "estimators.trace_norm", "foreign.certify", "losses.margin", "losses.residual",
-        "penalties.balls", "penalties.chains", "penalties.epigraph", "penalties.groups",
-        "penalties.norms", "penalties.separable", "penalties.spectral",
+        "losses.tubes", "penalties.balls", "penalties.chains", "penalties.epigraph",
+        "penalties.groups", "penalties.norms", "penalties.separable", "penalties.spectral",
     )
 }  # fmt: skip
 

@@ -43,7 +43,14 @@ from skpd.penalties import (
 from skpd.problems import Problem
 from skpd.problems.robust import robust_problem
 from skpd.solvers import Monitor
-from skpd.solvers.interior import expected_cost, interior_point, method, programme, systems
+from skpd.solvers.interior import (
+    expected_cost,
+    interior_point,
+    method,
+    posing,
+    programme,
+    systems,
+)
 from skpd.solvers.interior.maps import Differences
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
 from skpd.solvers.select import select
@@ -213,7 +220,7 @@ def test_the_rows_system_finds_the_same(penalty, fit_intercept, layout, rng, mon
         founds = []
         for few, kind in ((d, FeatureSystem), (d - 1, RowSystem)):
             monkeypatch.setattr(programme, "FEW_FEATURES", few)
-            assert type(programme.programme_of(problem).system()) is kind
+            assert type(posing.programme_of(problem).system()) is kind
             founds.append(reached(problem))
             assert founds[-1].converged
         features, rows = founds
@@ -228,7 +235,7 @@ def test_penalties_without_a_diagonal_stay_with_the_features(penalty, rng, monke
     monkeypatch.setattr(programme, "FEW_FEATURES", 5)
     X, y = rng.normal(size=(10, 20)), rng.choice([-1.0, 1.0], 10)
     problem = posed(X, y, Hinge(), penalty, 0.02)
-    assert type(programme.programme_of(problem).system()) is FeatureSystem
+    assert type(posing.programme_of(problem).system()) is FeatureSystem
     best = linear_programme(X, y, problem.weights, Hinge(), penalty, 0.02, True)
     assert_allclose(reached(problem).certificate.primal, best, rtol=1e-7, atol=1e-9)
 

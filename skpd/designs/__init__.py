@@ -1,8 +1,9 @@
 """Data matrices: products, Gram matrices and their rounding errors."""
 
-from .design import Design, spectral_norm_bound
+from .design import Design
 from .dual_products import DualProducts, DualProductsOfPath
 from .gram import ColumnCurvature, WeightedGram, newton_cost
+from .spectral_norm import spectral_norm_bound
 
 __all__ = [
     "ColumnCurvature",

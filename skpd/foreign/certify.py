@@ -17,7 +17,8 @@ from ..estimators.base import PrimalDualEstimator
 from ..estimators.wrappers import final_estimator, full_name, inner_estimators
 from ..losses import Loss
 from ..penalties import Penalty
-from .objectives import OBJECTIVES, Data, by_hand, own_objective
+from .data import Data
+from .objectives import OBJECTIVES, by_hand, own_objective
 
 __all__ = ["certify"]
 

@@ -25,15 +25,8 @@ from .margin import (
     SmoothedHinge,
     SquaredHinge,
 )
-from .residual import (
-    Absolute,
-    EpsilonInsensitive,
-    Huber,
-    Pinball,
-    ResidualLoss,
-    Squared,
-    SquaredEpsilonInsensitive,
-)
+from .residual import Absolute, Huber, Pinball, ResidualLoss, Squared
+from .tubes import EpsilonInsensitive, SquaredEpsilonInsensitive
 
 __all__ = [
     "Absolute",

@@ -15,12 +15,11 @@ from .base import Loss, Piece, Stratum, _depth, _sum_and_rest
 
 __all__ = [
     "Absolute",
-    "EpsilonInsensitive",
     "Huber",
     "Pinball",
     "ResidualLoss",
     "Squared",
-    "SquaredEpsilonInsensitive",
+    "weighted_quantile",
 ]
 
 
@@ -85,7 +84,7 @@ class ResidualLoss(Loss):
         return mean + lower - room, mean + upper + room
 
 
-def _weighted_quantile(values, weights: Array, quantile):
+def weighted_quantile(values, weights: Array, quantile):
     positive = weights > 0
     return float(
         np.quantile(values[positive], quantile, weights=weights[positive], method="inverted_cdf")
@@ -189,7 +188,7 @@ class Absolute(ResidualLoss):
         return np.sign(t)
 
     def best_constant(self, y: Array, weights: Array) -> float:
-        return _weighted_quantile(y, weights, 0.5)
+        return weighted_quantile(y, weights, 0.5)
 
     def _residual_interval(self, value: float) -> tuple[float, float]:
         return -value, value
@@ -197,132 +196,6 @@ class Absolute(ResidualLoss):
     @property
     def kernel(self):
         return kernels.ResidualLoss(-1.0, 1.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class EpsilonInsensitive(ResidualLoss):
-    """Epsilon-insensitive loss, ``phi(r) = max(0, |r| - epsilon)``.
-
-    ``phi*(u) = epsilon |u|`` on [-1, 1].
-
-    Parameters
-    ----------
-    epsilon : float, default=0.1
-        Half the width of the tube without loss, in units of y, at least 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skpd.losses import EpsilonInsensitive
-    >>> EpsilonInsensitive(epsilon=1.0).value(np.zeros(2), np.array([-3.0, 0.5]))
-    array([2., 0.])
-    """
-
-    epsilon: float = 0.1
-    linear_conjugate: ClassVar[bool] = True
-    conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
-    piecewise_quadratic: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number(self, "epsilon", least=0.0)
-
-    def pieces(self, y: Array) -> list[Piece]:
-        return [
-            Piece(1.0, y + self.epsilon, 0.0, 1.0),
-            Piece(-1.0, y - self.epsilon, 0.0, 1.0),
-        ]
-
-    def _phi(self, t: Array) -> Array:
-        return np.maximum(np.abs(t) - self.epsilon, 0.0)
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        return np.where(np.abs(u) <= 1.0, self.epsilon * np.abs(u), inf)
-
-    def _phi_derivative(self, t: Array) -> Array:
-        return np.sign(t) * (np.abs(t) > self.epsilon)
-
-    def best_constant(self, y: Array, weights: Array) -> float:
-        # the slope rises by weights_i at y_i - epsilon and at y_i + epsilon
-        kinks = np.concatenate([y - self.epsilon, y + self.epsilon])
-        return _weighted_quantile(kinks, np.concatenate([weights, weights]), 0.5)
-
-    def _residual_interval(self, value: float) -> tuple[float, float]:
-        return -value - self.epsilon, value + self.epsilon
-
-    @property
-    def kernel(self):
-        return kernels.ResidualLoss(-1.0, 1.0, self.epsilon, 0.0)
-
-
-@dataclass(frozen=True)
-class SquaredEpsilonInsensitive(ResidualLoss):
-    """Squared epsilon-insensitive loss, ``phi(r) = max(0, |r| - epsilon)^2``.
-
-    ``phi*(u) = epsilon |u| + u^2 / 4``.
-
-    Parameters
-    ----------
-    epsilon : float, default=0.1
-        Half the width of the tube without loss, in units of y, at least 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skpd.losses import SquaredEpsilonInsensitive
-    >>> SquaredEpsilonInsensitive(epsilon=1.0).value(np.zeros(2), np.array([-3.0, 0.5]))
-    array([4., 0.])
-    """
-
-    epsilon: float = 0.1
-    conjugate_domain: ClassVar[tuple] = (-inf, inf)
-    linear_tails: ClassVar[bool] = False
-    smoothness: ClassVar[float] = 2.0
-    piecewise_quadratic: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number(self, "epsilon", least=0.0)
-
-    def pieces(self, y: Array) -> list[Piece]:
-        return [
-            Piece(1.0, y + self.epsilon, 0.0, inf, 0.5),
-            Piece(-1.0, y - self.epsilon, 0.0, inf, 0.5),
-        ]
-
-    def _phi(self, t: Array) -> Array:
-        return np.maximum(np.abs(t) - self.epsilon, 0.0) ** 2
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        return self.epsilon * np.abs(u) + 0.25 * u * u
-
-    def _phi_derivative(self, t: Array) -> Array:
-        return 2.0 * np.sign(t) * np.maximum(np.abs(t) - self.epsilon, 0.0)
-
-    def best_constant(self, y: Array, weights: Array) -> float:
-        # the slope is piecewise linear in b, with kinks at y_i - epsilon and y_i + epsilon:
-        # halve the sorted kinks to the two around its zero, between which it is linear
-        kinks = np.sort(np.concatenate([y - self.epsilon, y + self.epsilon]))
-
-        def slope(b):
-            return float(weights @ self._phi_derivative(b - y))
-
-        first, last = 0, len(kinks) - 1
-        while last - first > 1:
-            middle = (first + last) // 2
-            if slope(kinks[middle]) <= 0.0:
-                first = middle
-            else:
-                last = middle
-        low, high = slope(kinks[first]), slope(kinks[last])
-        share = -low / (high - low) if high > low else 0.5
-        return float(kinks[first] + min(max(share, 0.0), 1.0) * (kinks[last] - kinks[first]))
-
-    def _residual_interval(self, value: float) -> tuple[float, float]:
-        reach = np.sqrt(value) + self.epsilon
-        return -reach, reach
-
-    @property
-    def kernel(self):
-        return kernels.ResidualLoss(-inf, inf, self.epsilon, 0.5)
 
 
 @dataclass(frozen=True)
@@ -371,7 +244,7 @@ class Pinball(ResidualLoss):
         return np.where(t > 0.0, 1.0 - self.quantile, np.where(t < 0.0, -self.quantile, 0.0))
 
     def best_constant(self, y: Array, weights: Array) -> float:
-        return _weighted_quantile(y, weights, self.quantile)
+        return weighted_quantile(y, weights, self.quantile)
 
     def _residual_interval(self, value: float) -> tuple[float, float]:
         return -value / self.quantile, value / (1.0 - self.quantile)
@@ -430,7 +303,7 @@ class Huber(ResidualLoss):
     def best_constant(self, y: Array, weights: Array) -> float:
         # sum_i weights_i clip(b - y_i, -delta, delta) = 0 is the optimality condition of
         # projecting -y onto a box and a hyperplane, with b its multiplier
-        centre = _weighted_quantile(y, weights, 0.5)
+        centre = weighted_quantile(y, weights, 0.5)
         edge = np.full(len(y), self.delta)
         point = centre - np.ascontiguousarray(y, dtype=np.float64)
         theta = kernels.project_box_hyperplane(point, -edge, edge, weights, weights, 0.0)

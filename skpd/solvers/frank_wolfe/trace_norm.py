@@ -7,18 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import kernels
 from ..._typing import Array
 from ...problems import Point
 from ...problems.trace_norm import TraceNormProblem, norm
 from ..monitor import Monitor
+from .singular import Projection, TopSingular, grown, project, project_to_rank, threshold
 
 __all__ = ["trace_norm"]
 
-EXTRA = 8  # columns of the subspace beyond the rank
-SWEEPS = 2  # subspace iterations, each from the subspace before
 FIRST_RANK = 8
-NOISE = 1e-11  # singular values below this share of the largest are rounding
 
 # Steps in the primal alone: they end where this many have not taken half off the gap
 PATIENCE = 4
@@ -70,7 +67,7 @@ def trace_norm(
         default with the line search, n s (1 / features + 1 / outputs) with the theory.
     """
     run = _Run(problem, monitor, start, max_iter)
-    top = _TopSingular(random_state)
+    top = TopSingular(random_state)
     try:
         # where numbers overflow there is no next step
         with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
@@ -79,7 +76,7 @@ def trace_norm(
                 return
             dual = _DualSteps(run, rank, n_rows)
             if rank is None and n_rows is None:
-                _primal_phase(run, top, _TopSingular(random_state), dual)
+                _primal_phase(run, top, TopSingular(random_state), dual)
             dual.ascend(run, top)
     except KeyboardInterrupt:
         run.check()  # where it is, which may be far beyond the last check
@@ -110,79 +107,6 @@ class _Run:
         return self.monitor.done or self.n_iter >= self.max_iter
 
 
-class _TopSingular:
-    """The largest singular triplets by subspace iteration, from where the last call ended."""
-
-    def __init__(self, random_state: np.random.RandomState) -> None:
-        self.random_state = random_state
-        self.V: Any = None
-
-    def __call__(self, M: Array, rank: int) -> tuple[Array, Array, Array]:
-        n_columns = min(rank + EXTRA, *M.shape)
-        V = np.empty((M.shape[1], 0)) if self.V is None else self.V[:, :n_columns]
-        new = self.random_state.standard_normal((M.shape[1], n_columns - V.shape[1]))
-        V = np.hstack([V, new])
-        for sweep in range(SWEEPS):
-            Q = np.linalg.qr(M @ V)[0]
-            V = M.T @ Q
-            if sweep < SWEEPS - 1:
-                V = np.linalg.qr(V)[0]
-        U, sigma, right = np.linalg.svd(V.T, full_matrices=False)
-        self.V = right.T
-        return Q @ U, sigma, right
-
-
-def threshold(sigma: Array, total: float) -> float:
-    """The least tau >= 0 with sum_j (sigma_j - tau)_+ <= total."""
-    inside = kernels.project_l1_ball(np.ascontiguousarray(sigma), total)
-    return float(np.max(sigma - inside, initial=0.0))
-
-
-class _Projection(NamedTuple):
-    """The projection of a matrix onto the ball, left @ right; tau is 0 for one inside."""
-
-    left: Array
-    right: Array
-    tau: float
-
-
-def _project(problem: TraceNormProblem, top: _TopSingular, M: Array, s: int) -> _Projection:
-    """Of the rank that it has, if s or more."""
-    most = min(M.shape)
-    while True:
-        U, sigma, right = top(M, s)
-        sigma = sigma[: s + 1]
-        tau = threshold(sigma, problem.inner_radius)
-        kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
-        if len(sigma) == most or not kept.all() or not sigma.any():
-            return _projection(U, sigma, right, tau, kept)
-        s = min(2 * s, most)
-
-
-def _grown(s: int, found: _Projection) -> int:
-    """The rank that `_project` went up to."""
-    while s < len(found.right):
-        s *= 2
-    return s
-
-
-def _project_to_rank(
-    problem: TraceNormProblem, top: _TopSingular, M: Array, rank: int
-) -> _Projection:
-    """That of the nearest matrix of a rank."""
-    U, sigma, right = top(M, rank)
-    sigma = sigma[:rank]
-    tau = threshold(sigma, problem.inner_radius)
-    kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
-    return _projection(U, sigma, right, tau, kept)
-
-
-def _projection(U: Array, sigma: Array, right: Array, tau: float, kept: Any) -> _Projection:
-    n_values = len(kept)
-    left = U[:, :n_values][:, kept] * (sigma[kept] - tau)
-    return _Projection(left, right[:n_values][kept], tau)
-
-
 # The full dual step, and a line search in the primal
 
 
@@ -196,7 +120,7 @@ class _PrimalStep(NamedTuple):
     rank: int
 
 
-def _primal_steps(problem: TraceNormProblem, top: _TopSingular, W: Array) -> Iterator[_PrimalStep]:
+def _primal_steps(problem: TraceNormProblem, top: TopSingular, W: Array) -> Iterator[_PrimalStep]:
     """Block Frank-Wolfe in the primal alone.
 
     A step goes towards the projection of a gradient step of the length that the curvature
@@ -213,8 +137,8 @@ def _primal_steps(problem: TraceNormProblem, top: _TopSingular, W: Array) -> Ite
     s = FIRST_RANK
     while True:
         gradient = G + alpha * W
-        found = _project(problem, top, W - gradient / curvature, s)
-        s = _grown(s, found)
+        found = project(problem, top, W - gradient / curvature, s)
+        s = grown(s, found)
         direction = found.left @ found.right - W
         along = problem.matmul(found.left) @ found.right - product
         square = float(np.sum(direction**2))
@@ -231,7 +155,7 @@ def _primal_steps(problem: TraceNormProblem, top: _TopSingular, W: Array) -> Ite
 
 
 def _primal_phase(
-    run: _Run, top: _TopSingular, largest_of_G: _TopSingular, dual: "_DualSteps"
+    run: _Run, top: TopSingular, largest_of_G: TopSingular, dual: "_DualSteps"
 ) -> None:
     """Primal steps for as long as they halve the estimated gap every few; then a dual point."""
     problem, estimates = run.problem, [inf]
@@ -294,7 +218,7 @@ class _DualSteps:
         self.before: tuple[Array, Array] | None = None  # the last move of both
         self.kept: tuple[Array, Array, Any] = theta, G, None
 
-    def ascend(self, run: _Run, top: _TopSingular) -> None:
+    def ascend(self, run: _Run, top: TopSingular) -> None:
         """Step until the run ends."""
         problem = run.problem
         while not run.ended:
@@ -326,13 +250,13 @@ class _DualSteps:
                 if run.n_iter % CLEANED == 0:
                     self.G = problem.rmatmul(problem.weights[:, np.newaxis] * self.theta)
 
-    def _minimiser(self, problem: TraceNormProblem, top: _TopSingular) -> _Projection:
+    def _minimiser(self, problem: TraceNormProblem, top: TopSingular) -> Projection:
         """The W that minimises the Lagrangian at theta: (18) with a full step."""
         centre = -self.G / problem.alpha
         if self.rank is not None:
-            return _project_to_rank(problem, top, centre, self.s)
-        found = _project(problem, top, centre, self.s)
-        self.s = _grown(self.s, found)
+            return project_to_rank(problem, top, centre, self.s)
+        found = project(problem, top, centre, self.s)
+        self.s = grown(self.s, found)
         return found
 
     def _move(self, problem: TraceNormProblem, towards: Array) -> None:
@@ -370,7 +294,7 @@ def _largest_rows(towards: Array, k: int) -> Any:
 
 def _theory_steps(
     run: _Run,
-    top: _TopSingular,
+    top: TopSingular,
     random_state: np.random.RandomState,
     rank: int | None,
     n_rows: int | None,
@@ -381,17 +305,17 @@ def _theory_steps(
     eta, s = 0.5, min(rank or FIRST_RANK, d, c)
     # R of Assumption 4.2 times the largest weight, by the norm of the matrix
     gram = problem.rmatmul(weights[:, np.newaxis] * problem.matmul(np.eye(d)))
-    of_rows = float(_TopSingular(random_state)(gram, 1)[1][0]) * n * float(np.max(weights))
+    of_rows = float(TopSingular(random_state)(gram, 1)[1][0]) * n * float(np.max(weights))
     product, W, theta = problem.matmul(run.W), run.W, run.theta
     G = problem.rmatmul(weights[:, np.newaxis] * theta)
     while not run.ended:
         run.n_iter += 1
         centre = W - (G / alpha + W) / eta
         if rank is not None:
-            found = _project_to_rank(problem, top, centre, s)
+            found = project_to_rank(problem, top, centre, s)
         else:
-            found = _project(problem, top, centre, s)
-            s = _grown(s, found)
+            found = project(problem, top, centre, s)
+            s = grown(s, found)
         W = (1.0 - eta) * W + eta * (found.left @ found.right)
         product = (1.0 - eta) * product + eta * (problem.matmul(found.left) @ found.right)
         run.W, run.theta = W, theta

@@ -18,7 +18,8 @@ from ...problems import Point, Problem
 from ..monitor import Monitor
 from .maps import PredictionsBeside
 from .method import LARGEST_SYSTEM, State
-from .programme import Programme, bound_coefficients, loss_terms
+from .posing import bound_coefficients, loss_terms
+from .programme import Programme
 
 __all__ = ["faces_of_ball"]
 

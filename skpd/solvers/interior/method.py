@@ -11,7 +11,8 @@ from ...designs import Design, newton_cost
 from ...designs.threads import blas_threads_for
 from ...problems import Point, Problem
 from ..monitor import Monitor
-from .programme import Programme, has_programme, needs_features, programme_of
+from .posing import has_programme, programme_of
+from .programme import Programme, needs_features
 
 __all__ = ["LARGEST_SYSTEM", "State", "cost_of_run", "expected_cost", "interior_point"]
 

@@ -1,0 +1,222 @@
+"""Validated data, and what the objectives of all families are made of."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+from .._typing import Array
+from ..designs import Design
+from ..estimators.validation import validated_array
+from ..losses import Loss
+from ..penalties import L1, ElasticNet, Penalty, SquaredL2
+from ..problems import Problem
+from .fits import LinearFit
+
+__all__ = [
+    "Data",
+    "coefficients",
+    "elastic_net",
+    "fits",
+    "positive",
+    "regression_outputs",
+    "shares",
+    "unsigned",
+]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Validated data, the targets as given."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    name: str  # of the estimator, for messages
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> "Data":
+        X = validated_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
+        targets: Any = np.asarray(y)
+        check_consistent_length(X, y, sample_weight)
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        return cls(X, targets, sample_weight, type(estimator).__name__)
+
+    @cached_property
+    def design(self) -> Design:
+        return Design(self.X)
+
+    def with_column(self, value: float) -> Design:
+        """The data with one more column that holds a constant."""
+        X = self.X if np.dtype(self.X.dtype).type(value) == value else self.X.astype(np.float64)
+        column = np.full((X.shape[0], 1), value, dtype=X.dtype)
+        if not sp.issparse(X):
+            return Design(np.hstack([X, column]))
+        return Design(sp.hstack([X, sp.csr_array(column)], format=X.format))
+
+    @cached_property
+    def targets(self) -> Array:
+        """Numbers, of shape (n_samples, n_targets)."""
+        y = validated_array(self.y, ensure_2d=False, dtype=np.float64)
+        return y.reshape(len(y), -1)
+
+    def labels(self, classes: Any) -> Any:
+        """The index of each row's class, of which every one must occur."""
+        found, labels = np.unique(column_or_1d(self.y), return_inverse=True)
+        if not np.array_equal(found, classes):
+            raise ValueError(
+                f"y must hold the classes that {self.name} was fitted with, {classes!r}, "
+                f"got {found!r}."
+            )
+        return labels
+
+    def one_vs_rest(
+        self, estimator: Any, class_weight: Array | None = None
+    ) -> Iterator[tuple[Array, Array]]:
+        """(targets -1 and 1, weights) for each output.
+
+        ``class_weight`` holds the weight of each class. With more than two of them the rest
+        has weight 1, as in liblinear and in scikit-learn's stochastic gradient descent.
+        """
+        classes = estimator.classes_
+        labels = self.labels(classes)
+        if class_weight is None:
+            class_weight = np.ones(len(classes))
+        if len(classes) == 2:
+            yield np.where(labels == 1, 1.0, -1.0), self.sample_weight * class_weight[labels]
+            return
+        for k in range(len(classes)):
+            own = labels == k
+            yield (
+                np.where(own, 1.0, -1.0),
+                self.sample_weight * np.where(own, class_weight[k], 1.0),
+            )
+
+    def class_weight(self, estimator: Any, *, weighted: bool) -> Array:
+        """The weight of each class; "balanced" with or without regard to sample_weight."""
+        self.labels(estimator.classes_)
+        with np.errstate(divide="ignore"):
+            weights = compute_class_weight(
+                estimator.class_weight,
+                classes=estimator.classes_,
+                y=column_or_1d(self.y),
+                sample_weight=self.sample_weight if weighted else None,
+            )
+        return np.where(np.isfinite(weights), weights, 1.0)  # no rows, no weight
+
+
+def coefficients(estimator: Any, data: Data, n_outputs: int) -> tuple[Array, Array]:
+    """coef of shape (n_outputs, n_features) and intercept of shape (n_outputs,)."""
+    coef = estimator.coef_
+    coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef)
+    coef = np.atleast_2d(coef.astype(np.float64))
+    if coef.shape != (n_outputs, data.X.shape[1]):
+        raise ValueError(
+            f"X has {data.X.shape[1]} features and y makes {n_outputs} output(s), but the "
+            f"coef_ of {data.name} has shape {np.shape(estimator.coef_)}."
+        )
+    intercept = np.ravel(np.asarray(getattr(estimator, "intercept_", 0.0), dtype=np.float64))
+    intercept = np.broadcast_to(intercept, n_outputs)
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError(f"coef_ and intercept_ of {data.name} must be finite.")
+    return coef, intercept
+
+
+def shares(weights: Array, name: str) -> tuple[Array, float]:
+    """The weights over their sum, and the sum."""
+    total = float(np.sum(weights))
+    if not 0.0 < total < np.inf:
+        raise ValueError(
+            f"sample_weight (times class_weight) must have a positive, finite sum to certify "
+            f"{name}, got {total}."
+        )
+    return weights / total, total
+
+
+def fits(
+    estimator: Any,
+    data: Data,
+    outputs: list[tuple[Array, Array]],
+    loss: Loss,
+    penalty: Penalty,
+    alpha: Callable[[float], float | Array],
+    *,
+    fit_intercept: bool | None = None,
+    column: float | None = None,
+) -> list[LinearFit]:
+    """One fit for each output.
+
+    Parameters
+    ----------
+    outputs : list of (targets, weights)
+    alpha : callable
+        The weight of the penalty beside the mean loss from the sum of the weights.
+    fit_intercept : bool, default=None
+        Whether there is a free intercept; the estimator's own by default.
+    column : float, default=None
+        The value of an extra column whose coefficient stands for the intercept and is
+        penalised like others.
+    """
+    coef, intercept = coefficients(estimator, data, len(outputs))
+    free = estimator.fit_intercept if fit_intercept is None else fit_intercept
+    design = data.design
+    if column is not None:
+        design, free = data.with_column(column), False
+        coef = np.hstack([coef, intercept[:, np.newaxis] / column])
+        intercept = np.zeros(len(outputs))
+    found = []
+    for k, (y, weights) in enumerate(outputs):
+        weights, total = shares(weights, data.name)
+        own = np.broadcast_to(alpha(total), len(outputs))
+        problem = Problem(
+            design=design,
+            y=np.ascontiguousarray(y),
+            weights=weights,
+            total_weight=total,
+            loss=loss,
+            penalty=penalty,
+            alpha=positive(float(own[k]), data.name),
+            fit_intercept=bool(free),
+        )
+        found.append(LinearFit(problem, coef[k], float(intercept[k])))
+    return found
+
+
+def positive(alpha: float, name: str) -> float:
+    """alpha, if there is a penalty."""
+    if not 0.0 < alpha < np.inf:
+        raise ValueError(
+            f"{name} has no penalty to speak of (alpha = {alpha} beside the mean loss), so that "
+            "nothing bounds the coefficients of an optimal model, and no lower bound survives "
+            "rounding: alpha must be in (0, inf), which means a C in (0, inf)."
+        )
+    return alpha
+
+
+def elastic_net(l1_ratio: float) -> Penalty:
+    """l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2."""
+    if l1_ratio in (0.0, 1.0):
+        return L1() if l1_ratio else SquaredL2()
+    return ElasticNet(float(l1_ratio))
+
+
+def unsigned(estimator: Any) -> None:
+    """Refuse a constraint on the signs of the coefficients."""
+    if getattr(estimator, "positive", False):
+        raise ValueError(
+            f"{type(estimator).__name__} with positive=True is constrained to coef_ >= 0, which "
+            "certify does not take into account: positive must be False."
+        )
+
+
+def regression_outputs(data: Data) -> list[tuple[Array, Array]]:
+    return [(y, data.sample_weight) for y in data.targets.T]

@@ -1,0 +1,141 @@
+"""Losses of the residual beyond a tube in which it costs nothing."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+
+from .. import kernels
+from .._checks import check_number
+from .._typing import Array
+from .base import Piece
+from .residual import ResidualLoss, weighted_quantile
+
+__all__ = ["EpsilonInsensitive", "SquaredEpsilonInsensitive"]
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(ResidualLoss):
+    """Epsilon-insensitive loss, ``phi(r) = max(0, |r| - epsilon)``.
+
+    ``phi*(u) = epsilon |u|`` on [-1, 1].
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Half the width of the tube without loss, in units of y, at least 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(epsilon=1.0).value(np.zeros(2), np.array([-3.0, 0.5]))
+    array([2., 0.])
+    """
+
+    epsilon: float = 0.1
+    linear_conjugate: ClassVar[bool] = True
+    conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
+    piecewise_quadratic: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_number(self, "epsilon", least=0.0)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [
+            Piece(1.0, y + self.epsilon, 0.0, 1.0),
+            Piece(-1.0, y - self.epsilon, 0.0, 1.0),
+        ]
+
+    def _phi(self, t: Array) -> Array:
+        return np.maximum(np.abs(t) - self.epsilon, 0.0)
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return np.where(np.abs(u) <= 1.0, self.epsilon * np.abs(u), inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return np.sign(t) * (np.abs(t) > self.epsilon)
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        # the slope rises by weights_i at y_i - epsilon and at y_i + epsilon
+        kinks = np.concatenate([y - self.epsilon, y + self.epsilon])
+        return weighted_quantile(kinks, np.concatenate([weights, weights]), 0.5)
+
+    def _residual_interval(self, value: float) -> tuple[float, float]:
+        return -value - self.epsilon, value + self.epsilon
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-1.0, 1.0, self.epsilon, 0.0)
+
+
+@dataclass(frozen=True)
+class SquaredEpsilonInsensitive(ResidualLoss):
+    """Squared epsilon-insensitive loss, ``phi(r) = max(0, |r| - epsilon)^2``.
+
+    ``phi*(u) = epsilon |u| + u^2 / 4``.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Half the width of the tube without loss, in units of y, at least 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import SquaredEpsilonInsensitive
+    >>> SquaredEpsilonInsensitive(epsilon=1.0).value(np.zeros(2), np.array([-3.0, 0.5]))
+    array([4., 0.])
+    """
+
+    epsilon: float = 0.1
+    conjugate_domain: ClassVar[tuple] = (-inf, inf)
+    linear_tails: ClassVar[bool] = False
+    smoothness: ClassVar[float] = 2.0
+    piecewise_quadratic: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_number(self, "epsilon", least=0.0)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [
+            Piece(1.0, y + self.epsilon, 0.0, inf, 0.5),
+            Piece(-1.0, y - self.epsilon, 0.0, inf, 0.5),
+        ]
+
+    def _phi(self, t: Array) -> Array:
+        return np.maximum(np.abs(t) - self.epsilon, 0.0) ** 2
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        return self.epsilon * np.abs(u) + 0.25 * u * u
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return 2.0 * np.sign(t) * np.maximum(np.abs(t) - self.epsilon, 0.0)
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        # the slope is piecewise linear in b, with kinks at y_i - epsilon and y_i + epsilon:
+        # halve the sorted kinks to the two around its zero, between which it is linear
+        kinks = np.sort(np.concatenate([y - self.epsilon, y + self.epsilon]))
+
+        def slope(b):
+            return float(weights @ self._phi_derivative(b - y))
+
+        first, last = 0, len(kinks) - 1
+        while last - first > 1:
+            middle = (first + last) // 2
+            if slope(kinks[middle]) <= 0.0:
+                first = middle
+            else:
+                last = middle
+        low, high = slope(kinks[first]), slope(kinks[last])
+        share = -low / (high - low) if high > low else 0.5
+        return float(kinks[first] + min(max(share, 0.0), 1.0) * (kinks[last] - kinks[first]))
+
+    def _residual_interval(self, value: float) -> tuple[float, float]:
+        reach = np.sqrt(value) + self.epsilon
+        return -reach, reach
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(-inf, inf, self.epsilon, 0.5)
