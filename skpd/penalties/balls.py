@@ -19,6 +19,8 @@ __all__ = ["Box", "ElasticNetBall", "L1Ball", "SquaredL2OnL1Ball"]
 class _ConstraintSet(Penalty):
     """The indicator of a set that contains 0; alpha has no effect."""
 
+    is_finite: ClassVar[bool] = False
+
     def feasible(self, w: Array) -> Array:
         return self.prox(w, 1.0)
 
@@ -95,6 +97,7 @@ class SquaredL2OnL1Ball(Penalty):
     radius: float = 1.0
     weight: float = 1.0
     symmetric: ClassVar[bool] = True
+    is_finite: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)

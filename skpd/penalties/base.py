@@ -71,6 +71,8 @@ class Penalty(ABC):
         Whether R(-w) = R(w).
     symmetric : bool
         Whether R is the same for every sign and every order of the coefficients.
+    is_finite : bool
+        Whether R is finite everywhere.
     l1_radius : float
         The radius of the l1 ball outside of which R is infinite; inf where there is none.
     """
@@ -81,6 +83,7 @@ class Penalty(ABC):
     free_level: ClassVar[bool] = False
     even: ClassVar[bool] = True
     symmetric: ClassVar[bool] = False
+    is_finite: ClassVar[bool] = True
     l1_radius: float = inf
 
     def bind(self, n_features: int):

@@ -47,6 +47,7 @@ class NormEpigraph(Penalty):
     q: float
     weight: float = 0.0
     even: ClassVar[bool] = False
+    is_finite: ClassVar[bool] = False
 
     @property
     def norm(self):

@@ -92,6 +92,7 @@ class NonNegativeL1(_Separable, Norm):
 
     terms = (1.0, 0.0, 0.0, inf)
     even: ClassVar[bool] = False
+    is_finite: ClassVar[bool] = False
 
     def value(self, w: Array) -> float:
         return float(np.sum(w)) if np.all(w >= 0.0) else inf

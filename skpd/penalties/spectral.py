@@ -53,6 +53,10 @@ class Spectral(Penalty):
             )
 
     @property
+    def is_finite(self) -> bool:  # type: ignore[override]
+        return self.of_values.is_finite
+
+    @property
     def of_reduced(self) -> Penalty:
         """r, as `reduced` returns singular values."""
         return self.of_values

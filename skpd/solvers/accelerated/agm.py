@@ -24,7 +24,6 @@ import numpy as np
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
-from ...penalties import Penalty
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from .estimate_functions import ROUNDING, Composite, Iterate, infinite_memory, one_memory
@@ -126,7 +125,7 @@ class _Run:
         self.random_state, self.adaptive = random_state, adaptive
         self.method = infinite_memory if memory == "infinite" else one_memory
         self.entropic = prox == "entropic"
-        self.search = search and type(problem.penalty).feasible is Penalty.feasible
+        self.search = search and problem.penalty.is_finite
         self.in_loss = strong_convexity == "loss"
         self.n_iter = monitor.n_iter
         self.averages = True  # whether the averaged dual points prove more than the latest
@@ -142,29 +141,7 @@ class _Run:
         curvature = weights * loss.smoothness
         root = np.sqrt(curvature)
         if self.entropic:
-            radius, d = penalty.l1_radius, problem.n_features
-            largest = float(np.max(design.column_norms(curvature)) ** 2) + ridge
-
-            def smooth(z):
-                # the ridge is part of f: z carries w behind the predictions
-                value, rows, theta = loss(z[: problem.n_samples])
-                own = z[problem.n_samples :]
-                rows = np.concatenate([rows, ridge * own])
-                return value + 0.5 * ridge * float(own @ own), rows, theta
-
-            def matvec(x):
-                w = radius * (x[:d] - x[d : 2 * d])
-                return np.concatenate([design.matvec(w), w])
-
-            def rmatvec(rows):
-                g = design.rmatvec(rows[: problem.n_samples]) + rows[problem.n_samples :]
-                return radius * np.concatenate([g, -g, [0.0]])
-
-            return Composite(
-                smooth, matvec, rmatvec, lambda x: 0.0, Entropic(),
-                lipschitz=radius**2 * largest / (16.0 if self.adaptive else 1.0),
-                adaptive=self.adaptive,
-            )  # fmt: skip
+            return self.entropic_composite(loss, ridge)
         in_loss = ridge if self.in_loss else 0.0
         if self.in_loss:
             psi = (lambda w: rest_alpha * rest.value(w)) if rest is not None else lambda w: 0.0
@@ -197,6 +174,34 @@ class _Run:
             Euclidean(near), lipschitz=max(lipschitz, 1e-300) + in_loss, in_loss=in_loss,
             in_penalty=ridge - in_loss, adaptive=self.adaptive, n_gradients=int(self.adaptive),
             hessian=loss.hessian if self.search else None,
+        )  # fmt: skip
+
+    def entropic_composite(self, loss: _SmoothedLoss, ridge: float) -> Composite:
+        """J in the points of a simplex of which the differences are the points of the ball."""
+        problem, design = self.problem, self.problem.design
+        penalty, curvature = problem.penalty, problem.weights * loss.smoothness
+        radius, d = penalty.l1_radius, problem.n_features
+        largest = float(np.max(design.column_norms(curvature)) ** 2) + ridge
+
+        def smooth(z):
+            # the ridge is part of f: z carries w behind the predictions
+            value, rows, theta = loss(z[: problem.n_samples])
+            own = z[problem.n_samples :]
+            rows = np.concatenate([rows, ridge * own])
+            return value + 0.5 * ridge * float(own @ own), rows, theta
+
+        def matvec(x):
+            w = radius * (x[:d] - x[d : 2 * d])
+            return np.concatenate([design.matvec(w), w])
+
+        def rmatvec(rows):
+            g = design.rmatvec(rows[: problem.n_samples]) + rows[problem.n_samples :]
+            return radius * np.concatenate([g, -g, [0.0]])
+
+        return Composite(
+            smooth, matvec, rmatvec, lambda x: 0.0, Entropic(),
+            lipschitz=radius**2 * largest / (16.0 if self.adaptive else 1.0),
+            adaptive=self.adaptive,
         )  # fmt: skip
 
     def variables(self, w: Array) -> Array:

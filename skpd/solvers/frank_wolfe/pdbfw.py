@@ -65,41 +65,13 @@ def pdbfw(
     ValueError
         If the penalty or the loss is not of that kind.
     """
-    penalty, loss, weights = problem.penalty, problem.loss, problem.weights
-    weight = penalty.without_ridge()[0]
-    if not (penalty.l1_radius < np.inf and weight > 0.0):
-        raise ValueError(
-            "solver 'pdbfw' needs the squared l2 penalty over an l1 ball, "
-            f"got {type(penalty).__name__}."
-        )
-    if step_size == "theory" and not (np.isfinite(loss.smoothness) and loss.piecewise_quadratic):
-        raise ValueError(
-            "step_size 'theory' of solver 'pdbfw' needs a loss that is smooth, and strongly "
-            f"convex wherever it is not linear (Assumption 4.1), got {type(loss).__name__}: pass "
-            "solver_options={'step_size': 'line-search'}."
-        )
-    mu = problem.alpha * weight
-    theta = np.zeros(problem.n_samples)
-    constant = offset = 0.0
+    _require(problem, step_size)
+    constant = 0.0
     if problem.fit_intercept:
         curvature = problem.objective_unit / problem.prediction_scale**2
-        constant = np.sqrt(mu / (PROXIMAL * curvature))
-        offset = problem.null_point.intercept / constant
-    if start is not None:
-        theta = loss.project_dual(problem.y, start.dual_coef)
-        offset = start.intercept / constant if constant > 0.0 else 0.0
-    dual_step = 0.0
-    if step_size == "theory":
-        squares = problem.design.row_norms() ** 2 + constant**2
-        dual_step = 1.0 / (1.0 / loss.smoothness + 12.5 * float(np.max(weights * squares)) / mu)
-        dual_step /= float(np.max(weights))  # a share of c_i in the largest goes with every row
-    matrix = problem.design.by_rows.matrix
-    method = kernels.block_frank_wolfe(
-        matrix, loss.kernel, problem.y, weights, theta,
-        mu, penalty.l1_radius, constant, offset, step_size == "line-search", 0.5, dual_step,
-        sparsity or 0, n_coordinates or 0,
-    )  # fmt: skip
-    n_entries = matrix.n_entries
+        constant = np.sqrt(_ridge(problem) / (PROXIMAL * curvature))
+    method = _method(problem, start, constant, step_size, (sparsity or 0, n_coordinates or 0))
+    n_entries = problem.design.matrix.n_entries
     pause = int(np.clip(PAUSE / (problem.n_samples + problem.n_features), 1, REFRESH))
     goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)
     free = constant > 0.0
@@ -121,3 +93,44 @@ def pdbfw(
             method.refresh()
             target *= 0.5
         inner = min(0.3 * moved, 0.5 * inner)
+
+
+def _ridge(problem: Problem) -> float:
+    """mu, the weight of half the squared norm."""
+    return problem.alpha * problem.penalty.without_ridge()[0]
+
+
+def _require(problem: Problem, step_size: str) -> None:
+    """What the algorithm is defined for, and its theory proven."""
+    penalty, loss = problem.penalty, problem.loss
+    if not (penalty.l1_radius < np.inf and penalty.without_ridge()[0] > 0.0):
+        raise ValueError(
+            "solver 'pdbfw' needs the squared l2 penalty over an l1 ball, "
+            f"got {type(penalty).__name__}."
+        )
+    if step_size == "theory" and not (np.isfinite(loss.smoothness) and loss.piecewise_quadratic):
+        raise ValueError(
+            "step_size 'theory' of solver 'pdbfw' needs a loss that is smooth, and strongly "
+            f"convex wherever it is not linear (Assumption 4.1), got {type(loss).__name__}: pass "
+            "solver_options={'step_size': 'line-search'}."
+        )
+
+
+def _method(
+    problem: Problem, start: Point | None, constant: float, step_size: str, counts: tuple[int, int]
+):
+    """The compiled iteration; ``constant`` is the column of an intercept, ``counts`` s and k."""
+    loss, weights, mu = problem.loss, problem.weights, _ridge(problem)
+    theta, intercept = np.zeros(problem.n_samples), problem.null_point.intercept
+    if start is not None:
+        theta, intercept = loss.project_dual(problem.y, start.dual_coef), start.intercept
+    dual_step = 0.0
+    if step_size == "theory":  # Corollary 4.1.1, k times delta
+        squares = problem.design.row_norms() ** 2 + constant**2
+        dual_step = 1.0 / (1.0 / loss.smoothness + 12.5 * float(np.max(weights * squares)) / mu)
+        dual_step /= float(np.max(weights))  # a share of c_i in the largest goes with every row
+    return kernels.block_frank_wolfe(
+        problem.design.by_rows.matrix, loss.kernel, problem.y, weights, theta,
+        mu, problem.penalty.l1_radius, constant, intercept / constant if constant > 0.0 else 0.0,
+        step_size == "line-search", 0.5, dual_step, *counts,
+    )  # fmt: skip
