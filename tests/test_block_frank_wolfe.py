@@ -157,6 +157,9 @@ def test_what_is_selected_over_the_ball(rng):
     assert names(SmoothedHinge(), L1Ball(2.0)) == rest
     assert names(Logistic(), SquaredL2OnL1Ball(2.0)) == rest
     assert names(Squared(), L1Ball(2.0)) == ["multiplier-search", *rest]
+    nothing = Design(np.zeros((20, 3)))  # every condition holds of zeros but that of a ridge
+    found = select(Problem(nothing, y[:20], np.full(20, 0.05), Squared(), L1Ball(1.0), 1.0))
+    assert found[0].name == "interior-point"
     found = solve(
         Problem(design, y, c, Squared(), L1Ball(0.1), 1.0), tol=1e-7, max_iter=1000,
         random_state=np.random.RandomState(0),

@@ -39,7 +39,7 @@ def trials_over_ball(problem: Problem, long: bool) -> list[Choice]:
     largest = float(np.max(problem.weights * problem.design.row_norms() ** 2))
     curvature = min(problem.loss.smoothness, OF_A_KINK)
     loss, trials = problem.loss, []
-    well_conditioned = largest * curvature <= CONDITION * _ridge(problem)
+    well_conditioned = 0.0 < _ridge(problem) >= largest * curvature / CONDITION
     if well_conditioned and (long or loss.piecewise_quadratic):
         blocks = partial(pdbfw, step_size="line-search", patience=PASSES)
         trials.append(Choice(*BLOCKS, blocks))
