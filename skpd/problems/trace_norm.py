@@ -161,7 +161,8 @@ class TraceNormProblem(BaseProblem):
 
     def rmatmul(self, R: Array, rows: Any = slice(None)) -> Array:
         """X' R over some of the rows."""
-        product = np.asarray(self.X[rows].T @ R)
+        X = self.X if len(R) == self.n_samples else self.X[rows]  # a slice of all would be a copy
+        product = np.asarray(X.T @ R)
         return product - np.outer(self.x_mean, R.sum(axis=0)) if self.fit_intercept else product
 
     def mean_square(self, residuals: Array) -> float:
