@@ -27,9 +27,10 @@ CONSTRAINED = ("auto", "agm", "pdbfw")
 
 
 def penalty_of(l1_ratio: float) -> Penalty:
-    if l1_ratio == 0.0:
-        return SquaredL2()
-    return L1() if l1_ratio == 1.0 else ElasticNet(l1_ratio)
+    """l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2."""
+    if l1_ratio in (0.0, 1.0):
+        return L1() if l1_ratio else SquaredL2()
+    return ElasticNet(float(l1_ratio))
 
 
 class _ElasticNetModel(PrimalDualEstimator):
@@ -139,8 +140,9 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
         the recorded iterate itself, with fields iterate_primal and iterate_dual.
     solver_ : str
         The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
-        "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", or
-        "null-model" where the best constant prediction is good enough (`skpd.solvers.select`).
+        "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", over the l1
+        ball also "block-frank-wolfe" and "multiplier-search", or "null-model" where the best
+        constant prediction is good enough (`skpd.solvers.select`).
     converged_ : bool
         Whether the relative gap reached ``tol``.
     n_iter_ : int

@@ -8,9 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Array
-from ..penalties import (
-    Penalty,
-)
+from ..penalties import Penalty
 from .cross_validation import PathCrossValidation
 from .elastic_net import PENALISED, penalty_of
 

@@ -16,14 +16,13 @@ from .._typing import Array
 from ..designs import Design
 from ..estimators.validation import validated_array
 from ..losses import Loss
-from ..penalties import L1, ElasticNet, Penalty, SquaredL2
+from ..penalties import Penalty
 from ..problems import Problem
 from .fits import LinearFit
 
 __all__ = [
     "Data",
     "coefficients",
-    "elastic_net",
     "fits",
     "positive",
     "regression_outputs",
@@ -200,13 +199,6 @@ def positive(alpha: float, name: str) -> float:
             "rounding: alpha must be in (0, inf), which means a C in (0, inf)."
         )
     return alpha
-
-
-def elastic_net(l1_ratio: float) -> Penalty:
-    """l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2."""
-    if l1_ratio in (0.0, 1.0):
-        return L1() if l1_ratio else SquaredL2()
-    return ElasticNet(float(l1_ratio))
 
 
 def unsigned(estimator: Any) -> None:

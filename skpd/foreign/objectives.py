@@ -15,6 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from .._typing import Array
 from ..estimators.base import PENALTIES, PrimalDualEstimator
+from ..estimators.elastic_net import penalty_of
 from ..estimators.regression import LOSSES as REGRESSION_LOSSES
 from ..estimators.svm import LOSSES as CLASS_LOSSES
 from ..losses import (
@@ -35,13 +36,12 @@ from ..problems.scaled_huber import ConcomitantHuber
 from .data import (
     Data,
     coefficients,
-    elastic_net,
     fits,
     positive,
     regression_outputs,
     shares,
     unsigned,
-)  # fmt: skip
+)
 from .fits import ConcomitantFit, LinearFit, MultinomialFit
 
 __all__ = ["OBJECTIVES", "by_hand", "own_objective"]
@@ -61,7 +61,7 @@ def _lasso(estimator: Any, data: Data) -> list[LinearFit]:
     elif isinstance(estimator, linear_model.ElasticNet):  # of which Lasso is a subclass
         ratio = estimator.l1_ratio
     outputs = regression_outputs(data)
-    return fits(estimator, data, outputs, Squared(), elastic_net(ratio), lambda total: alpha)
+    return fits(estimator, data, outputs, Squared(), penalty_of(ratio), lambda total: alpha)
 
 
 def _ridge(estimator: Any, data: Data) -> list[LinearFit]:
@@ -125,7 +125,7 @@ def _linear_svr(estimator: Any, data: Data) -> list[LinearFit]:
 
 def _logistic(estimator: Any, data: Data) -> list[LinearFit] | list[MultinomialFit]:
     C, ratio = _logistic_penalty(estimator)
-    penalty = elastic_net(ratio)
+    penalty = penalty_of(ratio)
     class_weight = data.class_weight(estimator, weighted=True)
     classes = estimator.classes_
     if len(classes) == 2:
@@ -196,7 +196,7 @@ def _sgd(estimator: Any, data: Data, outputs: list[tuple[Array, Array]]) -> list
     alpha = float(estimator.alpha) if estimator.penalty is not None else 0.0
     n_samples = data.X.shape[0]
     return fits(
-        estimator, data, outputs, loss, elastic_net(ratio),
+        estimator, data, outputs, loss, penalty_of(ratio),
         lambda total: alpha * (n_samples / total),
     )  # fmt: skip
 
