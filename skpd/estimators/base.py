@@ -15,9 +15,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import (
-    assert_all_finite,
-)
+from sklearn.utils.validation import assert_all_finite
 
 from .._typing import Array
 from ..certificates import Certificate

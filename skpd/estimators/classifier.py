@@ -14,10 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._typing import Array
 from ..designs import Design

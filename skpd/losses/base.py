@@ -222,7 +222,7 @@ class Loss(ABC):
 
     @abstractmethod
     def constant_interval(
-        self, strata: list[Stratum], value: float, reaches: list[float]
+        self, strata: list[Stratum], value: float, prediction_bounds: list[float]
     ) -> tuple[float, float]:
         """Bounds on b from sum_i weights_i l(y_i, x_i.w + b) <= value.
 
@@ -231,7 +231,7 @@ class Loss(ABC):
         strata : list of Stratum
         value : float
             An upper bound on the weighted loss.
-        reaches : list of float
+        prediction_bounds : list of float
             For each stratum, a bound on the size of x.w at its mean row x.
 
         Returns

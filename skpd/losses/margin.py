@@ -81,10 +81,10 @@ class MarginLoss(Loss):
         return [Stratum(c, float(np.sum(c))) for c in classes]
 
     def constant_interval(
-        self, strata: list[Stratum], value: float, reaches: list[float]
+        self, strata: list[Stratum], value: float, prediction_bounds: list[float]
     ) -> tuple[float, float]:
         bounds = []
-        for sign, stratum, reach in zip((1.0, -1.0), strata, reaches, strict=True):
+        for sign, stratum, reach in zip((1.0, -1.0), strata, prediction_bounds, strict=True):
             total = stratum.total
             least = self._least_margin(value / total) if total > 0 else -inf
             least -= reach + 64.0 * EPSILON * (1.0 + abs(least) + reach)

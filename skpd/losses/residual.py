@@ -75,9 +75,9 @@ class ResidualLoss(Loss):
         return [Stratum(weights, total, mean / total, error / total)]
 
     def constant_interval(
-        self, strata: list[Stratum], value: float, reaches: list[float]
+        self, strata: list[Stratum], value: float, prediction_bounds: list[float]
     ) -> tuple[float, float]:
-        (stratum,), (reach,) = strata, reaches
+        (stratum,), (reach,) = strata, prediction_bounds
         mean = stratum.centre
         lower, upper = self._residual_interval(value / stratum.total)
         room = reach + stratum.error + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + reach)

@@ -52,11 +52,10 @@ class L1Ball(_ConstraintSet):
 
     radius: float = 1.0
     symmetric: ClassVar[bool] = True
+    structure: ClassVar[Structure] = Structure.BALL
 
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)
-
-    structure: ClassVar[Structure] = Structure.BALL
 
     @property
     def l1_radius(self) -> float:  # type: ignore[override]
@@ -98,12 +97,11 @@ class SquaredL2OnL1Ball(Penalty):
     weight: float = 1.0
     symmetric: ClassVar[bool] = True
     is_finite: ClassVar[bool] = False
+    structure: ClassVar[Structure] = Structure.BALL
 
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)
         check_number(self, "weight", above=0.0, below=inf)
-
-    structure: ClassVar[Structure] = Structure.BALL
 
     @property
     def l1_radius(self) -> float:  # type: ignore[override]

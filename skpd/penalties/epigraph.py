@@ -9,7 +9,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
-from .base import Penalty, _half_square, _product
+from .base import Norm, Penalty, _half_square, _product
 from .norms import L2, LInf
 from .separable import L1
 
@@ -50,7 +50,7 @@ class NormEpigraph(Penalty):
     is_finite: ClassVar[bool] = False
 
     @property
-    def norm(self):
+    def norm(self) -> Norm:
         """The norm of w."""
         return NORMS[self.q]()
 

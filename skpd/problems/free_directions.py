@@ -82,15 +82,15 @@ class FreeDirections:
 
     def _intercept(self, upper: float, radius: float) -> Interval:
         strata, supports = self._mean_rows
-        reaches = [max([support(radius) for support in both]) for both in supports]
-        lower, upper = map(float, self.loss.constant_interval(strata, upper, reaches))
+        bounds = [max([support(radius) for support in both]) for both in supports]
+        lower, upper = map(float, self.loss.constant_interval(strata, upper, bounds))
         if not lower <= upper:
             lower, upper = -inf, inf
         return lower, upper
 
     @cached_property
     def _mean_rows(self) -> tuple[list[Stratum], list[list[Support]]]:
-        """The strata, and of each how far its mean row x and -x reach with w in a ball.
+        """The strata, and of each the supports of its mean row x and of -x: functions of a radius.
 
         As the mean has an error, that is the furthest within it.
         """
@@ -115,8 +115,8 @@ class FreeDirections:
         same_sum, sets = self._sets_of_rows
         bounds = []  # lower <= b + g m <= upper, with an error of g
         for strata, mean, box, error in sets:
-            reaches = [max(self.penalty.support(side, radius) for side in box)] * len(strata)
-            lower, above = self.loss.constant_interval(strata, upper, reaches)
+            largest = max(self.penalty.support(side, radius) for side in box)
+            lower, above = self.loss.constant_interval(strata, upper, [largest] * len(strata))
             bounds.append((mean, error, lower, above))
         if same_sum:  # b does all that m could do, so that m = 0 is optimal
             lower = max(bound[2] for bound in bounds)

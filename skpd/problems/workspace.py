@@ -35,8 +35,9 @@ class Workspace:
     centred : Problem, Array or None
         See `Problem.centred`, once that has been asked for.
     choices : dict
-        The methods selected, by the type of the penalty and whether there is a start: another
-        alpha makes no difference to them.
+        The methods selected, by the type of the penalty and whether there is a start. They are
+        those for the first alpha of a path: another may change which is the fastest, but not
+        which apply.
     solved : object
         What the last run of the method of multipliers tells the next one.
     """

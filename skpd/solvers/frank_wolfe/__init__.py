@@ -1,5 +1,8 @@
-"""Conditional gradient methods."""
+"""Conditional gradient methods.
 
-from .l1_ball import search_for_multiplier  # which tells `skpd.solvers.select` of its methods
+Their import registers what `skpd.solvers.select` tries over an l1 ball.
+"""
+
+from .l1_ball import search_for_multiplier
 
 __all__ = ["search_for_multiplier"]

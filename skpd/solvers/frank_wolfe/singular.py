@@ -65,7 +65,7 @@ def project(problem: TraceNormProblem, top: TopSingular, M: Array, s: int) -> Pr
 
 
 def grown(s: int, found: Projection) -> int:
-    """The rank that `_project` went up to."""
+    """The rank that `project` went up to."""
     while s < len(found.right):
         s *= 2
     return s

@@ -7,14 +7,9 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...designs import Design
 from ...designs.design import FAR
-from ...penalties import (
-    Penalty,
-    Structure,
-)
+from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
-from .epigraphs import (
-    DoubtfulLabels,
-)
+from .epigraphs import DoubtfulLabels
 from .maps import Predictions
 from .systems import FeatureSystem, NewtonSystem, RowSystem
 from .terms import Equality, Term

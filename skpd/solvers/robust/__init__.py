@@ -1,5 +1,8 @@
-"""Methods for the distributionally robust SVM."""
+"""Methods for the distributionally robust SVM.
 
-from .select import working_sets  # which tells `skpd.solvers.select` of its methods
+Their import registers what `skpd.solvers.select` chooses for it.
+"""
+
+from .select import working_sets
 
 __all__ = ["working_sets"]
