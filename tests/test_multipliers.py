@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -27,9 +28,10 @@ from skpd.penalties import (
 )
 from skpd.problems import Point, Problem
 from skpd.solvers import Monitor, solve
-from skpd.solvers.newton import quadratic
+from skpd.solvers.newton import multipliers, quadratic
 from skpd.solvers.newton.multipliers import method_of_multipliers
 from skpd.solvers.newton.quadratic import minimise_quadratic
+from skpd.solvers.newton.settings import SETTINGS
 
 ENGINE_PENALTIES = [
     p for p in random.PENALTIES if hasattr(type(p), "terms") or hasattr(type(p), "group_terms")
@@ -555,22 +557,16 @@ def test_what_a_path_tells_of_the_next_alpha(rng):
         assert solved.gradient_at(alpha) is None and solved.bend_at(alpha) is None
 
 
-def test_it_hands_over_where_it_stalls(rng):
+def test_it_hands_over_where_it_stalls(rng, monkeypatch):
     """More active features than a working set may hold: the primal-dual method goes on."""
-    from skpd.solvers.newton import multipliers
-
     X = rng.normal(size=(60, 40))
     y = X @ rng.normal(size=40)
     problem = Problem(Design(X), y, np.full(60, 1 / 60), Absolute(), SquaredL2(), 0.1, True)
-    largest = multipliers.LARGEST_WORKING_SET
-    try:
-        multipliers.LARGEST_WORKING_SET = 10
-        alone = Monitor(problem, 1e-4)
-        alone.check(0, problem.null_point)
-        method_of_multipliers(problem, alone, None, max_iter=50_000, random_state=None)
-        found = solve(problem, tol=1e-4, max_iter=50_000, random_state=np.random.RandomState(0))
-    finally:
-        multipliers.LARGEST_WORKING_SET = largest
+    monkeypatch.setattr(multipliers, "SETTINGS", replace(SETTINGS, largest_working_set=10))
+    alone = Monitor(problem, 1e-4)
+    alone.check(0, problem.null_point)
+    method_of_multipliers(problem, alone, None, max_iter=50_000, random_state=None)
+    found = solve(problem, tol=1e-4, max_iter=50_000, random_state=np.random.RandomState(0))
     assert not alone.done and alone.n_iter == 0
     assert found.converged and found.n_iter > 0
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression, lasso_path
 from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC, path
 from skpd.losses import Pinball
 from skpd.penalties import ElasticNet
-from skpd.solvers.newton.multipliers import _State
+from skpd.solvers.newton.path_prediction import PathPrediction
 
 LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
 
@@ -112,7 +112,7 @@ def test_the_bend_of_a_path_is_followed(rng, monkeypatch):
     X, y = classes(rng, n=300, d=200)
     estimator = PdproxSVC(loss="logistic", tol=1e-6)
     beside = path(estimator, X, y)
-    monkeypatch.setattr(_State, "beside_tangent", lambda self, inside, p: p)
+    monkeypatch.setattr(PathPrediction, "beside_tangent", lambda self, w, inside, p: p)
     along = path(estimator, X, y)
     assert beside.converged.all() and along.converged.all()
     assert beside.n_iters.sum() < 0.9 * along.n_iters.sum()

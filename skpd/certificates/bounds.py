@@ -115,8 +115,9 @@ def _has_l1(penalty: Penalty) -> bool:
 
 
 def dual_estimate(
-    objective: Objective, value: float, gradient: Array, sums: list[float], upper: float
-) -> float:
+    objective: Objective, value: float, gradient: Array, sums: list[float], upper: float,
+    penalty: Any = None,
+) -> float:  # fmt: skip
     """`dual_bound` from sums that a solver has at hand: for its decisions, not as proof.
 
     Parameters
@@ -130,8 +131,10 @@ def dual_estimate(
         The same sums for the free coordinates.
     upper : float
         The objective value of any model.
+    penalty : Penalty, default=None
+        That of the features of the gradient, where it has not all of them.
     """
-    penalty: Any = objective.penalty
+    penalty = objective.penalty if penalty is None else penalty
     alpha = objective.alpha
     upper = min(upper, objective.null_objective)
     for slope, interval in zip(sums, objective.free_intervals(upper), strict=True):

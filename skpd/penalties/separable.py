@@ -11,7 +11,7 @@ import numpy as np
 from .. import kernels
 from .._checks import check_number
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Indices
 from .base import Norm, Penalty, Structure, _half_square, _product
 
 __all__ = ["L1", "ElasticNet", "NonNegativeL1", "SquaredL2"]
@@ -36,6 +36,10 @@ class _Separable:
 
     def step_sizes(self, step: Array) -> Array:
         return step
+
+    def restricted(self, columns: Indices) -> "_Separable":
+        """The penalty of some of the coefficients."""
+        return self
 
     def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         """An upper bound on sup of v.w - alpha R(w) over l1 |w_j| <= radius for every j."""

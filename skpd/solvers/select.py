@@ -14,7 +14,8 @@ from .centring import centred
 from .coordinates.dual import dual_descent
 from .interior import expected_cost, faces_of_ball, interior_point
 from .monitor import Monitor
-from .newton.multipliers import LARGEST_WORKING_SET, method_of_multipliers
+from .newton.multipliers import method_of_multipliers
+from .newton.settings import SETTINGS
 from .proximal.pdprox import pdprox_restarted
 
 __all__ = ["INTERIOR_POINT", "LAST_RESORT", "TRIALS", "Choice", "auto", "last_budget", "select"]
@@ -124,7 +125,7 @@ def select(problem: Problem, warm: bool = False) -> list[Choice]:
        for a few times its cost.
     """
     penalty, design = problem.penalty, problem.design
-    few_features = problem.n_features <= LARGEST_WORKING_SET
+    few_features = problem.n_features <= SETTINGS.largest_working_set
     by_newton = penalty.structure.in_parts
     by_newton &= few_features or not penalty.is_quadratic
     cost = expected_cost(problem)

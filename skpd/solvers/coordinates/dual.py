@@ -4,7 +4,7 @@ import numpy as np
 
 from ...problems import Point, Problem
 from ..monitor import Monitor
-from ..newton.multipliers import LARGEST_WORKING_SET
+from ..newton.settings import SETTINGS
 
 __all__ = ["dual_descent"]
 
@@ -56,7 +56,7 @@ def dual_descent(
     entries, passes = PAUSE
     pause = problem.n_samples * min(passes, entries / max(1, design.matrix.n_entries))
     most = np.inf
-    if problem.n_features <= LARGEST_WORKING_SET:
+    if problem.n_features <= SETTINGS.largest_working_set:
         most = PATIENCE * problem.n_samples
     most = min(most, problem.n_samples * budget / (STEP_COST * max(design.matrix.n_entries, 1)))
     goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)

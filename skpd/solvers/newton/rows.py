@@ -6,29 +6,15 @@ wherever the rows are, if something adds up their sums.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..._typing import Array, Indices
-from ...designs import Design, newton_cost
 from ...kernels import dot
-from ...problems import Point, Problem
+from ...problems import Problem
 
-__all__ = ["Frozen", "InMemory", "RowSide"]
-
-CURVED, NEAR = 0.25, 0.33  # of the weight: largest shares at which rows are worth leaving out
-
-
-class Frozen(NamedTuple):
-    """The rows whose losses may bend, and what the others add while theirs stay linear."""
-
-    rows: "RowSide"
-    radius: float
-    w: Array
-    gradient: Array
-    loss: float  # at w
-    dual: float
+__all__ = ["AllRows", "RowSide", "ShrunkRows"]
 
 
 class RowSide(ABC):
@@ -36,23 +22,12 @@ class RowSide(ABC):
 
     ``sigma`` is the parameter of the Moreau envelopes; inf for the losses themselves. "Variables"
     are coefficients with the intercept behind them, if there is one.
-
-    Attributes
-    ----------
-    dual_range : float
-        The longest interval of a dual variable.
     """
-
-    dual_range: float
 
     @property
     @abstractmethod
     def system(self) -> Any:
         """The linear systems of the last curvature."""
-
-    @abstractmethod
-    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
-        """Go to other variables; with a problem, by the products that its certificate wants."""
 
     @abstractmethod
     def evaluate(self, sigma: float) -> tuple[float, float]:
@@ -61,10 +36,6 @@ class RowSide(ABC):
     @abstractmethod
     def gradient(self, columns: Indices | None = None) -> tuple[Array, float]:
         """A' diag(c) l' for all coefficients, or some of them, and its sum for an intercept."""
-
-    @abstractmethod
-    def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
-        """The same by the products that the problem's certificate wants."""
 
     @abstractmethod
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
@@ -95,180 +66,113 @@ class RowSide(ABC):
         """Go to that point of the direction."""
 
     @abstractmethod
-    def dual_point(self) -> Array:
-        """The derivatives of the smoothed losses: what a certificate is asked for."""
-
-    @abstractmethod
     def update_multipliers(self) -> None:
         """Take the derivatives for multipliers."""
+
+
+class AllRows(RowSide):
+    """All rows of a problem: what a run begins with, asks for certificates and can shrink.
+
+    Attributes
+    ----------
+    dual_range : float
+        The longest interval of a dual variable.
+    """
+
+    dual_range: float
+
+    @abstractmethod
+    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
+        """Go to other variables; with a problem, by the products that its certificate wants."""
+
+    @abstractmethod
+    def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
+        """`gradient` by the products that the problem's certificate wants."""
+
+    @abstractmethod
+    def dual_point(self) -> Array:
+        """The derivatives of the smoothed losses: what a certificate is asked for."""
 
     @abstractmethod
     def begin_from(self, variables: Array, sigma: float) -> None:
         """Go to a solution on other rows, with multipliers that go with it."""
 
     @abstractmethod
-    def freeze(
+    def shrink(
         self, variables: Array, gradient: Array, sigma: float, radius: float | None
-    ) -> Frozen | float | None:
+    ) -> "tuple[ShrunkRows | None, float | None]":
         """Leave out rows that stay linear while predictions move by at most a radius.
 
-        Without a radius it is the spread of the predictions. None where too many rows have
-        curvature, a smaller radius to try where too many may get it.
+        Without a radius it is the spread of the predictions. The rows that are left are None
+        where too many have curvature, or may get it within the radius; beside them is the
+        radius taken, or the one to try next.
         """
 
     @abstractmethod
-    def thaw(self, frozen: Frozen, variables: Array, updated: bool) -> float:
+    def restore(self, shrunk: "ShrunkRows", variables: Array) -> float:
         """Back to all rows; how far the predictions of those left out have moved at most."""
 
 
-class InMemory(RowSide):
-    """Rows in the memory of this process."""
+class ShrunkRows(RowSide):
+    """The rows whose losses may bend, and what the others add while theirs stay linear.
+
+    Parameters
+    ----------
+    rows : RowSide
+        Those that may bend.
+    w : ndarray
+        The variables at which the others were left out.
+    loss, dual : float
+        What the others add to the mean loss, and to the dual value, there.
+    rest : tuple of ndarray and float
+        The gradient of what they add, as of `gradient`.
+    """
 
     def __init__(
-        self, kernel: Any, gram: Any, design: Design, y: Array, weights: Array, theta: Array,
-        z: Array,
-    ) -> None:  # fmt: skip
-        # no problem, whose workspace keeps the rows: that circle would outlive the run
-        self.kernel, self.gram = kernel, gram
-        self.design, self.y, self.weights, self.theta, self.z = design, y, weights, theta, z
-        self.derivative = np.empty(len(y))
-        self._gradient = np.empty(len(y))  # the same times the weights
-        self.h = np.empty(len(y))  # the second over sigma, times the weights
-        self._at: tuple = (None, None, None)
-        self._sums: tuple[float, float] = (np.nan, np.nan)
-        self._before = self._along = z
-        self._near: Indices = np.empty(0, dtype=np.int64)
-
-    @classmethod
-    def of(cls, problem: Problem, start: Point | None, gram: Any) -> "InMemory":
-        """All rows of a problem, at a start or at the best constant prediction."""
-        loss, y = problem.loss, problem.y
-        point = problem.null_point if start is None else start
-        if start is None:
-            z = np.full(problem.n_samples, point.intercept)
-        else:
-            z = problem.matvec(problem.join(point.coef, point.intercept))
-        longest = np.inf
-        if not loss.linear_tails:
-            theta = np.zeros(problem.n_samples)
-        else:
-            lower, upper = loss.dual_bounds(y)
-            longest = float(np.max(upper - lower))
-            theta = 0.5 * (lower + upper)
-            if start is not None:
-                theta = loss.project_dual(y, start.dual_coef)
-        rows = cls(loss.kernel, gram, problem.design, y, problem.weights, theta, z)
-        rows.dual_range = longest
-        return rows
+        self, rows: RowSide, w: Array, loss: float, dual: float, rest: tuple[Array, float]
+    ) -> None:
+        self.rows, self.loss, self.dual = rows, loss, dual
+        self.coef_rest, self.slope_rest = rest
+        self.rest = np.append(self.coef_rest, self.slope_rest)[: len(w)]
+        self.moved = np.zeros_like(w)  # since they were left out
+        self.updated = False  # whether the multipliers have changed since
+        self._before = self._along = self.moved
 
     @property
     def system(self) -> Any:
-        return self.gram.system
-
-    def _matvec(self, variables: Array) -> Array:
-        n_features = self.design.shape[1]
-        z = self.design.matvec(np.ascontiguousarray(variables[:n_features]))
-        return z + variables[-1] if len(variables) > n_features else z
-
-    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
-        if problem is None:
-            self.z = self._matvec(variables)
-        else:
-            self.z, _ = problem.predictions(*problem.split(variables))
+        return self.rows.system
 
     def evaluate(self, sigma: float) -> tuple[float, float]:
-        at = self.z, self.theta, sigma
-        if not (at[0] is self._at[0] and at[1] is self._at[1] and sigma == self._at[2]):
-            self._at = at
-            self._sums = self.kernel.smoothed_derivatives(
-                self.y, self.weights, self.theta, self.z, sigma,
-                self.derivative, self._gradient, self.h,
-            )  # fmt: skip
-        return self._sums
+        loss, dual = self.rows.evaluate(sigma)
+        return loss + self.loss + dot(self.rest, self.moved), dual + self.dual
 
     def gradient(self, columns: Indices | None = None) -> tuple[Array, float]:
-        if columns is None:
-            coef = self.design.rmatvec(self._gradient)
-        else:
-            coef = self.design.rmatvec_some(self._gradient, columns)
-        return coef, float(self._gradient.sum()) if self.gram.ones else 0.0
-
-    def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
-        product, _ = problem.products(self.derivative, problem.threshold, coef)
-        return product, dot(self.weights, self.derivative)
+        coef, slope = self.rows.gradient(columns)
+        rest = self.coef_rest if columns is None else self.coef_rest[columns]
+        return coef + rest, slope + self.slope_rest
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        gram = self.gram
-        again = again and len(gram.last_h) == len(self.h)
-        h = gram.last_h if again else self.h
-        return gram.curvature(self.design, h, scale, columns, ridge), again
+        return self.rows.curvature(columns, scale, ridge, again)
 
     @property
     def n_curved(self) -> int:
-        return int(np.count_nonzero(self.h))
+        return self.rows.n_curved
 
     def cost(self, n_columns: int) -> float:
-        return newton_cost(self.design, self.n_curved, n_columns)
+        return self.rows.cost(n_columns)
 
     def go_along(self, direction: Array) -> None:
-        self._before, self._along = self.z, self._matvec(direction)
-        self.z = self._before + self._along
+        self._before, self._along = self.moved, direction
+        self.moved = self._before + direction
+        self.rows.go_along(direction)
 
     def slope(self, length: float, sigma: float) -> float:
-        if length == 1.0:
-            self.evaluate(sigma)
-            return dot(self._gradient, self._along)
-        return self.kernel.smoothed_slope(
-            self.y, self.weights, self.theta, self._before, self._along, length, sigma
-        )
+        return self.rows.slope(length, sigma) + dot(self.rest, self._along)
 
     def go_back(self, length: float) -> None:
-        self.z = self._before + length * self._along
-
-    def dual_point(self) -> Array:
-        return self.derivative
+        self.moved = self._before + length * self._along
+        self.rows.go_back(length)
 
     def update_multipliers(self) -> None:
-        self.theta = self.derivative.copy()
-
-    def begin_from(self, variables: Array, sigma: float) -> None:
-        self.move_to(variables)
-        if np.isfinite(sigma):
-            self.evaluate(sigma)
-            self.update_multipliers()
-
-    def freeze(
-        self, variables: Array, gradient: Array, sigma: float, radius: float | None
-    ) -> Frozen | float | None:
-        # shares of the weight, so that a weight of 2 still equals a repeated row
-        weights, z = self.weights, self.z
-        if float(np.sum(weights[self.h > 0.0])) > CURVED:
-            return None
-        if radius is None:
-            radius = float(np.sqrt(dot(weights, (z - dot(weights, z)) ** 2)))
-        near = self.kernel.rows_that_bend(
-            self.y, self.theta, z, sigma, self.derivative, self.h, radius
-        )
-        if not 0.0 < float(np.sum(weights[near])) < NEAR:
-            return 0.5 * radius
-        some = InMemory(
-            self.kernel, self.gram, self.design.rows(near), self.y[near], weights[near],
-            self.theta[near], z[near],
-        )  # fmt: skip
-        (loss, dual), (all_loss, all_dual) = some.evaluate(sigma), self._sums
-        part, slope = some.gradient()
-        rest = gradient - (np.append(part, slope) if self.gram.ones else part)
-        self._near = near
-        self.gram.take_rows(near)
-        return Frozen(some, radius, variables.copy(), rest, all_loss - loss, all_dual - dual)
-
-    def thaw(self, frozen: Any, variables: Array, updated: bool) -> float:
-        if updated:
-            self.theta = self.derivative.copy()
-        self.theta[self._near] = frozen.rows.theta
-        before = self.z
-        self.z = self._matvec(variables)
-        moved = np.abs(self.z - before)
-        moved[self._near] = 0.0
-        self.gram.all_rows(self._near, len(self.y))
-        return float(np.max(moved, initial=0.0))
+        self.updated = True
+        self.rows.update_multipliers()

@@ -1,0 +1,170 @@
+"""Rows in the memory of this process, as the method of multipliers sees them."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array, Indices
+from ...designs import Design, newton_cost
+from ...kernels import dot
+from ...problems import Point, Problem
+from .rows import AllRows, ShrunkRows
+
+__all__ = ["InMemory"]
+
+# Shares of the weight, so that a weight of 2 equals a repeated row: rows are worth leaving out
+# where at most so many have curvature, and so many may have it soon.
+CURVED, NEAR = 0.25, 0.33
+
+
+class InMemory(AllRows):
+    """Rows in the memory of this process."""
+
+    def __init__(
+        self, kernel: Any, gram: Any, design: Design, y: Array, weights: Array, theta: Array,
+        z: Array,
+    ) -> None:  # fmt: skip
+        # no problem, whose workspace keeps the rows: that circle would outlive the run
+        self.kernel, self.gram = kernel, gram
+        self.design, self.y, self.weights, self.theta, self.z = design, y, weights, theta, z
+        self.derivative = np.empty(len(y))
+        self._gradient = np.empty(len(y))  # the same times the weights
+        self.h = np.empty(len(y))  # the second over sigma, times the weights
+        self._at: tuple = (None, None, None)
+        self._sums: tuple[float, float] = (np.nan, np.nan)
+        self._before = self._along = z
+        self._near: Indices = np.empty(0, dtype=np.int64)
+
+    @classmethod
+    def of(cls, problem: Problem, start: Point | None, gram: Any) -> "InMemory":
+        """All rows of a problem, at a start or at the best constant prediction."""
+        loss, y = problem.loss, problem.y
+        point = problem.null_point if start is None else start
+        if start is None:
+            z = np.full(problem.n_samples, point.intercept)
+        else:
+            z = problem.matvec(problem.join(point.coef, point.intercept))
+        longest = np.inf
+        if not loss.linear_tails:
+            theta = np.zeros(problem.n_samples)
+        else:
+            lower, upper = loss.dual_bounds(y)
+            longest = float(np.max(upper - lower))
+            theta = 0.5 * (lower + upper)
+            if start is not None:
+                theta = loss.project_dual(y, start.dual_coef)
+        rows = cls(loss.kernel, gram, problem.design, y, problem.weights, theta, z)
+        rows.dual_range = longest
+        return rows
+
+    @property
+    def system(self) -> Any:
+        return self.gram.system
+
+    def _matvec(self, variables: Array) -> Array:
+        n_features = self.design.shape[1]
+        z = self.design.matvec(np.ascontiguousarray(variables[:n_features]))
+        return z + variables[-1] if len(variables) > n_features else z
+
+    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
+        if problem is None:
+            self.z = self._matvec(variables)
+        else:
+            self.z, _ = problem.predictions(*problem.split(variables))
+
+    def evaluate(self, sigma: float) -> tuple[float, float]:
+        at = self.z, self.theta, sigma
+        if not (at[0] is self._at[0] and at[1] is self._at[1] and sigma == self._at[2]):
+            self._at = at
+            self._sums = self.kernel.smoothed_derivatives(
+                self.y, self.weights, self.theta, self.z, sigma,
+                self.derivative, self._gradient, self.h,
+            )  # fmt: skip
+        return self._sums
+
+    def gradient(self, columns: Indices | None = None) -> tuple[Array, float]:
+        if columns is None:
+            coef = self.design.rmatvec(self._gradient)
+        else:
+            coef = self.design.rmatvec_some(self._gradient, columns)
+        return coef, float(self._gradient.sum()) if self.gram.ones else 0.0
+
+    def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
+        product, _ = problem.products(self.derivative, problem.threshold, coef)
+        return product, dot(self.weights, self.derivative)
+
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
+        gram = self.gram
+        again = again and len(gram.last_h) == len(self.h)
+        h = gram.last_h if again else self.h
+        return gram.curvature(self.design, h, scale, columns, ridge), again
+
+    @property
+    def n_curved(self) -> int:
+        return int(np.count_nonzero(self.h))
+
+    def cost(self, n_columns: int) -> float:
+        return newton_cost(self.design, self.n_curved, n_columns)
+
+    def go_along(self, direction: Array) -> None:
+        self._before, self._along = self.z, self._matvec(direction)
+        self.z = self._before + self._along
+
+    def slope(self, length: float, sigma: float) -> float:
+        if length == 1.0:
+            self.evaluate(sigma)
+            return dot(self._gradient, self._along)
+        return self.kernel.smoothed_slope(
+            self.y, self.weights, self.theta, self._before, self._along, length, sigma
+        )
+
+    def go_back(self, length: float) -> None:
+        self.z = self._before + length * self._along
+
+    def dual_point(self) -> Array:
+        return self.derivative
+
+    def update_multipliers(self) -> None:
+        self.theta = self.derivative.copy()
+
+    def begin_from(self, variables: Array, sigma: float) -> None:
+        self.move_to(variables)
+        if np.isfinite(sigma):
+            self.evaluate(sigma)
+            self.update_multipliers()
+
+    def shrink(
+        self, variables: Array, gradient: Array, sigma: float, radius: float | None
+    ) -> tuple[ShrunkRows | None, float | None]:
+        weights, z = self.weights, self.z
+        if float(np.sum(weights[self.h > 0.0])) > CURVED:
+            return None, radius
+        if radius is None:
+            radius = float(np.sqrt(dot(weights, (z - dot(weights, z)) ** 2)))
+        near = self.kernel.rows_that_bend(
+            self.y, self.theta, z, sigma, self.derivative, self.h, radius
+        )
+        if not 0.0 < float(np.sum(weights[near])) < NEAR:
+            return None, 0.5 * radius
+        some = InMemory(
+            self.kernel, self.gram, self.design.rows(near), self.y[near], weights[near],
+            self.theta[near], z[near],
+        )  # fmt: skip
+        (loss, dual), (all_loss, all_dual) = some.evaluate(sigma), self._sums
+        part, slope = some.gradient()
+        rest = gradient[: len(part)] - part, float(gradient[-1]) - slope if self.gram.ones else 0.0
+        self._near = near
+        self.gram.take_rows(near)
+        return ShrunkRows(some, variables, all_loss - loss, all_dual - dual, rest), radius
+
+    def restore(self, shrunk: ShrunkRows, variables: Array) -> float:
+        if shrunk.updated:
+            self.theta = self.derivative.copy()
+        near: Any = shrunk.rows
+        self.theta[self._near] = near.theta
+        before = self.z
+        self.z = self._matvec(variables)
+        moved = np.abs(self.z - before)
+        moved[self._near] = 0.0
+        self.gram.all_rows(self._near, len(self.y))
+        return float(np.max(moved, initial=0.0))

@@ -1,0 +1,62 @@
+"""The progress of a run: what it has spent, and whether it goes on."""
+
+import numpy as np
+
+from ..monitor import Monitor
+from .settings import MultiplierSettings
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Counts Newton steps and their cost, and remembers the gaps on all rows and features.
+
+    Parameters
+    ----------
+    monitor : Monitor
+        What other methods have counted and certified before.
+    settings : MultiplierSettings
+    overhead : float
+        What a step costs beside products and factors, in the units of `newton_cost`.
+
+    Attributes
+    ----------
+    n_iter : int
+    budget : float
+        What the steps may cost.
+    stalled : bool
+        Whether the run is to end unfinished.
+    """
+
+    def __init__(self, monitor: Monitor, settings: MultiplierSettings, overhead: float) -> None:
+        self.settings, self.overhead = settings, overhead
+        self.n_iter = self._checked_at = self._improved_at = monitor.n_iter
+        self.budget, self._spent = np.inf, 0.0
+        self._checked_gap = monitor.primal - monitor.dual
+        self._best_gap = np.inf
+        self.stalled = False
+
+    def count_step(self, cost: float) -> None:
+        self.n_iter += 1
+        self._spent += cost + self.overhead
+        self.stalled |= self._spent > self.budget
+
+    def note_gap(self, gap: float) -> None:
+        """A gap on all rows and features; without improvement for long, the run stalls."""
+        if gap < self.settings.progress * self._best_gap:
+            self._best_gap, self._improved_at = gap, self.n_iter
+        self.stalled |= self.n_iter > self._improved_at + self.settings.patience
+
+    def note_check(self, gap: float) -> None:
+        self._checked_gap, self._checked_at = gap, self.n_iter
+
+    def is_check_due(self, gap: float) -> bool:
+        """Whether the last certificate is some steps and much of the gap ago."""
+        since, settings = self.n_iter - self._checked_at, self.settings
+        improved = gap < settings.check_progress * self._checked_gap
+        return (since >= settings.check_every and improved) or since >= settings.check_at_last
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether there is a certificate of the last step."""
+        return self.n_iter <= self._checked_at

@@ -1,0 +1,143 @@
+"""Proximal Newton steps on a working set."""
+
+import numpy as np
+
+from ..._typing import Array
+from ...designs import ColumnCurvature
+from ...kernels import dot
+from ...penalties import Structure
+from ...problems import Problem
+from .envelope import Envelope
+from .iterate import Iterate
+from .path_prediction import PathPrediction
+from .quadratic import minimise_quadratic
+from .settings import MultiplierSettings
+from .working_set import Chosen, WorkingSet
+
+__all__ = ["NewtonSteps"]
+
+
+class NewtonSteps:
+    """Minimises the penalised quadratic model on the working set, and goes along the line there.
+
+    Parameters
+    ----------
+    problem : Problem
+    envelope : Envelope
+    prediction : PathPrediction
+    tol : float
+        The relative gap that is wanted in the end.
+    settings : MultiplierSettings
+
+    Attributes
+    ----------
+    is_chord : bool
+        Whether the next step may take the last Gram matrix.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        envelope: Envelope,
+        prediction: PathPrediction,
+        tol: float,
+        settings: MultiplierSettings,
+    ) -> None:
+        self.problem, self.envelope, self.prediction = problem, envelope, prediction
+        self.settings = settings
+        self.target = tol * problem.objective_unit
+        self.is_chord = False
+        self._last_gap = np.inf
+        # shares of the largest violation to which models are solved
+        self.by_matrix, self.by_columns = settings.accuracy, settings.accuracy_by_columns
+        if problem.loss.constant_curvature:
+            self.by_matrix = settings.accuracy_quadratic
+        if not envelope.exact:
+            self.by_columns = settings.accuracy_by_columns_kinked
+            if problem.penalty.structure is Structure.SEPARABLE:
+                self.by_matrix = settings.accuracy_kinked
+
+    def expect_chord(self, gap: float) -> None:
+        """Take the last Gram matrix if shrinking the gap as the last step did is enough."""
+        enough = self.settings.chord_margin * self.target * self._last_gap
+        self.is_chord |= self.envelope.exact and gap * gap <= enough and self._last_gap < np.inf
+        self._last_gap = gap
+
+    def begin_round(self) -> None:
+        self._last_gap = np.inf
+
+    def take(self, iterate: Iterate, g: Array, chosen: Chosen, working_set: WorkingSet) -> None:
+        """A step from an iterate, where the smoothed problem has the gradient g."""
+        problem, rows, envelope = self.problem, iterate.rows, self.envelope
+        columns, quadratic = chosen.columns, problem.loss.constant_curvature
+        inside = np.full(len(columns) + problem.fit_intercept, problem.n_features)
+        inside[: len(columns)] = columns
+        H, is_last = rows.curvature(columns, *envelope.ridge(inside), self.is_chord)
+        if not is_last:
+            self.prediction.matrix_alpha = problem.alpha
+        iterate.near_solution = envelope.exact and (self.is_chord or quadratic)
+        self.is_chord = False
+        w = iterate.w[inside]
+        tol = self._accuracy(H, chosen.violation, working_set.settled, iterate.upper)
+        p = minimise_quadratic(
+            H, g[inside], w, problem.penalty, problem.alpha, columns, tol, system=rows.system
+        )
+        p = self.prediction.beside_tangent(iterate.w, inside, p)
+        if quadratic and chosen.complete:  # it is likely to be the last
+            iterate.w[inside] = p
+            iterate.all_rows.move_to(iterate.w, problem)  # by the certificate's products
+            return
+        direction = np.zeros(problem.n_variables)
+        direction[inside] = p - w
+        rows.go_along(direction)
+        length = 1.0
+        if not quadratic:
+            descent = dot(g[inside], p - w)
+            length = self._step_length(iterate, direction, descent, working_set)
+        if length < 1.0:
+            p = w + length * (p - w)
+            rows.go_back(length)
+        iterate.w[inside] = p
+
+    def _accuracy(self, H, violation: float, settled: bool, upper: float) -> float:
+        """The largest change of a gradient at which to stop minimising a model."""
+        problem = self.problem
+        by_columns = isinstance(H, ColumnCurvature)
+        tol = violation * (self.by_columns if by_columns else self.by_matrix)
+        if problem.loss.constant_curvature and settled and problem.penalty.is_norm:
+            # the model is the problem: an error of a gradient costs the gap that times the radius
+            tol = min(tol, self.target * problem.alpha / upper)
+        return tol
+
+    def _step_length(
+        self, iterate: Iterate, direction: Array, descent: float, working_set: WorkingSet
+    ) -> float:
+        """How far to go, at 1 now, as the smoothed objective falls; ``descent`` is g.d.
+
+        R(w + t d) <= (1 - t) R(w) + t R(w + d): the slope is that of a convex bound on the line.
+        """
+        rows, sigma, settings = iterate.rows, self.envelope.sigma, self.settings
+        rise = iterate.penalty_at(iterate.w + direction, working_set.columns)
+        rise -= iterate.penalty_value
+        pull, pull_rise = self.envelope.pull_along(iterate, direction)
+        beginning = abs(descent + rise)
+
+        def slope(length: float) -> float:
+            return rows.slope(length, sigma) + rise + pull + length * pull_rise
+
+        noise = settings.slope_rounding * (abs(rise) + iterate.upper)
+        # the slope at the beginning is negative but for rounding
+        accepted = settings.full_step_slope * -(descent + rise)
+        if slope(1.0) <= max(accepted, noise):
+            return 1.0
+        low, high = 0.0, 1.0
+        for _ in range(settings.line_search_halvings):
+            middle = 0.5 * (low + high)
+            value = slope(middle)
+            if value > 0.0:
+                high = middle
+            else:
+                low = middle
+            if low > 0.0 and abs(value) <= settings.line_search_slope * beginning:
+                break
+        return low if low > 0.0 else 0.5 * high
