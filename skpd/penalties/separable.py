@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,15 +24,19 @@ def _soft_threshold(w: Array, threshold):
 class _Separable:
     """A sum of functions of one coefficient each: any step sizes will do.
 
-    ``terms`` are the l1, l2, lower and upper of its one function
-    l1 |w_j| + l2 w_j^2 / 2 on [lower, upper].
+    ``terms`` are the l1, l2, lower and upper of its functions
+    l1 |w_j| + l2 w_j^2 / 2 on [lower, upper]: numbers, or arrays with one for each coefficient.
     """
 
     structure: ClassVar[Structure] = Structure.SEPARABLE
 
     @property
     @abstractmethod
-    def terms(self) -> tuple[float, float, float, float]: ...
+    def terms(self) -> tuple[Any, Any, Any, Any]: ...
+
+    def kernel_terms(self, alpha: float) -> kernels.SeparableTerms:
+        """The compiled counterpart of alpha R."""
+        return kernels.SeparableTerms(alpha, *self.terms)
 
     def step_sizes(self, step: Array) -> Array:
         return step

@@ -90,12 +90,13 @@ void bind_methods(nb::class_<ScaledColumns>& bound) {
 }  // namespace
 
 void bind_column_quadratic(nb::module_& m) {
-    nb::class_<SeparableCoordinates>(m, "SeparableCoordinates", "l1 |p| + l2 p^2 / 2 on [lower, upper], for the first coordinates.")
+    nb::class_<SeparableCoordinates>(m, "SeparableCoordinates", "Separable terms of the first coordinates.")
         .def("__init__",
-             [](SeparableCoordinates* self, double l1, double l2, double lower, double upper, std::size_t n_penalised) {
-                 new (self) SeparableCoordinates{{l1, l2, lower, upper}, n_penalised};
+             [](SeparableCoordinates* self, const SeparableTerms& terms, std::size_t n_penalised) {
+                 require(terms.fit(n_penalised), "as many terms as penalised coordinates");
+                 new (self) SeparableCoordinates{terms, n_penalised};
              },
-             "l1"_a, "l2"_a, "lower"_a, "upper"_a, "n_penalised"_a);
+             "terms"_a, "n_penalised"_a);
     nb::class_<GroupedCoordinates>(m, "GroupedCoordinates", "l1 ||p||_1 + sum_g weight_g ||p_g||_2, groups side by side.")
         .def("__init__",
              [](GroupedCoordinates* self, double l1, In weights, Indices starts) {

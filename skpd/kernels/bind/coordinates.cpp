@@ -14,21 +14,20 @@ namespace skpd {
 namespace {
 
 using SmoothLoss = std::variant<const HingeLoss*, const LogisticLoss*, const ResidualLoss*>;
-using Terms = std::tuple<double, double, double, double>;
 
 template <template <class, class> class Method>
 std::unique_ptr<RandomCoordinates> make(const Matrix& transpose, SmoothLoss any_loss, double smoothness, In y, In weights,
-                                        Terms terms, double alpha, bool ones, In w, std::uint64_t seed) {
+                                        const SeparableTerms& terms, double alpha, bool ones, In w, std::uint64_t seed) {
     const std::size_t n_features = transpose.n_rows(), n_samples = transpose.n_columns();
     require(transpose.by_row(), "the transpose must be stored by rows");
     require(y.shape(0) == n_samples && weights.shape(0) == n_samples && w.shape(0) == n_features + ones,
             "the vector does not fit the matrix");
+    require(terms.fit(n_features), "as many terms as features");
     require(seed != 0 && n_features < (std::size_t{1} << 32) - 1,
             "the seed must not be 0, and features at most 2^32 - 2");
-    const auto& [l1, l2, lower, upper] = terms;
     const CoordinateProblem problem{{y.data(), y.data() + n_samples},
                                     {weights.data(), weights.data() + n_samples},
-                                    {l1, l2, lower, upper},
+                                    terms,
                                     alpha,
                                     smoothness,
                                     ones};

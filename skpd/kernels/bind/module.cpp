@@ -236,32 +236,29 @@ NB_MODULE(_kernels, m) {
     using Square2 = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
     m.def(
         "coordinate_descent",
-        [](Square2 H, std::size_t n_penalised, double l1, double l2, double lower, double upper, Out p, Out r,
-           int sweeps, double tol) {
+        [](Square2 H, std::size_t n_penalised, const SeparableTerms& terms, Out p, Out r, int sweeps, double tol) {
             const std::size_t n = p.shape(0);
-            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n,
-                    "H, p and r differ in length");
+            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n && terms.fit(n_penalised),
+                    "H, terms, p and r differ in length");
             nb::gil_scoped_release release;
-            return coordinate_descent(H.data(), n, n_penalised, SeparablePenalty{l1, l2, lower, upper}, p.data(),
-                                      r.data(), sweeps, tol);
+            return coordinate_descent(H.data(), n, n_penalised, terms, p.data(), r.data(), sweeps, tol);
         },
-        "H"_a, "n_penalised"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
+        "H"_a, "n_penalised"_a, "terms"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
         "Coordinate descent on a quadratic with gradient r at p; updates both, returns the last largest change.");
     m.def(
         "step_on_support",
-        [](Square2 H, std::size_t n_penalised, double l1, double l2, double lower, double upper,
+        [](Square2 H, std::size_t n_penalised, const SeparableTerms& terms,
            Array<const std::int64_t> support, In step, Out p, Out r) {
             const std::size_t n = p.shape(0), k = support.shape(0);
-            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n && step.shape(0) == k,
-                    "H, p, r and step differ in length");
+            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n && step.shape(0) == k && terms.fit(n_penalised),
+                    "H, terms, p, r and step differ in length");
             for (std::size_t a = 0; a < k; ++a)
                 require(support.data()[a] >= 0 && support.data()[a] < static_cast<std::int64_t>(n),
                         "an index lies outside the matrix");
             nb::gil_scoped_release release;
-            step_on_support(H.data(), n, n_penalised, SeparablePenalty{l1, l2, lower, upper}, support.data(), k,
-                            step.data(), p.data(), r.data());
+            step_on_support(H.data(), n, n_penalised, terms, support.data(), k, step.data(), p.data(), r.data());
         },
-        "H"_a, "n_penalised"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "support"_a, "step"_a, "p"_a, "r"_a,
+        "H"_a, "n_penalised"_a, "terms"_a, "support"_a, "step"_a, "p"_a, "r"_a,
         "A step of the support's coordinates that lowers a quadratic with gradient r at p; updates both.");
     m.def(
         "block_coordinate_descent",

@@ -1,8 +1,13 @@
 // Python bindings of what a Newton step does with a Gram matrix.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 
 #include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "bind/bindings.hpp"
 #include "maths/norms.hpp"
@@ -11,42 +16,77 @@
 using namespace nanobind::literals;
 
 namespace skpd {
+namespace {
+
+// A number for all coordinates or one each
+using Number = std::variant<double, In>;
+double entry(const Number& number, std::size_t j) {
+    return std::visit(
+        [&](const auto& x) -> double {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(x)>, double>) return x;
+            else return x.data()[j];
+        },
+        number);
+}
+
+void bind_separable_terms(nb::module_& m) {
+    nb::class_<SeparableTerms>(m, "SeparableTerms",
+                               "alpha (l1 |p| + l2 p^2 / 2) on [lower, upper], one for all coordinates or one each.")
+        .def("__init__",
+             [](SeparableTerms* self, double alpha, Number l1, Number l2, Number lower, Number upper) {
+                 std::size_t n = 1;
+                 bool same = true;
+                 for (const Number* number : {&l1, &l2, &lower, &upper})
+                     if (const In* array = std::get_if<In>(number)) {
+                         require(same || array->shape(0) == n, "l1, l2, lower and upper differ in length");
+                         n = array->shape(0);
+                         same = false;
+                     }
+                 std::vector<SeparableTerm> terms;
+                 terms.reserve(n);
+                 for (std::size_t j = 0; j < n; ++j)
+                     terms.push_back({alpha * entry(l1, j), alpha * entry(l2, j), entry(lower, j), entry(upper, j)});
+                 new (self) SeparableTerms(std::move(terms), same);
+             },
+             "alpha"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a);
+}
+
+}  // namespace
 
 void bind_separable_quadratic(nb::module_& m) {
     using Square = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
     using OutSquare = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+    bind_separable_terms(m);
     nb::class_<SupportSystem>(m, "SupportSystem", "Factors of a matrix on one support after another.").def(nb::init<>());
     m.def(
         "minimise_separable",
-        [](SupportSystem& system, Square H, Array<const std::int64_t> columns, double l1, double l2, double lower,
-           double upper, Out p, Out r, int sweeps, double tol, int rounds) {
+        [](SupportSystem& system, Square H, Array<const std::int64_t> columns, const SeparableTerms& terms, Out p, Out r, int sweeps, double tol, int rounds) {
             const std::size_t n = p.shape(0), n_penalised = columns.shape(0);
-            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n,
-                    "H, columns, p and r differ in length");
+            require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n && terms.fit(n_penalised),
+                    "H, columns, terms, p and r differ in length");
             nb::gil_scoped_release release;
             system.name(columns.data(), n_penalised, n);
-            minimise_separable(H.data(), n, n_penalised, SeparablePenalty{l1, l2, lower, upper}, p.data(), r.data(),
+            minimise_separable(H.data(), n, n_penalised, terms, p.data(), r.data(),
                                sweeps, tol, rounds, system);
         },
-        "system"_a, "H"_a, "columns"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "p"_a, "r"_a, "sweeps"_a,
-        "tol"_a, "rounds"_a,
+        "system"_a, "H"_a, "columns"_a, "terms"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a, "rounds"_a,
         "Coordinate descent and Newton steps in turns on a quadratic with gradient r at p; updates both. The columns "
         "number the penalised coordinates for the system, those behind them have none.");
     m.def(
         "active_or_violating",
-        [](In w, In gradient, double l1, double l2, double lower, double upper, double step, std::optional<In> steps,
+        [](In w, In gradient, const SeparableTerms& terms, double step, std::optional<In> steps,
            std::optional<In> expected) {
             const std::size_t n = w.shape(0);
-            require(gradient.shape(0) == n && (!steps || steps->shape(0) == n) && (!expected || expected->shape(0) == n),
-                    "w, gradient, steps and expected differ in length");
-            const SeparablePenalty penalty{l1, l2, lower, upper};
+            require(terms.fit(n) && gradient.shape(0) == n && (!steps || steps->shape(0) == n) && (!expected || expected->shape(0) == n),
+                    "w, gradient, terms, steps and expected differ in length");
             const double *at = w.data(), *slopes = gradient.data();
             std::vector<std::int64_t> columns;
             std::vector<double> violations, all;
             for (std::size_t j = 0; j < n; ++j) {
-                if (at[j] == 0.0 && std::fabs(slopes[j]) <= l1) continue;
+                const SeparableTerm& term = terms[j];
+                if (at[j] == 0.0 && std::fabs(slopes[j]) <= term.l1) continue;
                 const double length = steps ? step * steps->data()[j] : step;
-                const auto moved = [&](double slope) { return penalty.prox(at[j] - length * slope, length); };
+                const auto moved = [&](double slope) { return term.prox(at[j] - length * slope, length); };
                 const double violation = std::fabs(at[j] - moved(slopes[j])) / length;
                 all.push_back(violation);
                 if (at[j] == 0.0 && (!(violation > 0.0) || (expected && moved(expected->data()[j]) == 0.0))) continue;
@@ -56,7 +96,7 @@ void bind_separable_quadratic(nb::module_& m) {
             const double largest = max_abs(all.data(), all.size());
             return std::make_tuple(as_numpy(std::move(columns)), as_numpy(std::move(violations)), largest);
         },
-        "w"_a, "gradient"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a, "step"_a, "steps"_a.none(), "expected"_a.none(),
+        "w"_a, "gradient"_a, "terms"_a, "step"_a, "steps"_a.none(), "expected"_a.none(),
         "Where w is not 0 or a proximal gradient step moves it, one along an expected gradient as well if that is given: "
         "the coordinates, how far over the length of the step, and the most that is of any. The length is step, times "
         "the steps of the coordinates if they are given.");

@@ -12,38 +12,25 @@
 #include <numeric>
 #include <vector>
 
-#include "maths/losses.hpp"
 #include "data/matrix.hpp"
+#include "maths/losses.hpp"
+#include "methods/separable_terms.hpp"
 
 namespace skpd {
-
-// l1 |p| + l2 p^2 / 2 on [lower, upper], for every coordinate
-struct SeparablePenalty {
-    double l1, l2, lower, upper;
-
-    double prox(double v, double step) const {
-        const double shrunk = v - clip(v, -step * l1, step * l1);
-        return clip(shrunk / (1.0 + step * l2), lower, upper);
-    }
-    // argmin over x of curvature x^2 / 2 - slope x + R(x), where one of the curvatures is positive
-    double minimiser(double curvature, double slope) const {
-        return clip((slope - clip(slope, -l1, l1)) / (curvature + l2), lower, upper);
-    }
-};
 
 // Sweeps over the coordinates until none moves its gradient by more than tol, none arrives at its
 // kink or leaves it, or the given number of sweeps. The coordinates from n_penalised on are free.
 // Returns the largest change of a gradient in the last sweep.
 inline double coordinate_descent(const double* H, std::size_t n, std::size_t n_penalised,
-                                 const SeparablePenalty& penalty, double* p, double* r, int sweeps, double tol) {
+                                 const SeparableTerms& terms, double* p, double* r, int sweeps, double tol) {
     double largest = 0.0;
     for (int sweep = 0; sweep < sweeps; ++sweep) {
         largest = 0.0;
         bool settled = true;
         for (std::size_t j = 0; j < n; ++j) {
-            const double curvature = H[j * n + j], l2 = j < n_penalised ? penalty.l2 : 0.0;
+            const double curvature = H[j * n + j], l2 = j < n_penalised ? terms[j].l2 : 0.0;
             if (!(curvature + l2 > 0.0)) continue;
-            const double next = j < n_penalised ? penalty.minimiser(curvature, curvature * p[j] - r[j]) : p[j] - r[j] / curvature;
+            const double next = j < n_penalised ? terms[j].minimiser(curvature, curvature * p[j] - r[j]) : p[j] - r[j] / curvature;
             const double change = next - p[j];
             if (change == 0.0) continue;
             settled &= (p[j] == 0.0) == (next == 0.0);
@@ -59,16 +46,14 @@ inline double coordinate_descent(const double* H, std::size_t n, std::size_t n_p
 // Moves the coordinates of the support along step: all the way, half, a quarter, or to the
 // first kink, whichever first lowers the objective. A coordinate that would cross its kink
 // or leave its bounds stays there. Returns the share of the step that was taken.
-inline double step_on_support(const double* H, std::size_t n, std::size_t n_penalised, const SeparablePenalty& penalty,
+inline double step_on_support(const double* H, std::size_t n, std::size_t n_penalised, const SeparableTerms& terms,
                               const std::int64_t* support, std::size_t k, const double* step, double* p, double* r) {
     std::vector<double> change(k), response(n);
     double to_kink = 1.0;
     for (std::size_t a = 0; a < k; ++a) {
         const auto j = static_cast<std::size_t>(support[a]);
         if (j >= n_penalised || step[a] == 0.0) continue;
-        double bound = step[a] > 0.0 ? penalty.upper : penalty.lower;
-        if (penalty.l1 > 0.0 && p[j] * step[a] < 0.0) bound = 0.0;
-        to_kink = std::min(to_kink, (bound - p[j]) / step[a]);
+        to_kink = std::min(to_kink, terms[j].steps_to_kink(p[j], step[a]));
     }
     for (const double length : {1.0, 0.5, 0.25, to_kink * (1.0 + 1e-15)}) {
         double gain = 0.0;
@@ -77,10 +62,8 @@ inline double step_on_support(const double* H, std::size_t n, std::size_t n_pena
             const auto j = static_cast<std::size_t>(support[a]);
             double after = p[j] + length * step[a];
             if (j < n_penalised) {
-                if (penalty.l1 > 0.0 && after * p[j] < 0.0) after = 0.0;
-                after = clip(after, penalty.lower, penalty.upper);
-                gain += penalty.l1 * (std::fabs(after) - std::fabs(p[j])) +
-                        0.5 * penalty.l2 * (after - p[j]) * (after + p[j]);
+                after = terms[j].held(p[j], after);
+                gain += terms[j].rise(p[j], after);
             }
             change[a] = after - p[j];
             gain += change[a] * r[j];

@@ -42,7 +42,7 @@ struct RandomCoordinates {
 
 struct CoordinateProblem {
     std::vector<double> y, weights;
-    SeparablePenalty penalty;
+    SeparableTerms terms;
     double alpha, smoothness;
     bool ones;
 };
@@ -107,7 +107,7 @@ class CoordinatesOn : public RandomCoordinates {
     // argmin_t g t + L t^2 / 2 + alpha R_j(w + t), as w + t
     double minimise(std::size_t j, double w, double g, double L) const {
         const double v = w - g / L;
-        return j < d_ ? problem_.penalty.prox(v, problem_.alpha / L) : v;
+        return j < d_ ? problem_.terms[j].prox(v, problem_.alpha / L) : v;
     }
     // out_i += scale x_i . w
     void predict(const std::vector<double>& w, double scale, std::vector<double>& out) const {

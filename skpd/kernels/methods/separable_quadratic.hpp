@@ -123,12 +123,12 @@ class SupportSystem {
     }
 
     // Returns whether the matrix on this support is at hand, or positive definite.
-    bool take(const double* H, std::size_t n, std::size_t n_penalised, double l2,
+    bool take(const double* H, std::size_t n, std::size_t n_penalised, const SeparableTerms& terms,
               const std::vector<std::int64_t>& support) {
-        const auto diagonal = [&](std::size_t j) { return (H[j * n + j] + (j < n_penalised ? l2 : 0.0)) * (1.0 + 1e-14); };
-        if (l2 == l2_ && follow(H, n, diagonal, support)) return true;
+        const auto diagonal = [&](std::size_t j) { return (H[j * n + j] + (j < n_penalised ? terms[j].l2 : 0.0)) * (1.0 + 1e-14); };
+        if (terms.most_l2() == most_l2_ && follow(H, n, diagonal, support)) return true;
         forget();
-        l2_ = l2;
+        most_l2_ = terms.most_l2();
         const std::size_t k = support.size();
         factor_.resize(k, k + k / share);
         for (std::size_t a = 0; a < k; ++a) {
@@ -243,7 +243,7 @@ class SupportSystem {
         dense_axpy(-dense_dot(unit.data(), x, unit.size()), unit.data(), x, unit.size());
     }
 
-    double l2_ = 0.0;
+    double most_l2_ = 0.0;  // of the terms that the factor was computed for
     Triangle factor_;
     std::vector<std::uint8_t> here_;                            // by their places in the factor
     std::vector<std::size_t> coordinate_;                       // of H, for those here
@@ -254,37 +254,32 @@ class SupportSystem {
 };
 
 // A Newton step on the coordinates off their kinks. Returns the share of it that was taken.
-inline double newton_step(const double* H, std::size_t n, std::size_t n_penalised, const SeparablePenalty& penalty,
+inline double newton_step(const double* H, std::size_t n, std::size_t n_penalised, const SeparableTerms& terms,
                           double* p, double* r, SupportSystem& system) {
     std::vector<std::int64_t> support;
-    for (std::size_t j = 0; j < n; ++j) {
-        const bool smooth = j >= n_penalised || (p[j] > penalty.lower && p[j] < penalty.upper &&
-                                                 (p[j] != 0.0 || penalty.l1 == 0.0));
-        if (smooth && H[j * n + j] > 0.0) support.push_back(static_cast<std::int64_t>(j));
-    }
-    if (support.empty() || !system.take(H, n, n_penalised, penalty.l2, support)) return 0.0;
+    for (std::size_t j = 0; j < n; ++j)
+        if ((j >= n_penalised || terms[j].is_smooth_at(p[j])) && H[j * n + j] > 0.0)
+            support.push_back(static_cast<std::int64_t>(j));
+    if (support.empty() || !system.take(H, n, n_penalised, terms, support)) return 0.0;
     std::vector<double> step(support.size());
     for (std::size_t b = 0; b < support.size(); ++b) {
         const auto j = static_cast<std::size_t>(support[b]);
-        step[b] = -r[j];
-        if (j >= n_penalised) continue;
-        if (p[j] != 0.0) step[b] -= std::copysign(penalty.l1, p[j]);
-        step[b] -= penalty.l2 * p[j];
+        step[b] = -r[j] - (j < n_penalised ? terms[j].derivative(p[j]) : 0.0);
     }
     system.solve(support, step);
-    return step_on_support(H, n, n_penalised, penalty, support.data(), support.size(), step.data(), p, r);
+    return step_on_support(H, n, n_penalised, terms, support.data(), support.size(), step.data(), p, r);
 }
 
 // Coordinate descent and Newton steps in turns until the former moves no gradient by more than
 // tol, or the given number of rounds. A step that ends at a kink is followed by another at once:
 // of a matrix near singular the last of them leave one by one.
-inline void minimise_separable(const double* H, std::size_t n, std::size_t n_penalised, const SeparablePenalty& penalty,
+inline void minimise_separable(const double* H, std::size_t n, std::size_t n_penalised, const SeparableTerms& terms,
                                double* p, double* r, int sweeps, double tol, int rounds, SupportSystem& system) {
     constexpr int most_steps = 30;
     for (int round = 0; round < rounds; ++round) {
-        if (coordinate_descent(H, n, n_penalised, penalty, p, r, sweeps, tol) <= tol) return;
+        if (coordinate_descent(H, n, n_penalised, terms, p, r, sweeps, tol) <= tol) return;
         for (int k = 0; k < most_steps; ++k) {
-            const double length = newton_step(H, n, n_penalised, penalty, p, r, system);
+            const double length = newton_step(H, n, n_penalised, terms, p, r, system);
             if (length == 1.0 || length == 0.0) break;
         }
     }

@@ -131,7 +131,7 @@ def _method(problem: Problem, make, start: Point | None, random_state: np.random
     point = problem.null_point if start is None else start
     return make(
         problem.design.transposed.by_rows.matrix, loss.kernel, loss.smoothness, problem.y,
-        problem.weights, penalty.terms, problem.alpha, problem.fit_intercept,
+        problem.weights, penalty.kernel_terms(1.0), problem.alpha, problem.fit_intercept,
         problem.join(point.coef, point.intercept),
         int(random_state.randint(1, np.iinfo(np.int32).max)),
     )  # fmt: skip

@@ -141,48 +141,50 @@ class _SeparablePart:
     """alpha R on the working set, R the sum of l1 |w| + l2 w^2 / 2 on [lower, upper]."""
 
     def __init__(self, penalty, alpha: float, columns: Indices, system) -> None:
-        l1, l2, self.lower, self.upper = penalty.terms
-        self.l1, self.l2 = alpha * l1, alpha * l2
+        own = penalty.restricted(columns)
+        self.terms = own.kernel_terms(alpha)
+        l1, l2, lower, upper = (np.broadcast_to(term, len(columns)) for term in own.terms)
+        self.l1, self.l2, self.lower, self.upper = alpha * l1, alpha * l2, lower, upper
         self.columns, self.n_penalised = columns, len(columns)
         self.system = system or kernels.SupportSystem()
 
     def coordinates(self) -> kernels.SeparableCoordinates:
-        return kernels.SeparableCoordinates(
-            self.l1, self.l2, self.lower, self.upper, self.n_penalised
-        )
+        return kernels.SeparableCoordinates(self.terms, self.n_penalised)
 
     def descend(self, H: Array, p: Array, r: Array, sweeps: int, tol: float) -> float:
-        return kernels.coordinate_descent(
-            H, self.n_penalised, self.l1, self.l2, self.lower, self.upper, p, r, sweeps, tol
-        )
+        return kernels.coordinate_descent(H, self.n_penalised, self.terms, p, r, sweeps, tol)
 
     def minimise(self, H: Array, p: Array, r: Array, sweeps: int, tol: float, rounds: int) -> None:
         kernels.minimise_separable(
-            self.system, H, self.columns, self.l1, self.l2, self.lower, self.upper, p, r, sweeps,
-            tol, rounds,
-        )  # fmt: skip
+            self.system, H, self.columns, self.terms, p, r, sweeps, tol, rounds
+        )
 
     def sweeps(self, m: int) -> int:
         return 5 + min(m // 20, 20)
 
     def support(self, p: Array) -> Indices:
-        inside = (p > self.lower) & (p < self.upper) & ((p != 0.0) | (self.l1 == 0.0))
-        inside[self.n_penalised :] = True
+        inside = np.ones(len(p), dtype=bool)
+        own = p[: self.n_penalised]
+        inside[: self.n_penalised] = (
+            (own > self.lower) & (own < self.upper) & ((own != 0.0) | (self.l1 == 0.0))
+        )
         return np.flatnonzero(inside)
+
+    def _of(self, support: Indices, numbers: Array) -> Array:
+        """The numbers of the features in the support, 0 for what is behind them."""
+        return np.append(numbers, np.zeros(2))[np.minimum(support, self.n_penalised)]
 
     def add_derivatives(self, p: Array, support: Indices, system: Array) -> Array:
         """Adds the second derivatives to the system, returns the first."""
-        system.ravel()[:: len(p) + 1] += self.l2 * (support < self.n_penalised)
+        system.ravel()[:: len(p) + 1] += self._of(support, self.l2)
         return self.first_derivatives(p, support)
 
     def first_derivatives(self, p: Array, support: Indices) -> Array:
-        return (support < self.n_penalised) * (self.l1 * np.sign(p) + self.l2 * p)
+        return self._of(support, self.l1) * np.sign(p) + self._of(support, self.l2) * p
 
     def inverse_of_second(self, p: Array, support: Indices, ridge: Array) -> _Inverse:
-        diagonal = ridge + self.l2 * (support < self.n_penalised)
+        diagonal = ridge + self._of(support, self.l2)
         return _Inverse(diagonal, np.empty(0), np.empty(0, dtype=np.int64))
 
     def move(self, H: Array, p: Array, r: Array, support: Indices, step: Array) -> None:
-        kernels.step_on_support(
-            H, self.n_penalised, self.l1, self.l2, self.lower, self.upper, support, step, p, r
-        )
+        kernels.step_on_support(H, self.n_penalised, self.terms, support, step, p, r)

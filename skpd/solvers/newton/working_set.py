@@ -127,10 +127,8 @@ def _separable(
     expected: Array | None,
 ) -> tuple[Indices, Array, float]:  # fmt: skip
     """Features with w_j != 0 or a violation, their violations, and the largest of all."""
-    l1, l2, lower, upper = penalty.terms
-    return kernels.active_or_violating(
-        w, gradient, alpha * l1, alpha * l2, lower, upper, step, steps, expected
-    )
+    terms = penalty.kernel_terms(alpha)
+    return kernels.active_or_violating(w, gradient, terms, step, steps, expected)
 
 
 def _grouped(

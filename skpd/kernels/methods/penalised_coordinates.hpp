@@ -1,0 +1,143 @@
+// The penalties of coordinates of a quadratic model, as steps on a support of them see these.
+//
+// They are on the coordinates before n_penalised; those behind are free. A coordinate that a step would take across its
+// kink or its bound is held there.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "methods/separable_terms.hpp"
+
+namespace skpd {
+
+// A penalty's derivatives on its support, where it is smooth: the first, and the second as
+// diag(bend) - u bend u' in every part of the support that is a group.
+struct Derivatives {
+    std::vector<double> first, bend, unit;
+    std::vector<std::size_t> starts;  // of the parts, and the end of the last
+
+    explicit Derivatives(std::size_t k) : first(k, 0.0), bend(k, 0.0), unit(k, 0.0) {}
+
+    double diagonal(std::size_t a) const { return bend[a] * std::max(1.0 - unit[a] * unit[a], 0.0); }
+    void add_product(const double* d, double* out) const {
+        for (std::size_t a = 0; a < bend.size(); ++a) out[a] += bend[a] * d[a];
+        for (std::size_t part = 0; part + 1 < starts.size(); ++part) {
+            double along = 0.0;
+            for (std::size_t a = starts[part]; a < starts[part + 1]; ++a) along += unit[a] * d[a];
+            for (std::size_t a = starts[part]; a < starts[part + 1]; ++a) out[a] -= bend[a] * along * unit[a];
+        }
+    }
+};
+
+// sum_j of the terms of the coordinates
+struct SeparableCoordinates {
+    SeparableTerms terms;
+    std::size_t count;
+
+    std::size_t n_penalised() const { return count; }
+
+    std::vector<std::size_t> support(const double* p, std::size_t n) const {
+        std::vector<std::size_t> out;
+        for (std::size_t j = 0; j < n; ++j)
+            if (j >= n_penalised() || terms[j].is_smooth_at(p[j])) out.push_back(j);
+        return out;
+    }
+    Derivatives derivatives(const std::vector<std::size_t>& support, const double* p) const {
+        Derivatives out(support.size());
+        for (std::size_t a = 0; a < support.size() && support[a] < n_penalised(); ++a) {
+            const SeparableTerm& term = terms[support[a]];
+            out.first[a] = term.derivative(p[support[a]]);
+            out.bend[a] = term.l2;
+        }
+        return out;
+    }
+    double moved(std::size_t j, double from, double change) const {
+        return j < n_penalised() ? terms[j].held(from, from + change) : from + change;
+    }
+    double rise(const std::vector<std::size_t>& support, const double* p, const double* change) const {
+        double sum = 0.0;
+        for (std::size_t a = 0; a < support.size() && support[a] < n_penalised(); ++a)
+            sum += terms[support[a]].rise(p[support[a]], p[support[a]] + change[a]);
+        return sum;
+    }
+    double to_kink(std::size_t j, double from, double step) const {
+        if (j >= n_penalised() || step == 0.0) return 1.0;
+        return terms[j].steps_to_kink(from, step) * (1.0 + 1e-15);
+    }
+};
+
+// l1 ||p||_1 + sum_g weight_g ||p_g||_2 over groups side by side
+struct GroupedCoordinates {
+    double l1;
+    const double* weights;
+    const std::int64_t* starts;
+    std::size_t n_groups;
+
+    std::size_t first(std::size_t g) const { return static_cast<std::size_t>(starts[g]); }
+    std::size_t n_penalised() const { return first(n_groups); }
+    double norm(std::size_t g, const double* p) const {
+        double square = 0.0;
+        for (std::size_t j = first(g); j < first(g + 1); ++j) square += p[j] * p[j];
+        return std::sqrt(square);
+    }
+    std::vector<std::size_t> support(const double* p, std::size_t n) const {
+        std::vector<std::size_t> out;
+        for (std::size_t g = 0; g < n_groups; ++g) {
+            if (norm(g, p) == 0.0) continue;
+            for (std::size_t j = first(g); j < first(g + 1); ++j)
+                if (l1 == 0.0 || p[j] != 0.0) out.push_back(j);
+        }
+        for (std::size_t j = n_penalised(); j < n; ++j) out.push_back(j);
+        return out;
+    }
+    // visit(g, begin, end) for the parts of the support that lie in one group
+    template <class Visit>
+    void for_each_group(const std::vector<std::size_t>& support, Visit visit) const {
+        std::size_t a = 0;
+        for (std::size_t g = 0; g < n_groups && a < support.size(); ++g) {
+            const std::size_t begin = a;
+            while (a < support.size() && support[a] < first(g + 1)) ++a;
+            if (a > begin) visit(g, begin, a);
+        }
+    }
+    // With u = p_g / ||p_g||: l1 sign(p) + weight u and (weight / ||p_g||) (I - u u')
+    Derivatives derivatives(const std::vector<std::size_t>& support, const double* p) const {
+        Derivatives out(support.size());
+        for_each_group(support, [&](std::size_t g, std::size_t begin, std::size_t end) {
+            const double size = norm(g, p);
+            if (out.starts.empty()) out.starts.push_back(begin);
+            out.starts.push_back(end);
+            for (std::size_t a = begin; a < end; ++a) {
+                const double x = p[support[a]];
+                out.unit[a] = x / size;
+                out.bend[a] = weights[g] / size;
+                out.first[a] = weights[g] * out.unit[a] + (x > 0.0 ? l1 : x < 0.0 ? -l1 : 0.0);
+            }
+        });
+        return out;
+    }
+    double moved(std::size_t j, double from, double change) const {
+        const double to = from + change;
+        return j < n_penalised() && l1 > 0.0 && to * from < 0.0 ? 0.0 : to;
+    }
+    double rise(const std::vector<std::size_t>& support, const double* p, const double* change) const {
+        double sum = 0.0;
+        for_each_group(support, [&](std::size_t g, std::size_t begin, std::size_t end) {
+            double square = 0.0;
+            for (std::size_t a = begin; a < end; ++a) {
+                const double from = p[support[a]], to = from + change[a];
+                square += to * to;
+                sum += l1 * (std::fabs(to) - std::fabs(from));
+            }
+            sum += weights[g] * (std::sqrt(square) - norm(g, p));
+        });
+        return sum;
+    }
+    double to_kink(std::size_t, double, double) const { return 0.125; }
+};
+
+}  // namespace skpd
