@@ -42,10 +42,12 @@ from skpd.penalties import (
     L1Ball,
     LInf,
     NonNegativeL1,
+    Separable,
     SparseGroup,
     SquaredL2,
     SquaredL2OnL1Ball,
     TotalVariation,
+    WeightedL1,
 )
 from skpd.problems import Problem
 from skpd.solvers import solve
@@ -72,9 +74,12 @@ PENALTIES = [
 def random_problem(rng, loss, penalty, *, mild=False):
     """A small problem with awkward data; returns it with its dense X.
 
-    ``mild`` leaves out the scales that an independent solver cannot handle.
+    ``mild`` leaves out the scales that an independent solver cannot handle. In place of a penalty
+    there may be a function of ``rng`` and the number of features that draws one.
     """
     n, d = int(rng.integers(2, 14)), 2 * int(rng.integers(1, 4))
+    if callable(penalty):
+        penalty = penalty(rng, d)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([0.3, 1.0]))
     if rng.random() < 0.3:
         X[:, rng.integers(d)] = X[:, rng.integers(d)]  # duplicate columns
@@ -111,6 +116,29 @@ def random_problem(rng, loss, penalty, *, mild=False):
     return problem, X
 
 
+def some_free(rng, d):
+    """Weights of which some are 0."""
+    return rng.uniform(0.2, 2.0, d) * (rng.random(d) < 0.7)
+
+
+def weighted_l1(rng, d):
+    return WeightedL1(some_free(rng, d))
+
+
+def bounded(rng, d):
+    """An l1 norm and squares with weights of their own, with bounds on some coefficients."""
+    upper = np.where(rng.random(d) < 0.5, np.inf, rng.choice([0.3, 5.0], d))
+    lower = np.where(rng.random(d) < 0.5, -np.inf, rng.choice([0.0, -0.4], d))
+    return Separable(some_free(rng, d), rng.choice([0.0, 1.0]) * some_free(rng, d), lower, upper)
+
+
+def grouped(rng, d):
+    return GroupL2(groups=2, weights=some_free(rng, d // 2))
+
+
+BY_FEATURE = [weighted_l1, bounded, grouped]
+
+
 def random_points(rng, problem):
     """Primal and dual points: random, extreme and from a few iterations of a solver."""
     n, d = problem.design.shape
@@ -131,7 +159,7 @@ def optimum(problem, X):
         X, problem.y, problem.weights, problem.loss, problem.penalty, problem.alpha,
         problem.fit_intercept,
     )  # fmt: skip
-    names = {type(p).__name__ for p in [*POLYHEDRAL_PENALTIES, TotalVariation()]}
+    names = {type(p).__name__ for p in [*POLYHEDRAL_PENALTIES, TotalVariation()]} | {"WeightedL1"}
     losses = {type(loss).__name__ for loss in POLYHEDRAL_LOSSES}
     if type(problem.penalty).__name__ in names and type(problem.loss).__name__ in losses:
         return linear_programme(*arguments)
@@ -165,7 +193,7 @@ def main(arguments=()):
     rng, start = np.random.default_rng(options.seed), time.perf_counter()
     worst, wrong, solved, gaps = -np.inf, 0, 0, []
     while solved < options.problems:
-        penalties = [*PENALTIES, TotalVariation()]
+        penalties = [*PENALTIES, TotalVariation(), *BY_FEATURE]
         loss, penalty = LOSSES[rng.integers(len(LOSSES))], penalties[rng.integers(len(penalties))]
         problem, X = random_problem(rng, loss, penalty, mild=True)
         found = excess(rng, problem, X)

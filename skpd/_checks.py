@@ -2,8 +2,11 @@
 
 from math import inf
 from numbers import Real
+from typing import Any
 
-__all__ = ["check_number"]
+import numpy as np
+
+__all__ = ["check_array", "check_number"]
 
 
 def check_number(
@@ -30,3 +33,33 @@ def check_number(
     raise ValueError(
         f"{name} of {type(owner).__name__} must be a number in {low}, {high}, got {value!r}."
     )
+
+
+def check_array(
+    what: str, values: Any, *, least: float, most: float = inf, finite: bool = True
+) -> Any:
+    """A number, or numbers in one dimension, in [least, most] as float64.
+
+    Parameters
+    ----------
+    what : str
+        What the error calls them.
+    values : float or array-like of shape (n,)
+    least, most : float
+    finite : bool, default=True
+        Whether they must be finite.
+
+    Raises
+    ------
+    ValueError
+        If they are not; it says what they are, what it got and what is allowed.
+    """
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    valid = array.ndim <= 1 and bool(np.all((array >= least) & (array <= most)))
+    if valid and (not finite or np.isfinite(array).all()):
+        return array if array.ndim else float(array)
+    kind = "finite numbers" if finite else "numbers"
+    raise ValueError(f"{what} must be {kind} from {least} to {most}, got {values!r}.")

@@ -10,7 +10,7 @@ from .._typing import Array
 from ..penalties import Penalty, Structure
 from .certificate import Certificate, DualBound
 from .objective import Objective
-from .repairs import Repairs, least_linear
+from .repairs import Repairs
 
 __all__ = [
     "certificate_of",
@@ -111,24 +111,22 @@ def dual_bound(
 def _has_l1(penalty: Penalty) -> bool:
     """Whether there is an l1 norm of every coefficient in a penalty."""
     terms: Any = penalty
-    return penalty.structure is Structure.SEPARABLE and terms.terms[0] > 0.0
+    return penalty.structure is Structure.SEPARABLE and bool(np.all(terms.terms[0] > 0.0))
 
 
 def dual_estimate(
-    objective: Objective, value: float, gradient: Array, sums: list[float], upper: float,
-    penalty: Any = None,
-) -> float:  # fmt: skip
+    objective: Objective, value: float, gradient: Array, upper: float, penalty: Any = None
+) -> float:
     """`dual_bound` from sums that a solver has at hand: for its decisions, not as proof.
 
     Parameters
     ----------
     objective : Objective
     value : float
-        -sum_i c_i l*(y_i, theta_i) of a dual point theta.
+        -sum_i c_i l*(y_i, theta_i) of a dual point theta, without what it is likely to lose by
+        its sums over the free coordinates.
     gradient : ndarray of shape (n_features,)
         X' (weights * theta).
-    sums : list of float
-        The same sums for the free coordinates.
     upper : float
         The objective value of any model.
     penalty : Penalty, default=None
@@ -137,8 +135,6 @@ def dual_estimate(
     penalty = objective.penalty if penalty is None else penalty
     alpha = objective.alpha
     upper = min(upper, objective.null_objective)
-    for slope, interval in zip(sums, objective.free_intervals(upper), strict=True):
-        value += least_linear((slope, 0.0), interval)
     if penalty.is_norm:
         norm = penalty.dual_norm(-gradient)
         best = value - (upper / alpha) * max(norm - alpha, 0.0)

@@ -59,6 +59,8 @@ class Repairs:
         self.radius = upper / objective.alpha
         self.intervals = objective.free_intervals(upper)
         self.has_free = any(map(NOTHING.__ne__, self.intervals))
+        # no sum that is not known to vanish gives a bound beside this interval
+        self.must_balance = (-inf, inf) in self.intervals
 
     def best(self, point: DualPoint, near: Array | None) -> DualBound:
         """The best bound from a dual point and points nearby.
@@ -71,7 +73,7 @@ class Repairs:
             if self._is_good(best):
                 return best
         worth = WORTH * (self.upper - best.value)
-        imprecise = near is not None and self.by_precision(point) > worth
+        imprecise = near is not None and worth < inf and self.by_precision(point) > worth
         # below its precision, a point can be balanced exactly
         if imprecise or (self.has_free and not best.by_free_sums < worth):
             for hint in (near, None) if imprecise else (None,):
@@ -87,6 +89,8 @@ class Repairs:
 
     def _as_it_is_and_projected(self, point: DualPoint) -> Iterator[DualPoint]:
         """The point and its projection, what promises more first."""
+        if self.must_balance:
+            return
         if not self.has_free:
             yield point
             return

@@ -126,6 +126,11 @@ class Design:
         some = self._X[:, indices]
         return self._like(some if sp.issparse(some) else np.ascontiguousarray(some))
 
+    def table(self, columns: Indices) -> Array:
+        """Some of the columns as an array."""
+        some = self._X[:, columns]
+        return np.asarray(some.toarray() if sp.issparse(some) else some, dtype=np.float64)
+
     def rows_as_they_are(self, indices: Indices) -> Any:
         """Some of the rows as an array or a sparse matrix, X itself where they are all of them."""
         return self._X if len(indices) == self.shape[0] else self._X[indices]

@@ -8,13 +8,14 @@ conjugate, support) and the rest is inherited.
 """
 
 from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
-from .base import Norm, Penalty, Structure
+from .base import FreeFeatures, Norm, Penalty, Structure
 from .chains import FusedLasso, TotalVariation
 from .epigraph import NormEpigraph
 from .groups import GroupL2, SparseGroup
 from .norms import L2, LInf
 from .separable import L1, ElasticNet, NonNegativeL1, SquaredL2
 from .spectral import Spectral
+from .weighted import Separable, WeightedL1
 
 __all__ = [
     "L1",
@@ -22,6 +23,7 @@ __all__ = [
     "Box",
     "ElasticNet",
     "ElasticNetBall",
+    "FreeFeatures",
     "FusedLasso",
     "GroupL2",
     "L1Ball",
@@ -30,10 +32,12 @@ __all__ = [
     "Norm",
     "NormEpigraph",
     "Penalty",
+    "Separable",
     "SparseGroup",
     "Spectral",
     "SquaredL2",
     "SquaredL2OnL1Ball",
     "Structure",
     "TotalVariation",
+    "WeightedL1",
 ]

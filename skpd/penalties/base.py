@@ -5,13 +5,13 @@ from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from math import inf, nan
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, Indices
 
-__all__ = ["Norm", "Penalty", "Structure"]
+__all__ = ["FreeFeatures", "Norm", "Penalty", "Structure"]
 
 
 def _half_square(norm, alpha):
@@ -19,6 +19,17 @@ def _half_square(norm, alpha):
     if alpha == 0.0:
         return inf if norm > 0.0 else 0.0
     return 0.5 * norm * (norm / alpha)
+
+
+class FreeFeatures(NamedTuple):
+    """Coefficients that a penalty leaves free, and the bounds that they have."""
+
+    columns: Indices
+    lower: Array
+    upper: Array
+
+
+NO_FEATURES = FreeFeatures(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
 
 
 class Structure(Enum):
@@ -67,6 +78,9 @@ class Penalty(ABC):
         Whether R is the same for w + m, whatever the constant m. The level, the mean of w,
         is then left to the loss (`skpd.problems.free_directions`): `support`, `bounded_conjugate`
         and `dual_norm` are suprema over the w of level 0.
+    free_features : FreeFeatures
+        The coefficients of which R does not depend, but for bounds. They are left to the loss
+        as well: suprema are over the w that are 0 there.
     even : bool
         Whether R(-w) = R(w).
     symmetric : bool
@@ -81,6 +95,7 @@ class Penalty(ABC):
     is_norm: ClassVar[bool] = False
     is_quadratic: ClassVar[bool] = False
     free_level: ClassVar[bool] = False
+    free_features: FreeFeatures = NO_FEATURES
     even: ClassVar[bool] = True
     symmetric: ClassVar[bool] = False
     is_finite: ClassVar[bool] = True

@@ -11,8 +11,8 @@ import numpy as np
 
 from .. import kernels
 from .._checks import check_number
-from .._typing import Array
-from .base import Norm, Structure
+from .._typing import Array, Indices
+from .base import FreeFeatures, Norm, Structure
 from .separable import _soft_threshold
 
 __all__ = ["GroupL2", "SparseGroup"]
@@ -127,15 +127,19 @@ class _Grouped(Norm):
             except (TypeError, ValueError):
                 weights = np.array(np.nan)
             if weights.shape != (partition.n_groups,) or not (
-                np.isfinite(weights).all() and (weights > 0).all()
+                np.isfinite(weights).all() and (weights >= 0).all()
             ):
                 raise ValueError(
-                    f"The weights of groups must be {partition.n_groups} finite numbers above 0, "
-                    f"one for each group, got {self.weights!r}."
+                    f"The weights of groups must be {partition.n_groups} finite numbers of at "
+                    f"least 0, one for each group, got {self.weights!r}."
                 )
         bound = copy(self)
         object.__setattr__(bound, "_partition", partition)
         object.__setattr__(bound, "_weights", weights)
+        l1, group_weights = bound.group_terms
+        free = np.flatnonzero((group_weights == 0.0)[partition.labels] & (l1 == 0.0))
+        bounds = np.full(len(free), -np.inf), np.full(len(free), np.inf)
+        object.__setattr__(bound, "free_features", FreeFeatures(free, *bounds))
         return bound
 
     @property
@@ -147,6 +151,19 @@ class _Grouped(Norm):
     def labels(self) -> Any:
         """The group of each feature."""
         return self._partition.labels
+
+    @property
+    def penalised_first(self) -> tuple[Indices, Indices, Array]:
+        """Features group by group, those of groups without a norm last; starts and weights.
+
+        The starts are those of the groups with a norm, and where the last of them ends.
+        """
+        partition, (_, weights) = self._partition, self.group_terms
+        sizes = np.diff(partition.starts)
+        last = weights == 0.0
+        order = partition.order[np.argsort(np.repeat(last, sizes), kind="stable")]
+        starts = np.concatenate([[0], np.cumsum(sizes[~last])]).astype(np.int64)
+        return order, starts, weights[~last]
 
     @property
     @abstractmethod
@@ -169,7 +186,8 @@ class GroupL2(_Grouped):
         The partition of the features: the size of consecutive groups, their sizes, or
         the indices of each group's features.
     weights : array-like of shape (n_groups,), default=None
-        Weight of each group; the square root of its size by default.
+        Weight of each group, at least 0; the square root of its size by default. Groups with a
+        weight of 0 are not penalised.
 
     Examples
     --------
@@ -199,7 +217,8 @@ class GroupL2(_Grouped):
 
     def dual_norm(self, v: Array) -> float:
         bound = self._bound(v)
-        return float(np.max(bound._partition.norms(v) / bound._weights, initial=0.0))
+        norms, some = bound._partition.norms(v), bound._weights > 0.0
+        return float(np.max(norms[some] / bound._weights[some], initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,10 @@
 """Dual points that are exactly orthogonal to the free directions, and known beyond rounding.
 
-A free direction f, such as an intercept, asks of a dual point that sum_i c_i f_i theta_i = 0.
-What rounding leaves of such a sum costs a bound that sum times an interval that holds the free
-variable, and the interval is long where alpha is small or features are far from 0, and infinite
-where classes are separable. Here the dual point is theta + change + rest:
+A free direction f, such as an intercept or a feature that is not penalised, asks of a dual point
+that sum_i c_i f_i theta_i = 0. What rounding leaves of such a sum costs a bound that sum times an
+interval that holds the free variable. The interval is long where alpha is small or features are
+far from 0, and infinite where classes are separable or a feature is not penalised. Here the
+dual point is theta + change + rest:
 
 change
     cancels the sums with the least norm, on rows that are well inside the box of the conjugate
@@ -21,7 +22,11 @@ differentiable at coefficients near the optimum (`skpd.penalties.tangents`) its 
 known, and the change can give it these.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from math import sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,17 +34,29 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
 from ..penalties.tangents import smooth_directions
+from .free_features import independent_columns, to_balance
 from .rows import Rows
 
 __all__ = ["Balance", "balance_exactly"]
 
 MOST = 0.25  # of the way to the boundary of the box that a change may go
-PASSES = 2  # of which the second takes off the rounding errors of the first
+PASSES = 2  # of which the second, with precise sums, takes off the rounding errors of the first
 # A scaled point s theta has steeper conjugates than theta: by s for quadratic ones, and up to
 # log(1e-308) in place of 1/2 for the logistic loss
 SCALES = 2048.0
 LARGEST_TABLE = 1e8  # rows times features squared, for what is not proven: 0.1 s
 CONDITION = 1e10  # largest of the directions, so that half of their singular values is certain
+
+
+class Direction(NamedTuple):
+    """A free direction: its values, beyond them what rounding took off, and a bound on the rest.
+
+    The latter two are None where the values are exact.
+    """
+
+    values: Array
+    low: Array | None = None
+    error: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +75,8 @@ class Balance:
     cost : float
         A bound on what the rest adds to the sum of the conjugates of t (theta + change), over
         the square of t if that is above 1.
+    columns : ndarray
+        The features whose sums vanish.
     """
 
     change: Array
@@ -65,6 +84,7 @@ class Balance:
     share: float
     rest: float
     cost: float
+    columns: Indices
 
 
 def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> Balance | None:
@@ -88,11 +108,15 @@ def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> B
     weights = problem.weights
     lower, upper = problem.loss.dual_bounds(problem.y)
     room = np.minimum(np.minimum(theta - lower, upper - theta), kernels.max_abs(theta))
-    room = np.where(weights > 0.0, 0.5 * room, 0.0)
+    # rows at 0 stay there, where conjugates may have a kink
+    room = np.where((weights > 0.0) & (theta != 0.0), 0.5 * room, 0.0)
     inside = np.flatnonzero(room > 1e-6 * float(np.max(room, initial=0.0)))
-    # the other rows are at 0 and stay there
-    directions = _directions(problem, np.flatnonzero((theta != 0.0) | (room > 0.0)))
-    free = problem.fit_intercept or problem.has_free_level
+    moving = np.flatnonzero(theta)
+    directions = _directions(problem, moving)
+    places = to_balance(problem, theta) if len(problem.free_columns) else problem.free_columns
+    columns = problem.free_columns[places]
+    directions += _of_features(problem, places, moving)
+    free = problem.fit_intercept or problem.has_free_level or len(columns) > 0
     smooth = (
         None if coef is None or not len(inside) else _known_products(problem, coef, len(inside))
     )
@@ -110,7 +134,7 @@ def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> B
     if not share <= MOST:
         return None
     towards = theta + change / share if share > 0.0 else theta
-    return Balance(change, towards, share, *balanced)
+    return Balance(change, towards, share, *balanced, columns)
 
 
 @dataclass
@@ -123,37 +147,45 @@ class _Rows:
     room: Array
     change: Array
 
-    def table(self, directions: list[tuple[Array, Array, Array]]) -> Array:
+    def table(self, directions: list[Direction]) -> Array:
         """The directions, in units of the rooms and of the square roots of the weights."""
-        columns = [f[0][self.inside] for f in directions]
+        columns = [f.values[self.inside] for f in directions]
         return self.scales[:, np.newaxis] * np.stack(columns, axis=1)
 
     @property
     def scales(self) -> Array:
         return np.sqrt(self.problem.weights[self.inside]) * self.room
 
-    def sums(self, directions: list[tuple[Array, Array, Array]]) -> list[tuple[float, float]]:
-        return [_sum(self.problem, f, self.theta, self.change) for f in directions]
+    def sums(self, directions: list[Direction]) -> list[tuple[float, float]]:
+        parts = [self.theta, self.change] if self.change.any() else [self.theta]
+        return [_sum(self.problem, f, parts) for f in directions]
+
+    def plain_sums(self, directions: list[Direction]) -> Array:
+        rows = self.problem.weights * (self.theta + self.change)
+        return np.array([kernels.dot(rows, f.values) for f in directions])
 
     def add(self, q: Array) -> None:
         """Adds a change in those units."""
         self.change[self.inside] += self.room * q / np.sqrt(self.problem.weights[self.inside])
 
-    def balance(self, directions: list[tuple[Array, Array, Array]]) -> tuple[float, float] | None:
+    def balance(self, directions: list[Direction]) -> tuple[float, float] | None:
         """Changes the rows so that sums vanish but for a rest; what that is and costs."""
         A = self.table(directions)
         sizes = np.sqrt(np.sum(A * A, axis=0))
         if not np.all(sizes > 0.0):
             return None
-        q, r = np.linalg.qr(A / sizes)
-        singular = np.linalg.svd(r, compute_uv=False)
-        if not singular[-1] * CONDITION > singular[0]:
+        A /= sizes
+        found = _least_singular(A)
+        if found is None:
             return None
-        for _ in range(PASSES):
-            sums = np.array([value for value, _ in self.sums(directions)])
-            self.add(-q @ np.linalg.solve(r.T, sums / sizes))
+        least, normal_solve = found
+        self.add(-A @ normal_solve(self.plain_sums(directions) / sizes))
+        if not np.max(np.abs(self.change[self.inside]) / self.room) <= MOST:
+            return None
+        sums = np.array([value for value, _ in self.sums(directions)])
+        self.add(-A @ normal_solve(sums / sizes))
         left = np.array([abs(value) + error for value, error in self.sums(directions)])
-        rest = 2.0 * float(np.sum(left / sizes)) / float(singular[-1])
+        rest = 2.0 * float(np.sum(left / sizes)) / least
         root = np.sqrt(self.problem.weights[self.inside])
         if not float(np.max(rest / root)) <= MOST:
             return None
@@ -165,14 +197,12 @@ class _Rows:
         cost = 2.0 * rest * float(np.sqrt(np.sum((root * steepest) ** 2)))
         return rest * float(np.max(self.room)), SCALES * cost
 
-    def change_towards(
-        self, wanted: tuple[Array, Array], directions: list[tuple[Array, Array, Array]]
-    ) -> None:
+    def change_towards(self, wanted: tuple[Array, Array], directions: list[Direction]) -> None:
         """Adds the least change after which, about, T'X' diag(c) theta has given values."""
         design, weights = self.problem.design, self.problem.weights
         T, values = wanted
         A = np.asarray(design.rows_as_they_are(self.inside) @ T)
-        A = np.column_stack([*(f[0][self.inside] for f in directions), A])
+        A = np.column_stack([*(f.values[self.inside] for f in directions), A])
         A *= self.scales[:, np.newaxis]
         sizes = np.sqrt(np.sum(A * A, axis=0))
         sizes[sizes == 0.0] = 1.0
@@ -186,6 +216,24 @@ class _Rows:
             self.add(-U[:, known] @ (V[known] @ left / singular[known]))
 
 
+def _least_singular(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
+    """The least singular value of A, known to one half, and x with A'A x = b for any b.
+
+    From A'A where its rounding errors allow, else from a QR factorisation. None where A has
+    columns that are nearly dependent.
+    """
+    n, k = A.shape
+    gram = A.T @ A
+    values = np.linalg.eigvalsh(gram)
+    if values[0] > 8.0 * (n + k) * k * EPSILON * values[-1]:
+        return sqrt(float(values[0])), partial(np.linalg.solve, gram)
+    r: Any = np.linalg.qr(A, mode="r")
+    singular = np.linalg.svd(r, compute_uv=False)
+    if not singular[-1] * CONDITION > singular[0]:
+        return None
+    return float(singular[-1]), lambda b: np.linalg.solve(r, np.linalg.solve(r.T, b))
+
+
 def _known_products(problem: Rows, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
     """Directions T, and what T'X' diag(c) theta is at the optimum (`skpd.penalties.tangents`)."""
     if problem.n_features**2 * n_rows > LARGEST_TABLE:
@@ -197,37 +245,46 @@ def _known_products(problem: Rows, coef: Array, n_rows: int) -> tuple[Array, Arr
     return T, -problem.alpha * (T.T @ subgradient)
 
 
-def _directions(problem: Rows, rows: Indices) -> list[tuple[Array, Array, Array]]:
-    """The free directions: values as an unevaluated sum, with a bound on their errors.
+def _directions(problem: Rows, rows: Indices) -> list[Direction]:
+    """The intercept and the level.
 
     A level that is nothing else on these rows than 0 or the intercept is left out.
     """
     found = []
     if problem.fit_intercept:
-        zero = np.zeros(problem.n_samples)
-        found.append((np.ones(problem.n_samples), zero, zero))
+        found.append(Direction(np.ones(problem.n_samples)))
     if problem.has_free_level and len(rows):
-        level = problem.design.matvec_compensated(np.ones(problem.n_features), 0.0)
+        level = Direction(*problem.design.matvec_compensated(np.ones(problem.n_features), 0.0))
         common = None
-        if np.ptp(level[0][rows]) == 0.0:  # perhaps in exact arithmetic too
+        if np.ptp(level.values[rows]) == 0.0:  # perhaps in exact arithmetic too
             common = problem.design.rows(rows).common_row_sum()
         if not (common == 0.0 or (problem.fit_intercept and common is not None)):
             found.append(level)
     return found
 
 
-def _sum(
-    problem: Rows, direction: tuple[Array, Array, Array], theta: Array, change: Array
-) -> tuple[float, float]:
-    """sum_i c_i f_i (theta_i + change_i), with a bound on its error."""
-    high, low, error = direction
+def _of_features(problem: Rows, places: Indices, rows: Indices) -> list[Direction]:
+    """The directions of some free features, but for those implied on these rows.
+
+    Others and the intercept imply them.
+    """
+    table = problem.free_table
+    if len(places) == table.shape[1] and len(rows) == len(table):
+        kept = problem.independent_free
+    else:
+        kept = independent_columns(table[np.ix_(rows, places)], problem.fit_intercept)
+    return [Direction(np.ascontiguousarray(table[:, places[j]])) for j in kept]
+
+
+def _sum(problem: Rows, direction: Direction, parts: list[Array]) -> tuple[float, float]:
+    """sum_i c_i f_i theta_i of a dual point given in parts, with a bound on its error."""
     weights, value, bound = problem.weights, 0.0, 0.0
-    for part in (theta, change):
-        for factor in (high, low):
-            if factor.any():
+    for part in parts:
+        for factor in (direction.values, direction.low):
+            if factor is not None:
                 term, rounding = kernels.compensated_dot(weights, part, factor)
                 value, bound = value + term, bound + rounding
                 bound += EPSILON * abs(value)
-        if error.any():
-            bound += (1.0 + 1e-6) * kernels.dot(weights * error, np.abs(part))
+        if direction.error is not None:
+            bound += (1.0 + 1e-6) * kernels.dot(weights * direction.error, np.abs(part))
     return value, bound * (1.0 + 8.0 * EPSILON)

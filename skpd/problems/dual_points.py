@@ -67,6 +67,8 @@ class RowPoint(DualPoint):
         if self.problem.has_free_level:
             level = fsum(products)
             sums.append((level, fsum(errors) + EPSILON * abs(level)))
+        columns = self.problem.free_columns
+        sums += zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
         return sums
 
     def errors_by_precision(self) -> Array:
@@ -107,13 +109,18 @@ class BalancedPoint(RowPoint):
         change, of_change = problem.design.rmatvec_compensated(problem.weights, balance.change)
         u = u + change
         error = error + of_change + EPSILON * np.abs(u)
-        return u, error + 1.01 * balance.rest * problem.design.column_norms(problem.weights)
+        norms = np.sqrt(problem.squares[: problem.n_features])
+        return u, error + 1.01 * balance.rest * norms
 
     def sums_without_products(self) -> list[Sum]:
         return [NOTHING]
 
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        return [NOTHING] * (1 + self.problem.has_free_level)
+        sums = super().free_sums(products, errors)
+        n_others = 1 + self.problem.has_free_level
+        balanced = np.isin(self.problem.free_columns, self.balance.columns)
+        of_columns = zip(sums[n_others:], balanced.tolist(), strict=True)
+        return [NOTHING] * n_others + [NOTHING if done else own for own, done in of_columns]
 
     def largest_scale(self) -> float:
         return min(super().largest_scale(), self._towards.largest_scale())

@@ -1,6 +1,7 @@
 """Free directions: coordinates that the penalty leaves free, and where they may lie at an optimum.
 
-They are the intercept, and for total variation the level: a constant added to all coefficients.
+They are the intercept, the level of a total variation (a constant added to all coefficients) and
+coefficients that are not penalised.
 Each asks of a dual point that a sum over the rows vanishes, or costs a bound that sum times an
 interval that holds the coordinate.
 """
@@ -14,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Indices
 from ..certificates.objective import NOTHING, Interval
 from ..designs import Design
 from ..losses import Loss
 from ..losses.base import Stratum
 from ..penalties import Penalty
+from .free_features import independent_columns
 
 Support = Callable[[float], float]  # of a radius
 
@@ -48,6 +50,26 @@ class FreeDirections:
     _last: Any = field(default=None, init=False, repr=False)  # what the intervals were for
 
     @property
+    def columns(self) -> Indices:
+        """The coefficients that are free."""
+        return self.penalty.free_features.columns
+
+    @cached_property
+    def table(self) -> Array:
+        """Their columns of X, as an array."""
+        return self.design.table(self.columns)
+
+    @cached_property
+    def squares(self) -> Array:
+        """Their mean squares, weighted."""
+        return self.weights @ (self.table * self.table)
+
+    @cached_property
+    def independent(self) -> list[int]:
+        """Those of the columns that no others, nor an intercept, imply."""
+        return independent_columns(self.table, self.fit_intercept)
+
+    @property
     def has_level(self) -> bool:
         """Whether the penalty is the same for w + m, whatever the constant m."""
         return self.penalty.free_level
@@ -62,12 +84,14 @@ class FreeDirections:
         slope : float
             weights . theta.
         """
-        return [slope, float(np.sum(gradient))] if self.has_level else [slope]
+        sums = [slope, float(np.sum(gradient))] if self.has_level else [slope]
+        return sums + gradient[self.columns].tolist()
 
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
         """Intervals that hold the intercept and the level of an optimum with P <= upper.
 
-        The intercept's is (0, 0) without one; there is none of a level that is not free.
+        The intercept's is (0, 0) without one; there is none of a level that is not free. Those
+        of coefficients that are not penalised are their bounds.
         """
         last = self._last
         if last is None or last[0] != (alpha, upper):
@@ -77,6 +101,8 @@ class FreeDirections:
                 found = list(self._intercept_and_level(upper, radius))
             elif self.fit_intercept:
                 found = [self._intercept(upper, radius)]
+            _, lower, above = self.penalty.free_features
+            found += zip(lower.tolist(), above.tolist(), strict=True)
             last = self._last = (alpha, upper), found
         return last[1]
 
@@ -101,9 +127,20 @@ class FreeDirections:
                 stratum.weights, np.full(self.design.shape[0], scale)
             )
             sides = [mean] if self.penalty.even else [mean, -mean]
-            sides = [self.penalty.widest(side, error) for side in sides]
-            supports.append([self.penalty.support_by_radius(side) for side in sides])
+            supports.append([self._support(side, error) for side in sides])
         return strata, supports
+
+    def _support(self, row: Array, error: Array) -> Support:
+        """What x.w is at most, for a row x with an error, as a function of the radius."""
+        penalised = self.penalty.support_by_radius(self.penalty.widest(row, error))
+        columns, lower, upper = self.penalty.free_features
+        if not len(columns):
+            return penalised
+        ends = [row[columns] + side * error[columns] for side in (-1.0, 1.0)]
+        with np.errstate(invalid="ignore"):  # 0 times inf: the coefficient has no part in the row
+            products = [np.where(x == 0.0, 0.0, x * y) for x in ends for y in (lower, upper)]
+        free = float(np.sum(np.max(products, axis=0))) * (1.0 + 64.0 * EPSILON)
+        return lambda radius: penalised(radius) + free
 
     def _intercept_and_level(self, upper: float, radius: float) -> tuple[Interval, Interval]:
         """Intervals of b and of the level m that hold an optimal pair.

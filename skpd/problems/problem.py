@@ -12,6 +12,7 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..certificates import dual_estimate
 from ..certificates.objective import Interval
+from ..certificates.repairs import least_linear
 from ..designs import Design, DualProducts
 from ..losses import Loss
 from ..penalties import Penalty, Structure
@@ -23,7 +24,15 @@ from .workspace import Workspace
 
 __all__ = ["Problem"]
 
-PENALTY_KNOWS = "largest_alpha", "free"  # what is computed once and depends on the penalty
+PENALTY_KNOWS = (
+    "largest_alpha",
+    "free",
+    "likely_sizes",
+)  # what is computed once and depends on the penalty
+TINY = np.finfo(float).tiny
+# A free coordinate without a proven interval is likely to be at most so many times what changes
+# the predictions by their scale.
+LIKELY = 2.0
 NEAR = 0.5  # of the alpha from which on w = 0 is optimal: below, its dual point is not tried
 
 
@@ -125,7 +134,9 @@ class Problem(RowObjective, BaseProblem):
 
     @property
     def null_may_be_optimal(self) -> bool:
-        return not (self.penalty.is_quadratic or self.alpha < NEAR * self.largest_alpha)
+        if self.penalty.is_quadratic or len(self.free_columns):
+            return False
+        return not self.alpha < NEAR * self.largest_alpha
 
     def estimated_gap(self, point: Point) -> float:
         theta = point.dual_coef
@@ -135,8 +146,27 @@ class Problem(RowObjective, BaseProblem):
         upper = float(np.sum(self.weights * self.loss.value(self.y, z)))
         upper += self.alpha * self.penalty.value(point.coef)
         value = -float(np.sum(self.weights * self.loss.conjugate(self.y, theta)))
-        sums = self.free.sums(gradient, kernels.dot(self.weights, theta))
-        return upper - dual_estimate(self, value, gradient, sums, upper)
+        value -= self.likely_cost_of_free(gradient, kernels.dot(self.weights, theta), upper)
+        return upper - dual_estimate(self, value, gradient, upper)
+
+    def likely_cost_of_free(self, gradient: Array, slope: float, upper: float) -> float:
+        """About what a bound loses by the sums of a dual point over the free directions.
+
+        ``gradient`` and ``slope`` are those sums, as for `FreeDirections.sums`.
+        """
+        cost, sums = 0.0, self.free.sums(gradient, slope)
+        intervals = self.free_intervals(min(upper, self.null_objective))
+        for place, (total, interval) in enumerate(zip(sums, intervals, strict=True)):
+            proven = -least_linear((total, 0.0), interval)
+            cost += proven if proven < np.inf else abs(total) * self.likely_sizes[place]
+        return cost
+
+    @cached_property
+    def likely_sizes(self) -> Array:
+        """What free coordinates are likely to be at most: a few times what moves predictions."""
+        sizes = np.ones(1 + self.has_free_level)
+        squares = np.append(sizes, self.free.squares)
+        return LIKELY * self.prediction_scale / np.sqrt(np.maximum(squares, TINY))
 
     @property
     def products(self) -> DualProducts:
@@ -172,7 +202,7 @@ class Problem(RowObjective, BaseProblem):
     def threshold(self) -> float:
         """What entries of X' diag(c) theta may be without a part in any bound or step."""
         penalty: Any = self.penalty
-        l1 = penalty.terms[0] if penalty.structure is Structure.SEPARABLE else 0.0
+        l1 = np.min(penalty.terms[0]) if penalty.structure is Structure.SEPARABLE else 0.0
         return 0.999 * self.alpha * l1  # clear of those that are at it
 
     @cached_property

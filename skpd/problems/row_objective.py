@@ -13,6 +13,7 @@ from ..certificates.objective import DualPoint, Interval, Objective
 from .balance import balance_exactly
 from .dual_points import BalancedPoint, RowPoint
 from .free_directions import FreeDirections
+from .free_features import project_onto_free
 from .rows import Rows
 from .solution import Point
 
@@ -33,6 +34,14 @@ class RowObjective(Rows, Objective):
     @property
     @abstractmethod
     def null_point(self) -> Point: ...
+
+    @property
+    def free_table(self) -> Array:
+        return self.free.table
+
+    @property
+    def independent_free(self) -> list[int]:
+        return self.free.independent
 
     @cached_property
     def largest_target(self) -> float:
@@ -77,7 +86,9 @@ class RowObjective(Rows, Objective):
         return RowPoint(self, kernels.without_negligible(theta, SMALLEST))
 
     def projected(self, point: DualPoint) -> DualPoint:
-        """By the projection onto the box and the hyperplane of the intercept."""
+        """By the projection onto the box and the hyperplanes of the free directions."""
+        if len(self.free_columns):
+            return RowPoint(self, project_onto_free(self, point.theta))
         if not self.fit_intercept:
             return point
         lower, upper = self.loss.dual_bounds(self.y)
@@ -86,8 +97,12 @@ class RowObjective(Rows, Objective):
         return RowPoint(self, theta)
 
     def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
-        theta = self.projected(point).theta
-        balance = balance_exactly(self, theta, near)
+        theta, balance = point.theta, None
+        if len(self.free_columns):  # projecting it takes longer than seeing that it is near enough
+            balance = balance_exactly(self, theta, near)
+        if balance is None:
+            theta = self.projected(point).theta
+            balance = balance_exactly(self, theta, near)
         if balance is None:  # perhaps only rows that the free directions classify are in its way
             theta = kernels.without_negligible(theta, NEGLIGIBLE)
             balance = balance_exactly(self, theta, near)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
-from .._typing import Array
+from .._typing import Array, Indices
 from ..designs import Design, DualProducts
 from ..losses import Loss
 from ..penalties import Penalty
@@ -43,6 +43,21 @@ class Rows(ABC):
     @property
     @abstractmethod
     def has_free_level(self) -> bool: ...
+
+    @property
+    def free_columns(self) -> Indices:
+        """The coefficients that the penalty leaves free."""
+        return self.penalty.free_features.columns
+
+    @property
+    @abstractmethod
+    def free_table(self) -> Array:
+        """Their columns of X, as an array."""
+
+    @property
+    @abstractmethod
+    def independent_free(self) -> list[int]:
+        """Those of these columns that no others, nor an intercept, imply."""
 
     @property
     @abstractmethod

@@ -277,5 +277,5 @@ class _Run:
         value = -float(problem.weights @ problem.loss.conjugate(problem.y, theta))
         if self.entropic:  # whose gradients are of more than the loss
             slope = problem.design.rmatvec(rows)
-        sums = problem.free.sums(slope, float(np.sum(rows)))
-        return dual_estimate(problem, value, slope, sums, primal)
+        value -= problem.likely_cost_of_free(slope, float(np.sum(rows)), primal)
+        return dual_estimate(problem, value, slope, primal)

@@ -117,7 +117,7 @@ class _Change(NamedTuple):
 
 
 class EuclideanNorms(Term):
-    """sum_g a_g ||w_g|| over consecutive groups of all coefficients.
+    """sum_g a_g ||w_g|| over consecutive groups of the first coefficients, or all of them.
 
     The heads t_g are nowhere else in the objective: their multipliers are a_g throughout, and
     they are eliminated, which leaves the curvature (I - 2 v v' / (2 v_0^2 - 1)) / size of a group.
@@ -162,7 +162,7 @@ class EuclideanNorms(Term):
     def factorise(self, system: NewtonSystem) -> None:
         scaling = self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
         size, head = scaling.size, scaling.head
-        system.diagonal[: system.n_features] += self.groups.spread(1.0 / size)
+        system.diagonal[: len(scaling.tail)] += self.groups.spread(1.0 / size)
         self.of_head = (2.0 * head * head - 1.0) / size
         system.take_groups(self.groups.starts, 2.0 / (size * size * self.of_head), scaling.tail)
 

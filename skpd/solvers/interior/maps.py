@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Indices
 from ...designs import Design
 from .systems import NewtonSystem
 
@@ -30,8 +30,8 @@ class Map(ABC):
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         """Adds A' diag(h) A."""
 
-    def set_where(self, chosen: Array, value: float, x: Array) -> None:
-        """Makes some values of A x exactly equal to a number, if unknowns stand for them."""
+    def set_where(self, chosen: Array, values: Array, x: Array) -> None:
+        """Makes some values of A x exactly equal to numbers, if unknowns stand for them."""
         return
 
 
@@ -82,24 +82,22 @@ class PredictionsBeside(Predictions):
 
 
 class Coefficients(Map):
-    """w_j + factor t for some consecutive coefficients, with t an unknown beside them, if any.
+    """w_j + factor t for some coefficients, with t an unknown beside them, if any.
 
     Parameters
     ----------
-    first, last : int
-        The coefficients, the last one excluded.
+    some : ndarray of int
+        The coefficients.
     place : int, default=None
         That of t.
     factor : float, default=1.0
     """
 
-    def __init__(
-        self, first: int, last: int, place: int | None = None, factor: float = 1.0
-    ) -> None:
-        self.some, self.place, self.factor = slice(first, last), place, factor
+    def __init__(self, some: Indices, place: int | None = None, factor: float = 1.0) -> None:
+        self.some, self.place, self.factor = some, place, factor
 
     def times(self, x: Array) -> Array:
-        coef = x[self.some].copy()
+        coef = x[self.some]
         return coef if self.place is None else coef + self.factor * x[self.place]
 
     def add_adjoint(self, v: Array, out: Array) -> None:
@@ -107,9 +105,9 @@ class Coefficients(Map):
         if self.place is not None:
             out[self.place] += self.factor * float(np.sum(v))
 
-    def set_where(self, chosen: Array, value: float, x: Array) -> None:
+    def set_where(self, chosen: Array, values: Array, x: Array) -> None:
         if self.place is None:
-            x[self.some][chosen] = value
+            x[self.some[chosen]] = values
 
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         system.diagonal[self.some] += h

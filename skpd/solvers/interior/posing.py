@@ -21,10 +21,12 @@ from ...penalties import (
     LInf,
     NonNegativeL1,
     Penalty,
+    Separable,
     SparseGroup,
     SquaredL2,
     SquaredL2OnL1Ball,
     TotalVariation,
+    WeightedL1,
 )
 from ...problems import Problem
 from ...problems.robust import RobustProblem
@@ -103,26 +105,35 @@ def loss_terms(loss: Loss, programme: Programme) -> list[Term]:
 SMOOTH_TERMS: dict[type[Loss], Callable[..., Term]] = {Squared: Quadratic, LogisticLoss: Logistic}
 
 
-def _add_l1(programme: Programme, weight: float, first: int = 0) -> None:
-    """weight ||w||_1, from the first coefficient that counts."""
+def _all(programme: Programme) -> Indices:
+    """All coefficients."""
+    return np.arange(programme.n_features)
+
+
+def _add_l1(programme: Programme, some: Indices, weight: float | Array) -> None:
+    """weight_j |w_j| for some of the coefficients."""
     programme.penalties.append(Intervals(
-        Coefficients(first, programme.n_features), lower=-weight, upper=weight,
-        share=programme.share, x=programme.x, width=programme.width[first:],
+        Coefficients(some), lower=-weight, upper=weight, share=programme.share, x=programme.x,
+        width=programme.width[some],
     ))  # fmt: skip
 
 
-def _add_limit(programme: Programme, sign: float, limit: float, slope: float) -> None:
-    """sign w_j <= limit, and slope |w_j| on the other side of 0."""
+def _add_limit(
+    programme: Programme, some: Indices, sign: float, limit: float | Array, slope: float | Array
+) -> None:
+    """sign w_j <= limit_j for some of the coefficients, and slope_j |w_j| beyond 0."""
+    widths = programme.width[some]
     programme.penalties.append(Intervals(
-        Coefficients(0, programme.n_features), sign=sign, offset=sign * limit, lower=-slope,
-        upper=inf, share=programme.share, x=programme.x, width=programme.width,
-        slope=slope or programme.problem.objective_unit / programme.width,
+        Coefficients(some), sign=sign, offset=sign * limit, lower=-slope, upper=inf,
+        share=programme.share, x=programme.x, width=widths,
+        slope=np.where(slope > 0.0, slope, programme.problem.objective_unit / widths),
     ))  # fmt: skip
 
 
 def _add_groups(programme: Programme, starts: Indices, weights: Array) -> None:
     counts = np.diff(starts)
-    width = np.sqrt(np.add.reduceat(programme.width**2, starts[:-1]) / counts)
+    squares = programme.width[: starts[-1]] ** 2
+    width = np.sqrt(np.add.reduceat(squares, starts[:-1]) / counts)
     programme.penalties.append(
         EuclideanNorms(starts, weights, programme.share, width * np.sqrt(counts))
     )
@@ -133,18 +144,18 @@ def bound_coefficients(programme: Programme, place: int, multiplier: float) -> N
     d = programme.n_features
     for sign in (1.0, -1.0):
         programme.penalties.append(Intervals(
-            Coefficients(0, d, place, -sign), sign=sign, lower=0.0, upper=inf,
+            Coefficients(np.arange(d), place, -sign), sign=sign, lower=0.0, upper=inf,
             share=programme.share, x=programme.x, width=float(programme.x[place]),
             slope=0.5 * multiplier / d,
         ))  # fmt: skip
 
 
 def _l1(penalty: L1, programme: Programme) -> None:
-    _add_l1(programme, programme.problem.alpha)
+    _add_l1(programme, _all(programme), programme.problem.alpha)
 
 
 def _non_negative(penalty: NonNegativeL1, programme: Programme) -> None:
-    _add_limit(programme, -1.0, 0.0, programme.problem.alpha)
+    _add_limit(programme, _all(programme), -1.0, 0.0, programme.problem.alpha)
 
 
 def _squared_l2(penalty: SquaredL2, programme: Programme) -> None:
@@ -153,13 +164,29 @@ def _squared_l2(penalty: SquaredL2, programme: Programme) -> None:
 
 def _elastic_net(penalty: ElasticNet, programme: Programme) -> None:
     alpha = programme.problem.alpha
-    _add_l1(programme, alpha * penalty.l1_ratio)
+    _add_l1(programme, _all(programme), alpha * penalty.l1_ratio)
     programme.ridge[: programme.n_features] += alpha * (1.0 - penalty.l1_ratio)
 
 
 def _box(penalty: Box, programme: Programme) -> None:
-    _add_limit(programme, 1.0, penalty.upper, 0.0)
-    _add_limit(programme, -1.0, -penalty.lower, 0.0)
+    _add_limit(programme, _all(programme), 1.0, penalty.upper, 0.0)
+    _add_limit(programme, _all(programme), -1.0, -penalty.lower, 0.0)
+
+
+def _separable(penalty: WeightedL1 | Separable, programme: Programme) -> None:
+    """Kinks, bounds and squares, each for the coefficients that have them."""
+    alpha = programme.problem.alpha
+    l1, l2, lower, upper = (np.broadcast_to(x, programme.n_features) for x in penalty.terms)
+    programme.ridge[: programme.n_features] += alpha * l2
+    two_sided = np.flatnonzero((l1 > 0.0) & (lower < 0.0) & (upper > 0.0))
+    if len(two_sided):
+        _add_l1(programme, two_sided, alpha * l1[two_sided])
+    for sign, limit in ((1.0, upper), (-1.0, -lower)):
+        some = np.flatnonzero(np.isfinite(limit))
+        # a bound of 0 bears the norm: all coefficients are on its other side
+        one_sided = np.where(limit[some] == 0.0, alpha * l1[some], 0.0)
+        if len(some):
+            _add_limit(programme, some, sign, limit[some], one_sided)
 
 
 def _add_l1_ball(programme: Programme, radius: float) -> None:
@@ -206,21 +233,22 @@ def _l_infinity(penalty: LInf, programme: Programme) -> None:
 
 def _groups(penalty: GroupL2 | SparseGroup, programme: Programme) -> None:
     alpha = programme.problem.alpha
-    l1, weights = penalty.group_terms
+    l1, _ = penalty.group_terms
+    _, starts, weights = penalty.penalised_first
     if l1 > 0.0:
-        _add_l1(programme, alpha * l1)
-    if weights.any():
-        _add_groups(programme, penalty.partition.starts, alpha * weights)
+        _add_l1(programme, _all(programme), alpha * l1)
+    if len(weights):
+        _add_groups(programme, starts, alpha * weights)
 
 
 def _total_variation(penalty: TotalVariation, programme: Programme) -> None:
     if programme.n_features > 1:
-        _add_l1(programme, programme.problem.alpha, first=1)
+        _add_l1(programme, _all(programme)[1:], programme.problem.alpha)
 
 
 def _fused_lasso(penalty: FusedLasso, programme: Programme) -> None:
     alpha = programme.problem.alpha
-    _add_l1(programme, alpha * penalty.l1_ratio)
+    _add_l1(programme, _all(programme), alpha * penalty.l1_ratio)
     if penalty.l1_ratio < 1.0 and programme.n_features > 1:
         weight = alpha * (1.0 - penalty.l1_ratio)
         programme.penalties.append(Intervals(
@@ -240,6 +268,8 @@ PENALTIES: dict[type[Penalty], Callable] = {
     SquaredL2: _squared_l2,
     ElasticNet: _elastic_net,
     Box: _box,
+    WeightedL1: _separable,
+    Separable: _separable,
     L1Ball: _l1_ball,
     SquaredL2OnL1Ball: _l1_ball_and_ridge,
     ElasticNetBall: _elastic_net_ball,

@@ -196,10 +196,10 @@ class RobustProgramme(Programme):
 
 def basis_of(penalty: Any) -> Basis | None:
     if penalty.structure is Structure.GROUPED:
-        return Basis(penalty.partition.order)
+        return Basis(penalty.penalised_first[0])
     return Steps() if penalty.free_level else None
 
 
 def needs_features(penalty: Penalty) -> bool:
     """Whether a penalty's curvature is singular or has bands: then systems are of the features."""
-    return penalty.structure is Structure.CHAINED
+    return penalty.structure is Structure.CHAINED or len(penalty.free_features.columns) > 0

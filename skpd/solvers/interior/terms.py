@@ -233,10 +233,11 @@ class Intervals(Term):
         q: float = 0.0, weights: Any = 1.0, share: float = 1.0, x: Array, width: Any,
         slope: Any = 1.0,
     ) -> None:  # fmt: skip
-        self.image, self.offset = image, offset
+        self.image = image
         self.linear = q == 0.0
         s = sign * (image.times(x) - offset)
         size = len(s)
+        self.offset = _of_length(size, offset)
         two_sided = bool(np.isfinite(upper).all())
         weights = _of_length(size, weights)
         self.rows = kernels.IntervalTerms(
@@ -259,7 +260,7 @@ class Intervals(Term):
         self.at_kink = self.rows.towards_kinks(direction).view(bool)
 
     def settle(self, x: Array) -> None:
-        self.image.set_where(self.at_kink, self.offset, x)
+        self.image.set_where(self.at_kink, self.offset[self.at_kink], x)
 
     def products(self) -> float:
         return self.rows.products()

@@ -111,7 +111,7 @@ class Envelope:
         """Whether the gap is that of the envelopes, so that only new multipliers reduce it.
 
         ``gradient`` is that of the smoothed problem. The part of the gap that belongs to the
-        penalty, alpha R(w) + g.w + (alpha R)*(-g) and what the intercept costs, is the rest.
+        penalty, alpha R(w) + g.w + (alpha R)*(-g) and what free directions cost, is the rest.
         """
         if self.exact:
             return False
@@ -119,9 +119,7 @@ class Envelope:
         (w, _), (coef, slope) = problem.split(iterate.w), problem.split(gradient)
         share = iterate.penalty_value + dot(w, coef)
         share += penalty.bounded_conjugate(-coef, alpha, iterate.upper / alpha)
-        lower, upper = problem.intercept_interval(iterate.upper)
-        if problem.fit_intercept and np.isfinite(upper - lower):
-            share += abs(slope) * (upper - lower)
+        share += problem.likely_cost_of_free(coef, slope, iterate.upper)
         return share <= self.settings.penalty_share * iterate.gap
 
     def update_multipliers(self, iterate: Iterate) -> None:

@@ -98,8 +98,8 @@ class Iterate:
         coef_gradient, slope = problem.split(self.gradient)
         places, penalty = self._part(columns)
         some = coef_gradient[places]
-        sums = problem.free.sums(some, slope)
-        self.gap = upper - dual_estimate(problem, self.dual, some, sums, upper, penalty)
+        value = self.dual - problem.likely_cost_of_free(coef_gradient, slope, upper)
+        self.gap = upper - dual_estimate(problem, value, some, upper, penalty)
 
     @property
     def objective(self) -> float:

@@ -1,0 +1,57 @@
+"""Features that are not penalised: certified to 1e-9, and never above an independent optimum.
+
+Every problem draws a loss, weights of features or groups of which some are 0, perhaps bounds,
+and awkward data as `benchmarks.certificates` does. Fits at tol = 1e-9 must converge, and their
+interval must hold the optimal value found by HiGHS or Clarabel, up to what these err by.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+from benchmarks.certificates import BY_FEATURE, LOSSES, optimum, random_problem
+from skpd.solvers import solve
+
+TOL = 1e-9
+LEAST_UNIT = 1e-3  # of objectives; the independent solvers' errors are absolute below it
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks free_features", description=__doc__
+    )
+    parser.add_argument("--problems", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tolerance", type=float, default=1e-8, help="of the independent solver")
+    options = parser.parse_args(arguments)
+    rng, start = np.random.default_rng(options.seed), time.perf_counter()
+    count, outside, unfinished, longest = 0, 0, 0, 0.0
+    while count < options.problems:
+        loss = LOSSES[count % len(LOSSES)]
+        drawn = BY_FEATURE[rng.integers(len(BY_FEATURE))]
+        problem, X = random_problem(rng, loss, drawn, mild=True)
+        value = optimum(problem, X)
+        if value is None:
+            continue
+        count += 1
+        begin = time.perf_counter()
+        arguments = {"max_iter": 100_000, "random_state": np.random.RandomState(0)}
+        found = solve(problem, solver="auto", tol=TOL, **arguments)
+        longest = max(longest, time.perf_counter() - begin)
+        certificate = found.certificate
+        at_zero = np.zeros_like(problem.y)
+        unit = float(problem.weights @ problem.loss.value(problem.y, at_zero))
+        unit = max(unit, LEAST_UNIT)
+        error = max(certificate.dual - value, value - certificate.primal) / unit
+        if error > options.tolerance:
+            outside += 1
+            print(f"OUTSIDE by {error:.1e}: {problem}")
+        if not found.converged:
+            unfinished += 1
+            print(f"gap {certificate.relative_gap:.1e} by {found.method}: {problem}")
+    print(
+        f"{count} problems, {time.perf_counter() - start:.0f} s: {outside} intervals without the "
+        f"optimum, {unfinished} not certified to {TOL:g}, longest fit {longest:.2f} s"
+    )
+    raise SystemExit(1 if outside or unfinished else 0)

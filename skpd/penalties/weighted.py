@@ -1,0 +1,272 @@
+"""Separable penalties with a number for each coefficient."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, isfinite, nan, sqrt
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._checks import check_array
+from .._floats import EPSILON
+from .._typing import Array, Indices
+from .base import FreeFeatures, Penalty
+from .separable import _Separable, _soft_threshold
+
+__all__ = ["Separable", "WeightedL1"]
+
+BISECTIONS = 30  # for the multiplier of a ball; every multiplier gives a bound
+
+
+class _ByFeature(_Separable, Penalty):
+    """sum_j of l1_j |w_j| + l2_j w_j^2 / 2 on [lower_j, upper_j], whatever its ``terms`` are.
+
+    Coefficients with l1_j = l2_j = 0 are free: conjugates, dual norms and supports are suprema
+    over the w that are 0 there.
+    """
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int: ...
+
+    def bind(self, n_features: int) -> Any:
+        if n_features != self.n_features:
+            raise ValueError(
+                f"{type(self).__name__} holds numbers for {self.n_features} features, got "
+                f"{n_features} features."
+            )
+        return self
+
+    @cached_property
+    def _arrays(self) -> tuple[Array, Array, Array, Array]:
+        l1, l2, lower, upper = (np.broadcast_to(term, self.n_features) for term in self.terms)
+        return l1, l2, lower, upper
+
+    @cached_property
+    def _is_free(self) -> Any:
+        l1, l2, _, _ = self._arrays
+        return (l1 == 0.0) & (l2 == 0.0)
+
+    def _declare(self) -> None:
+        """Fix what it is, which follows from its terms."""
+        _, l2, lower, upper = self._arrays
+        free = np.flatnonzero(self._is_free)
+        # linear on the sides of 0 that it allows
+        cones = ((lower == 0.0) | (lower == -inf)) & ((upper == 0.0) | (upper == inf))
+        declared = {
+            "free_features": FreeFeatures(free, lower[free], upper[free]),
+            "is_norm": bool(np.all(l2 == 0.0) and np.all(cones | self._is_free)),
+            "is_finite": bool(np.all(np.isinf(lower)) and np.all(np.isinf(upper))),
+            "even": bool(np.all(lower == -upper)),
+        }
+        for name, value in declared.items():
+            object.__setattr__(self, name, value)
+
+    def value(self, w: Array) -> float:
+        l1, l2, lower, upper = self._arrays
+        if not self.is_finite and not np.all((w >= lower) & (w <= upper)):
+            return inf
+        return kernels.dot(l1, np.abs(w)) + 0.5 * kernels.dot(l2 * w, w)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        l1, l2, lower, upper = self.terms
+        return np.clip(_soft_threshold(w, step * l1) / (1.0 + step * l2), lower, upper)
+
+    def feasible(self, w: Array) -> Array:
+        _, _, lower, upper = self.terms
+        return w if self.is_finite else np.clip(w, lower, upper)
+
+    def _slopes(self, v: Array) -> Array:
+        """abs(v_j) / l1_j on the sides that are allowed, inf for l1_j = 0; 0 where it is free."""
+        l1 = self._arrays[0]
+        sizes = np.where((self._most(v) > 0.0) & ~self._is_free, np.abs(v), 0.0)
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.divide(sizes, l1, out=np.zeros_like(sizes), where=sizes > 0.0)
+
+    def _most(self, v: Array) -> Array:
+        """How far w_j may go in the direction of v_j."""
+        _, _, lower, upper = self._arrays
+        return np.where(v > 0.0, upper, -lower)
+
+    def dual_norm(self, v: Array) -> float:
+        """R°(v), where R is a norm."""
+        return kernels.max_abs(self._slopes(v))
+
+    def largest_alpha(self, v: Array) -> float:
+        return nan if len(self.free_features.columns) else kernels.max_abs(self._slopes(v))
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        return self._maximum(v, alpha)[0]
+
+    def _maximum(self, v: Array, alpha: float) -> tuple[float, float]:
+        """(alpha R)*(v), and R at the w where that is attained."""
+        l1, l2, _, _ = self._arrays
+        # 4: the product alpha l1, rounded, may cancel
+        excess = np.abs(v) - alpha * l1 * (1.0 - 4.0 * EPSILON)
+        most = self._most(v)
+        some = np.flatnonzero((excess > 0.0) & (most > 0.0) & ~self._is_free)
+        if not len(some):
+            return 0.0, 0.0
+        e, curvature, w = excess[some], alpha * l2[some], most[some]
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            w = np.minimum(w, np.where(curvature > 0.0, e / curvature, inf))
+            if not isfinite(kernels.max_abs(w)):
+                return inf, inf
+            value = float(np.sum(w * (e - 0.5 * curvature * w)))
+            return value, float(np.sum(w * (l1[some] + 0.5 * l2[some] * w)))
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        """By a multiplier tau of R(w) <= radius: at most (tau + alpha) R conjugate + tau radius.
+
+        That holds for every tau >= 0; the best is where R is the radius at the maximiser.
+        """
+        if radius == 0.0:
+            return 0.0
+        best, size = self._maximum(v, alpha)
+        if size <= radius:
+            return best
+        low, high = self._multipliers(v, alpha, radius)
+        for step in range(BISECTIONS + 1):
+            tau = 0.5 * (low + high) if step else low
+            value, size = self._maximum(v, alpha + tau)
+            best = min(best, value + tau * radius)
+            if size <= radius:
+                if step == 0:
+                    break
+                high = tau
+            else:
+                low = tau
+        return best
+
+    def _multipliers(self, v: Array, alpha: float, radius: float) -> tuple[float, float]:
+        """The least multiplier for which the conjugate is finite, and one that is large enough."""
+        l1, l2, _, _ = self._arrays
+        slopes = self._slopes(v)
+        linear = (l2 == 0.0) & np.isinf(self._most(v))
+        low = kernels.max_abs(np.where(linear, slopes, 0.0))
+        quadratic = (l1 == 0.0) & ~self._is_free
+        high = kernels.max_abs(np.where(l1 > 0.0, slopes, 0.0))
+        if quadratic.any():
+            norm = kernels.euclidean_norm(v[quadratic] / np.sqrt(l2[quadratic]))
+            high = max(high, norm / sqrt(2.0 * radius))
+        wider = 1.0 + 16.0 * EPSILON
+        low, high = (max(x * wider - alpha, 0.0) + 16.0 * EPSILON * alpha for x in (low, high))
+        return low, max(low, high)
+
+    def support(self, v: Array, radius: float) -> float:
+        return self.bounded_conjugate(v, 0.0, radius)
+
+    def widest(self, v: Array, error: Array) -> Array:
+        _, _, lower, upper = self._arrays
+        largest = np.maximum(np.abs(v + error), np.abs(v - error))
+        # where both signs are possible, the conjugate is no larger than on the longer side
+        sign = np.where(np.abs(v) > error, np.sign(v), np.where(upper >= -lower, 1.0, -1.0))
+        found = sign * largest
+        return np.where(lower == 0.0, v + error, np.where(upper == 0.0, v - error, found))
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedL1(_ByFeature):
+    """Weighted lasso penalty, ``sum_j weight_j |w_j|``.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_features,)
+        Finite numbers of at least 0. Coefficients with a weight of 0 are not penalised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import WeightedL1
+    >>> WeightedL1([0.0, 1.0, 2.0]).prox(np.array([3.0, 3.0, 3.0]), 1.0)
+    array([3., 2., 1.])
+    """
+
+    weights: Any
+
+    def __post_init__(self) -> None:
+        weights = check_array("weights of WeightedL1", self.weights, least=0.0)
+        object.__setattr__(self, "weights", np.atleast_1d(weights))
+        self._declare()
+
+    @property
+    def n_features(self) -> int:
+        return len(self.weights)
+
+    @property
+    def terms(self) -> tuple[Any, float, float, float]:
+        return self.weights, 0.0, -inf, inf
+
+    def restricted(self, columns: Indices) -> "WeightedL1":
+        return WeightedL1(self.weights[columns])
+
+
+@dataclass(frozen=True, eq=False)
+class Separable(_ByFeature):
+    """Any ``sum_j (l1_j |w_j| + l2_j w_j^2 / 2)`` on ``lower_j <= w_j <= upper_j``.
+
+    Parameters
+    ----------
+    l1, l2 : float or array-like of shape (n_features,), default=1.0 and 0.0
+        Finite numbers of at least 0. Coefficients for which both are 0 are not penalised.
+    lower, upper : float or array-like of shape (n_features,), default=-inf and inf
+        Bounds with lower_j <= 0 <= upper_j.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import Separable
+    >>> Separable(l1=[0.0, 1.0], lower=0.0).bind(2).prox(np.array([3.0, -2.0]), 1.0)
+    array([3., 0.])
+    """
+
+    l1: Any = 1.0
+    l2: Any = 0.0
+    lower: Any = -inf
+    upper: Any = inf
+
+    def __post_init__(self) -> None:
+        limits = {"l1": (0.0, inf), "l2": (0.0, inf), "lower": (-inf, 0.0), "upper": (0.0, inf)}
+        arrays = {
+            name: check_array(
+                f"{name} of Separable", getattr(self, name), least=least, most=most,
+                finite=name in ("l1", "l2"),
+            )
+            for name, (least, most) in limits.items()
+        }  # fmt: skip
+        lengths = sorted({len(array) for array in arrays.values() if np.ndim(array)})
+        if len(lengths) > 1:
+            raise ValueError(
+                "l1, l2, lower and upper of Separable must be numbers or have the same length, "
+                f"got lengths {lengths}."
+            )
+        if np.any((np.asarray(arrays["lower"]) == 0.0) & (np.asarray(arrays["upper"]) == 0.0)):
+            raise ValueError(
+                "lower and upper of Separable must differ, got 0 for both: leave the feature out."
+            )
+        for name, array in arrays.items():
+            object.__setattr__(self, name, array)
+        self._declare()
+
+    @property
+    def n_features(self) -> int:
+        return max(np.size(term) for term in self.terms)
+
+    @property
+    def terms(self) -> tuple[Any, Any, Any, Any]:
+        return self.l1, self.l2, self.lower, self.upper
+
+    def bind(self, n_features: int) -> "Separable":
+        if not any(map(np.ndim, self.terms)):
+            l1 = np.full(n_features, self.l1)
+            return Separable(l1, self.l2, self.lower, self.upper)
+        return super().bind(n_features)
+
+    def restricted(self, columns: Indices) -> "Separable":
+        return Separable(*(x[columns] if np.ndim(x) else x for x in self.terms))
+
+    def without_ridge(self) -> tuple[float, Penalty | None, float]:
+        least = float(np.min(self.l2))
+        return least, Separable(self.l1, self.l2 - least, self.lower, self.upper), 1.0

@@ -1,0 +1,125 @@
+"""Dual points that are orthogonal to features that are not penalised.
+
+Of a feature j without a penalty, or with a bound on one side alone, a dual point theta must have
+sum_i c_i x_ij theta_i = 0, or of one sign: it is projected onto the points of the box that have.
+"""
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from .. import kernels
+from .._typing import Array, Indices
+from .rows import Rows
+
+__all__ = ["independent_columns", "project_onto_free", "to_balance"]
+
+NEARLY = 1e-6  # of its size: a sum so near 0 may have the wrong sign
+CERTAIN = 1e-8  # an eigenvalue of scaled columns above it is no rounding error
+SMALL = 1e-14  # of its size: a sum is as good as 0
+MOST_STEPS = 50  # of a Newton method that takes about ten
+LARGEST_WHOLE = 2.0**20  # whole numbers whose products and sums are exact
+RIDGE = 1e-14  # of a diagonal entry, so that dependent columns do no harm
+
+
+def to_balance(problem: Rows, theta: Array) -> Indices:
+    """Which of the free features have sums that must vanish at a dual point or nearby.
+
+    Of a feature with a bound on one side a sum that is well on the right side of 0 may stay.
+    """
+    _, lower, upper = problem.penalty.free_features
+    table, weights = problem.free_table, problem.weights
+    if np.all(np.isinf(lower) & np.isinf(upper)):
+        return np.arange(table.shape[1])
+    sums = (weights * theta) @ table
+    sizes = np.sqrt(weights @ (table * table)) * kernels.max_abs(theta)
+    wrong = np.maximum(
+        np.where(np.isinf(upper), -sums, -np.inf), np.where(np.isinf(lower), sums, -np.inf)
+    )
+    return np.flatnonzero(wrong >= -NEARLY * sizes)
+
+
+def independent_columns(table: Array, ones: bool) -> list[int]:
+    """Columns of a table without those that are combinations of others in exact arithmetic.
+
+    These are zeros, copies, and sums and differences of columns of whole numbers, such as those
+    of one-hot features. With ``ones`` there is a column of ones before the others.
+    """
+    if ones:
+        table = np.column_stack([np.ones(len(table)), table])
+    kept: list[int] = []
+    gram = table.T @ table
+    sizes = np.sqrt(gram.diagonal())
+    if np.all(sizes > 0.0):
+        values = np.linalg.eigvalsh(gram / np.outer(sizes, sizes))
+        if len(values) == 0 or values[0] > CERTAIN:
+            return list(range(table.shape[1] - ones))
+    largest = np.max(np.abs(table), axis=0, initial=0.0)
+    whole = np.all(table == np.rint(table), axis=0) & (largest < LARGEST_WHOLE)
+    for j in range(table.shape[1]):
+        if largest[j] == 0.0:
+            continue
+        if kept:
+            factors = np.linalg.lstsq(gram[np.ix_(kept, kept)], gram[kept, j], rcond=None)[0]
+            factors = np.rint(factors)
+            used = np.array(kept)[factors != 0.0]
+            is_exact = len(used) <= 1 or bool(whole[used].all())
+            is_exact &= float(np.abs(factors).max()) < LARGEST_WHOLE
+            # first on a few rows, which tell most of the others apart
+            if is_exact and all(
+                np.array_equal(part[:, kept] @ factors, part[:, j])
+                for part in (table[:100], table)
+            ):
+                continue
+        kept.append(j)
+    return [j - ones for j in kept if j >= ones]
+
+
+def project_onto_free(problem: Rows, theta: Array) -> Array:
+    """About the nearest point of the box whose sums over the free directions vanish.
+
+    With F the columns of the free features that count, and of ones with an intercept, it is
+    clip(theta - F mu), the box's ends the bounds, for the mu at which the concave dual function
+
+        sum_i c_i ((x_i - theta_i)^2 / 2 + (F mu)_i x_i),    x = clip(theta - F mu),
+
+    is largest: a semismooth Newton method finds it.
+    """
+    table = problem.free_table[:, to_balance(problem, theta)]
+    if problem.fit_intercept:
+        table = np.column_stack([np.ones(problem.n_samples), table])
+    weights = problem.weights
+    lower, upper = problem.loss.dual_bounds(problem.y)
+    sizes = np.sqrt(weights @ (table * table))
+    target = SMALL * sizes * kernels.max_abs(theta)
+
+    def at(mu: Array) -> tuple[Array, Array, float]:
+        shift = table @ mu
+        x = np.clip(theta - shift, lower, upper)
+        return x, (weights * x) @ table, float(weights @ (0.5 * (x - theta) ** 2 + shift * x))
+
+    mu = np.zeros(table.shape[1])
+    x, sums, value = at(mu)
+    for _ in range(MOST_STEPS):
+        if np.all(np.abs(sums) <= target):
+            break
+        inside = np.flatnonzero((x > lower) & (x < upper))
+        some = table[inside]
+        gram = some.T @ (weights[inside, np.newaxis] * some)
+        gram.ravel()[:: len(gram) + 1] += RIDGE * sizes * sizes
+        try:
+            step = cho_solve(cho_factor(gram), sums)
+        except LinAlgError:
+            break
+        for _ in range(MOST_STEPS):
+            next_x, next_sums, next_value = at(mu + step)
+            if next_value >= value:
+                break
+            step *= 0.5
+        else:
+            break
+        if np.max(np.abs(next_sums) / sizes) >= np.max(np.abs(sums) / sizes) and (
+            next_value == value
+        ):
+            break
+        mu, x, sums, value = mu + step, next_x, next_sums, next_value
+    return x
