@@ -23,6 +23,16 @@
 #endif
 #endif
 
+// For functions that loops over vectors call: GCC inlines less in a small file than in a large one,
+// and it vectorises no loop with a call.
+#if defined(__GNUC__)
+#define SKPD_INLINE inline __attribute__((always_inline))
+#elif defined(_MSC_VER)
+#define SKPD_INLINE __forceinline
+#else
+#define SKPD_INLINE inline
+#endif
+
 namespace skpd {
 
 struct Compensated {

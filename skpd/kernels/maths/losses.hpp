@@ -24,7 +24,7 @@ inline double clip(double x, double lower, double upper) { return std::min(std::
 
 // exp(-|x|) and log(1 + x) for 0 <= x <= 1 to a few units in the last place, without branches or
 // calls, so that a loop over rows takes them as vectors
-inline double exp_minus_abs(double x) {
+SKPD_INLINE double exp_minus_abs(double x) {
     constexpr double log2_e = 1.4426950408889634, ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
     constexpr double to_integer = 0x1.8p52;  // adding it rounds to an integer, in the lowest bits
     x = -std::fabs(x);
@@ -38,7 +38,7 @@ inline double exp_minus_abs(double x) {
     const double sum = 1.0 + (r + square * (even + r * odd));
     return sum * std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023u) << 52);
 }
-inline double log1p_unit(double x) {
+SKPD_INLINE double log1p_unit(double x) {
     // k log(2) + 2 artanh(s), with k = 1 where 1 + x > sqrt(2)
     const double k = (x + 0.0857864376269050 + 0x1.8p52) - 0x1.8p52, s = (x - k) / (x + 2.0 + k);
     const double square = s * s, fourth = square * square;
@@ -49,7 +49,7 @@ inline double log1p_unit(double x) {
 }
 
 // log(x) for normal x > 0, finite at 0
-inline double log_positive(double x) {
+SKPD_INLINE double log_positive(double x) {
     constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
     constexpr std::uint64_t root_half = 0x3fe6a09e667f3bcd, shift = 1024;  // bits of sqrt(1/2); keeps exponents positive
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(x), exponent = (bits + (shift << 52) - root_half) >> 52;
@@ -158,12 +158,12 @@ struct LogisticLoss {
         const double second = -u * (1.0 + u);
         return second / (second + step);
     }
-    static double derivative(double t) {
+    SKPD_INLINE static double derivative(double t) {
         const double e = exp_minus_abs(t);
         return (t >= 0.0 ? -e : -1.0) / (1.0 + e);
     }
-    static double second_derivative(double t) { return at(t).second_derivative; }
-    static Expansion at(double t) {
+    SKPD_INLINE static double second_derivative(double t) { return at(t).second_derivative; }
+    SKPD_INLINE static Expansion at(double t) {
         const double e = exp_minus_abs(t), u = (t >= 0.0 ? -e : -1.0) / (1.0 + e);
         const double value = std::max(-t, 0.0) + log1p_unit(e);
         return {value, u, e / ((1.0 + e) * (1.0 + e)), u * t - value};
