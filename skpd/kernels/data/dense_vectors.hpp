@@ -1,0 +1,104 @@
+// Inner products and linear combinations of dense vectors x of either precision, in double precision:
+// of one vector x, and of four at once.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "data/compensated.hpp"
+
+namespace skpd {
+
+// Asks for the numbers of one dense vector while another is read: processors foresee no further
+// than the end of a vector which comes next.
+template <class T>
+struct Ahead {
+    const T* next;
+
+    void operator()(std::size_t j, std::size_t count) const {
+#if defined(__GNUC__)
+        constexpr std::size_t line = 64 / sizeof(T);
+        for (std::size_t k = 0; k < count; k += line) __builtin_prefetch(next + j + k);
+#endif
+    }
+};
+// of its beginning, if it is long
+template <class T>
+void ask_for(const T* x, std::size_t n) {
+    constexpr std::size_t most = std::size_t{1} << 14;  // bytes
+    Ahead{x}(0, std::min(n, most / sizeof(T)));
+}
+struct NothingAhead {
+    void operator()(std::size_t, std::size_t) const {}
+};
+
+template <class T, class Next = NothingAhead>
+SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n, Next ask_for = {}) {
+    constexpr std::size_t lanes = 32;  // several vectors, so that their additions overlap
+    double sums[lanes] = {};
+    std::size_t j = 0;
+    for (; j + lanes <= n; j += lanes) {
+        ask_for(j, lanes);
+        for (std::size_t k = 0; k < lanes; ++k) sums[k] += static_cast<double>(x[j + k]) * v[j + k];
+    }
+    double sum = 0.0;
+    for (; j < n; ++j) sum += static_cast<double>(x[j]) * v[j];
+    for (std::size_t k = 0; k < lanes; ++k) sum += sums[k];
+    return sum;
+}
+// The same of a vector before that of another
+template <class T>
+double dense_dot(const T* x, const double* v, std::size_t n, const T* next) {
+    constexpr std::size_t most = std::size_t{1} << 16;  // bytes that wait in the cache
+    return n * sizeof(T) <= most ? dense_dot(x, v, n, Ahead{next}) : dense_dot(x, v, n);
+}
+template <class T>
+SKPD_CLONES double squared_norm(const T* x, std::size_t n) {
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t j = 0; j < n; ++j) sum += static_cast<double>(x[j]) * static_cast<double>(x[j]);
+    return sum;
+}
+SKPD_CLONES inline void dense_axpy(double a, const double* x, double* out, std::size_t n) {
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j) out[j] += a * x[j];
+}
+SKPD_CLONES inline void dense_axpy(double a, const float* x, double* out, std::size_t n) {
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j) out[j] += a * static_cast<double>(x[j]);
+}
+
+// The same for four vectors x at once: v or out is read a quarter of the times, and memory has
+// four streams to bring at a time.
+constexpr std::size_t together = 4;
+template <class T>
+using Four = std::array<const T*, together>;
+
+template <class T>
+SKPD_CLONES void dense_dots(const Four<T>& x, const double* v, std::size_t n, double* out) {
+    const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
+    double sum_a = 0.0, sum_b = 0.0, sum_c = 0.0, sum_d = 0.0;
+#pragma omp simd reduction(+ : sum_a, sum_b, sum_c, sum_d)
+    for (std::size_t j = 0; j < n; ++j) {
+        sum_a += static_cast<double>(a[j]) * v[j];
+        sum_b += static_cast<double>(b[j]) * v[j];
+        sum_c += static_cast<double>(c[j]) * v[j];
+        sum_d += static_cast<double>(d[j]) * v[j];
+    }
+    out[0] = sum_a;
+    out[1] = sum_b;
+    out[2] = sum_c;
+    out[3] = sum_d;
+}
+template <class T>
+SKPD_CLONES void dense_axpys(const std::array<double, together>& v, const Four<T>& x, double* out, std::size_t n) {
+    const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
+    const double v_a = v[0], v_b = v[1], v_c = v[2], v_d = v[3];
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j)
+        out[j] += (v_a * static_cast<double>(a[j]) + v_b * static_cast<double>(b[j])) +
+                  (v_c * static_cast<double>(c[j]) + v_d * static_cast<double>(d[j]));
+}
+
+}  // namespace skpd

@@ -1,0 +1,140 @@
+// The element layouts of a data matrix: dense or sparse, each of either precision.
+//
+// A matrix is a sequence of "major" vectors: rows for CSR and C order, columns for
+// CSC and Fortran order. A layout offers the products with one of them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+
+#include "data/bounded_vectors.hpp"
+#include "data/compensated_vectors.hpp"
+#include "data/dense_vectors.hpp"
+
+namespace skpd {
+
+// Whether all indices lie in [0, n).
+template <class I>
+SKPD_CLONES bool all_below(const I* indices, std::size_t count, std::size_t n) {
+    using Unsigned = std::make_unsigned_t<I>;
+    Unsigned largest = 0;  // a negative index is a large one
+#pragma omp simd reduction(max : largest)
+    for (std::size_t p = 0; p < count; ++p) largest = std::max(largest, static_cast<Unsigned>(indices[p]));
+    return count == 0 || largest < n;
+}
+
+template <class T>
+struct Dense {
+    const T* data;
+    std::size_t n_major, n_minor;
+    std::ptrdiff_t stride;  // between major vectors, in elements
+
+    std::size_t n_entries() const { return n_major * n_minor; }
+    // some of the major vectors, or a piece of all of them
+    Dense majors(std::size_t first, std::size_t last) const { return {major(first), last - first, n_minor, stride}; }
+    Dense minors(std::size_t first, std::size_t last) const { return {data + first, n_major, last - first, stride}; }
+    std::size_t length(std::size_t) const { return n_minor; }
+    const T* major(std::size_t k) const { return data + static_cast<std::ptrdiff_t>(k) * stride; }
+    Four<T> four(const std::array<std::size_t, together>& k) const {
+        return {major(k[0]), major(k[1]), major(k[2]), major(k[3])};
+    }
+
+    template <class Visit>
+    void for_each(std::size_t k, Visit visit) const {
+        const T* x = major(k);
+        for (std::size_t j = 0; j < n_minor; ++j) visit(j, static_cast<double>(x[j]));
+    }
+    double dot(std::size_t k, const double* v) const { return dense_dot(major(k), v, n_minor); }
+    double square(std::size_t k) const { return squared_norm(major(k), n_minor); }
+    void axpy(std::size_t k, double a, double* out) const { dense_axpy(a, major(k), out, n_minor); }
+    Sized dot_sized(std::size_t k, const double* v) const { return dense_dot_sized(major(k), v, n_minor); }
+    void axpy_sized(std::size_t k, double a, double* sum, double* size) const {
+        dense_axpy_sized(a, major(k), sum, size, n_minor);
+    }
+    Compensated dot_compensated(std::size_t k, const double* high, const double* low) const {
+        return dense_dot_compensated(major(k), high, low, n_minor);
+    }
+    void axpy_compensated(std::size_t k, double high, double low, double* sum, double* rest, double* size) const {
+        dense_axpy_compensated(high, low, major(k), sum, rest, size, n_minor);
+    }
+};
+
+template <class T, class I>
+struct Sparse {
+    const T* data;
+    const I* indices;
+    const I* indptr;
+    std::size_t n_major, n_minor;
+
+    std::size_t n_entries() const { return static_cast<std::size_t>(indptr[n_major] - indptr[0]); }
+    Sparse majors(std::size_t first, std::size_t last) const {
+        return {data, indices, indptr + first, last - first, n_minor};
+    }
+    std::size_t length(std::size_t k) const { return static_cast<std::size_t>(indptr[k + 1] - indptr[k]); }
+
+    template <class Visit>
+    void for_each(std::size_t k, Visit visit) const {
+        for (I p = indptr[k]; p < indptr[k + 1]; ++p)
+            visit(static_cast<std::size_t>(indices[p]), static_cast<double>(data[p]));
+    }
+    double dot(std::size_t k, const double* v) const {
+        double sums[4] = {};  // several chains, so that additions overlap
+        I p = indptr[k];
+        const I end = indptr[k + 1];
+        for (; end - p > 3; p += 4)
+            for (I q = 0; q < 4; ++q) sums[q] += static_cast<double>(data[p + q]) * v[indices[p + q]];
+        for (; p < end; ++p) sums[0] += static_cast<double>(data[p]) * v[indices[p]];
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+    double square(std::size_t k) const { return squared_norm(data + indptr[k], length(k)); }
+    void axpy(std::size_t k, double a, double* out) const {
+        for (I p = indptr[k]; p < indptr[k + 1]; ++p) out[indices[p]] += a * static_cast<double>(data[p]);
+    }
+    Sized dot_sized(std::size_t k, const double* v) const {
+        double sums[4] = {}, sizes[4] = {};
+        I p = indptr[k];
+        const I end = indptr[k + 1];
+        for (; end - p > 3; p += 4)
+            for (I q = 0; q < 4; ++q) {
+                const double product = static_cast<double>(data[p + q]) * v[indices[p + q]];
+                sums[q] += product;
+                sizes[q] += std::fabs(product);
+            }
+        for (; p < end; ++p) {
+            const double product = static_cast<double>(data[p]) * v[indices[p]];
+            sums[0] += product;
+            sizes[0] += std::fabs(product);
+        }
+        return {(sums[0] + sums[1]) + (sums[2] + sums[3]), (sizes[0] + sizes[1]) + (sizes[2] + sizes[3])};
+    }
+    void axpy_sized(std::size_t k, double a, double* sum, double* size) const {
+        for (I p = indptr[k]; p < indptr[k + 1]; ++p) {
+            const double product = a * static_cast<double>(data[p]);
+            sum[indices[p]] += product;
+            size[indices[p]] += std::fabs(product);
+        }
+    }
+    Compensated dot_compensated(std::size_t k, const double* high, const double* low) const {
+        const auto first = static_cast<std::size_t>(indptr[k]), last = static_cast<std::size_t>(indptr[k + 1]);
+        return sparse_dot_compensated(data + first, indices + first, high, low, last - first);
+    }
+    void axpy_compensated(std::size_t k, double high, double low, double* sum, double* rest, double* size) const {
+        const auto first = static_cast<std::size_t>(indptr[k]), last = static_cast<std::size_t>(indptr[k + 1]);
+        sparse_axpy_compensated(high, low, data + first, indices + first, sum, rest, size, last - first);
+    }
+};
+
+template <class M>
+constexpr bool is_dense = false;
+template <class T>
+constexpr bool is_dense<Dense<T>> = true;
+
+using AnyLayout = std::variant<Dense<double>, Dense<float>, Sparse<double, std::int32_t>, Sparse<float, std::int32_t>,
+                               Sparse<double, std::int64_t>, Sparse<float, std::int64_t>>;
+
+}  // namespace skpd
