@@ -33,9 +33,6 @@
 
 namespace skpd {
 
-using AnyLayout = std::variant<Dense<double>, Dense<float>, Sparse<double, std::int32_t>, Sparse<float, std::int32_t>,
-                               Sparse<double, std::int64_t>, Sparse<float, std::int64_t>>;
-
 struct BlockFrankWolfeSettings {
     double mu, radius;
     double constant, offset;  // of the intercept; constant 0 without one
