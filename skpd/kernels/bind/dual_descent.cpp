@@ -1,0 +1,42 @@
+// Python binding of dual coordinate descent.
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
+
+#include <cstdint>
+#include <variant>
+
+#include "bind/losses.hpp"
+#include "bind/matrix.hpp"
+#include "methods/dual_descent.hpp"
+
+using namespace nanobind::literals;
+
+namespace skpd {
+
+void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix) {
+    nb::class_<DualDescent>(m, "DualDescent", "A dual coordinate descent and its iterates.")
+        .def(
+            "run", &DualDescent::run, "target"_a, "max_epochs"_a, "max_visits"_a,
+            nb::call_guard<nb::gil_scoped_release>(),
+            "Epochs until the gap is at most the target, or so many epochs or visits of rows; their numbers and the "
+            "gap, inf where it is not known to be below.")
+        .def("recentre", &DualDescent::recentre, "Moves the offset to the intercept; returns sum_i c_i theta_i.")
+        .def("refresh", &DualDescent::refresh, "Computes the primal point from theta.")
+        .def("theta", [](const DualDescent& self) { return as_numpy(self.theta()); }, "The dual point.")
+        .def("variables", [](const DualDescent& self) { return as_numpy(self.variables()); }, "The primal point v.");
+    matrix.def(
+        "dual_descent",
+        [](const Matrix& self, AnyLoss any_loss, In y, In weights, In theta, double alpha, double constant,
+           double offset, std::uint64_t seed) {
+            return std::visit(
+                [&](const auto* loss) {
+                    return self.dual_descent(*loss, y, weights, theta, alpha, constant, offset, seed);
+                },
+                any_loss);
+        },
+        "loss"_a, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a, "offset"_a, "seed"_a, nb::keep_alive<0, 1>(),
+        "Dual coordinate descent with a constant feature, from theta.");
+}
+
+}  // namespace skpd

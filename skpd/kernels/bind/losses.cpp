@@ -1,0 +1,112 @@
+// Python bindings of the losses.
+#include <nanobind/stl/pair.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bind/arrays.hpp"
+#include "maths/losses.hpp"
+
+using namespace nanobind::literals;
+
+namespace skpd {
+namespace {
+
+template <class Loss>
+void bind_loss(nb::class_<Loss>& bound) {
+    bound.def(
+        "smoothed_derivatives",
+        [](const Loss& loss, In y, In weights, In theta, In z, double sigma, Out derivative, Out gradient,
+           Out curvature) {
+            const std::size_t n = z.shape(0);
+            for (const std::size_t size : {y.shape(0), weights.shape(0), theta.shape(0), derivative.shape(0),
+                                           gradient.shape(0), curvature.shape(0)})
+                require(size == n, "y, weights, theta, z and the outputs differ in length");
+            nb::gil_scoped_release release;
+            double primal = 0.0, dual = 0.0;
+            smoothed_derivatives(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
+                                 derivative.data(), gradient.data(), curvature.data(), &primal, &dual);
+            return std::make_pair(primal, dual);
+        },
+        "y"_a, "weights"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "gradient"_a, "curvature"_a,
+        "Derivatives in z of the loss (sigma inf) or of its Moreau envelope shifted by theta: writes the first, "
+        "the first times the weights and the second, over sigma if finite, times the weights; returns the weighted sum of the losses "
+        "at z, and of minus their conjugates at the first derivative.");
+    bound.def(
+        "rows_that_bend",
+        [](const Loss& loss, In y, In theta, In z, double sigma, In derivative, In curvature, double radius) {
+            const std::size_t n = z.shape(0);
+            for (const std::size_t size : {y.shape(0), theta.shape(0), derivative.shape(0), curvature.shape(0)})
+                require(size == n, "y, theta, z and what is known there differ in length");
+            std::vector<std::uint8_t> bends(n);
+            std::vector<std::int64_t> rows;
+            {
+                nb::gil_scoped_release release;
+                rows_that_bend(Smoothed<Loss>{loss, sigma}, n, y.data(), theta.data(), z.data(), derivative.data(),
+                               curvature.data(), radius, bends.data());
+                for (std::size_t i = 0; i < n; ++i)
+                    if (bends[i]) rows.push_back(static_cast<std::int64_t>(i));
+            }
+            return as_numpy(std::move(rows));
+        },
+        "y"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "curvature"_a, "radius"_a,
+        "The rows with curvature, or whose derivative is another within a radius of z.");
+    bound.def(
+        "smoothed_slope",
+        [](const Loss& loss, In y, In weights, In theta, In z, In direction, double step, double sigma) {
+            const std::size_t n = z.shape(0);
+            require(y.shape(0) == n && weights.shape(0) == n && theta.shape(0) == n && direction.shape(0) == n,
+                    "y, weights, theta, z and direction differ in length");
+            nb::gil_scoped_release release;
+            return smoothed_slope(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
+                                  direction.data(), step);
+        },
+        "y"_a, "weights"_a, "theta"_a, "z"_a, "direction"_a, "step"_a, "sigma"_a,
+        "Derivative along direction, at z + step direction, of the weighted sum of the smoothed losses.");
+    bound.def(
+        "prox_conjugate",
+        [](const Loss& loss, In y, In theta, In step) {
+            const std::size_t n = theta.shape(0);
+            require(y.shape(0) == n && step.shape(0) == n, "y, theta and step differ in length");
+            std::vector<double> out(n);
+            for (std::size_t i = 0; i < n; ++i)
+                out[i] = dual_prox(loss, y.data()[i], theta.data()[i], 0.0, step.data()[i]);
+            return as_numpy(std::move(out));
+        },
+        "y"_a, "theta"_a, "step"_a, "argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i).");
+}
+
+using Elementwise = void (*)(std::size_t, const double*, double*);
+auto mapped(In t, Elementwise function) {
+    std::vector<double> out(t.shape(0));
+    {
+        nb::gil_scoped_release release;
+        function(out.size(), t.data(), out.data());
+    }
+    return as_numpy(std::move(out));
+}
+
+}  // namespace
+
+void bind_losses(nb::module_& m) {
+    nb::class_<HingeLoss> hinge(m, "HingeLoss", "phi*(u) = u + curvature u^2 / 2 on [lower, 0].");
+    hinge.def(nb::init<double, double>(), "lower"_a, "curvature"_a);
+    bind_loss(hinge);
+    nb::class_<GeneralizedHingeLoss> generalized(m, "GeneralizedHingeLoss", "phi*(u) = max(u, -1) on [-slope, 0].");
+    generalized.def(nb::init<double>(), "slope"_a);
+    bind_loss(generalized);
+    nb::class_<LogisticLoss> logistic(m, "LogisticLoss", "phi(t) = log(1 + exp(-t)).");
+    logistic.def(nb::init<>());
+    bind_loss(logistic);
+    logistic.def("values", [](const LogisticLoss&, In t) { return mapped(t, values<LogisticLoss>); }, "t"_a, "phi(t)");
+    logistic.def("conjugates", [](const LogisticLoss&, In u) { return mapped(u, conjugates<LogisticLoss>); }, "u"_a,
+                 "phi*(u), inf outside its domain");
+    nb::class_<ResidualLoss> residual(m, "ResidualLoss",
+                                      "phi*(u) = tube |u| + curvature u^2 / 2 on [lower, upper].");
+    residual.def(nb::init<double, double, double, double>(), "lower"_a, "upper"_a, "tube"_a, "curvature"_a);
+    bind_loss(residual);
+}
+
+}  // namespace skpd

@@ -1,0 +1,12 @@
+// The losses as Python holds them.
+#pragma once
+
+#include <variant>
+
+#include "maths/losses.hpp"
+
+namespace skpd {
+
+using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, const LogisticLoss*, const ResidualLoss*>;
+
+}  // namespace skpd

@@ -1,0 +1,81 @@
+// Python bindings of the data matrix: its layouts, products and Gram matrices.
+#include <nanobind/stl/tuple.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bind/matrix.hpp"
+
+using namespace nanobind::literals;
+
+namespace skpd {
+namespace {
+
+template <class T, class I>
+void bind_sparse(nb::class_<Matrix>& matrix) {
+    matrix.def_static("sparse", &Matrix::sparse<T, I>, "data"_a.noconvert(), "indices"_a.noconvert(),
+                      "indptr"_a.noconvert(), "n_rows"_a, "n_columns"_a, "by_row"_a, "n_threads"_a = 1);
+}
+
+void bind_layouts(nb::class_<Matrix>& matrix) {
+    matrix.def_static("dense", &Matrix::dense<double>, "table"_a.noconvert(), "by_columns"_a = false,
+                      "n_threads"_a = 1);
+    matrix.def_static("dense", &Matrix::dense<float>, "table"_a.noconvert(), "by_columns"_a = false,
+                      "n_threads"_a = 1);
+    bind_sparse<double, std::int32_t>(matrix);
+    bind_sparse<float, std::int32_t>(matrix);
+    bind_sparse<double, std::int64_t>(matrix);
+    bind_sparse<float, std::int64_t>(matrix);
+}
+
+void bind_products(nb::class_<Matrix>& matrix) {
+    matrix.def_prop_ro("n_rows", &Matrix::n_rows)
+        .def_prop_ro("n_columns", &Matrix::n_columns)
+        .def_prop_ro("by_row", &Matrix::by_row)
+        .def_prop_ro("n_entries", &Matrix::n_entries, "Entries that are stored.")
+        .def("matvec", &Matrix::matvec<Identity>, "coef"_a, "X coef")
+        .def("rmatvec", &Matrix::rmatvec<Identity>, "rows"_a, "X' rows")
+        .def("rmatvec_some", &Matrix::rmatvec_some, "rows"_a, "columns"_a, "X_W' rows, for a matrix that is dense or stored by columns")
+        .def("matvec_absolute", &Matrix::matvec<Absolute>, "coef"_a, "|X| coef")
+        .def("rmatvec_absolute", &Matrix::rmatvec<Absolute>, "rows"_a, "|X|' rows")
+        .def("matvec_square", &Matrix::matvec<Square>, "coef"_a, "(X * X) coef")
+        .def("rmatvec_square", &Matrix::rmatvec<Square>, "rows"_a, "(X * X)' rows")
+        .def("matvec_compensated", &Matrix::matvec_compensated, "coef"_a, "intercept"_a,
+             "X coef + intercept as an unevaluated sum high + low, and a bound on its error.")
+        .def("matvec_bounded", &Matrix::matvec_bounded, "coef"_a, "intercept"_a,
+             "X coef + intercept and a bound on its rounding error.")
+        .def("rmatvec_bounded", &Matrix::rmatvec_bounded, "weights"_a, "rows"_a,
+             "X' (weights * rows) and a bound on its rounding error.")
+        .def("rmatvec_compensated", &Matrix::rmatvec_compensated, "weights"_a, "rows"_a,
+             "X' (weights * rows) as an unevaluated sum high + low, and a bound on its error.");
+}
+
+void bind_grams(nb::class_<Matrix>& matrix) {
+    matrix.def(
+        "gram",
+        [](const Matrix& self, In h, Array<const std::int64_t> columns, bool ones, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+            self.gram(h, columns, ones, out.data(), out.shape(0), out.shape(1));
+        },
+        "h"_a, "columns"_a, "ones"_a, "out"_a,
+        "X_W' diag(h) X_W over the columns W, in increasing order, with a last column of ones if asked for.");
+    matrix.def(
+        "cross_gram",
+        [](const Matrix& self, In h, Array<const std::int64_t> left, Array<const std::int64_t> right, bool ones,
+           nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+            self.cross_gram(h, left, right, ones, out.data(), out.shape(0), out.shape(1));
+        },
+        "h"_a, "left"_a, "right"_a, "ones"_a, "out"_a,
+        "X_R' diag(h) [X_L X_R] over disjoint columns L and R, with a last column X_R' h if asked for.");
+}
+
+}  // namespace
+
+nb::class_<Matrix> bind_matrix(nb::module_& m) {
+    nb::class_<Matrix> matrix(m, "Matrix", "A dense or sparse matrix whose arrays are borrowed.");
+    bind_layouts(matrix);
+    bind_products(matrix);
+    bind_grams(matrix);
+    return matrix;
+}
+
+}  // namespace skpd

@@ -1,0 +1,279 @@
+// The data matrix as Python holds it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bind/arrays.hpp"
+#include "data/matrix.hpp"
+#include "data/parts.hpp"
+#include "data/row_pass.hpp"
+#include "data/tall_gram.hpp"
+#include "methods/dual_descent.hpp"
+#include "methods/quadratic.hpp"
+
+namespace skpd {
+
+// A matrix in one of the layouts, with the arrays it borrows kept alive.
+class Matrix {
+   public:
+    // one row or column is taken by rows, unless it is to be by columns
+    template <class T>
+    static Matrix dense(Table<T> table, bool by_columns, std::size_t n_threads) {
+        Matrix matrix;
+        matrix.n_rows_ = table.shape(0);
+        matrix.n_columns_ = table.shape(1);
+        matrix.by_row_ = !by_columns && (table.stride(1) == 1 || table.shape(1) == 1);
+        require(matrix.by_row_ || table.stride(0) == 1 || table.shape(0) == 1,
+                "a dense matrix must be contiguous along its rows or its columns");
+        if (matrix.by_row_)
+            matrix.layout_ = Dense<T>{table.data(), table.shape(0), table.shape(1), table.stride(0)};
+        else
+            matrix.layout_ = Dense<T>{table.data(), table.shape(1), table.shape(0), table.stride(1)};
+        matrix.owners_ = {nb::cast(table)};
+        matrix.n_threads_ = n_threads;
+        return matrix;
+    }
+
+    template <class T, class I>
+    static Matrix sparse(Array<const T> data, Array<const I> indices, Array<const I> indptr,
+                         std::size_t n_rows, std::size_t n_columns, bool by_row, std::size_t n_threads) {
+        Matrix matrix;
+        matrix.n_rows_ = n_rows;
+        matrix.n_columns_ = n_columns;
+        matrix.by_row_ = by_row;
+        const std::size_t n_major = by_row ? n_rows : n_columns, n_minor = by_row ? n_columns : n_rows;
+        require(indptr.shape(0) == n_major + 1 && indices.shape(0) == data.shape(0),
+                "indptr, indices and data of a sparse matrix do not fit its shape");
+        // neither SciPy nor scikit-learn checks these, and a stray index would be written to
+        bool fits = indptr.data()[0] == 0;
+        for (std::size_t k = 0; k < n_major && fits; ++k) fits = indptr.data()[k] <= indptr.data()[k + 1];
+        require(fits && indptr.data()[n_major] <= static_cast<I>(data.shape(0)),
+                "indptr of a sparse matrix must start at 0, not decrease and end within its data");
+        const auto n_entries = static_cast<std::size_t>(indptr.data()[n_major]);
+        require(all_below(indices.data(), n_entries, n_minor), "indices of a sparse matrix must lie within its shape");
+        matrix.layout_ = Sparse<T, I>{data.data(), indices.data(), indptr.data(), n_major, n_minor};
+        matrix.owners_ = {nb::cast(data), nb::cast(indices), nb::cast(indptr)};
+        matrix.n_threads_ = n_threads;
+        return matrix;
+    }
+
+    std::size_t n_rows() const { return n_rows_; }
+    std::size_t n_columns() const { return n_columns_; }
+    bool by_row() const { return by_row_; }
+    const AnyLayout& layout() const { return layout_; }
+    std::size_t n_entries() const {
+        return std::visit([](const auto& layout) { return layout.n_entries(); }, layout_);
+    }
+
+    template <class Map>
+    auto matvec(In coef) const {
+        return product<Map>(coef, n_columns_, n_rows_, by_row_);
+    }
+    template <class Map>
+    auto rmatvec(In rows) const {
+        return product<Map>(rows, n_rows_, n_columns_, !by_row_);
+    }
+
+    // X_W' rows, over the columns W of a matrix that is dense or stored by columns
+    nb::ndarray<nb::numpy, double, nb::ndim<1>> rmatvec_some(In rows, Array<const std::int64_t> columns) const {
+        require(rows.shape(0) == n_rows_, "the vector does not fit the matrix");
+        for (std::size_t k = 0; k < columns.shape(0); ++k)
+            require(columns.data()[k] >= 0 && columns.data()[k] < static_cast<std::int64_t>(n_columns_),
+                    "columns must lie in the matrix");
+        std::vector<double> out(columns.shape(0));
+        {
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& layout) {
+                    if (!by_row_) gather_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                    else if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
+                        scatter_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                    else throw std::invalid_argument("a sparse matrix must be stored by columns");
+                },
+                layout_);
+        }
+        return as_numpy(std::move(out));
+    }
+
+    // (value, error) of X coef + intercept
+    auto matvec_bounded(In coef, double intercept) const {
+        require(coef.shape(0) == n_columns_, "the vector does not fit the matrix");
+        BoundedVector out(n_rows_, intercept);
+        return bounded(coef.data(), out, by_row_);
+    }
+    // (value, error) of X' (weights * rows)
+    auto rmatvec_bounded(In weights, In rows) const {
+        require(weights.shape(0) == n_rows_ && rows.shape(0) == n_rows_, "the vector does not fit the matrix");
+        std::vector<double> v(n_rows_);
+        for (std::size_t i = 0; i < n_rows_; ++i) v[i] = weights.data()[i] * rows.data()[i];
+        BoundedVector out(n_columns_);
+        return bounded(v.data(), out, !by_row_);
+    }
+    // (high, low, error) of X coef + intercept
+    auto matvec_compensated(In coef, double intercept) const {
+        require(coef.shape(0) == n_columns_, "the vector does not fit the matrix");
+        CompensatedVector v(n_columns_), out(n_rows_, intercept);
+        std::copy_n(coef.data(), n_columns_, v.high.begin());
+        return compensated(v, out, by_row_);
+    }
+    // (high, low, error) of X' (weights * rows)
+    auto rmatvec_compensated(In weights, In rows) const {
+        require(weights.shape(0) == n_rows_ && rows.shape(0) == n_rows_, "the vector does not fit the matrix");
+        CompensatedVector v(n_rows_), out(n_columns_);
+        exact_products(weights.data(), rows.data(), v.high.data(), v.low.data(), n_rows_);
+        return compensated(v, out, !by_row_);
+    }
+
+    template <class Update>
+    double row_pass(In coef, double intercept, Out gradient, Update update) const {
+        require(coef.shape(0) == n_columns_ && gradient.shape(0) == n_columns_,
+                "the vector does not fit the matrix");
+        nb::gil_scoped_release release;
+        return std::visit(
+            [&](const auto& layout) {
+                std::fill_n(gradient.data(), n_columns_, 0.0);
+                return skpd::row_pass(layout, by_row_, n_rows_, coef.data(), intercept, gradient.data(), update);
+            },
+            layout_);
+    }
+
+    // A dual coordinate descent on the rows
+    template <class Loss>
+    std::unique_ptr<DualDescent> dual_descent(const Loss& loss, In y, In weights, In theta, double alpha,
+                                              double constant, double offset, std::uint64_t seed) const {
+        for (const auto* array : {&y, &weights, &theta})
+            require(array->shape(0) == n_rows_, "the vector does not fit the matrix");
+        require(by_row_ && n_rows_ < (std::size_t{1} << 32), "the matrix must be stored by rows, at most 2^32 of them");
+        nb::gil_scoped_release release;
+        return std::visit(
+            [&](const auto& layout) -> std::unique_ptr<DualDescent> {
+                using Layout = std::remove_cvref_t<decltype(layout)>;
+                return std::make_unique<DualDescentOn<Loss, Layout>>(loss, layout, y.data(), weights.data(),
+                                                                     theta.data(), alpha, constant, offset, seed);
+            },
+            layout_);
+    }
+
+    void gram(In h, Array<const std::int64_t> columns, bool ones, double* out, std::size_t rows, std::size_t cols) const {
+        const std::size_t m = columns.shape(0) + ones;
+        require(h.shape(0) == n_rows_ && rows == m && cols == m, "the vector does not fit the matrix");
+        for (std::size_t a = 0; a < columns.shape(0); ++a)
+            require(columns.data()[a] >= (a ? columns.data()[a - 1] + 1 : 0) &&
+                        columns.data()[a] < static_cast<std::int64_t>(n_columns_),
+                    "columns must increase and lie in the matrix");
+        nb::gil_scoped_release release;
+        std::visit(
+            [&](const auto& layout) {
+                if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
+                    tall_gram(layout, by_row_, n_rows_, h.data(), columns.data(), columns.shape(0), ones, out, n_threads_);
+                else
+                    skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), columns.shape(0), ones, out);
+            },
+            layout_);
+    }
+
+    void cross_gram(In h, Array<const std::int64_t> left, Array<const std::int64_t> right, bool ones, double* out,
+                    std::size_t rows, std::size_t cols) const {
+        require(h.shape(0) == n_rows_ && rows == right.shape(0) && cols == left.shape(0) + right.shape(0) + ones,
+                "the vector does not fit the matrix");
+        for (const auto* columns : {&left, &right})
+            for (std::size_t a = 0; a < columns->shape(0); ++a)
+                require(columns->data()[a] >= 0 && columns->data()[a] < static_cast<std::int64_t>(n_columns_),
+                        "columns must lie in the matrix");
+        nb::gil_scoped_release release;
+        std::visit(
+            [&](const auto& layout) {
+                skpd::cross_gram(layout, by_row_, n_rows_, n_columns_, h.data(), left.data(), left.shape(0),
+                                 right.data(), right.shape(0), ones, out);
+            },
+            layout_);
+    }
+
+   private:
+    // For how many threads a product with v is worth it: by the share of v that is not 0
+    std::size_t parts(const double* v, std::size_t n) const {
+        constexpr std::size_t least = std::size_t{1} << 19;  // entries for each
+        if (n_threads_ < 2 || n_entries() < 2 * least) return 1;
+        const auto count = static_cast<std::size_t>(std::count_if(v, v + n, [](double x) { return x != 0.0; }));
+        return std::clamp<std::size_t>(n_entries() / n * count / least, 1, n_threads_);
+    }
+
+    template <class Map>
+    nb::ndarray<nb::numpy, double, nb::ndim<1>> product(In v, std::size_t n_in, std::size_t n_out,
+                                                        bool gathers) const {
+        require(v.shape(0) == n_in, "the vector does not fit the matrix");
+        std::vector<double> out(n_out, 0.0);
+        {
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& layout) {
+                    by_parts(layout, gathers, parts(v.data(), n_in), [&](const auto& part, std::size_t first) {
+                        if (gathers) gather<Map>(part, v.data(), out.data() + first);
+                        else scatter<Map>(part, v.data(), out.data() + first);
+                    });
+                },
+                layout_);
+        }
+        return as_numpy(std::move(out));
+    }
+
+    using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+
+    std::tuple<Vector, Vector> bounded(const double* v, BoundedVector& out, bool gathers) const {
+        {
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& layout) {
+                    by_parts(layout, gathers, parts(v, gathers == by_row_ ? n_columns_ : n_rows_), [&](const auto& part, std::size_t first) {
+                        if (gathers) gather_bounded(part, v, Bounded(out).from(first));
+                        else scatter_bounded(part, v, Bounded(out).from(first));
+                    });
+                },
+                layout_);
+        }
+        return {as_numpy(std::move(out.sum)), as_numpy(std::move(out.size))};
+    }
+
+    std::tuple<Vector, Vector, Vector> compensated(const CompensatedVector& v, CompensatedVector& out,
+                                                   bool gathers) const {
+        std::vector<double> error(out.size.size());
+        {
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& layout) {
+                    by_parts(layout, gathers, parts(v.high.data(), v.high.size()), [&](const auto& part, std::size_t first) {
+                        if (gathers) gather_compensated(part, v, Doubled(out).from(first));
+                        else scatter_compensated(part, v, Doubled(out).from(first));
+                    });
+                },
+                layout_);
+            for (std::size_t k = 0; k < error.size(); ++k) {
+                // the start and the sums of the lanes, where there are as many, are terms too
+                const std::size_t n_terms = v.size.size() + std::min<std::size_t>(v.size.size(), 12);
+                const Rounded sum(Compensated{out.high[k], out.low[k], out.size[k]}, n_terms);
+                out.high[k] = sum.high;
+                out.low[k] = sum.low;
+                error[k] = sum.error;
+            }
+        }
+        return {as_numpy(std::move(out.high)), as_numpy(std::move(out.low)), as_numpy(std::move(error))};
+    }
+
+    AnyLayout layout_;
+    std::size_t n_rows_ = 0, n_columns_ = 0;
+    std::size_t n_threads_ = 1;  // for large products
+    bool by_row_ = true;
+    std::vector<nb::object> owners_;
+};
+
+}  // namespace skpd

@@ -1,0 +1,62 @@
+// Python bindings of the projections.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "bind/arrays.hpp"
+#include "maths/projections.hpp"
+
+using namespace nanobind::literals;
+
+namespace skpd {
+
+void bind_projections(nb::module_& m) {
+    m.def(
+        "project_box_hyperplane",
+        [](In point, In lower, In upper, In normal, In metric, double total) {
+            const std::size_t n = point.shape(0);
+            for (const auto* array : {&lower, &upper, &normal, &metric})
+                require(array->shape(0) == n, "point, lower, upper, normal and metric differ in length");
+            const double eta = box_hyperplane_multiplier(point.data(), lower.data(), upper.data(), normal.data(),
+                                                         metric.data(), total, n);
+            require(!std::isnan(eta), "no point of the box lies on the hyperplane");
+            std::vector<double> out(n);
+            for (std::size_t i = 0; i < n; ++i) {
+                const double shift = normal.data()[i] == 0.0 ? 0.0 : eta * normal.data()[i] / metric.data()[i];
+                out[i] = std::clamp(point.data()[i] - shift, lower.data()[i], upper.data()[i]);
+            }
+            return as_numpy(std::move(out));
+        },
+        "point"_a, "lower"_a, "upper"_a, "normal"_a, "metric"_a, "total"_a,
+        "argmin over lower <= x <= upper, normal . x = total of sum_i metric_i (x_i - point_i)^2.");
+    m.def(
+        "project_simplex",
+        [](In point, double total) {
+            const std::size_t n = point.shape(0);
+            require(n > 0 && total >= 0.0, "a simplex needs a coordinate and a total of at least 0");
+            const std::vector<double> zeros(n, 0.0), ones(n, 1.0);
+            const std::vector<double> infinite(n, std::numeric_limits<double>::infinity());
+            const double eta = box_hyperplane_multiplier(point.data(), zeros.data(), infinite.data(), ones.data(),
+                                                         ones.data(), total, n);
+            std::vector<double> out(n);
+            for (std::size_t i = 0; i < n; ++i) out[i] = std::max(point.data()[i] - eta, 0.0);
+            return as_numpy(std::move(out));
+        },
+        "point"_a, "total"_a, "Projection onto {x >= 0, sum(x) = total}.");
+    m.def(
+        "project_l1_ball",
+        [](In point, double radius) {
+            require(radius >= 0.0, "the radius of a ball must be at least 0");
+            const double eta = l1_ball_threshold(point.data(), radius, point.shape(0));
+            std::vector<double> out(point.shape(0));
+            for (std::size_t i = 0; i < out.size(); ++i)
+                out[i] = std::copysign(std::max(std::fabs(point.data()[i]) - eta, 0.0), point.data()[i]);
+            return as_numpy(std::move(out));
+        },
+        "point"_a, "radius"_a, "Projection onto {||x||_1 <= radius}.");
+}
+
+}  // namespace skpd
