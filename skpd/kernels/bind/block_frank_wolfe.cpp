@@ -3,15 +3,14 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
-#include "bind/bindings.hpp"
+#include "bind/losses.hpp"
+#include "bind/matrix.hpp"
 #include "methods/block_frank_wolfe.hpp"
 
 using namespace nanobind::literals;
 
 namespace skpd {
 namespace {
-
-using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, const LogisticLoss*, const ResidualLoss*>;
 
 std::unique_ptr<BlockFrankWolfe> make(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta,
                                       const BlockFrankWolfeSettings& settings) {

@@ -1,4 +1,4 @@
-// The losses as Python holds them.
+// A loss whichever it is, of those that methods are compiled for.
 #pragma once
 
 #include <variant>
@@ -7,6 +7,7 @@
 
 namespace skpd {
 
-using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, const LogisticLoss*, const ResidualLoss*>;
+using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, const LogisticLoss*,
+                             const ResidualLoss*>;
 
 }  // namespace skpd
