@@ -35,7 +35,8 @@ void bind_products(nb::class_<Matrix>& matrix) {
         .def_prop_ro("n_entries", &Matrix::n_entries, "Entries that are stored.")
         .def("matvec", &Matrix::matvec<Identity>, "coef"_a, "X coef")
         .def("rmatvec", &Matrix::rmatvec<Identity>, "rows"_a, "X' rows")
-        .def("rmatvec_some", &Matrix::rmatvec_some, "rows"_a, "columns"_a, "X_W' rows, for a matrix that is dense or stored by columns")
+        .def("rmatvec_some", &Matrix::rmatvec_some, "rows"_a, "columns"_a,
+             "X_W' rows, for a matrix that is dense or stored by columns")
         .def("matvec_absolute", &Matrix::matvec<Absolute>, "coef"_a, "|X| coef")
         .def("rmatvec_absolute", &Matrix::rmatvec<Absolute>, "rows"_a, "|X|' rows")
         .def("matvec_square", &Matrix::matvec<Square>, "coef"_a, "(X * X) coef")
@@ -51,21 +52,10 @@ void bind_products(nb::class_<Matrix>& matrix) {
 }
 
 void bind_grams(nb::class_<Matrix>& matrix) {
-    matrix.def(
-        "gram",
-        [](const Matrix& self, In h, Array<const std::int64_t> columns, bool ones, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
-            self.gram(h, columns, ones, out.data(), out.shape(0), out.shape(1));
-        },
-        "h"_a, "columns"_a, "ones"_a, "out"_a,
-        "X_W' diag(h) X_W over the columns W, in increasing order, with a last column of ones if asked for.");
-    matrix.def(
-        "cross_gram",
-        [](const Matrix& self, In h, Array<const std::int64_t> left, Array<const std::int64_t> right, bool ones,
-           nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
-            self.cross_gram(h, left, right, ones, out.data(), out.shape(0), out.shape(1));
-        },
-        "h"_a, "left"_a, "right"_a, "ones"_a, "out"_a,
-        "X_R' diag(h) [X_L X_R] over disjoint columns L and R, with a last column X_R' h if asked for.");
+    matrix.def("gram", &Matrix::gram, "h"_a, "columns"_a, "ones"_a, "out"_a,
+               "X_W' diag(h) X_W over the columns W, in increasing order, with a last column of ones if asked for.");
+    matrix.def("cross_gram", &Matrix::cross_gram, "h"_a, "left"_a, "right"_a, "ones"_a, "out"_a,
+               "X_R' diag(h) [X_L X_R] over disjoint columns L and R, with a last column X_R' h if asked for.");
 }
 
 }  // namespace

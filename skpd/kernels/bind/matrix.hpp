@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <stdexcept>
 #include <tuple>
 #include <type_traits>
@@ -16,9 +15,7 @@
 #include "bind/arrays.hpp"
 #include "data/matrix.hpp"
 #include "data/parts.hpp"
-#include "data/row_pass.hpp"
 #include "data/tall_gram.hpp"
-#include "methods/dual_descent.hpp"
 #include "methods/quadratic.hpp"
 
 namespace skpd {
@@ -134,39 +131,10 @@ class Matrix {
         return compensated(v, out, !by_row_);
     }
 
-    template <class Update>
-    double row_pass(In coef, double intercept, Out gradient, Update update) const {
-        require(coef.shape(0) == n_columns_ && gradient.shape(0) == n_columns_,
+    void gram(In h, Array<const std::int64_t> columns, bool ones, OutTable out) const {
+        const std::size_t size = columns.shape(0) + ones;
+        require(h.shape(0) == n_rows_ && out.shape(0) == size && out.shape(1) == size,
                 "the vector does not fit the matrix");
-        nb::gil_scoped_release release;
-        return std::visit(
-            [&](const auto& layout) {
-                std::fill_n(gradient.data(), n_columns_, 0.0);
-                return skpd::row_pass(layout, by_row_, n_rows_, coef.data(), intercept, gradient.data(), update);
-            },
-            layout_);
-    }
-
-    // A dual coordinate descent on the rows
-    template <class Loss>
-    std::unique_ptr<DualDescent> dual_descent(const Loss& loss, In y, In weights, In theta, double alpha,
-                                              double constant, double offset, std::uint64_t seed) const {
-        for (const auto* array : {&y, &weights, &theta})
-            require(array->shape(0) == n_rows_, "the vector does not fit the matrix");
-        require(by_row_ && n_rows_ < (std::size_t{1} << 32), "the matrix must be stored by rows, at most 2^32 of them");
-        nb::gil_scoped_release release;
-        return std::visit(
-            [&](const auto& layout) -> std::unique_ptr<DualDescent> {
-                using Layout = std::remove_cvref_t<decltype(layout)>;
-                return std::make_unique<DualDescentOn<Loss, Layout>>(loss, layout, y.data(), weights.data(),
-                                                                     theta.data(), alpha, constant, offset, seed);
-            },
-            layout_);
-    }
-
-    void gram(In h, Array<const std::int64_t> columns, bool ones, double* out, std::size_t rows, std::size_t cols) const {
-        const std::size_t m = columns.shape(0) + ones;
-        require(h.shape(0) == n_rows_ && rows == m && cols == m, "the vector does not fit the matrix");
         for (std::size_t a = 0; a < columns.shape(0); ++a)
             require(columns.data()[a] >= (a ? columns.data()[a - 1] + 1 : 0) &&
                         columns.data()[a] < static_cast<std::int64_t>(n_columns_),
@@ -175,16 +143,19 @@ class Matrix {
         std::visit(
             [&](const auto& layout) {
                 if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
-                    tall_gram(layout, by_row_, n_rows_, h.data(), columns.data(), columns.shape(0), ones, out, n_threads_);
+                    tall_gram(layout, by_row_, n_rows_, h.data(), columns.data(), columns.shape(0), ones,
+                              out.data(), n_threads_);
                 else
-                    skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), columns.shape(0), ones, out);
+                    skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), columns.shape(0),
+                               ones, out.data());
             },
             layout_);
     }
 
-    void cross_gram(In h, Array<const std::int64_t> left, Array<const std::int64_t> right, bool ones, double* out,
-                    std::size_t rows, std::size_t cols) const {
-        require(h.shape(0) == n_rows_ && rows == right.shape(0) && cols == left.shape(0) + right.shape(0) + ones,
+    void cross_gram(In h, Array<const std::int64_t> left, Array<const std::int64_t> right, bool ones,
+                    OutTable out) const {
+        require(h.shape(0) == n_rows_ && out.shape(0) == right.shape(0) &&
+                    out.shape(1) == left.shape(0) + right.shape(0) + ones,
                 "the vector does not fit the matrix");
         for (const auto* columns : {&left, &right})
             for (std::size_t a = 0; a < columns->shape(0); ++a)
@@ -194,7 +165,7 @@ class Matrix {
         std::visit(
             [&](const auto& layout) {
                 skpd::cross_gram(layout, by_row_, n_rows_, n_columns_, h.data(), left.data(), left.shape(0),
-                                 right.data(), right.shape(0), ones, out);
+                                 right.data(), right.shape(0), ones, out.data());
             },
             layout_);
     }
