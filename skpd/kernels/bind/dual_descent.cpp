@@ -16,7 +16,6 @@
 using namespace nanobind::literals;
 
 namespace skpd {
-
 namespace {
 
 std::unique_ptr<DualDescent> make(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta, double alpha,

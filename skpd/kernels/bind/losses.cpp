@@ -14,8 +14,9 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
+// The loss as a smooth function of the predictions: itself, or its Moreau envelope
 template <class Loss>
-void bind_loss(nb::class_<Loss>& bound) {
+void bind_smoothed(nb::class_<Loss>& bound) {
     bound.def(
         "smoothed_derivatives",
         [](const Loss& loss, In y, In weights, In theta, In z, double sigma, Out derivative, Out gradient,
@@ -32,8 +33,8 @@ void bind_loss(nb::class_<Loss>& bound) {
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "gradient"_a, "curvature"_a,
         "Derivatives in z of the loss (sigma inf) or of its Moreau envelope shifted by theta: writes the first, "
-        "the first times the weights and the second, over sigma if finite, times the weights; returns the weighted sum of the losses "
-        "at z, and of minus their conjugates at the first derivative.");
+        "the first times the weights and the second, over sigma if finite, times the weights; returns the "
+        "weighted sum of the losses at z, and of minus their conjugates at the first derivative.");
     bound.def(
         "rows_that_bend",
         [](const Loss& loss, In y, In theta, In z, double sigma, In derivative, In curvature, double radius) {
@@ -65,6 +66,11 @@ void bind_loss(nb::class_<Loss>& bound) {
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "direction"_a, "step"_a, "sigma"_a,
         "Derivative along direction, at z + step direction, of the weighted sum of the smoothed losses.");
+}
+
+template <class Loss>
+void bind_loss(nb::class_<Loss>& bound) {
+    bind_smoothed(bound);
     bound.def(
         "prox_conjugate",
         [](const Loss& loss, In y, In theta, In step) {

@@ -12,7 +12,6 @@
 using namespace nanobind::literals;
 
 namespace skpd {
-
 namespace {
 
 double reflected_halpern_step(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In step, In anchor,

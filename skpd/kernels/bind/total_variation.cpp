@@ -1,28 +1,16 @@
 // Python bindings of what total variation penalties need.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
-#include <utility>
-#include <vector>
-
+#include "bind/arrays.hpp"
 #include "maths/total_variation.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+using namespace nanobind::literals;
 
 namespace skpd {
 
 void bind_total_variation(nb::module_& m) {
-    using In = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
     m.def(
         "prox_total_variation",
-        [](In y, double weight) {
-            auto* x = new std::vector<double>();
-            nb::capsule owner(x, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-            *x = prox_total_variation(y.data(), weight, y.shape(0));
-            return nb::ndarray<nb::numpy, double, nb::ndim<1>>(x->data(), {x->size()}, owner);
-        },
-        "y"_a, "weight"_a, "argmin over x of ||x - y||^2 / 2 + weight sum_k |x_{k+1} - x_k|.");
+        [](In y, double weight) { return as_numpy(prox_total_variation(y.data(), weight, y.shape(0))); }, "y"_a,
+        "weight"_a, "argmin over x of ||x - y||^2 / 2 + weight sum_k |x_{k+1} - x_k|.");
     m.def(
         "total_variation_dual_norm",
         [](In v, double error) { return total_variation_dual_norm(v.data(), error, v.shape(0)); }, "v"_a, "error"_a,

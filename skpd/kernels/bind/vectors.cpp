@@ -19,6 +19,28 @@
 using namespace nanobind::literals;
 
 namespace skpd {
+namespace {
+
+// (sum_i a_i b_i c_i, a bound on its error), in blocks whose products stay in the cache
+std::pair<double, double> compensated_dot(In a, In b, std::optional<In> c) {
+    require(a.shape(0) == b.shape(0) && (!c || b.shape(0) == c->shape(0)), "a, b and c differ in length");
+    constexpr std::size_t block = 1024;
+    const std::size_t n = a.shape(0);
+    double high[block], low[block], ones[block];
+    std::fill(ones, ones + (c ? 0 : block), 1.0);
+    Compensated sum;
+    std::size_t n_terms = n;
+    for (std::size_t first = 0; first < n; first += block) {
+        const std::size_t size = std::min(block, n - first);
+        exact_products(a.data() + first, b.data() + first, high, low, size);
+        sum.add(dense_dot_compensated(c ? c->data() + first : ones, high, low, size));
+        n_terms += std::min<std::size_t>(size, 12) + 1;  // the sums of the lanes and of the blocks
+    }
+    const Rounded rounded(sum, n_terms);
+    return {rounded.high, rounded.error + std::fabs(rounded.low)};
+}
+
+}  // namespace
 
 void bind_vectors(nb::module_& m) {
     m.def(
@@ -29,24 +51,7 @@ void bind_vectors(nb::module_& m) {
         },
         "a"_a, "b"_a, "a'b by one thread: those of BLAS wait for each other where cores are busy.");
     m.def(
-        "compensated_dot",
-        [](In a, In b, std::optional<In> c) {
-            require(a.shape(0) == b.shape(0) && (!c || b.shape(0) == c->shape(0)), "a, b and c differ in length");
-            constexpr std::size_t block = 1024;  // whose products stay in the cache
-            const std::size_t n = a.shape(0);
-            double high[block], low[block], ones[block];
-            std::fill(ones, ones + (c ? 0 : block), 1.0);
-            Compensated sum;
-            std::size_t n_terms = n;
-            for (std::size_t first = 0; first < n; first += block) {
-                const std::size_t size = std::min(block, n - first);
-                exact_products(a.data() + first, b.data() + first, high, low, size);
-                sum.add(dense_dot_compensated(c ? c->data() + first : ones, high, low, size));
-                n_terms += std::min<std::size_t>(size, 12) + 1;  // the sums of the lanes and of the blocks
-            }
-            const Rounded rounded(sum, n_terms);
-            return std::make_pair(rounded.high, rounded.error + std::fabs(rounded.low));
-        },
+        "compensated_dot", &compensated_dot,
         "a"_a, "b"_a, "c"_a = nb::none(),
         "sum_i a_i b_i c_i in twice the working precision, and a bound on its error; c_i is 1 if not given.");
     m.def(
