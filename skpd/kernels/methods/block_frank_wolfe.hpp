@@ -25,11 +25,13 @@
 #include <numeric>
 #include <tuple>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
-#include "maths/losses.hpp"
 #include "data/matrix.hpp"
+#include "data/sparse_products.hpp"
+#include "maths/losses.hpp"
+#include "maths/soft_threshold.hpp"
+#include "methods/block_frank_wolfe_rows.hpp"
 
 namespace skpd {
 
@@ -56,168 +58,6 @@ struct BlockFrankWolfe {
     virtual double entries() const = 0;                 // of the matrix that have been visited
     virtual std::size_t sparsity() const = 0;
     virtual std::size_t n_coordinates() const = 0;
-};
-
-// The least tau >= 0 with sum_j max(|v_j| - tau, 0) <= total, by Newton steps from any tau: the function is
-// convex and decreasing, so that after one step they rise.
-SKPD_CLONES inline double l1_threshold(const double* v, std::size_t n, double total, double tau) {
-    for (int step = 0; step < 100; ++step) {
-        double sum = 0.0, count = 0.0;
-#pragma omp simd reduction(+ : sum, count)
-        for (std::size_t j = 0; j < n; ++j) {
-            const double excess = std::fabs(v[j]) - tau;
-            sum += std::max(excess, 0.0);
-            count += excess > 0.0 ? 1.0 : 0.0;
-        }
-        if (count == 0.0) {
-            if (tau == 0.0) return 0.0;
-            tau = 0.0;  // from below
-            continue;
-        }
-        const double next = std::max(tau + (sum - total) / count, 0.0);
-        if (next == tau || (step > 0 && next <= tau)) return tau;
-        tau = next;
-    }
-    return tau;
-}
-
-inline double soft(double v, double tau) { return v - clip(v, -tau, tau); }
-
-// For every row where its dual variable would go, (10), and how far.
-template <class Loss>
-SKPD_CLONES void potential_moves(const Loss& loss, std::size_t n, const double* y, const double* theta,
-                                 const double* z, const double* step, double* moved, double* score) {
-    const Loss local = loss;
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) {
-        moved[i] = dual_prox(local, y[i], theta[i], z[i], step[i]);
-        score[i] = std::fabs(moved[i] - theta[i]);
-    }
-}
-
-// The rows' share of the gap. Not in the loop above: GCC 12 compiles the two together wrongly for AVX.
-template <class Loss>
-SKPD_CLONES double fenchel_young_gap(const Loss& loss, std::size_t n, const double* y, const double* weights,
-                                     const double* theta, const double* z) {
-    const Loss local = loss;
-    double gap = 0.0;
-#pragma omp simd reduction(+ : gap)
-    for (std::size_t i = 0; i < n; ++i)
-        gap += weights[i] * (primal_value(local, y[i], z[i]) + conjugate(local, y[i], theta[i]) - theta[i] * z[i]);
-    return gap;
-}
-
-// sum_j a_j soft(g_j, tau) and sum_j a_j sign_j
-struct AlongRow {
-    double excess = 0.0, slope = 0.0;
-};
-template <class T>
-SKPD_CLONES AlongRow along_dense_row(const T* a, const double* g, const double* signs, double tau, std::size_t n) {
-    double excess = 0.0, slope = 0.0;
-#pragma omp simd reduction(+ : excess, slope)
-    for (std::size_t j = 0; j < n; ++j) {
-        excess += static_cast<double>(a[j]) * soft(g[j], tau);
-        slope += static_cast<double>(a[j]) * signs[j];
-    }
-    return {excess, slope};
-}
-
-// Products of a sparse matrix, stored by rows, with sparse vectors x. Where these need few of its entries,
-// their columns are collected, by one pass over the matrix for all that are likely to be needed soon, and
-// kept; all rows are read otherwise.
-template <class M>
-class SparseProducts {
-   public:
-    explicit SparseProducts(const M& rows) : rows_(rows) {}
-
-    // out += A x, x being 0 outside of the support, whose columns are all likely. Returns the entries visited.
-    template <class Likely>
-    double add(const double* x, const std::vector<std::uint32_t>& support, Likely likely, double* out) {
-        needed_ = 0;
-        if (support.empty()) return 0.0;
-        const std::size_t n_entries = rows_.n_entries();
-        if (begin_.empty()) {
-            begin_.assign(rows_.n_minor, none);
-            end_.assign(rows_.n_minor, none);
-        }
-        const bool missing = !std::all_of(support.begin(), support.end(), [&](auto j) { return collected(j); });
-        if (missing && needs_many_) {
-            by_rows(x, out);
-        } else {
-            if (missing) collect(likely);
-            for (const std::uint32_t j : support) {
-                for (std::size_t p = begin_[j]; p < end_[j]; ++p) out[row_[p]] += x[j] * value_[p];
-                needed_ += end_[j] - begin_[j];
-            }
-        }
-        needs_many_ = many * needed_ > n_entries;
-        return static_cast<double>(missing ? n_entries : needed_);
-    }
-    // The entries in the support's columns.
-    double needed() const { return static_cast<double>(needed_); }
-
-   private:
-    static constexpr std::size_t none = static_cast<std::size_t>(-1), many = 8;
-
-    bool collected(std::size_t j) const { return begin_[j] != none; }
-
-    void by_rows(const double* x, double* out) {
-        for (std::size_t i = 0; i < rows_.n_major; ++i) {
-            double even = 0.0, odd = 0.0;  // two chains, so that additions overlap
-            const auto take = [&](double& sum, auto p) {
-                const double value = x[rows_.indices[p]];
-                sum += static_cast<double>(rows_.data[p]) * value;
-                needed_ += value != 0.0;
-            };
-            auto p = rows_.indptr[i];
-            const auto end = rows_.indptr[i + 1];
-            for (; p + 1 < end; p += 2) {
-                take(even, p);
-                take(odd, p + 1);
-            }
-            if (p < end) take(even, p);
-            out[i] += even + odd;
-        }
-    }
-
-    template <class Likely>
-    void collect(Likely likely) {
-        struct Entry {
-            std::uint32_t row, column;
-            double value;
-        };
-        const std::size_t d = rows_.n_minor;
-        std::vector<unsigned char> wanted(d);
-        for (std::size_t j = 0; j < d; ++j) wanted[j] = !collected(j) && likely(j);
-        std::vector<Entry> found;
-        std::vector<std::size_t> count(d, 0);
-        for (std::size_t i = 0; i < rows_.n_major; ++i)
-            rows_.for_each(i, [&](std::size_t j, double a) {
-                if (!wanted[j]) return;
-                found.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), a});
-                ++count[j];
-            });
-        std::size_t end = row_.size();
-        for (std::size_t j = 0; j < d; ++j)
-            if (wanted[j]) {
-                begin_[j] = end_[j] = end;
-                end += count[j];
-            }
-        row_.resize(end);
-        value_.resize(end);
-        for (const auto& [row, column, value] : found) {
-            const std::size_t to = end_[column]++;
-            row_[to] = row;
-            value_[to] = value;
-        }
-    }
-
-    const M rows_;
-    std::vector<std::size_t> begin_, end_;  // of the columns in row_ and value_
-    std::vector<std::uint32_t> row_;
-    std::vector<double> value_;
-    std::size_t needed_ = 0;
-    bool needs_many_ = true;
 };
 
 template <class Loss, class M>

@@ -1,0 +1,110 @@
+// Products of a sparse matrix, stored by rows, with sparse vectors x. Where these need few of its entries,
+// their columns are collected, by one pass over the matrix for all that are likely to be needed soon, and
+// kept; all rows are read otherwise.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "data/layouts.hpp"
+
+namespace skpd {
+
+template <class M>
+class SparseProducts {
+   public:
+    explicit SparseProducts(const M& rows) : rows_(rows) {}
+
+    // out += A x, x being 0 outside of the support, whose columns are all likely. Returns the entries visited.
+    template <class Likely>
+    double add(const double* x, const std::vector<std::uint32_t>& support, Likely likely, double* out) {
+        needed_ = 0;
+        if (support.empty()) return 0.0;
+        const std::size_t n_entries = rows_.n_entries();
+        if (begin_.empty()) {
+            begin_.assign(rows_.n_minor, none);
+            end_.assign(rows_.n_minor, none);
+        }
+        const bool missing = !std::all_of(support.begin(), support.end(), [&](auto j) { return collected(j); });
+        if (missing && needs_many_) {
+            by_rows(x, out);
+        } else {
+            if (missing) collect(likely);
+            for (const std::uint32_t j : support) {
+                for (std::size_t p = begin_[j]; p < end_[j]; ++p) out[row_[p]] += x[j] * value_[p];
+                needed_ += end_[j] - begin_[j];
+            }
+        }
+        needs_many_ = many * needed_ > n_entries;
+        return static_cast<double>(missing ? n_entries : needed_);
+    }
+    // The entries in the support's columns.
+    double needed() const { return static_cast<double>(needed_); }
+
+   private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1), many = 8;
+
+    bool collected(std::size_t j) const { return begin_[j] != none; }
+
+    void by_rows(const double* x, double* out) {
+        for (std::size_t i = 0; i < rows_.n_major; ++i) {
+            double even = 0.0, odd = 0.0;  // two chains, so that additions overlap
+            const auto take = [&](double& sum, auto p) {
+                const double value = x[rows_.indices[p]];
+                sum += static_cast<double>(rows_.data[p]) * value;
+                needed_ += value != 0.0;
+            };
+            auto p = rows_.indptr[i];
+            const auto end = rows_.indptr[i + 1];
+            for (; p + 1 < end; p += 2) {
+                take(even, p);
+                take(odd, p + 1);
+            }
+            if (p < end) take(even, p);
+            out[i] += even + odd;
+        }
+    }
+
+    template <class Likely>
+    void collect(Likely likely) {
+        struct Entry {
+            std::uint32_t row, column;
+            double value;
+        };
+        const std::size_t d = rows_.n_minor;
+        std::vector<unsigned char> wanted(d);
+        for (std::size_t j = 0; j < d; ++j) wanted[j] = !collected(j) && likely(j);
+        std::vector<Entry> found;
+        std::vector<std::size_t> count(d, 0);
+        for (std::size_t i = 0; i < rows_.n_major; ++i)
+            rows_.for_each(i, [&](std::size_t j, double a) {
+                if (!wanted[j]) return;
+                found.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), a});
+                ++count[j];
+            });
+        std::size_t end = row_.size();
+        for (std::size_t j = 0; j < d; ++j)
+            if (wanted[j]) {
+                begin_[j] = end_[j] = end;
+                end += count[j];
+            }
+        row_.resize(end);
+        value_.resize(end);
+        for (const auto& [row, column, value] : found) {
+            const std::size_t to = end_[column]++;
+            row_[to] = row;
+            value_[to] = value;
+        }
+    }
+
+    const M rows_;
+    std::vector<std::size_t> begin_, end_;  // of the columns in row_ and value_
+    std::vector<std::uint32_t> row_;
+    std::vector<double> value_;
+    std::size_t needed_ = 0;
+    bool needs_many_ = true;
+};
+
+}  // namespace skpd
