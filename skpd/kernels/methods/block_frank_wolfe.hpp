@@ -30,6 +30,7 @@
 #include "data/matrix.hpp"
 #include "data/sparse_products.hpp"
 #include "maths/losses.hpp"
+#include "maths/random.hpp"
 #include "maths/soft_threshold.hpp"
 #include "methods/block_frank_wolfe_rows.hpp"
 
@@ -330,12 +331,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         constexpr std::size_t block = 8;
         std::vector<std::uint32_t> blocks((n_ + block - 1) / block);
         std::iota(blocks.begin(), blocks.end(), std::uint32_t{0});
-        for (std::size_t k = blocks.size(); k > 1; --k) {
-            random_ ^= random_ << 13;  // xorshift
-            random_ ^= random_ >> 7;
-            random_ ^= random_ << 17;
-            std::swap(blocks[k - 1], blocks[static_cast<std::size_t>(((random_ >> 32) * k) >> 32)]);
-        }
+        for (std::size_t k = blocks.size(); k > 1; --k) std::swap(blocks[k - 1], blocks[random_.below(k)]);
         order_.clear();
         for (const std::size_t first : blocks)
             for (std::size_t i = first * block; i < std::min((first + 1) * block, n_); ++i)
@@ -356,7 +352,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
     std::size_t sparsity_ = 0, k_ = 1, place_ = 0;
     bool truncated_ = false;
     bool ready_ = false;  // the moves of the dual variables are known
-    std::uint64_t random_ = 88172645463325252u;
+    Xorshift random_{88172645463325252u};
     double entries_ = 0.0, column_entries_ = 0.0;
 };
 

@@ -24,6 +24,7 @@
 
 #include "maths/losses.hpp"
 #include "data/matrix.hpp"
+#include "maths/random.hpp"
 #include "maths/small_system.hpp"
 
 namespace skpd {
@@ -209,7 +210,7 @@ class DualDescentOn final : public DualDescent {
         double estimate = 0.0, largest = 0.0;
         const double slack = patience_ * largest_violation_;
         for (std::size_t k = 0; k < n_blocks; ++k) {
-            std::swap(blocks_[k], blocks_[k + below(n_blocks - k)]);
+            std::swap(blocks_[k], blocks_[k + random_.below(n_blocks - k)]);
             const std::size_t first = blocks_[k] * block, last = std::min(first + block, n_active_);
             for (std::size_t place = first; place < last; ++place) {
                 const std::size_t i = order_[place];
@@ -292,13 +293,6 @@ class DualDescentOn final : public DualDescent {
         }
         wake([&](std::size_t i) { return would_move_[i] != 0; });
         return std::max(gap, 0.0);
-    }
-
-    std::size_t below(std::size_t n) {  // xorshift
-        random_ ^= random_ << 13;
-        random_ ^= random_ >> 7;
-        random_ ^= random_ << 17;
-        return static_cast<std::size_t>(((random_ >> 32) * static_cast<std::uint64_t>(n)) >> 32);
     }
 
     // Acceleration: the total moves of the last epochs, in theta and in v
@@ -440,7 +434,7 @@ class DualDescentOn final : public DualDescent {
     std::vector<Row> rows_;
     std::vector<double> v_;
     double offset_;
-    std::uint64_t random_;
+    Xorshift random_;
 
     std::vector<std::uint32_t> order_, blocks_, left_out_;  // order_: the active rows first
     std::vector<unsigned char> rests_, would_move_;

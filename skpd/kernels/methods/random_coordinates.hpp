@@ -24,6 +24,7 @@
 
 #include "maths/losses.hpp"
 #include "data/matrix.hpp"
+#include "maths/random.hpp"
 #include "methods/quadratic.hpp"
 
 namespace skpd {
@@ -114,12 +115,7 @@ class CoordinatesOn : public RandomCoordinates {
         for (const std::size_t j : moving_)
             if (w[j] != 0.0) visit(j, [&](std::size_t i, double x) { out[i] += scale * w[j] * x; });
     }
-    std::size_t draw() {  // xorshift
-        random_ ^= random_ << 13;
-        random_ ^= random_ >> 7;
-        random_ ^= random_ << 17;
-        return moving_[((random_ >> 32) * static_cast<std::uint64_t>(moving_.size())) >> 32];
-    }
+    std::size_t draw() { return moving_[random_.below(moving_.size())]; }
 
     const Loss loss_;
     const M columns_;
@@ -129,7 +125,7 @@ class CoordinatesOn : public RandomCoordinates {
     std::vector<double> w_, curvature_, means_;  // means_: of the columns if centred, or 0
     double mean_y_ = 0.0;
     std::vector<std::size_t> moving_;
-    std::uint64_t random_;
+    Xorshift random_;
 };
 
 // Coordinate descent, Algorithm 1 of Duenner et al. (2016).
