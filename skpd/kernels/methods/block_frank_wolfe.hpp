@@ -22,17 +22,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <tuple>
-#include <type_traits>
 #include <vector>
 
-#include "data/matrix.hpp"
-#include "data/sparse_products.hpp"
+#include "data/column_products.hpp"
+#include "data/layouts.hpp"
 #include "maths/losses.hpp"
-#include "maths/random.hpp"
 #include "maths/soft_threshold.hpp"
 #include "methods/block_frank_wolfe_rows.hpp"
+#include "methods/row_order.hpp"
 
 namespace skpd {
 
@@ -40,8 +38,8 @@ struct BlockFrankWolfeSettings {
     double mu, radius;
     double constant, offset;  // of the intercept; constant 0 without one
     bool line_search;
-    double eta, dual_step;  // of the theory; dual_step is delta times k
-    std::size_t sparsity, n_coordinates;  // s and k; 0: found, and balanced with it
+    double eta, dual_step;                // of the theory; dual_step is delta times k
+    std::size_t sparsity, n_coordinates;  // s and k; 0 has s grow as needed, and k balanced with it
 };
 
 // What the algorithm offers, whatever its loss and layout.
@@ -66,22 +64,22 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
    public:
     BlockFrankWolfeOn(const Loss& loss, const M& rows, const double* y, const double* weights, const double* theta,
                       const BlockFrankWolfeSettings& settings)
-        : loss_(loss), rows_(rows), products_(rows), set_(settings), n_(rows.n_major), d_(rows.n_minor),
-          y_(y, y + n_), weights_(weights, weights + n_), theta_(theta, theta + n_), step_(n_), moved_(n_), score_(n_),
-          z_(n_, 0.0), g_(d_, 0.0), signs_(d_), centre_(d_), x_(d_, 0.0), next_(d_, 0.0) {
-        const double constant = set_.constant;
+        : loss_(loss), rows_(rows), products_(rows), settings_(settings), n_(rows.n_major), d_(rows.n_minor),
+          y_(y, y + n_), weights_(weights, weights + n_), theta_(theta, theta + n_), step_(n_), next_theta_(n_),
+          length_(n_), z_(n_, 0.0), g_(d_, 0.0), signs_(d_), centre_(d_), x_(d_, 0.0), next_(d_, 0.0),
+          order_(n_, 88172645463325252u) {
+        const double constant = settings_.constant;
         for (std::size_t i = 0; i < n_; ++i) {
             double square = constant * constant;
             rows_.for_each(i, [&](std::size_t, double a) { square += a * a; });
-            step_[i] = set_.mu / (weights_[i] * square);
+            step_[i] = settings_.mu / (weights_[i] * square);
             if (!(weights_[i] * square > 0.0) || !std::isfinite(step_[i])) {  // its prediction is 0 whatever x is
                 theta_[i] = dual_prox(loss_, y_[i], theta_[i], 0.0, 1e300);
                 step_[i] = 0.0;
             }
         }
-        sparsity_ = set_.sparsity ? std::min(set_.sparsity, d_) : std::min<std::size_t>(32, d_);
-        if (!set_.line_search) std::fill(step_.begin(), step_.end(), 0.0);  // set when k is known
-        shuffle();
+        sparsity_ = settings_.sparsity ? std::min(settings_.sparsity, d_) : std::min<std::size_t>(32, d_);
+        if (!settings_.line_search) std::fill(step_.begin(), step_.end(), 0.0);  // set when k is known
         refresh();
     }
 
@@ -91,7 +89,8 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         double gap = std::numeric_limits<double>::infinity();
         while (iteration < max_iter && entries_ - start < max_entries && gap > target) {
             ++iteration;
-            if (ready_) dual_step();  // of the iteration before: x and theta remain the points whose gap is known
+            // the dual step of the iteration before comes here, so that the gap returned is that of x and theta
+            if (ready_) dual_step();
             const double excess = primal_step();
             gap = excess + potential();
             ready_ = true;
@@ -102,7 +101,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
     double recentre() override {
         double sum = 0.0;
         for (std::size_t i = 0; i < n_; ++i) sum += weights_[i] * theta_[i];
-        set_.offset = x_b_;
+        settings_.offset = x_b_;
         ready_ = false;
         return sum;
     }
@@ -115,10 +114,10 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
             if (change == 0.0) continue;
             rows_.axpy(i, change, g_.data());
             entries_ += static_cast<double>(rows_.length(i));
-            g_b_ += set_.constant * change;
+            g_b_ += settings_.constant * change;
         }
         if (std::none_of(x_.begin(), x_.end(), [](double value) { return value != 0.0; })) return;
-        for (std::size_t i = 0; i < n_; ++i) z_[i] = rows_.dot(i, x_.data()) + set_.constant * x_b_;
+        for (std::size_t i = 0; i < n_; ++i) z_[i] = rows_.dot(i, x_.data()) + settings_.constant * x_b_;
         entries_ += static_cast<double>(rows_.n_entries());
     }
 
@@ -130,27 +129,27 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
     }
     double entries() const override { return entries_; }
     std::size_t sparsity() const override { return sparsity_; }
-    std::size_t n_coordinates() const override { return k_; }
+    std::size_t n_coordinates() const override { return n_coordinates_; }
 
    private:
-    double eta() const { return set_.line_search ? 1.0 : set_.eta; }
+    double eta() const { return settings_.line_search ? 1.0 : settings_.eta; }
 
-    // The step (8) and the product (9). Returns how far x is above where the Lagrangian is least.
+    // The step (8) and the product (9). Returns by how much the Lagrangian at x is above its least value.
     double primal_step() {
-        const double mu = set_.mu, eta_ = eta(), scale = 1.0 / mu, length = 1.0 / eta_;
+        const double mu = settings_.mu, eta_ = eta(), scale = 1.0 / mu, length = 1.0 / eta_;
         for (std::size_t j = 0; j < d_; ++j) centre_[j] = x_[j] - (g_[j] * scale + x_[j]) * length;
-        tau_ = l1_threshold(centre_.data(), d_, set_.radius, tau_);
+        tau_ = l1_threshold(centre_.data(), d_, settings_.radius, tau_);
         support_.clear();
         for (std::size_t j = 0; j < d_; ++j)
             if (std::fabs(centre_[j]) > tau_) support_.push_back(static_cast<std::uint32_t>(j));
         if (support_.size() > sparsity_) truncate();
-        // x~, then x <- (1 - eta) x + eta x~
+        // x <- (1 - eta) x + eta x~, where x~ is the projection
         std::fill(next_.begin(), next_.end(), 0.0);
         for (const std::uint32_t j : support_) next_[j] = soft(centre_[j], tau_);
         const double before_b = x_b_;
-        if (set_.constant != 0.0) x_b_ = set_.offset - g_b_ / mu;
-        // z <- (1 - eta) z + eta A x~
-        const double keep = 1.0 - eta_, shift = set_.constant * (x_b_ - keep * before_b);
+        if (settings_.constant != 0.0) x_b_ = settings_.offset - g_b_ / mu;
+        // z <- (1 - eta) z + eta A x~; add_columns has the second term
+        const double keep = 1.0 - eta_, shift = settings_.constant * (x_b_ - keep * before_b);
         for (std::size_t j = 0; j < d_; ++j) {
             next_[j] *= eta_;
             x_[j] = keep * x_[j] + next_[j];
@@ -158,13 +157,13 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         for (double& value : z_) value = keep * value + shift;
         add_columns();
         choose_n_coordinates();
-        return set_.line_search && !truncated_ ? 0.0 : excess();
+        return settings_.line_search && !truncated_ ? 0.0 : excess();
     }
 
-    // The s largest coordinates of the centre, projected
+    // Leaves the s largest coordinates of the centre to be projected.
     void truncate() {
         truncated_ = true;
-        if (set_.sparsity == 0) {  // it has filled: let it grow
+        if (settings_.sparsity == 0) {  // none was asked for: s grows until it is enough
             while (sparsity_ < support_.size()) sparsity_ *= 2;
             sparsity_ = std::min(sparsity_, d_);
             truncated_ = false;
@@ -177,109 +176,91 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         support_.resize(sparsity_);
         std::vector<double> largest(sparsity_);
         for (std::size_t k = 0; k < sparsity_; ++k) largest[k] = centre_[support_[k]];
-        tau_ = l1_threshold(largest.data(), sparsity_, set_.radius, tau_);
+        tau_ = l1_threshold(largest.data(), sparsity_, settings_.radius, tau_);
     }
 
     // g . x + (mu / 2) ||x||^2 minus its least value over the ball
     double excess() const {
-        const double tau = l1_threshold(g_.data(), d_, set_.mu * set_.radius, 0.0);
-        double sum = tau * set_.radius;
+        const double tau = l1_threshold(g_.data(), d_, settings_.mu * settings_.radius, 0.0);
+        double sum = tau * settings_.radius;
         for (std::size_t j = 0; j < d_; ++j) {
             const double v = soft(g_[j], tau);
-            sum += g_[j] * x_[j] + 0.5 * set_.mu * x_[j] * x_[j] + 0.5 * v * (v / set_.mu);
+            sum += g_[j] * x_[j] + 0.5 * settings_.mu * x_[j] * x_[j] + 0.5 * v * (v / settings_.mu);
         }
         return sum;
     }
 
+    // z <- z + eta A x~
     void add_columns() {
-        if constexpr (is_dense) {
-            for (std::size_t i = 0; i < n_; ++i) {
-                const auto* row = rows_.major(i);
-                double sum = 0.0;
-                for (const std::uint32_t j : support_) sum += static_cast<double>(row[j]) * next_[j];
-                z_[i] += sum;
-            }
-            column_entries_ = static_cast<double>(n_ * support_.size());
-            entries_ += column_entries_;
-        } else {
-            const auto likely = [&](std::size_t j) { return next_[j] != 0.0 || 2.0 * std::fabs(centre_[j]) > tau_; };
-            const double visited = products_.add(next_.data(), support_, likely, z_.data());
-            entries_ += visited;
-            column_entries_ = set_.line_search ? visited : products_.needed();
-        }
+        const auto likely = [&](std::size_t j) { return next_[j] != 0.0 || 2.0 * std::fabs(centre_[j]) > tau_; };
+        const double visited = products_.add(next_.data(), support_, likely, z_.data());
+        entries_ += visited;
+        column_entries_ = settings_.line_search ? visited : products_.needed();
     }
 
-    // k such that its rows hold as many entries as the s columns: n s / d, as in the paper, or with a line
-    // search as many as there are, as it visits.
+    // k such that k rows hold as many entries as the s columns: n s / d, as in the paper, or with a line
+    // search by the entries and numbers that the primal step has visited.
     void choose_n_coordinates() {
-        if (set_.n_coordinates) {
-            k_ = std::min(set_.n_coordinates, n_);
-        } else if (!set_.line_search) {
-            k_ = std::clamp<std::size_t>(n_ * sparsity_ / std::max<std::size_t>(d_, 1), 1, n_);
+        if (settings_.n_coordinates) {
+            n_coordinates_ = std::min(settings_.n_coordinates, n_);
+        } else if (!settings_.line_search) {
+            n_coordinates_ = std::clamp<std::size_t>(n_ * sparsity_ / std::max<std::size_t>(d_, 1), 1, n_);
         } else {
             const double total = std::max(static_cast<double>(rows_.n_entries()), 1.0);
             const double visited = column_entries_ + static_cast<double>(n_ + d_);
-            k_ = static_cast<std::size_t>(static_cast<double>(n_) * std::min(visited / total, 1.0));
-            k_ = std::max<std::size_t>(k_, 1);
+            n_coordinates_ = static_cast<std::size_t>(static_cast<double>(n_) * std::min(visited / total, 1.0));
+            n_coordinates_ = std::max<std::size_t>(n_coordinates_, 1);
         }
-        if (!set_.line_search)
+        if (!settings_.line_search)
             for (std::size_t i = 0; i < n_; ++i)
-                step_[i] = weights_[i] * set_.dual_step / static_cast<double>(k_);
+                step_[i] = weights_[i] * settings_.dual_step / static_cast<double>(n_coordinates_);
     }
 
-    // Where each dual variable would go, (10), and how far; returns the rows' share of the gap.
+    // The moves (10) that the dual variables would make. Returns the rows' share of the gap.
     double potential() {
-        potential_moves(loss_, n_, y_.data(), theta_.data(), z_.data(), step_.data(), moved_.data(), score_.data());
+        potential_moves(loss_, n_, y_.data(), theta_.data(), z_.data(), step_.data(), next_theta_.data(),
+                        length_.data());
         return fenchel_young_gap(loss_, n_, y_.data(), weights_.data(), theta_.data(), z_.data());
     }
 
-    // The product (12) after the moves of k rows: of the k largest moves (11), or with a line search of the next
-    // that move at all in a random order of the rows.
+    // The moves of k rows and the product (12) after them: of the rows with the longest moves, or with
+    // a line search of the next rows in a random order that move at all.
     void dual_step() {
-        chosen_.clear();
-        if (set_.line_search) {
-            for (std::size_t visited = 0; visited < n_ && chosen_.size() < k_; ++visited) {
-                if (place_ == n_) shuffle();
-                const std::uint32_t i = order_[place_++];
-                if (score_[i] > 0.0) chosen_.push_back(i);
-            }
-        } else {
-            double least = 0.0;
-            if (k_ < n_) {
-                sorted_ = score_;
-                const auto place = sorted_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
-                std::nth_element(sorted_.begin(), place, sorted_.end(), std::greater<double>());
-                least = *place;
-            }
-            // what ties with the least of them comes last, in the order of the rows
-            for (const bool tie : {false, true})
-                for (std::size_t i = 0; i < n_ && chosen_.size() < k_; ++i)
-                    if (score_[i] > 0.0 && (tie ? score_[i] == least : score_[i] > least))
-                        chosen_.push_back(static_cast<std::uint32_t>(i));
-        }
-        if (set_.line_search) {
+        if (settings_.line_search) {
+            next_moves();
             maximise_in_turn();
         } else {
-            for (const std::uint32_t i : chosen_) move(i, moved_[i]);
+            longest_moves(length_, n_coordinates_, sorted_, chosen_);
+            for (const std::uint32_t i : chosen_) move(i, next_theta_[i]);
         }
         const double visited = static_cast<double>(chosen_.size()) * static_cast<double>(rows_.n_entries()) /
                                static_cast<double>(std::max<std::size_t>(n_, 1));
-        entries_ += set_.line_search ? 2.0 * visited : visited;
+        entries_ += settings_.line_search ? 2.0 * visited : visited;
     }
 
+    void next_moves() {
+        chosen_.clear();
+        for (std::size_t seen = 0; seen < n_ && chosen_.size() < n_coordinates_; ++seen) {
+            const std::uint32_t i = order_.next();
+            if (length_[i] > 0.0) chosen_.push_back(i);
+        }
+    }
+
+    // theta_i <- next, with g and g_b. Returns c_i times the change.
     double move(std::uint32_t i, double next) {
         const double change = weights_[i] * (next - theta_[i]);
         theta_[i] = next;
         if (change == 0.0) return 0.0;
         rows_.axpy(i, change, g_.data());
-        g_b_ += set_.constant * change;
+        g_b_ += settings_.constant * change;
         return change;
     }
 
-    // Every chosen coordinate to where the dual is largest along it at the present tau, which then follows:
-    // by a Newton step for sum_j (|g_j| - tau)_+ = mu radius, that sum known but for the kinks on the way.
+    // Moves every chosen coordinate to where the dual is largest along it at the present tau. After each
+    // move tau takes a Newton step for sum_j (|g_j| - tau)_+ = mu radius, whose left side is updated as if
+    // no |g_j| had crossed tau since the beginning.
     void maximise_in_turn() {
-        const double mu = set_.mu, total = mu * set_.radius;
+        const double mu = settings_.mu, total = mu * settings_.radius;
         double tau = tau_ * mu, sum = 0.0, count = 0.0;
         for (std::size_t j = 0; j < d_; ++j) {
             const double above = g_[j] > tau ? 1.0 : 0.0, below = g_[j] < -tau ? 1.0 : 0.0;
@@ -291,8 +272,8 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         count = std::max(count, 1.0);
         const double share = 1.0 / count;
         for (const std::uint32_t i : chosen_) {
-            const auto [excess, slope] = along_row(i, tau);
-            const double z = -excess / mu + set_.constant * (set_.offset - g_b_ / mu);
+            const auto [excess, slope] = along_row(rows_, i, g_.data(), signs_.data(), tau);
+            const double z = -excess / mu + settings_.constant * (settings_.offset - g_b_ / mu);
             const double change = move(i, dual_prox(loss_, y_[i], theta_[i], z, step_[i]));
             sum += change * slope;
             const double to = std::max(tau + (sum - total) * share, 0.0);
@@ -302,57 +283,19 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         tau_ = tau / mu;
     }
 
-    AlongRow along_row(std::size_t i, double tau) const {
-        const double *g = g_.data(), *signs = signs_.data();
-        if constexpr (is_dense) {
-            return along_dense_row(rows_.major(i), g, signs, tau, d_);
-        } else {
-            AlongRow even, odd;  // two chains, so that additions overlap
-            const auto take = [&](AlongRow& total, auto p) {
-                const double a = static_cast<double>(rows_.data[p]);
-                const auto j = rows_.indices[p];
-                total.excess += a * soft(g[j], tau);
-                total.slope += a * signs[j];
-            };
-            auto p = rows_.indptr[i];
-            const auto end = rows_.indptr[i + 1];
-            for (; p + 1 < end; p += 2) {
-                take(even, p);
-                take(odd, p + 1);
-            }
-            if (p < end) take(even, p);
-            return {even.excess + odd.excess, even.slope + odd.slope};
-        }
-    }
-
-    // A random order of the rows, in blocks of neighbours, which the cache likes.
-    void shuffle() {
-        place_ = 0;
-        constexpr std::size_t block = 8;
-        std::vector<std::uint32_t> blocks((n_ + block - 1) / block);
-        std::iota(blocks.begin(), blocks.end(), std::uint32_t{0});
-        for (std::size_t k = blocks.size(); k > 1; --k) std::swap(blocks[k - 1], blocks[random_.below(k)]);
-        order_.clear();
-        for (const std::size_t first : blocks)
-            for (std::size_t i = first * block; i < std::min((first + 1) * block, n_); ++i)
-                order_.push_back(static_cast<std::uint32_t>(i));
-    }
-
-    static constexpr bool is_dense = std::is_same_v<M, Dense<double>> || std::is_same_v<M, Dense<float>>;
-
     const Loss loss_;
     const M rows_;
-    SparseProducts<M> products_;
-    BlockFrankWolfeSettings set_;
+    ColumnProducts<M> products_;
+    BlockFrankWolfeSettings settings_;
     const std::size_t n_, d_;
-    std::vector<double> y_, weights_, theta_, step_, moved_, score_, sorted_;
+    std::vector<double> y_, weights_, theta_, step_, next_theta_, length_, sorted_;
     std::vector<double> z_, g_, signs_, centre_, x_, next_;
     double x_b_ = 0.0, g_b_ = 0.0, tau_ = 0.0;
-    std::vector<std::uint32_t> support_, chosen_, order_;
-    std::size_t sparsity_ = 0, k_ = 1, place_ = 0;
-    bool truncated_ = false;
-    bool ready_ = false;  // the moves of the dual variables are known
-    Xorshift random_{88172645463325252u};
+    std::vector<std::uint32_t> support_, chosen_;  // the columns of x~ and the rows that move
+    std::size_t sparsity_ = 0, n_coordinates_ = 1;
+    bool truncated_ = false;  // the support of x~ ever was
+    bool ready_ = false;      // the moves of the dual variables are known
+    RowOrder order_;
     double entries_ = 0.0, column_entries_ = 0.0;
 };
 

@@ -1,29 +1,34 @@
-// What block Frank-Wolfe does with the rows: the moves of the dual variables, their share of the gap,
-// and the derivatives of the dual along a row.
+// What block Frank-Wolfe does with the rows: where their dual variables would move, which of them
+// move, their share of the gap, and the derivatives of the dual along a row.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
 
-#include "data/compensated.hpp"
+#include "data/layouts.hpp"
 #include "maths/losses.hpp"
 #include "maths/soft_threshold.hpp"
 
 namespace skpd {
 
-// For every row where its dual variable would go, (10), and how far.
+// For every row the next value of its dual variable, (10), and the length of that move.
 template <class Loss>
 SKPD_CLONES void potential_moves(const Loss& loss, std::size_t n, const double* y, const double* theta,
-                                 const double* z, const double* step, double* moved, double* score) {
+                                 const double* z, const double* step, double* next_theta, double* length) {
     const Loss local = loss;
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) {
-        moved[i] = dual_prox(local, y[i], theta[i], z[i], step[i]);
-        score[i] = std::fabs(moved[i] - theta[i]);
+        next_theta[i] = dual_prox(local, y[i], theta[i], z[i], step[i]);
+        length[i] = std::fabs(next_theta[i] - theta[i]);
     }
 }
 
-// The rows' share of the gap. Not in the loop above: GCC 12 compiles the two together wrongly for AVX.
+// The rows' share of the gap, sum_i c_i (l(y_i, z_i) + l*(y_i, theta_i) - theta_i z_i). A loop of its
+// own, since GCC 12 compiles it wrongly for AVX as a part of the one above.
 template <class Loss>
 SKPD_CLONES double fenchel_young_gap(const Loss& loss, std::size_t n, const double* y, const double* weights,
                                      const double* theta, const double* z) {
@@ -35,7 +40,26 @@ SKPD_CLONES double fenchel_young_gap(const Loss& loss, std::size_t n, const doub
     return gap;
 }
 
-// sum_j a_j soft(g_j, tau) and sum_j a_j sign_j
+// The rows of the k longest moves, (11), without those of length 0. Of moves that are equally
+// long the first rows come first.
+inline void longest_moves(const std::vector<double>& length, std::size_t k,
+                          std::vector<double>& sorted, std::vector<std::uint32_t>& rows) {
+    const std::size_t n = length.size();
+    double least = 0.0;
+    if (k < n) {
+        sorted = length;
+        const auto place = sorted.begin() + static_cast<std::ptrdiff_t>(k - 1);
+        std::nth_element(sorted.begin(), place, sorted.end(), std::greater<double>());
+        least = *place;
+    }
+    rows.clear();
+    for (const bool tie : {false, true})
+        for (std::size_t i = 0; i < n && rows.size() < k; ++i)
+            if (length[i] > 0.0 && (tie ? length[i] == least : length[i] > least))
+                rows.push_back(static_cast<std::uint32_t>(i));
+}
+
+// Of a row a the sums of a_j soft(g_j, tau) and of a_j sign_j
 struct AlongRow {
     double excess = 0.0, slope = 0.0;
 };
@@ -48,6 +72,30 @@ SKPD_CLONES AlongRow along_dense_row(const T* a, const double* g, const double* 
         slope += static_cast<double>(a[j]) * signs[j];
     }
     return {excess, slope};
+}
+template <class T>
+AlongRow along_row(const Dense<T>& rows, std::size_t i, const double* g, const double* signs,
+                   double tau) {
+    return along_dense_row(rows.major(i), g, signs, tau, rows.n_minor);
+}
+template <class T, class I>
+AlongRow along_row(const Sparse<T, I>& rows, std::size_t i, const double* g, const double* signs,
+                   double tau) {
+    AlongRow even, odd;  // two chains, so that additions overlap
+    const auto take = [&](AlongRow& total, I p) {
+        const double a = static_cast<double>(rows.data[p]);
+        const I j = rows.indices[p];
+        total.excess += a * soft(g[j], tau);
+        total.slope += a * signs[j];
+    };
+    I p = rows.indptr[i];
+    const I end = rows.indptr[i + 1];
+    for (; p + 1 < end; p += 2) {
+        take(even, p);
+        take(odd, p + 1);
+    }
+    if (p < end) take(even, p);
+    return {even.excess + odd.excess, even.slope + odd.slope};
 }
 
 }  // namespace skpd

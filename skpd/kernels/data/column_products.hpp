@@ -1,6 +1,4 @@
-// Products of a sparse matrix, stored by rows, with sparse vectors x. Where these need few of its entries,
-// their columns are collected, by one pass over the matrix for all that are likely to be needed soon, and
-// kept; all rows are read otherwise.
+// Products A x of a matrix A stored by rows with vectors x that are 0 outside of a small support.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +10,16 @@
 
 namespace skpd {
 
+// Of a sparse matrix: where the support needs few of the entries, its columns are collected and
+// kept, by one pass over the matrix for all columns that are likely to be needed soon. Otherwise
+// all rows are read.
 template <class M>
-class SparseProducts {
+class ColumnProducts {
    public:
-    explicit SparseProducts(const M& rows) : rows_(rows) {}
+    explicit ColumnProducts(const M& rows) : rows_(rows) {}
 
-    // out += A x, x being 0 outside of the support, whose columns are all likely. Returns the entries visited.
+    // out += A x; likely(j) must hold for every column j of the support. Returns the number of
+    // entries that it has read.
     template <class Likely>
     double add(const double* x, const std::vector<std::uint32_t>& support, Likely likely, double* out) {
         needed_ = 0;
@@ -40,11 +42,12 @@ class SparseProducts {
         needs_many_ = many * needed_ > n_entries;
         return static_cast<double>(missing ? n_entries : needed_);
     }
-    // The entries in the support's columns.
+    // The number of entries in the columns of the last support
     double needed() const { return static_cast<double>(needed_); }
 
    private:
-    static constexpr std::size_t none = static_cast<std::size_t>(-1), many = 8;
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);  // of a column not collected
+    static constexpr std::size_t many = 8;  // a support with 1 / many of the entries reads all rows
 
     bool collected(std::size_t j) const { return begin_[j] != none; }
 
@@ -105,6 +108,30 @@ class SparseProducts {
     std::vector<double> value_;
     std::size_t needed_ = 0;
     bool needs_many_ = true;
+};
+
+// Of a dense matrix: the entries of every row in the support.
+template <class T>
+class ColumnProducts<Dense<T>> {
+   public:
+    explicit ColumnProducts(const Dense<T>& rows) : rows_(rows) {}
+
+    template <class Likely>
+    double add(const double* x, const std::vector<std::uint32_t>& support, Likely, double* out) {
+        for (std::size_t i = 0; i < rows_.n_major; ++i) {
+            const T* row = rows_.major(i);
+            double sum = 0.0;
+            for (const std::uint32_t j : support) sum += static_cast<double>(row[j]) * x[j];
+            out[i] += sum;
+        }
+        needed_ = static_cast<double>(rows_.n_major * support.size());
+        return needed_;
+    }
+    double needed() const { return needed_; }
+
+   private:
+    const Dense<T> rows_;
+    double needed_ = 0.0;
 };
 
 }  // namespace skpd
