@@ -1,0 +1,69 @@
+// The last predictions of the rows that a dual coordinate descent has computed, and which rows they
+// show to rest still: with c_i ||(x_i, s)||^2 = alpha / step_i, a prediction has changed by at most
+// ||(x_i, s)|| times the length of the way that v has gone since.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "methods/dual_iterate.hpp"
+
+namespace skpd {
+
+// Which rows may move, where the prediction of each has changed by at most norm (way - way_seen)
+// from z to either side.
+template <class Loss>
+SKPD_CLONES void may_move(const Loss& loss, std::size_t n, const DualDescentRow* rows, const double* z,
+                          const double* way_seen, const double* norms, double way, unsigned char* moves) {
+    const Loss local = loss;
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto [theta, y, weight, step] = rows[i];
+        const double reach = norms[i] * (way - way_seen[i]);
+        const double below = dual_prox(local, y, theta, z[i] - reach, step);
+        const double above = dual_prox(local, y, theta, z[i] + reach, step);
+        moves[i] = !(below == theta) | !(above == theta);
+    }
+}
+
+class SeenPredictions {
+   public:
+    // Writes which rows may move now: all of them for a loss without kinks to rest at.
+    template <class Loss, class M>
+    void find_moving(const DualIterate<Loss, M>& iterate, std::vector<unsigned char>& moves) {
+        begin(iterate.rows, iterate.v);
+        double square = 0.0;
+        for (std::size_t j = 0; j <= iterate.d; ++j)
+            square += (iterate.v[j] - v_[j]) * (iterate.v[j] - v_[j]);
+        v_ = iterate.v;
+        way_ += std::sqrt(iterate.alpha * square);
+        moves.assign(iterate.n, 1);
+        if constexpr (Loss::quadratic_pieces)
+            may_move(iterate.loss, iterate.n, iterate.rows.data(), z_.data(), way_seen_.data(), norms_.data(),
+                     way_, moves.data());
+    }
+    void set(std::size_t i, double z) {
+        z_[i] = z;
+        way_seen_[i] = way_;
+    }
+
+   private:
+    void begin(const std::vector<DualDescentRow>& rows, const std::vector<double>& v) {
+        if (!v_.empty()) return;
+        const std::size_t n = rows.size();
+        norms_.resize(n);
+        for (std::size_t i = 0; i < n; ++i) norms_[i] = 1.0 / std::sqrt(rows[i].weight * rows[i].step);
+        z_.assign(n, 0.0);
+        way_seen_.assign(n, -std::numeric_limits<double>::infinity());
+        v_ = v;
+    }
+
+    std::vector<double> norms_;         // ||(x_i, s)|| / alpha^(1/2)
+    std::vector<double> z_, way_seen_;  // the prediction of a row, and way_ when it was computed
+    std::vector<double> v_;             // at the last look
+    double way_ = 0.0;                  // alpha^(1/2) times the length of the way that v has gone
+};
+
+}  // namespace skpd
