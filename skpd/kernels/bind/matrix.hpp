@@ -23,7 +23,7 @@ namespace skpd {
 // A matrix in one of the layouts, with the arrays it borrows kept alive.
 class Matrix {
    public:
-    // one row or column is taken by rows, unless it is to be by columns
+    // A table that is contiguous both ways, of one row or column, is taken by rows unless asked otherwise.
     template <class T>
     static Matrix dense(Table<T> table, bool by_columns, std::size_t n_threads) {
         Matrix matrix;
@@ -51,7 +51,7 @@ class Matrix {
         const std::size_t n_major = by_row ? n_rows : n_columns, n_minor = by_row ? n_columns : n_rows;
         require(indptr.shape(0) == n_major + 1 && indices.shape(0) == data.shape(0),
                 "indptr, indices and data of a sparse matrix do not fit its shape");
-        // neither SciPy nor scikit-learn checks these, and a stray index would be written to
+        // neither SciPy nor scikit-learn checks these, and scatter would write outside of its result
         bool fits = indptr.data()[0] == 0;
         for (std::size_t k = 0; k < n_major && fits; ++k) fits = indptr.data()[k] <= indptr.data()[k + 1];
         require(fits && indptr.data()[n_major] <= static_cast<I>(data.shape(0)),
@@ -171,7 +171,8 @@ class Matrix {
     }
 
    private:
-    // For how many threads a product with v is worth it: by the share of v that is not 0
+    // The number of threads for a product with v, by the entries of the matrix that are multiplied by a
+    // number other than 0
     std::size_t parts(const double* v, std::size_t n) const {
         constexpr std::size_t least = std::size_t{1} << 19;  // entries for each
         if (n_threads_ < 2 || n_entries() < 2 * least) return 1;
@@ -205,14 +206,15 @@ class Matrix {
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& layout) {
-                    by_parts(layout, gathers, parts(v, gathers == by_row_ ? n_columns_ : n_rows_), [&](const auto& part, std::size_t first) {
+                    const std::size_t n_parts = parts(v, gathers == by_row_ ? n_columns_ : n_rows_);
+                    by_parts(layout, gathers, n_parts, [&](const auto& part, std::size_t first) {
                         if (gathers) gather_bounded(part, v, Bounded(out).from(first));
                         else scatter_bounded(part, v, Bounded(out).from(first));
                     });
                 },
                 layout_);
         }
-        return {as_numpy(std::move(out.sum)), as_numpy(std::move(out.size))};
+        return {as_numpy(std::move(out.sum)), as_numpy(std::move(out.error))};
     }
 
     std::tuple<Vector, Vector, Vector> compensated(const CompensatedVector& v, CompensatedVector& out,
@@ -222,14 +224,15 @@ class Matrix {
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& layout) {
-                    by_parts(layout, gathers, parts(v.high.data(), v.high.size()), [&](const auto& part, std::size_t first) {
+                    const std::size_t n_parts = parts(v.high.data(), v.high.size());
+                    by_parts(layout, gathers, n_parts, [&](const auto& part, std::size_t first) {
                         if (gathers) gather_compensated(part, v, Doubled(out).from(first));
                         else scatter_compensated(part, v, Doubled(out).from(first));
                     });
                 },
                 layout_);
             for (std::size_t k = 0; k < error.size(); ++k) {
-                // the start and the sums of the lanes, where there are as many, are terms too
+                // the value that the sum starts from and the sums of up to 8 lanes are terms too
                 const std::size_t n_terms = v.size.size() + std::min<std::size_t>(v.size.size(), 12);
                 const Rounded sum(Compensated{out.high[k], out.low[k], out.size[k]}, n_terms);
                 out.high[k] = sum.high;

@@ -10,8 +10,9 @@
 
 namespace skpd {
 
+// Entries of a product as unevaluated sums high + low, beside the sums of the magnitudes of their terms
 struct Doubled {
-    double *high, *low, *size;  // size: the sums of the magnitudes of the terms
+    double *high, *low, *size;
 
     Doubled from(std::size_t first) const { return {high + first, low + first, size + first}; }
 };

@@ -10,8 +10,8 @@
 
 namespace skpd {
 
-// Asks for the numbers of one dense vector while another is read: processors foresee no further
-// than the end of a vector which comes next.
+// Prefetches a dense vector while another is read: a processor foresees what is read within a
+// vector, but not which vector comes after it.
 template <class T>
 struct Ahead {
     const T* next;
@@ -23,16 +23,20 @@ struct Ahead {
 #endif
     }
 };
-// of its beginning, if it is long
+
+// Prefetches the beginning of a vector, all of it if it is short.
 template <class T>
 void ask_for(const T* x, std::size_t n) {
     constexpr std::size_t most = std::size_t{1} << 14;  // bytes
     Ahead{x}(0, std::min(n, most / sizeof(T)));
 }
+
+// No prefetching
 struct NothingAhead {
     void operator()(std::size_t, std::size_t) const {}
 };
 
+// x . v
 template <class T, class Next = NothingAhead>
 SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n, Next ask_for = {}) {
     constexpr std::size_t lanes = 32;  // several vectors, so that their additions overlap
@@ -47,12 +51,14 @@ SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n, Next as
     for (std::size_t k = 0; k < lanes; ++k) sum += sums[k];
     return sum;
 }
-// The same of a vector before that of another
+// x . v, prefetching the vector `next` whose product comes after it
 template <class T>
 double dense_dot(const T* x, const double* v, std::size_t n, const T* next) {
-    constexpr std::size_t most = std::size_t{1} << 16;  // bytes that wait in the cache
+    constexpr std::size_t most = std::size_t{1} << 16;  // bytes that stay in the cache until they are read
     return n * sizeof(T) <= most ? dense_dot(x, v, n, Ahead{next}) : dense_dot(x, v, n);
 }
+
+// x . x
 template <class T>
 SKPD_CLONES double squared_norm(const T* x, std::size_t n) {
     double sum = 0.0;
@@ -60,6 +66,8 @@ SKPD_CLONES double squared_norm(const T* x, std::size_t n) {
     for (std::size_t j = 0; j < n; ++j) sum += static_cast<double>(x[j]) * static_cast<double>(x[j]);
     return sum;
 }
+
+// out += a x
 SKPD_CLONES inline void dense_axpy(double a, const double* x, double* out, std::size_t n) {
 #pragma omp simd
     for (std::size_t j = 0; j < n; ++j) out[j] += a * x[j];
@@ -69,12 +77,13 @@ SKPD_CLONES inline void dense_axpy(double a, const float* x, double* out, std::s
     for (std::size_t j = 0; j < n; ++j) out[j] += a * static_cast<double>(x[j]);
 }
 
-// The same for four vectors x at once: v or out is read a quarter of the times, and memory has
-// four streams to bring at a time.
+// How many vectors the products below take at once: v or out is read once for all four, and
+// memory delivers four streams at a time.
 constexpr std::size_t together = 4;
 template <class T>
 using Four = std::array<const T*, together>;
 
+// out_k = x_k . v
 template <class T>
 SKPD_CLONES void dense_dots(const Four<T>& x, const double* v, std::size_t n, double* out) {
     const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
@@ -91,8 +100,11 @@ SKPD_CLONES void dense_dots(const Four<T>& x, const double* v, std::size_t n, do
     out[2] = sum_c;
     out[3] = sum_d;
 }
+
+// out += sum_k v_k x_k
 template <class T>
-SKPD_CLONES void dense_axpys(const std::array<double, together>& v, const Four<T>& x, double* out, std::size_t n) {
+SKPD_CLONES void dense_axpys(const std::array<double, together>& v, const Four<T>& x, double* out,
+                             std::size_t n) {
     const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
     const double v_a = v[0], v_b = v[1], v_c = v[2], v_d = v[3];
 #pragma omp simd

@@ -35,7 +35,7 @@ struct Dense {
     std::ptrdiff_t stride;  // between major vectors, in elements
 
     std::size_t n_entries() const { return n_major * n_minor; }
-    // some of the major vectors, or a piece of all of them
+    // Some of the major vectors, and a piece of each of them
     Dense majors(std::size_t first, std::size_t last) const { return {major(first), last - first, n_minor, stride}; }
     Dense minors(std::size_t first, std::size_t last) const { return {data + first, n_major, last - first, stride}; }
     std::size_t length(std::size_t) const { return n_minor; }
@@ -52,9 +52,11 @@ struct Dense {
     double dot(std::size_t k, const double* v) const { return dense_dot(major(k), v, n_minor); }
     double square(std::size_t k) const { return squared_norm(major(k), n_minor); }
     void axpy(std::size_t k, double a, double* out) const { dense_axpy(a, major(k), out, n_minor); }
-    Sized dot_sized(std::size_t k, const double* v) const { return dense_dot_sized(major(k), v, n_minor); }
-    void axpy_sized(std::size_t k, double a, double* sum, double* size) const {
-        dense_axpy_sized(a, major(k), sum, size, n_minor);
+    SumAndMagnitude dot_and_magnitude(std::size_t k, const double* v) const {
+        return dense_dot_and_magnitude(major(k), v, n_minor);
+    }
+    void axpy_and_magnitude(std::size_t k, double a, double* sum, double* magnitude) const {
+        dense_axpy_and_magnitude(a, major(k), sum, magnitude, n_minor);
     }
     Compensated dot_compensated(std::size_t k, const double* high, const double* low) const {
         return dense_dot_compensated(major(k), high, low, n_minor);
@@ -95,28 +97,29 @@ struct Sparse {
     void axpy(std::size_t k, double a, double* out) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) out[indices[p]] += a * static_cast<double>(data[p]);
     }
-    Sized dot_sized(std::size_t k, const double* v) const {
-        double sums[4] = {}, sizes[4] = {};
+    SumAndMagnitude dot_and_magnitude(std::size_t k, const double* v) const {
+        double sums[4] = {}, magnitudes[4] = {};
         I p = indptr[k];
         const I end = indptr[k + 1];
         for (; end - p > 3; p += 4)
             for (I q = 0; q < 4; ++q) {
                 const double product = static_cast<double>(data[p + q]) * v[indices[p + q]];
                 sums[q] += product;
-                sizes[q] += std::fabs(product);
+                magnitudes[q] += std::fabs(product);
             }
         for (; p < end; ++p) {
             const double product = static_cast<double>(data[p]) * v[indices[p]];
             sums[0] += product;
-            sizes[0] += std::fabs(product);
+            magnitudes[0] += std::fabs(product);
         }
-        return {(sums[0] + sums[1]) + (sums[2] + sums[3]), (sizes[0] + sizes[1]) + (sizes[2] + sizes[3])};
+        return {(sums[0] + sums[1]) + (sums[2] + sums[3]),
+                (magnitudes[0] + magnitudes[1]) + (magnitudes[2] + magnitudes[3])};
     }
-    void axpy_sized(std::size_t k, double a, double* sum, double* size) const {
+    void axpy_and_magnitude(std::size_t k, double a, double* sum, double* magnitude) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) {
             const double product = a * static_cast<double>(data[p]);
             sum[indices[p]] += product;
-            size[indices[p]] += std::fabs(product);
+            magnitude[indices[p]] += std::fabs(product);
         }
     }
     Compensated dot_compensated(std::size_t k, const double* high, const double* low) const {

@@ -26,7 +26,8 @@ struct Square {
     static double of(double x) { return x * x; }
 };
 
-// Where a vector is not zero, if that is so rare that the rest of a dense row is better left unread.
+// The places where a vector is not zero. None where they are too many for a product that reads only
+// these places of a dense row to be faster.
 inline std::vector<std::size_t> rare_nonzeros(const double* v, std::size_t n) {
     std::vector<std::size_t> places;
     for (std::size_t j = 0; j < n; ++j) {
@@ -109,7 +110,9 @@ void scatter(const M& matrix, const double* v, double* out) {
     if constexpr (is_dense<M> && std::is_same_v<Map, Identity>) {
         over_nonzeros(
             v, matrix.n_major,
-            [&](const auto& k) { dense_axpys({v[k[0]], v[k[1]], v[k[2]], v[k[3]]}, matrix.four(k), out, matrix.n_minor); },
+            [&](const auto& k) {
+                dense_axpys({v[k[0]], v[k[1]], v[k[2]], v[k[3]]}, matrix.four(k), out, matrix.n_minor);
+            },
             [&](std::size_t k) { matrix.axpy(k, v[k], out); });
     } else {
         for (std::size_t k = 0; k < matrix.n_major; ++k) {
