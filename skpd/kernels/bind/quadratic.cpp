@@ -21,22 +21,22 @@ void require_indices(Indices indices, std::size_t n) {
 double sweep_coordinates(InTable H, std::size_t n_penalised, const SeparableTerms& terms, Out p,
                          Out r, int sweeps, double tol) {
     const std::size_t n = p.shape(0);
-    require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n,
-            "H, p and r differ in length");
+    require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n &&
+                terms.fit(n_penalised),
+            "H, terms, p and r differ in length");
     nb::gil_scoped_release release;
-    return coordinate_descent(H.data(), n, n_penalised, terms, p.data(), r.data(),
-                              sweeps, tol);
+    return coordinate_descent(H.data(), n, n_penalised, terms, p.data(), r.data(), sweeps, tol);
 }
 
-void move_support(InTable H, std::size_t n_penalised, double l1, double l2, double lower, double upper,
-                  Indices support, In step, Out p, Out r) {
+void move_support(InTable H, std::size_t n_penalised, const SeparableTerms& terms, Indices support, In step,
+                  Out p, Out r) {
     const std::size_t n = p.shape(0), k = support.shape(0);
-    require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n && step.shape(0) == k,
-            "H, p, r and step differ in length");
+    require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n && step.shape(0) == k &&
+                terms.fit(n_penalised),
+            "H, terms, p, r and step differ in length");
     require_indices(support, n);
     nb::gil_scoped_release release;
-    step_on_support(H.data(), n, n_penalised, terms, support.data(), k, step.data(),
-                    p.data(), r.data());
+    step_on_support(H.data(), n, n_penalised, terms, support.data(), k, step.data(), p.data(), r.data());
 }
 
 double sweep_blocks(InTable H, Indices starts, In weights, double l1, Out p, Out r, int sweeps, double tol) {
