@@ -403,7 +403,6 @@ def test_objective_by_hand(cancer):
         (lm.LogisticRegression(C=np.inf), "C in"),
         (lm.SGDClassifier(penalty=None), "alpha must be in"),
         (lm.SGDClassifier(loss="perceptron"), "'perceptron'"),
-        (lm.Lasso(positive=True), "positive must be False"),
         (LinearSVC(multi_class="crammer_singer"), "crammer_singer"),
     ],
     ids=str,

@@ -22,6 +22,7 @@ WITH_EXAMPLES = {
         "estimators.trace_norm", "foreign.certify", "losses.margin", "losses.residual",
         "losses.tubes", "penalties.balls", "penalties.chains", "penalties.epigraph",
         "penalties.groups", "penalties.norms", "penalties.separable", "penalties.spectral",
+        "penalties.weighted",
     )
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..losses import Logistic, MarginLoss, SmoothedHinge, Squared
@@ -17,6 +18,7 @@ from ..penalties import (
 )
 from .base import PrimalDualEstimator
 from .classifier import PrimalDualClassifier
+from .parameters import BY_FEATURE, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
 __all__ = ["PENALISED", "ElasticNetPD", "ElasticNetPDClassifier", "penalty_of"]
@@ -38,21 +40,29 @@ class _ElasticNetModel(PrimalDualEstimator):
 
     l1_ratio: float
     l1_radius: float | None
+    penalty_weights: ArrayLike | None
+    bounds: Any
 
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualEstimator._parameter_constraints,
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "l1_radius": [Interval(Real, 0, np.inf, closed="neither"), None],
         "solver": [StrOptions({*PENALISED, *CONSTRAINED})],
+        **BY_FEATURE,
     }
 
     def _get_penalty(self) -> Penalty:
         ratio, radius = float(self.l1_ratio), self.l1_radius
         if radius is not None:
+            if self.penalty_weights is not None or self.bounds is not None:
+                raise ValueError(
+                    f"{type(self).__name__} takes penalty_weights and bounds without an "
+                    f"l1_radius, got l1_radius={radius!r}."
+                )
             if ratio < 1.0:
                 return SquaredL2OnL1Ball(float(radius), weight=1.0 - ratio)
             return L1Ball(float(radius))
-        return penalty_of(ratio)
+        return penalty_by_feature(penalty_of(ratio), self.penalty_weights, self.bounds)
 
     def _solver(self) -> str:
         """The solver's own name, if it applies."""
@@ -96,6 +106,12 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
         weight ``alpha (1 - l1_ratio)``.
     l1_radius : float, default=None
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0.
+    penalty_weights : array-like of shape (n_features,), default=None
+        A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
+        for a penalty of single coefficients. Features with a weight of 0 are not penalised.
+    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
+        (n_features,), -inf and inf for none. For a penalty of single coefficients.
     solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. "agm" is
         the accelerated gradient method of Zhang et al., see
@@ -201,6 +217,8 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
         *,
         l1_ratio: float = 0.5,
         l1_radius: float | None = None,
+        penalty_weights: ArrayLike | None = None,
+        bounds: Any = None,
         solver: str = "auto",
         solver_options: dict[str, Any] | None = None,
         tol: float = 1e-4,
@@ -213,6 +231,8 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.l1_radius = l1_radius
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
         self.solver = solver
         self.solver_options = solver_options
         self.tol = tol
@@ -240,6 +260,8 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
     l1_ratio : float, default=0.5
         As for `ElasticNetPD`.
     l1_radius : float, default=None
+        As for `ElasticNetPD`.
+    penalty_weights, bounds
         As for `ElasticNetPD`.
     loss : {"smoothed_hinge", "logistic"} or MarginLoss, default="smoothed_hinge"
         The loss; a name or an object of `skpd.losses`, such as ``SmoothedHinge(mu=0.1)``.
@@ -288,6 +310,8 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
         *,
         l1_ratio: float = 0.5,
         l1_radius: float | None = None,
+        penalty_weights: ArrayLike | None = None,
+        bounds: Any = None,
         loss: str | MarginLoss = "smoothed_hinge",
         solver: str = "auto",
         solver_options: dict[str, Any] | None = None,
@@ -303,6 +327,8 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.l1_radius = l1_radius
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
         self.loss = loss
         self.solver = solver
         self.solver_options = solver_options

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .cross_validation import PathCrossValidation
+from .parameters import BY_FEATURE, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
 __all__ = ["LassoPDCertified", "LassoPDCertifiedCV"]
@@ -34,6 +35,12 @@ class LassoPDCertified(PrimalDualRegressor):
         `Lasso`.
     positive : bool, default=False
         Whether the coefficients must not be negative.
+    penalty_weights : array-like of shape (n_features,), default=None
+        A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
+        for a penalty of single coefficients. Features with a weight of 0 are not penalised.
+    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
+        (n_features,), -inf and inf for none. For a penalty of single coefficients.
     solver : {"auto", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select.auto`.
         "cd" is random coordinate descent, Algorithm 1 of Dünner et al. (2016), "approx"
@@ -122,6 +129,7 @@ class LassoPDCertified(PrimalDualRegressor):
         **PrimalDualRegressor._parameter_constraints,
         "solver": SOLVERS,
         "positive": ["boolean"],
+        **BY_FEATURE,
     }
 
     def __init__(
@@ -129,6 +137,8 @@ class LassoPDCertified(PrimalDualRegressor):
         alpha: float = 1.0,
         *,
         positive: bool = False,
+        penalty_weights: ArrayLike | None = None,
+        bounds: Any = None,
         solver: str = "auto",
         solver_options: dict[str, Any] | None = None,
         tol: float = 1e-4,
@@ -140,6 +150,8 @@ class LassoPDCertified(PrimalDualRegressor):
     ) -> None:
         self.alpha = alpha
         self.positive = positive
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
         self.solver = solver
         self.solver_options = solver_options
         self.tol = tol
@@ -153,7 +165,8 @@ class LassoPDCertified(PrimalDualRegressor):
         return Squared()
 
     def _get_penalty(self) -> Penalty:
-        return NonNegativeL1() if self.positive else L1()
+        penalty = NonNegativeL1() if self.positive else L1()
+        return penalty_by_feature(penalty, self.penalty_weights, self.bounds)
 
 
 class LassoPDCertifiedCV(PathCrossValidation):

@@ -15,7 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._typing import Array
+from ..penalties import Separable
 from ..problems import Point, Problem, Solution
+from ..solvers import solve
 from .base import PrimalDualEstimator, map_in_threads
 
 __all__ = ["PathInterrupt", "RegularizationPath", "path"]
@@ -186,6 +188,7 @@ def _gathered(alphas: Array, found: list[list[Solution]], n_features: int) -> Re
     )
 
 
+NULL_TOL, NULL_ITERATIONS = 1e-6, 1000  # of the model on features that are not penalised
 MANY_ALPHAS = 5  # from which on a copy of X by columns pays
 
 
@@ -231,7 +234,7 @@ def _equal_ratios(problems, n_alphas, eps):
         raise ValueError(f"alphas as a number must be at least 1, got {n_alphas!r}.")
     if not (isinstance(eps, Real) and 0.0 < eps < 1.0):
         raise ValueError(f"eps must be a number in (0, 1), got {eps!r}.")
-    largest = max(problem.largest_alpha for problem in problems)
+    largest = max(map(_largest_alpha, problems))
     if not 0.0 < largest < np.inf:
         name = type(problems[0].penalty).__name__
         raise ValueError(
@@ -239,3 +242,26 @@ def _equal_ratios(problems, n_alphas, eps):
             "the smallest at which all coefficients are 0."
         )
     return largest * np.geomspace(1.0, eps, n_alphas)
+
+
+def _largest_alpha(problem: Problem) -> float:
+    """The smallest alpha at which all penalised coefficients are 0; nan if there is none.
+
+    With features that are not penalised it follows from a dual point of the model on these.
+    """
+    columns, lower, upper = problem.penalty.free_features
+    if not len(columns):
+        return problem.largest_alpha
+    null = Problem(
+        design=problem.design.columns(columns),
+        y=problem.y,
+        weights=problem.weights,
+        loss=problem.loss,
+        penalty=Separable(np.zeros(len(columns)), 0.0, lower, upper),
+        alpha=1.0,
+        fit_intercept=problem.fit_intercept,
+    )
+    random_state = np.random.RandomState(0)
+    model = solve(null, tol=NULL_TOL, max_iter=NULL_ITERATIONS, random_state=random_state)
+    gradient = problem.design.rmatvec(problem.weights * model.dual_coef)
+    return problem.penalty.largest_alpha(-gradient)

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
 from ..losses import (
@@ -14,6 +15,7 @@ from ..losses import (
     Squared,
 )
 from ..penalties import Penalty
+from .parameters import BY_FEATURE, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
 __all__ = ["PdproxRegressor"]
@@ -40,6 +42,12 @@ class PdproxRegressor(PrimalDualRegressor):
     penalty : {"l1", "squared_l2", "l2_norm", "linf"} or Penalty, default="l1"
         The penalty on the coefficients; a name or an object of `skpd.penalties`.
         "squared_l2" is half the squared Euclidean norm, "l2_norm" the norm itself.
+    penalty_weights : array-like of shape (n_features,), default=None
+        A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
+        for a penalty of single coefficients. Features with a weight of 0 are not penalised.
+    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
+        (n_features,), -inf and inf for none. For a penalty of single coefficients.
     loss : {"absolute", "epsilon_insensitive", "huber", "pinball", "squared"} \
             or ResidualLoss, default="absolute"
         The loss; a name or an object of `skpd.losses`, such as
@@ -123,6 +131,7 @@ class PdproxRegressor(PrimalDualRegressor):
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualRegressor._parameter_constraints,
         "penalty": PrimalDualRegressor._penalty_constraint,
+        **BY_FEATURE,
         "loss": [StrOptions(set(LOSSES)), ResidualLoss],
     }
 
@@ -131,6 +140,8 @@ class PdproxRegressor(PrimalDualRegressor):
         alpha: float = 1e-3,
         *,
         penalty: str | Penalty = "l1",
+        penalty_weights: ArrayLike | None = None,
+        bounds: Any = None,
         loss: str | ResidualLoss = "absolute",
         solver: str = "auto",
         solver_options: dict[str, Any] | None = None,
@@ -143,6 +154,8 @@ class PdproxRegressor(PrimalDualRegressor):
     ) -> None:
         self.alpha = alpha
         self.penalty = penalty
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
         self.loss = loss
         self.solver = solver
         self.solver_options = solver_options
@@ -155,3 +168,6 @@ class PdproxRegressor(PrimalDualRegressor):
 
     def _get_loss(self) -> ResidualLoss:
         return LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
+
+    def _get_penalty(self) -> Penalty:
+        return penalty_by_feature(super()._get_penalty(), self.penalty_weights, self.bounds)

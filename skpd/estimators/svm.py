@@ -18,6 +18,7 @@ from ..losses import (
 )
 from ..penalties import GroupL2, Penalty
 from .classifier import PrimalDualClassifier
+from .parameters import BY_FEATURE, penalty_by_feature
 
 __all__ = ["GroupLassoSVC", "PdproxSVC"]
 
@@ -54,6 +55,12 @@ class PdproxSVC(_MarginClassifier):
     penalty : {"l1", "squared_l2", "l2_norm", "linf"} or Penalty, default="l1"
         The penalty on the coefficients; a name or an object of `skpd.penalties`.
         "squared_l2" is half the squared Euclidean norm, "l2_norm" the norm itself.
+    penalty_weights : array-like of shape (n_features,), default=None
+        A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
+        for a penalty of single coefficients. Features with a weight of 0 are not penalised.
+    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
+        (n_features,), -inf and inf for none. For a penalty of single coefficients.
     loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", "logistic"} \
             or MarginLoss, default="hinge"
         The loss; a name or an object of `skpd.losses`.
@@ -155,6 +162,7 @@ class PdproxSVC(_MarginClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **_MarginClassifier._parameter_constraints,
         "penalty": _MarginClassifier._penalty_constraint,
+        **BY_FEATURE,
     }
 
     def __init__(
@@ -162,6 +170,8 @@ class PdproxSVC(_MarginClassifier):
         alpha: float = 1e-3,
         *,
         penalty: str | Penalty = "l1",
+        penalty_weights: ArrayLike | None = None,
+        bounds: Any = None,
         loss: str | MarginLoss = "hinge",
         solver: str = "auto",
         solver_options: dict[str, Any] | None = None,
@@ -176,6 +186,8 @@ class PdproxSVC(_MarginClassifier):
     ) -> None:
         self.alpha = alpha
         self.penalty = penalty
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
         self.loss = loss
         self.solver = solver
         self.solver_options = solver_options
@@ -187,6 +199,9 @@ class PdproxSVC(_MarginClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _get_penalty(self) -> Penalty:
+        return penalty_by_feature(super()._get_penalty(), self.penalty_weights, self.bounds)
 
 
 class GroupLassoSVC(_MarginClassifier):
@@ -203,7 +218,8 @@ class GroupLassoSVC(_MarginClassifier):
         The partition of the features: the size of consecutive groups, their sizes, or
         the indices of each group's features.
     group_weights : array-like of shape (n_groups,), default=None
-        Weight of each group; the square root of its size by default.
+        Weight of each group, at least 0; the square root of its size by default. Groups with a
+        weight of 0 are not penalised.
     loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", "logistic"} \
             or MarginLoss, default="hinge"
         The loss; a name or an object of `skpd.losses`.

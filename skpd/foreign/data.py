@@ -16,7 +16,7 @@ from .._typing import Array
 from ..designs import Design
 from ..estimators.validation import validated_array
 from ..losses import Loss
-from ..penalties import Penalty
+from ..penalties import Penalty, for_features
 from ..problems import Problem
 from .fits import LinearFit
 
@@ -27,7 +27,7 @@ __all__ = [
     "positive",
     "regression_outputs",
     "shares",
-    "unsigned",
+    "signed",
 ]
 
 
@@ -201,13 +201,9 @@ def positive(alpha: float, name: str) -> float:
     return alpha
 
 
-def unsigned(estimator: Any) -> None:
-    """Refuse a constraint on the signs of the coefficients."""
-    if getattr(estimator, "positive", False):
-        raise ValueError(
-            f"{type(estimator).__name__} with positive=True is constrained to coef_ >= 0, which "
-            "certify does not take into account: positive must be False."
-        )
+def signed(estimator: Any, penalty: Penalty) -> Penalty:
+    """A penalty on the coefficients that the estimator allows: with ``positive`` those >= 0."""
+    return for_features(penalty, lower=0.0) if getattr(estimator, "positive", False) else penalty
 
 
 def regression_outputs(data: Data) -> list[tuple[Array, Array]]:

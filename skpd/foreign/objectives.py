@@ -40,7 +40,7 @@ from .data import (
     positive,
     regression_outputs,
     shares,
-    unsigned,
+    signed,
 )
 from .fits import ConcomitantFit, LinearFit, MultinomialFit
 
@@ -52,7 +52,6 @@ __all__ = ["OBJECTIVES", "by_hand", "own_objective"]
 
 def _lasso(estimator: Any, data: Data) -> list[LinearFit]:
     """sum_i s_i r_i^2 / (2 sum(s)) + alpha R(w)."""
-    unsigned(estimator)
     alpha = getattr(estimator, "alpha_", None)
     alpha = estimator.alpha if alpha is None else alpha
     ratio = 1.0
@@ -61,26 +60,33 @@ def _lasso(estimator: Any, data: Data) -> list[LinearFit]:
     elif isinstance(estimator, linear_model.ElasticNet):  # of which Lasso is a subclass
         ratio = estimator.l1_ratio
     outputs = regression_outputs(data)
-    return fits(estimator, data, outputs, Squared(), penalty_of(ratio), lambda total: alpha)
+    return fits(
+        estimator,
+        data,
+        outputs,
+        Squared(),
+        signed(estimator, penalty_of(ratio)),
+        lambda total: alpha,
+    )
 
 
 def _ridge(estimator: Any, data: Data) -> list[LinearFit]:
     """sum_i s_i r_i^2 + alpha ||w||^2."""
-    unsigned(estimator)
     alpha = np.asarray(getattr(estimator, "alpha_", getattr(estimator, "alpha", None)))
     outputs = regression_outputs(data)
-    return fits(estimator, data, outputs, Squared(), SquaredL2(), lambda total: alpha / total)
+    penalty = signed(estimator, SquaredL2())
+    return fits(estimator, data, outputs, Squared(), penalty, lambda total: alpha / total)
 
 
 def _ridge_classifier(estimator: Any, data: Data) -> list[LinearFit]:
     """As `_ridge`, for targets -1 and 1."""
-    unsigned(estimator)
     alpha = np.asarray(getattr(estimator, "alpha_", getattr(estimator, "alpha", None)))
     weights = data.sample_weight
     if estimator.class_weight:
         weights = weights * compute_sample_weight(estimator.class_weight, data.y)
     outputs = [(y, weights) for y, _ in data.one_vs_rest(estimator)]
-    return fits(estimator, data, outputs, Squared(), SquaredL2(), lambda total: alpha / total)
+    penalty = signed(estimator, SquaredL2())
+    return fits(estimator, data, outputs, Squared(), penalty, lambda total: alpha / total)
 
 
 # liblinear: sum_i C s_i l(y_i, x_i.w + b) + R(w, b / intercept_scaling)

@@ -15,7 +15,7 @@ from .groups import GroupL2, SparseGroup
 from .norms import L2, LInf
 from .separable import L1, ElasticNet, NonNegativeL1, SquaredL2
 from .spectral import Spectral
-from .weighted import Separable, WeightedL1
+from .weighted import Separable, WeightedL1, for_features
 
 __all__ = [
     "L1",
@@ -40,4 +40,5 @@ __all__ = [
     "Structure",
     "TotalVariation",
     "WeightedL1",
+    "for_features",
 ]

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, isfinite, nan, sqrt
+from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from .. import kernels
 from .._checks import check_array
 from .._floats import EPSILON
 from .._typing import Array, Indices
-from .base import FreeFeatures, Penalty
+from .base import FreeFeatures, Penalty, Structure
 from .separable import _Separable, _soft_threshold
 
-__all__ = ["Separable", "WeightedL1"]
+__all__ = ["Separable", "WeightedL1", "for_features"]
 
 BISECTIONS = 30  # for the multiplier of a ball; every multiplier gives a bound
 
@@ -95,7 +95,7 @@ class _ByFeature(_Separable, Penalty):
         return kernels.max_abs(self._slopes(v))
 
     def largest_alpha(self, v: Array) -> float:
-        return nan if len(self.free_features.columns) else kernels.max_abs(self._slopes(v))
+        return kernels.max_abs(self._slopes(v))
 
     def conjugate(self, v: Array, alpha: float) -> float:
         return self._maximum(v, alpha)[0]
@@ -270,3 +270,44 @@ class Separable(_ByFeature):
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
         least = float(np.min(self.l2))
         return least, Separable(self.l1, self.l2 - least, self.lower, self.upper), 1.0
+
+
+def for_features(
+    penalty: Any, weights: Any = None, lower: Any = -inf, upper: Any = inf
+) -> "WeightedL1 | Separable":
+    """A separable penalty with a weight for each feature, and bounds beside its own.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        Of single coefficients, such as `L1`, `ElasticNet`, `SquaredL2` or `NonNegativeL1`.
+    weights : array-like of shape (n_features,), default=None
+        By which its terms are multiplied; 1 by default.
+    lower, upper : float or array-like of shape (n_features,), default=-inf and inf
+
+    Raises
+    ------
+    ValueError
+        If the penalty is not one of single coefficients, or weights or bounds are not numbers
+        in their range.
+
+    Examples
+    --------
+    >>> from skpd.penalties import ElasticNet, for_features
+    >>> for_features(ElasticNet(0.5), [0.0, 1.0]).terms[:2]
+    (array([0. , 0.5]), array([0. , 0.5]))
+    """
+    if penalty.structure is not Structure.SEPARABLE:
+        raise ValueError(
+            "Weights and bounds of features need a penalty of single coefficients (L1, "
+            f"ElasticNet, SquaredL2, NonNegativeL1, Box, WeightedL1, Separable), got {penalty!r}."
+        )
+    l1, l2, own_lower, own_upper = penalty.terms
+    shares = check_array("penalty_weights", 1.0 if weights is None else weights, least=0.0)
+    lower = check_array("The lower bounds", lower, least=-inf, most=0.0, finite=False)
+    upper = check_array("The upper bounds", upper, least=0.0, finite=False)
+    lower, upper = np.maximum(lower, own_lower), np.minimum(upper, own_upper)
+    unbounded = bool(np.all(np.isinf(lower)) and np.all(np.isinf(upper)))
+    if np.ndim(shares) and np.all(l2 == 0.0) and unbounded:
+        return WeightedL1(l1 * shares)
+    return Separable(l1 * shares, l2 * shares, lower, upper)

@@ -40,6 +40,7 @@ from .rows import Rows
 __all__ = ["Balance", "balance_exactly"]
 
 MOST = 0.25  # of the way to the boundary of the box that a change may go
+LEAST_ROOM = 1e-10  # of the largest: rows with less room stay where they are
 PASSES = 2  # of which the second, with precise sums, takes off the rounding errors of the first
 # A scaled point s theta has steeper conjugates than theta: by s for quadratic ones, and up to
 # log(1e-308) in place of 1/2 for the logistic loss
@@ -110,7 +111,7 @@ def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> B
     room = np.minimum(np.minimum(theta - lower, upper - theta), kernels.max_abs(theta))
     # rows at 0 stay there, where conjugates may have a kink
     room = np.where((weights > 0.0) & (theta != 0.0), 0.5 * room, 0.0)
-    inside = np.flatnonzero(room > 1e-6 * float(np.max(room, initial=0.0)))
+    inside = np.flatnonzero(room > LEAST_ROOM * float(np.max(room, initial=0.0)))
     moving = np.flatnonzero(theta)
     directions = _directions(problem, moving)
     places = to_balance(problem, theta) if len(problem.free_columns) else problem.free_columns

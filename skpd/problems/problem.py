@@ -130,7 +130,9 @@ class Problem(RowObjective, BaseProblem):
         It follows from `null_gradient` (`Penalty.largest_alpha`), and is nan where that is not
         known.
         """
-        return np.nan if self.has_free_level else self.penalty.largest_alpha(-self.null_gradient)
+        if self.has_free_level or len(self.free_columns):
+            return np.nan
+        return self.penalty.largest_alpha(-self.null_gradient)
 
     @property
     def null_may_be_optimal(self) -> bool:

@@ -25,6 +25,9 @@ __all__ = ["FeatureSystem", "NewtonSystem", "RowSystem"]
 REGULARISATION = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
 SMALL = 2e5  # multiplications in A'A up to which A is decomposed
 TINY = 1e-9  # shares of the norms of its columns that are added to A: of the diagonal, the squares
+# The same for unknowns without a penalty where they are several: along directions in which they
+# change nothing together, as an intercept and one-hot features do, they would drift.
+DRIFT = 1e-6
 REFINEMENTS = 8  # of a solution of the rows' system, at most
 REFINED = 1e-13  # residual, relative to the right side, at which they stop
 
@@ -172,7 +175,11 @@ class FeatureSystem(NewtonSystem):
         rows.append(penalty)
         table = np.vstack(rows)
         sizes = np.sqrt(np.sum(table * table, axis=0))
-        return np.vstack([table, np.diag(np.where(sizes > 0.0, TINY * sizes, 1.0))])
+        tiny = np.full(self.n_core, TINY)
+        free = diagonal == 0.0
+        if np.count_nonzero(free) > 1:
+            tiny[free] = DRIFT
+        return np.vstack([table, np.diag(np.where(sizes > 0.0, tiny * sizes, 1.0))])
 
     def solve_core(self, right: Array) -> Array:
         found = _solved(self.factor, right)
