@@ -12,12 +12,18 @@ from ...problems.robust import RobustProblem
 from ..interior import LARGEST_SYSTEM, cost_of_run, interior_point
 from ..monitor import Monitor
 from ..proximal.robust_saddle import hybrid_gradient
-from ..select import INTERIOR_POINT, LAST_RESORT, Choice, last_budget, select
+from ..select import INTERIOR_POINT, LAST_RESORT, TRIAL, Choice, last_budget, select
+from .multipliers import method_of_multipliers
 
 __all__ = ["working_sets"]
 
 FIRST_COLUMNS = 200
 WORKING_SETS = "working-sets", "norm 1 of many features, most of which stay at 0"
+MULTIPLIERS = "multipliers", "norm 2 and many rows, few of which have a loss that bends"
+# rows for each variable from which on a sample tells much of them; with fewer, as many Newton
+# steps on fewer rows cost what the interior-point method's cost on all
+MANY_ROWS = 40
+WORTH_TRYING = 1e8  # a run of the interior-point method, in the units of `newton_cost`: 0.1 s
 MANY_COLUMNS = 1000  # from which on features that stay at zero are left out
 
 
@@ -25,18 +31,31 @@ MANY_COLUMNS = 1000  # from which on features that stay at zero are left out
 def _(problem: RobustProblem, warm: bool = False) -> list[Choice]:
     """The methods for the robust SVM.
 
-    1. With norm 1 and many features, working sets of them, each solved by 2.
-    2. The interior-point method, where a system of the smaller side of X fits.
-    3. What is left: a restarted primal-dual hybrid gradient, after 2. for a few times its cost.
+    1. With norm 1 and many features, working sets of them, each solved by 3.
+    2. With norm 2 and many rows, the method of multipliers, for a part of the cost of 3., unless
+       features are far from 0, which 3. centres.
+    3. The interior-point method, where a system of the smaller side of X fits.
+    4. What is left: a restarted primal-dual hybrid gradient, after 3. for a few times its cost.
     """
     few = min(problem.design.shape) <= LARGEST_SYSTEM
-    budget = last_budget(cost_of_run(problem.design)) if few else inf
+    cost = cost_of_run(problem.design)
+    budget = last_budget(cost) if few else inf
     methods = [Choice(*LAST_RESORT, partial(hybrid_gradient, budget=budget))]
     if problem.q == 1 and problem.n_features > MANY_COLUMNS:
         methods.insert(0, Choice(*WORKING_SETS, working_sets))
     elif few:
         methods.insert(0, Choice(*INTERIOR_POINT, interior_point))
+        if problem.q == 2 and cost > WORTH_TRYING and _is_tall(problem):
+            trial = partial(method_of_multipliers, budget=TRIAL * cost)
+            methods.insert(0, Choice(*MULTIPLIERS, trial))
     return methods
+
+
+def _is_tall(problem: RobustProblem) -> bool:
+    """Whether rows are many for each variable, and no features far from 0."""
+    if problem.n_samples < MANY_ROWS * problem.n_variables:
+        return False
+    return problem.design.shift_of_columns(problem.weights) is None
 
 
 def working_sets(

@@ -1,0 +1,350 @@
+"""The proximal method of multipliers for the robust SVM with the Euclidean norm, for many rows.
+
+Of many rows few have a loss that bends near the optimum, and only they have curvature. With the
+multipliers (p_k, r_k) of all rows and a parameter sigma_k, a round minimises ::
+
+    epsilon lam + ridge ||w||_2^2 / 2 + the mean of the envelopes    over ||w||_2 <= lam and b
+
+(`skpd.solvers.robust.rows`) by Newton steps (`skpd.solvers.robust.newton_steps`); its maximisers
+are the next multipliers (Rockafellar, 1976). Where a round ends early, they still prove a bound.
+
+1. A solution on a sample of the rows, found in the same way, is where all rows begin.
+2. A Newton step, with a line search by slopes.
+3. Where the gap is mostly that of the envelopes from the losses: multipliers are updated and
+   sigma grows, and all but the rows nearest to kinks are left out as linear.
+4. Where the gap is small, all rows are back for a certificate. Else on with 2.
+"""
+
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from ..._typing import Array
+from ...designs.threads import one_blas_thread
+from ...problems import Point
+from ...problems.robust import RobustProblem, best_radius, project_triangle
+from ..monitor import Monitor
+from .newton_steps import Model, NewtonSteps
+from .rows import ShrunkRows, SmoothedRows
+
+__all__ = ["SETTINGS", "Settings", "method_of_multipliers"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was tuned on generated data of 50,000 to 1,000,000 rows."""
+
+    # sigma in units of the inverse of the margins' scale, which is where losses bend: envelopes
+    # as wide as a third of it, which is what a solution on a sample leaves of the way
+    first_sigma: float = 1.0
+    # times sigma after a round of few Newton steps, and its inverse after one of many
+    growth: float = 5.0
+    shrink: float = 2.0
+    few: int = 3  # Newton steps
+    many: int = 6  # Newton steps
+    # times the first, from a dual point that is near a solution
+    warm: float = 5.0
+    # of the gap, the residual's share at which a round ends: less is lost by the next sigma
+    residual: float = 0.8
+    # rows of a sample for each unknown: its model is then right to a seventh
+    sample: int = 40
+    # times as many rows at which a sample is worth its while
+    worth_sampling: float = 3.0
+    # relative gap on a sample: what its rows say of the others is not more exact
+    sample_gap: float = 0.05
+    # share of the rows that stay where the others are left out, at least twice those that bend
+    kept: float = 0.25
+    # of the gap when rows were left out: at which all are looked at again
+    thaw: float = 0.1
+    # curvature that every unknown has beside its own, as a share of that if all rows bent: keeps
+    # steps finite where none does
+    regularisation: float = 1e-7
+    # of Newton steps by conjugate gradients: rows leave and enter the curved part anyway
+    accuracy: float = 0.03
+    # times a product's time for each of its numbers: a factor's come from main memory
+    dense: float = 4.0
+    # share of the slope at the start of a line search that may be left at its end
+    flat: float = 0.5
+    # evaluations of a line search, at most: slopes are piecewise linear, and most take one
+    searches: int = 12
+    # Newton steps without a tenth off the gap, after which it ends unfinished
+    patience: int = 25
+    # Newton steps between certificates at least, which also let callbacks see the run
+    check: int = 20
+
+
+SETTINGS = Settings()
+ROUNDING = 1e-12  # of a norm
+
+
+def method_of_multipliers(
+    problem: RobustProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    budget: float = inf,
+) -> None:
+    """The proximal method of multipliers, for norm 2.
+
+    It ends unfinished where the gap no longer falls or where w comes to 0.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter
+        As for `skpd.solvers.interior.interior_point`; an iteration is a Newton step, of a
+        sample as well.
+    random_state
+        Not used: the samples are always the same, and so is what is found.
+    budget : float, default=inf
+        The sum of `skpd.designs.newton_cost` of the steps at which it ends unfinished as well.
+    """
+    with one_blas_thread(), np.errstate(all="ignore"):
+        try:
+            run = _begun(problem, start, monitor.n_iter, max_iter)
+        except LinAlgError:
+            return
+        goal = monitor.tol * problem.objective_unit
+        try:
+            while True:
+                run.go_on(goal, min(max_iter, run.n_iter + SETTINGS.check), budget)
+                if run.gap <= goal:
+                    goal *= 0.5  # the certificate may want more
+                monitor.check(run.n_iter, run.point())
+                if monitor.done or run.stalled or run.n_iter >= max_iter or run.cost > budget:
+                    return
+        except (LinAlgError, KeyboardInterrupt) as end:
+            monitor.check(run.n_iter, run.point())
+            if isinstance(end, KeyboardInterrupt):
+                raise
+
+
+def _begun(problem: RobustProblem, start: Point | None, n_iter: int, max_iter: int) -> "_Run":
+    """At a start, at the solution on a sample of the rows, or along the null model's gradient."""
+    sigma = SETTINGS.first_sigma / problem.prediction_scale
+    if start is not None and np.any(start.coef):
+        p, r = project_triangle(*np.asarray(start.dual_coef, dtype=np.float64))
+        x = _unknowns(problem, start.coef, start.intercept)
+        return _Run(problem, x, (p, r), SETTINGS.warm * sigma, n_iter)
+    rows = np.flatnonzero(problem.weights > 0.0)
+    size = SETTINGS.sample * problem.n_variables
+    if SETTINGS.worth_sampling * size <= len(rows):
+        chosen = np.sort(np.random.RandomState(0).permutation(rows)[:size])
+        weights = problem.weights[chosen]
+        sample = replace(
+            problem, design=problem.design.rows(chosen), y=problem.y[chosen],
+            weights=weights / float(np.sum(weights)), total_weight=None, workspace=None,
+        )  # fmt: skip
+        other = _begun(sample, None, n_iter, max_iter)
+        other.go_on(SETTINGS.sample_gap * sample.objective_unit, max_iter)
+        if other.norm > 0.0:
+            run = _Run(problem, other.x, _first_multipliers(problem), other.sigma, other.n_iter)
+            run.steps = other.steps
+            run.update_multipliers()
+            return run
+    p, r = problem.null_point.dual_coef
+    coef = problem.design.rmatvec(problem.weights * problem.y * (p - r))
+    spread = float(np.sqrt(problem.weights @ problem.design.matvec(coef) ** 2))
+    coef = coef * (problem.prediction_scale / spread if spread > 0.0 else 0.0)
+    x = _unknowns(problem, coef, problem.null_point.intercept)
+    return _Run(problem, x, _first_multipliers(problem), sigma, n_iter)
+
+
+def _first_multipliers(problem: RobustProblem) -> tuple[Array, Array]:
+    """In the middle of what flips may cost."""
+    flipped = min(1.0 / 3.0, 0.5 * problem.epsilon / problem.kappa)
+    own = 0.5 if problem.kappa == inf else 1.0 / 3.0
+    return np.full(problem.n_samples, own), np.full(problem.n_samples, flipped)
+
+
+def _unknowns(problem: RobustProblem, coef: Array, intercept: float) -> Array:
+    """(w, b, lam) with the best lam."""
+    margins = problem.y * (problem.design.matvec(coef) + intercept)
+    radius = best_radius(problem, margins, problem.norm.value(coef))
+    return np.concatenate([coef, [intercept, radius]])
+
+
+class _Run:
+    """The iterates of a run on some rows.
+
+    Parameters
+    ----------
+    problem : RobustProblem
+    x : ndarray of shape (n_features + 2,)
+        Where to begin.
+    multipliers : tuple of ndarray
+        The first.
+    sigma : float
+    n_iter : int
+        Newton steps so far.
+    """
+
+    def __init__(
+        self, problem: RobustProblem, x: Array, multipliers: tuple[Array, Array], sigma: float,
+        n_iter: int,
+    ) -> None:  # fmt: skip
+        self.problem, self.x, self.sigma, self.n_iter = problem, x, sigma, n_iter
+        self.steps = NewtonSteps(SETTINGS.accuracy, SETTINGS.dense)
+        self.rows = SmoothedRows(
+            problem.design, problem.y, problem.weights, problem.kappa, *multipliers
+        )
+        squares = problem.squares[: problem.n_features]
+        self.squares = np.concatenate([squares, [1.0, self.rows.flips**2]])
+        self.shrunk: ShrunkRows | None = None
+        self.thaw_at, self.begun_at = 0.0, n_iter  # a gap; when the round began
+        self.stalled, self.least_gap, self.improved_at = False, inf, n_iter
+        self.rows.move_to(x, self.rows.margins_of(x), sigma)
+        self.evaluate()
+
+    @property
+    def cost(self) -> float:
+        return self.steps.cost
+
+    def evaluate(self) -> None:
+        """The gradient, and about the gap that the maximisers prove."""
+        problem, x = self.problem, self.x
+        gradient = self.rows.gradient()
+        loss, proved = self.rows.sums()
+        # of the losses from their envelopes: what is left where the gradient is that of an optimum
+        self.distance = loss - proved - float(gradient @ x)
+        self.norm = float(np.linalg.norm(x[:-2]))
+        primal = problem.epsilon * x[-1] + 0.5 * problem.ridge * self.norm**2 + loss
+        products = -np.delete(gradient, -2)
+        penalty = problem.dual_penalty
+        proved -= penalty.bounded_conjugate(products, problem.epsilon, primal / problem.epsilon)
+        if problem.fit_intercept:
+            proved -= abs(gradient[-2]) * (problem.prediction_scale + abs(x[-2]))
+        else:
+            gradient[-2] = 0.0
+        self.gap = primal - proved
+        gradient[:-2] += problem.ridge * x[:-2]
+        gradient[-1] += problem.epsilon
+        self.gradient = gradient
+        self.at_boundary = x[-1] <= self.norm * (1.0 + ROUNDING)
+        self.on_sphere = self.at_boundary and gradient[-1] >= 0.0
+        if self.gap < 0.9 * self.least_gap:
+            self.least_gap, self.improved_at = self.gap, self.n_iter
+        self.stalled |= not (self.norm > 0.0 and np.isfinite(self.gap))
+        self.stalled |= self.n_iter > self.improved_at + SETTINGS.patience
+
+    def go_on(self, goal: float, max_iter: int, budget: float = inf) -> None:
+        """Newton steps and multiplier steps until the gap seems to be at most the goal."""
+        while self.gap > goal and self.n_iter < max_iter:
+            if self.stalled or self.cost > budget:
+                break
+            residual = self.gap - self.distance
+            if self.n_iter > self.begun_at and residual <= SETTINGS.residual * self.gap:
+                self.end_round()
+            self.step()
+            self.evaluate()
+            if self.at_boundary and self.gradient[-1] < 0.0:
+                self.raise_radius()
+            if self.shrunk is not None and self.gap <= max(goal, self.thaw_at):
+                self.thaw()
+        self.thaw()
+
+    def point(self) -> Point:
+        self.thaw()
+        rows = self.rows
+        return Point(self.x[:-2], float(self.x[-2]), np.stack([rows.p, rows.r]))
+
+    # Rounds
+
+    def end_round(self) -> None:
+        """Update the multipliers and sigma, and leave out rows that are far from kinks."""
+        steps = self.n_iter - self.begun_at
+        if steps <= SETTINGS.few:
+            self.sigma *= SETTINGS.growth
+        elif steps > SETTINGS.many:
+            self.sigma /= SETTINGS.shrink
+        gap, count = self.gap, int(SETTINGS.kept * len(self.rows.y))
+        if self.shrunk is None and 2 * self.rows.n_curved <= count:
+            self.update_multipliers()
+            self.rows = self.shrunk = ShrunkRows(self.rows, count)
+            self.thaw_at = SETTINGS.thaw * gap
+        else:
+            self.update_multipliers()
+
+    def update_multipliers(self) -> None:
+        self.rows.update_multipliers()
+        self.rows.move_to(self.x, self.rows.margins, self.sigma)
+        self.begun_at = self.n_iter
+        self.evaluate()
+
+    def thaw(self) -> None:
+        """Back to all rows."""
+        if self.shrunk is not None:
+            self.rows, self.shrunk = self.shrunk.thaw(), None
+            self.evaluate()
+
+    # Newton steps
+
+    def step(self) -> None:
+        """A Newton step, and so far along it that the slope is a part of what it was."""
+        problem = self.problem
+        diagonal = SETTINGS.regularisation * self.sigma * self.squares
+        diagonal[:-2] += problem.ridge
+        normal, bend = None, 0.0
+        if self.on_sphere:
+            normal, bend = self.x[:-2] / self.norm, float(self.gradient[-1]) / self.norm
+        model = Model(
+            self.rows.curvature(), diagonal, self.gradient, normal, bend, problem.fit_intercept
+        )
+        change = self.steps.minimiser(model)
+        self.search(change, self.rows.margins, self.rows.margins_of(change))
+        self.n_iter += 1
+
+    def raise_radius(self) -> None:
+        """Make lam larger than the norm of w where that is better: steps would leave the cone."""
+        margins = self.rows.margins
+        change = np.zeros_like(self.x)
+        # where no row's multiplier of a flip is left, so that lam costs epsilon
+        most = (1.0 + float(np.max(margins)) + 1.0 / self.sigma) / self.rows.flips
+        change[-1] = max(most - self.x[-1], 0.0)
+        self.search(change, margins, np.zeros_like(margins))
+        self.evaluate()
+
+    def search(self, change: Array, margins: Array, along: Array) -> None:
+        """A length with a slope of a part of what it is at 0, by regula falsi; 1 where it falls.
+
+        The margins change by ``along``.
+        """
+        first = float(self.gradient @ change)
+        low, low_slope, high, high_slope = 0.0, first, inf, 0.0
+        length = longest = self.room(change)
+        for _ in range(SETTINGS.searches):
+            x, tangent = self.moved(change, length)
+            self.rows.move_to(x, margins + length * along, self.sigma)
+            slope = self.rows.slope(tangent, along) + self.problem.epsilon * float(tangent[-1])
+            slope += self.problem.ridge * float(x[:-2] @ tangent[:-2])
+            if abs(slope) <= SETTINGS.flat * abs(first) or (slope < 0.0 and length >= longest):
+                break
+            if slope > 0.0:
+                high, high_slope = length, slope
+            else:
+                low, low_slope = length, slope
+            share = -low_slope / (high_slope - low_slope)
+            length = low + (high - low) * min(max(share, 0.1), 0.9)
+        self.x = x
+
+    def moved(self, change: Array, length: float) -> tuple[Array, Array]:
+        """The unknowns so far along a step, and their derivative."""
+        x = self.x + length * change
+        if not self.on_sphere:
+            return x, change
+        x[-1] = norm = float(np.linalg.norm(x[:-2]))
+        return x, np.append(change[:-1], float(x[:-2] @ change[:-2]) / norm if norm else 0.0)
+
+    def room(self, change: Array) -> float:
+        """How far along a step lam stays at least the norm of w, at most 1."""
+        w, dw, lam, dlam = self.x[:-2], change[:-2], float(self.x[-1]), float(change[-1])
+        if self.on_sphere or lam + dlam >= np.linalg.norm(w + dw):
+            return 1.0
+        # the root of lam^2 - ||w||^2 along the step
+        a, b = dlam * dlam - float(dw @ dw), lam * dlam - float(w @ dw)
+        c = max(lam * lam - float(w @ w), 0.0)
+        root = float(np.sqrt(max(b * b - a * c, 0.0)))
+        return c / (root - b) if b <= 0.0 else -(b + root) / a

@@ -1,0 +1,184 @@
+"""Newton steps in (w, b, lam) where lam is at least the Euclidean norm of w.
+
+The smoothed losses have curvature H in predictions, g in a prediction and lam, and k in lam.
+Where lam = ||w||, it changes by u.dw with u = w / ||w||, and the sphere has the curvature
+t (I - u u') for t = (derivative in lam) / ||w||. With nu the change of that derivative, a step
+is the solution of ::
+
+    ( X'HX + (ridge + t) I   X'H1   X'g - t u    u ) ( dw   )     ( g_w   )
+    ( 1'HX                   1'H1   1'g          0 ) ( db   ) = - ( g_b   )
+    ( (X'g - t u)'           g'1    k + t       -1 ) ( dlam )     ( g_lam )
+    ( u'                     0      -1           0 ) ( nu   )     ( 0     )
+
+and without t and the last row and column where lam is larger.
+"""
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from ..._typing import Array
+from ...designs import newton_cost
+from ..interior.systems import FeatureSystem
+from .rows import Curvature
+
+__all__ = ["Model", "NewtonSteps"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A quadratic model of the objective.
+
+    Attributes
+    ----------
+    rows : Curvature
+    diagonal : ndarray of shape (n_features + 2,)
+        What is added to the curvature of w, b and lam.
+    gradient : ndarray of shape (n_features + 2,)
+    normal : ndarray of shape (n_features,) or None
+        u; None where lam is larger than the norm.
+    bend : float
+        t.
+    fit_intercept : bool
+        Whether b changes.
+    """
+
+    rows: Curvature
+    diagonal: Array
+    gradient: Array
+    normal: Array | None
+    bend: float
+    fit_intercept: bool
+
+    def reduced(self, gradient: Array) -> Array:
+        """The derivatives in what is free to change."""
+        out = gradient.copy()
+        if not self.fit_intercept:
+            out[-2] = 0.0
+        if self.normal is not None:
+            out[:-2] += out[-1] * self.normal
+            out[-1] = 0.0
+        return out
+
+    def whole(self, direction: Array) -> Array:
+        """A direction, lam going with w where it is its norm."""
+        if self.normal is None:
+            return direction
+        return np.append(direction[:-1], float(self.normal @ direction[:-2]))
+
+    def times(self, direction: Array) -> Array:
+        """The reduced Hessian times a direction of what is free to change."""
+        rows, x = self.rows, self.whole(direction)
+        w, radius = x[:-2], float(x[-1])
+        z = rows.design.matvec(w) + x[-2]
+        slopes = rows.predictions * z + rows.mixed * radius
+        last = float(rows.mixed @ z) + rows.radius * radius
+        out = np.concatenate([rows.design.rmatvec(slopes), [float(np.sum(slopes)), last]])
+        out += self.diagonal * x
+        if self.normal is not None:
+            out[:-2] += self.bend * (w - radius * self.normal)
+        return self.reduced(out)
+
+    def system(self) -> FeatureSystem:
+        """The matrix, factorised."""
+        design, predictions, mixed, radius = self.rows
+        d = design.shape[1]
+        intercept, lam, multiplier = d, d + 1, d + 2
+        system = FeatureSystem(design, d, 3)
+        system.add_rows(predictions)
+        system.diagonal += self.diagonal[:d] + self.bend
+        system.border(lam)[:] = design.rmatvec(mixed)
+        system.add_corner(lam, lam, radius + self.diagonal[lam] + self.bend)
+        if self.fit_intercept:
+            system.border(intercept)[:] = design.rmatvec(predictions)
+            total, beside = float(np.sum(predictions)), float(np.sum(mixed))
+            system.add_corner(intercept, intercept, total + self.diagonal[intercept])
+            system.add_corner(intercept, lam, beside)
+            system.add_corner(lam, intercept, beside)
+        else:
+            system.add_corner(intercept, intercept, 1.0)
+        if self.normal is not None:
+            system.border(lam)[:] -= self.bend * self.normal
+            system.border(multiplier)[:] = self.normal
+            system.add_corner(lam, multiplier, -1.0)
+            system.add_corner(multiplier, lam, -1.0)
+        else:
+            system.add_corner(multiplier, multiplier, 1.0)
+        system.prepare()
+        return system
+
+
+class NewtonSteps:
+    """The minimisers of one model after the other.
+
+    The factor of an earlier one is the preconditioner of conjugate gradients for the next, as long
+    as they cost less than another factor.
+
+    Parameters
+    ----------
+    accuracy : float
+        Of conjugate gradients, by the norm of the residual in the preconditioner's metric.
+    dense : float
+        The time of a multiplication in the solution with a factor over that of one in a sparse
+        product.
+    """
+
+    def __init__(self, accuracy: float, dense: float) -> None:
+        self.accuracy, self.dense = accuracy, dense
+        self.system: FeatureSystem | None = None
+        self.on_sphere = False  # whether lam was the norm in its model
+        self.cost = 0.0  # until now, in the units of `newton_cost`
+
+    def minimiser(self, model: Model) -> Array:
+        """The step in w, b and lam.
+
+        Raises
+        ------
+        LinAlgError
+            If rounding has left no factor, or no finite step.
+        """
+        design = model.rows.design
+        n, d = design.shape
+        products = newton_cost(design, 0, 0)
+        factor = newton_cost(design, n, d) - products
+        iteration = 2.0 * design.matrix.n_entries + self.dense * d * d
+        self.cost += products
+        step, right = None, -model.reduced(model.gradient)
+        if self.system is not None and self.on_sphere == (model.normal is not None):
+            step, k = self._by_conjugate_gradients(model, right, int(factor / iteration))
+            self.cost += k * iteration
+        if step is None:
+            self.system, self.on_sphere = model.system(), model.normal is not None
+            self.cost += factor
+            step = _solved(self.system, right)
+        if not np.isfinite(step).all():
+            raise LinAlgError("a Newton step overflows")
+        return model.whole(step)
+
+    def _by_conjugate_gradients(
+        self, model: Model, right: Array, most: int
+    ) -> tuple[Array | None, int]:
+        """The same to some accuracy, None where that takes more iterations; and their number."""
+        assert self.system is not None
+        step, left = np.zeros_like(right), right
+        direction, before, first = np.zeros_like(right), inf, 0.0
+        for k in range(most + 1):
+            preconditioned = _solved(self.system, left)
+            size = float(preconditioned @ left)
+            first = first or size
+            if size <= self.accuracy**2 * first:
+                return step, k
+            direction = preconditioned + (size / before) * direction
+            image = model.times(direction)
+            curvature = float(direction @ image)
+            if not (size > 0.0 and curvature > 0.0):
+                return None, k
+            step, left = step + (size / curvature) * direction, left - (size / curvature) * image
+            before = size
+        return None, most
+
+
+def _solved(system: FeatureSystem, right: Array) -> Array:
+    return system.solve(np.append(right, 0.0))[:-1]

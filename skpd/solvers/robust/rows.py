@@ -1,0 +1,181 @@
+"""The losses of the robust SVM, smoothed by multipliers.
+
+A row's loss h(m, lam) is the largest of p (1 - m) + r (1 + m - kappa lam) over the triangle
+p, r >= 0, p + r <= 1. With multipliers (p0, r0) it becomes its Moreau envelope, ::
+
+    max over p, r of  p (1 - m) + r (1 + m - kappa lam) - ||(p, r) - (p0, r0)||^2 / (2 sigma),
+
+whose maximiser is the projection of (p0, r0) + sigma (1 - m, 1 + m - kappa lam). The envelope has
+curvature where that is not a corner of the triangle. Vectors of unknowns are (w, b, lam).
+"""
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._typing import Array, Indices
+from ...designs import Design
+from ...problems.robust import project_triangle, robust_loss
+
+__all__ = ["Curvature", "ShrunkRows", "SmoothedRows"]
+
+MOST_COPIED = 0.5  # share of the rows up to which products with a copy of them save its time
+
+
+class Curvature(NamedTuple):
+    """Second derivatives of the mean of the envelopes in (X w + b, lam), of the rows with any.
+
+    Attributes
+    ----------
+    design : Design
+        Those rows of X.
+    predictions, mixed : ndarray
+        The derivatives in a prediction twice, and in it and lam.
+    radius : float
+        That in lam twice.
+    """
+
+    design: Design
+    predictions: Array
+    mixed: Array
+    radius: float
+
+
+class SmoothedRows:
+    """The mean of the envelopes of some rows.
+
+    Parameters
+    ----------
+    design : Design
+    y, weights : ndarray of shape (n_samples,)
+    kappa : float
+    p, r : ndarray of shape (n_samples,)
+        The multipliers, and the first maximisers.
+    """
+
+    def __init__(
+        self, design: Design, y: Array, weights: Array, kappa: float, p: Array, r: Array
+    ) -> None:
+        self.design, self.y, self.weights, self.kappa = design, y, weights, kappa
+        self.flips = kappa if kappa < inf else 0.0  # what a flip adds to the slope in lam
+        self.multipliers = p, r
+        self.p, self.r = p, r
+        self.x, self.margins, self.sigma = np.zeros(design.shape[1] + 2), np.zeros_like(y), 1.0
+        # of rows left out: their derivatives, and what their maximisers prove
+        self.gradient_beside: Array = np.zeros_like(self.x)
+        self.proved_beside = 0.0
+
+    def margins_of(self, x: Array) -> Array:
+        """The margins of a model, or how they change along a direction."""
+        return self.y * (self.design.matvec(np.ascontiguousarray(x[:-2])) + x[-2])
+
+    def move_to(self, x: Array, margins: Array, sigma: float) -> None:
+        """Go to other unknowns with these margins."""
+        self.x, self.margins, self.sigma = x, margins, sigma
+        p = self.multipliers[0] + sigma * (1.0 - margins)
+        if self.kappa == inf:
+            self.p = np.clip(p, 0.0, 1.0)
+            return
+        r = self.multipliers[1] + sigma * (1.0 - self.kappa * x[-1] + margins)
+        self.p, self.r = project_triangle(p, r)
+
+    def update_multipliers(self) -> None:
+        """Take the maximisers for multipliers."""
+        self.multipliers = self.p, self.r
+
+    def gradient(self) -> Array:
+        """The derivatives of the mean in the unknowns."""
+        slopes = self.weights * self.y * (self.r - self.p)
+        of_radius = -self.flips * float(self.weights @ self.r)
+        own = np.concatenate([self.design.rmatvec(slopes), [float(np.sum(slopes)), of_radius]])
+        return own + self.gradient_beside
+
+    def slope(self, direction: Array, margins: Array) -> float:
+        """The derivative along a direction that changes the margins by these."""
+        flipped = self.weights * self.r
+        own = float(flipped @ margins) - float((self.weights * self.p) @ margins)
+        own -= self.flips * float(np.sum(flipped)) * float(direction[-1])
+        return own + float(self.gradient_beside @ direction)
+
+    def sums(self) -> tuple[float, float]:
+        """The mean loss, and the value sum_i c_i (p_i + r_i) of the maximisers."""
+        losses = float(self.weights @ robust_loss(self.margins, float(self.x[-1]), self.kappa))
+        # the loss of a row left out is p + r and its derivative times the unknowns
+        losses += self.proved_beside + float(self.gradient_beside @ self.x)
+        return losses, float(self.weights @ (self.p + self.r)) + self.proved_beside
+
+    @property
+    def n_curved(self) -> int:
+        """The rows with curvature."""
+        return int(np.count_nonzero(_inside(self.p) | _inside(self.r)))
+
+    def curvature(self) -> Curvature:
+        """The generalised Hessian, by the derivative of the projection onto the triangle.
+
+        With both p and r free that is the identity in their plane, on the hypotenuse half the
+        difference of both, and on the other sides it is p or r alone.
+        """
+        own, flipped = _inside(self.p), _inside(self.r)
+        rows = np.flatnonzero(own | flipped)
+        if len(rows) == 0:
+            rows = np.zeros(1, dtype=rows.dtype)  # with a curvature of 0
+        p, r, scale = self.p[rows], self.r[rows], self.sigma * self.weights[rows]
+        flips = scale * flipped[rows]
+        along = np.where((p > 0.0) & (p + r >= 1.0), 0.5, 1.0)
+        of_radius = self.flips**2 * float(along @ flips)
+        predictions, mixed = scale * own[rows] + flips, -self.flips * flips * self.y[rows]
+        if len(rows) <= MOST_COPIED * len(own):
+            return Curvature(self.design.rows(rows), predictions, mixed, of_radius)
+        both = np.zeros((2, len(own)))
+        both[:, rows] = predictions, mixed
+        return Curvature(self.design, both[0], both[1], of_radius)
+
+    def nearest_to_kinks(self, count: int) -> Indices:
+        """So many rows whose losses bend nearest to where they are, increasing."""
+        hinge = 1.0 - self.margins
+        if self.kappa == inf:
+            distance = np.abs(hinge)
+        else:  # from the second largest of the three pieces to the largest
+            flipped = 1.0 - self.kappa * self.x[-1] + self.margins
+            high, low = np.maximum(hinge, flipped), np.minimum(hinge, flipped)
+            distance = np.maximum(high, 0.0) - np.maximum(low, np.minimum(high, 0.0))
+        return np.sort(np.argpartition(distance, count)[:count])
+
+
+class ShrunkRows(SmoothedRows):
+    """Those nearest to kinks; the others, at corners of the triangle, are taken for linear.
+
+    Parameters
+    ----------
+    whole : SmoothedRows
+        All rows, with maximisers that are the multipliers.
+    count : int
+        How many stay.
+    """
+
+    def __init__(self, whole: SmoothedRows, count: int) -> None:
+        self.whole = whole
+        self.chosen = chosen = whole.nearest_to_kinks(count)
+        p, r = whole.multipliers
+        super().__init__(
+            whole.design.rows(chosen), whole.y[chosen], whole.weights[chosen], whole.kappa,
+            p[chosen], r[chosen],
+        )  # fmt: skip
+        self.move_to(whole.x, whole.margins[chosen], whole.sigma)
+        gradient, proved = self.gradient(), self.sums()[1]
+        self.gradient_beside = whole.gradient() - gradient
+        self.proved_beside = whole.sums()[1] - proved
+
+    def thaw(self) -> SmoothedRows:
+        """All rows at the same unknowns, with the multipliers of these."""
+        whole = self.whole
+        p, r = whole.p.copy(), whole.r.copy()
+        p[self.chosen], r[self.chosen] = self.multipliers
+        whole.multipliers = p, r
+        whole.move_to(self.x, whole.margins_of(self.x), self.sigma)
+        return whole
+
+
+def _inside(multiplier: Array) -> np.ndarray:
+    return (multiplier > 0.0) & (multiplier < 1.0)
