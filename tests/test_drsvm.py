@@ -19,8 +19,10 @@ from benchmarks.robust_reference import robust_linear_programme
 from skpd import DRSVMClassifier, PdproxSVC, path
 from skpd.designs import Design
 from skpd.problems.robust import robust_problem
-from skpd.solvers import ROBUST_SOLVERS, Monitor, solve
+from skpd.solvers import ROBUST_SOLVERS, Monitor, select, solve
+from skpd.solvers.interior import interior_point
 from skpd.solvers.proximal.robust_saddle import hybrid_gradient
+from skpd.solvers.robust.multipliers import method_of_multipliers
 from skpd.solvers.robust.select import working_sets
 
 NORMS = [1, 2, np.inf]
@@ -116,6 +118,120 @@ def test_other_methods_against_linear_programmes(method, shape, norm, options, k
     assert certificate.relative_gap <= options["tol"]
     assert certificate.dual <= best + 1e-9
     assert best - 1e-9 <= certificate.primal <= best + options["tol"]
+
+
+def tall_problem(n, d, layout=np.asarray, **parameters):
+    """Labels with noise, and weights some of which are 0."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
+    y = np.where(X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=n) > 0.3, 1.0, -1.0)
+    weights = rng.random(n) * (rng.random(n) < 0.9)
+    parameters = {"epsilon": 0.01, "kappa": 1.0, "norm": 2, **parameters}
+    return robust_problem(Design(layout(X)), y, weights / weights.sum(), **parameters)
+
+
+@pytest.mark.parametrize("kappa", [0.3, 1.0, 5.0, np.inf])
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+@pytest.mark.parametrize(
+    "layout, fit_intercept",
+    [(np.asarray, True), (sp.csr_array, True), (sp.csc_array, False), (np.float32, False)],
+)
+def test_multipliers_against_interior_point(kappa, ridge, layout, fit_intercept):
+    """On samples first, with rows left out: 4,000 are many for 8 features."""
+    problem = tall_problem(4000, 8, layout, kappa=kappa, ridge=ridge, fit_intercept=fit_intercept)
+    found = solved(problem, method_of_multipliers, tol=1e-7, max_iter=200)
+    best = solved(problem, interior_point, tol=1e-9, max_iter=100)
+    assert found.relative_gap <= 1e-7
+    assert_allclose(found.primal, best.primal, rtol=1e-6)
+    assert found.dual <= best.primal + 1e-12
+    assert best.dual <= found.primal + 1e-12
+
+
+@pytest.mark.parametrize("kappa", [1.0, np.inf])
+@pytest.mark.parametrize("n, d", [(300, 1), (400, 6), (150, 3)])
+def test_multipliers_without_a_sample(n, d, kappa):
+    if d == 1:  # where all norms are the same
+        rng = np.random.default_rng(4)
+        X = rng.normal(size=(n, 1))
+        y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0.3, 1.0, -1.0)
+        weights = np.full(n, 1 / n)
+        parameters = {"epsilon": 0.02, "kappa": kappa, "fit_intercept": True}
+        best = robust_linear_programme(X, y, weights, norm=1, **parameters)[0]
+        problem = robust_problem(Design(X), y, weights, norm=2, **parameters)
+    else:
+        problem = tall_problem(n, d, kappa=kappa, epsilon=0.05)
+        best = solved(problem, interior_point, tol=1e-9, max_iter=100).primal
+    found = solved(problem, method_of_multipliers, tol=1e-6, max_iter=300)
+    assert found.relative_gap <= 1e-6
+    assert_allclose(found.primal, best, rtol=1e-5)
+
+
+def test_multipliers_from_a_start():
+    problem = tall_problem(4000, 8)
+    monitor = Monitor(problem, 1e-4)
+    monitor.begin()
+    method_of_multipliers(problem, monitor, None, max_iter=200, random_state=None)
+    again = Monitor(problem, 1e-6)
+    again.begin(has_start=True)
+    method_of_multipliers(problem, again, monitor.best, max_iter=200, random_state=None)
+    assert again.relative_gap <= 1e-6
+    assert again.n_iter < 30
+
+
+def test_multipliers_end_when_asked_to():
+    problem = tall_problem(4000, 8)
+    for max_iter in (1, 7):
+        monitor = Monitor(problem, 1e-12)
+        monitor.begin()
+        method_of_multipliers(problem, monitor, None, max_iter=max_iter, random_state=None)
+        assert monitor.n_iter <= max_iter
+    solution = solve(
+        problem, tol=1e-12, max_iter=500, random_state=None,
+        on_check=lambda monitor: monitor.n_iter > 0,
+    )  # fmt: skip
+    assert solution.stopped
+
+    def interrupt(monitor):
+        raise KeyboardInterrupt
+
+    monitor = Monitor(problem, 1e-12, lambda monitor: monitor.n_iter > 0 and interrupt(monitor))
+    monitor.begin()
+    with pytest.raises(KeyboardInterrupt):
+        method_of_multipliers(problem, monitor, None, max_iter=500, random_state=None)
+    assert monitor.best.coef.any()
+
+
+def test_most_rows_at_kinks():
+    """Where all margins are 1 in the end the method of multipliers hands over."""
+    rng = np.random.default_rng(5)
+    X = np.ones((6000, 6))
+    X[:, 1:] = rng.random((6000, 5)) < 0.3
+    y = np.where(rng.random(6000) < 0.75, 1.0, -1.0)
+    weights = np.full(6000, 1 / 6000)
+    problem = robust_problem(
+        Design(X), y, weights, epsilon=0.1, kappa=1.0, norm=2, fit_intercept=False
+    )
+    best = solved(problem, interior_point, tol=1e-9, max_iter=100)
+    monitor = Monitor(problem, 1e-7)
+    monitor.begin()
+    method_of_multipliers(problem, monitor, None, max_iter=200, random_state=None)
+    assert monitor.dual <= best.primal + 1e-12
+    assert_allclose(solved(problem).primal, best.primal, rtol=1e-6)
+
+
+def test_which_method_is_first():
+    def first(problem):
+        return select(problem)[0].name
+
+    assert first(tall_problem(20_000, 60)) == "multipliers"
+    assert first(tall_problem(20_000, 60, norm=1)) == "interior-point"
+    assert first(tall_problem(20_000, 60, norm=np.inf)) == "interior-point"
+    assert first(tall_problem(2000, 60)) == "interior-point"  # few rows
+    assert first(tall_problem(400, 3)) == "interior-point"  # small
+    far = tall_problem(20_000, 60, lambda X: X + 1000.0)
+    assert first(far) == "interior-point"
+    names = [choice.name for choice in select(tall_problem(20_000, 60))]
+    assert names == ["multipliers", "interior-point", "hybrid-gradient"]
 
 
 @pytest.mark.parametrize("norm", NORMS)

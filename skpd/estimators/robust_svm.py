@@ -116,8 +116,8 @@ class DRSVMClassifier(PrimalDualClassifier):
         the recorded iterate itself, with fields iterate_primal and iterate_dual.
     solver_ : str, or list of them for one-vs-rest
         The method that finished: a name of ``solver``, or with "auto" one of "interior-point",
-        "working-sets", "hybrid-gradient", or "null-model" where the best constant prediction is
-        good enough.
+        "multipliers", "working-sets", "hybrid-gradient", or "null-model" where the best constant
+        prediction is good enough.
     converged_ : bool
         Whether the relative gap reached ``tol``.
     n_iter_ : int

@@ -52,6 +52,9 @@ class Settings:
     sample: int = 40
     # times as many rows at which a sample is worth its while
     worth_sampling: float = 3.0
+    # share of the rows with curvature from which on there is nothing to gain, as where a model
+    # little better than a constant has most margins at the kinks
+    curved: float = 0.5
     # relative gap on a sample: what its rows say of the others is not more exact
     sample_gap: float = 0.05
     # share of the rows that stay where the others are left out, at least twice those that bend
@@ -90,7 +93,8 @@ def method_of_multipliers(
 ) -> None:
     """The proximal method of multipliers, for norm 2.
 
-    It ends unfinished where the gap no longer falls or where w comes to 0.
+    It ends unfinished where the gap no longer falls, where w comes to 0, or where most rows have
+    curvature.
 
     Parameters
     ----------
@@ -104,8 +108,10 @@ def method_of_multipliers(
     """
     with one_blas_thread(), np.errstate(all="ignore"):
         try:
-            run = _begun(problem, start, monitor.n_iter, max_iter)
+            run = _begun(problem, start, monitor.n_iter, max_iter, budget)
         except LinAlgError:
+            return
+        if run is None:
             return
         goal = monitor.tol * problem.objective_unit
         try:
@@ -122,8 +128,13 @@ def method_of_multipliers(
                 raise
 
 
-def _begun(problem: RobustProblem, start: Point | None, n_iter: int, max_iter: int) -> "_Run":
-    """At a start, at the solution on a sample of the rows, or along the null model's gradient."""
+def _begun(
+    problem: RobustProblem, start: Point | None, n_iter: int, max_iter: int, budget: float
+) -> "_Run | None":
+    """At a start, at the solution on a sample of the rows, or along the null model's gradient.
+
+    None where a sample has shown that the method does not fit.
+    """
     sigma = SETTINGS.first_sigma / problem.prediction_scale
     if start is not None and np.any(start.coef):
         p, r = project_triangle(*np.asarray(start.dual_coef, dtype=np.float64))
@@ -138,13 +149,16 @@ def _begun(problem: RobustProblem, start: Point | None, n_iter: int, max_iter: i
             problem, design=problem.design.rows(chosen), y=problem.y[chosen],
             weights=weights / float(np.sum(weights)), total_weight=None, workspace=None,
         )  # fmt: skip
-        other = _begun(sample, None, n_iter, max_iter)
-        other.go_on(SETTINGS.sample_gap * sample.objective_unit, max_iter)
-        if other.norm > 0.0:
-            run = _Run(problem, other.x, _first_multipliers(problem), other.sigma, other.n_iter)
-            run.steps = other.steps
-            run.update_multipliers()
-            return run
+        other = _begun(sample, None, n_iter, max_iter, budget)
+        if other is None:
+            return None
+        other.go_on(SETTINGS.sample_gap * sample.objective_unit, max_iter, budget)
+        if other.stalled:
+            return None
+        run = _Run(problem, other.x, _first_multipliers(problem), other.sigma, other.n_iter)
+        run.steps = other.steps
+        run.update_multipliers()
+        return run
     p, r = problem.null_point.dual_coef
     coef = problem.design.rmatvec(problem.weights * problem.y * (p - r))
     spread = float(np.sqrt(problem.weights @ problem.design.matvec(coef) ** 2))
@@ -233,6 +247,7 @@ class _Run:
     def go_on(self, goal: float, max_iter: int, budget: float = inf) -> None:
         """Newton steps and multiplier steps until the gap seems to be at most the goal."""
         while self.gap > goal and self.n_iter < max_iter:
+            self.stalled |= self.bends_everywhere()
             if self.stalled or self.cost > budget:
                 break
             residual = self.gap - self.distance
@@ -245,6 +260,11 @@ class _Run:
             if self.shrunk is not None and self.gap <= max(goal, self.thaw_at):
                 self.thaw()
         self.thaw()
+
+    def bends_everywhere(self) -> bool:
+        """Whether most rows have curvature, however narrow the envelopes are."""
+        narrow = self.sigma * self.problem.prediction_scale > SETTINGS.first_sigma
+        return narrow and self.rows.n_curved > SETTINGS.curved * len(self.problem.y)
 
     def point(self) -> Point:
         self.thaw()

@@ -20,6 +20,7 @@ from ...problems.robust import project_triangle, robust_loss
 
 __all__ = ["Curvature", "ShrunkRows", "SmoothedRows"]
 
+BLOCK = 1 << 14  # rows whose maximisers are found at a time: a dozen vectors stay in the cache
 MOST_COPIED = 0.5  # share of the rows up to which products with a copy of them save its time
 
 
@@ -73,12 +74,19 @@ class SmoothedRows:
     def move_to(self, x: Array, margins: Array, sigma: float) -> None:
         """Go to other unknowns with these margins."""
         self.x, self.margins, self.sigma = x, margins, sigma
-        p = self.multipliers[0] + sigma * (1.0 - margins)
-        if self.kappa == inf:
-            self.p = np.clip(p, 0.0, 1.0)
-            return
-        r = self.multipliers[1] + sigma * (1.0 - self.kappa * x[-1] + margins)
-        self.p, self.r = project_triangle(p, r)
+        own, flipped = self.multipliers
+        self.p = np.empty_like(margins)
+        if self.kappa < inf:
+            self.r = np.empty_like(margins)
+        for first in range(0, len(margins), BLOCK):
+            some = slice(first, first + BLOCK)
+            m = margins[some]
+            p = own[some] + sigma * (1.0 - m)
+            if self.kappa == inf:
+                self.p[some] = np.clip(p, 0.0, 1.0)
+                continue
+            r = flipped[some] + sigma * (1.0 - self.kappa * x[-1] + m)
+            self.p[some], self.r[some] = project_triangle(p, r)
 
     def update_multipliers(self) -> None:
         """Take the maximisers for multipliers."""
