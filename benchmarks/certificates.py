@@ -25,6 +25,7 @@ from skpd.losses import (
     Logistic,
     MarginLoss,
     ModifiedHuber,
+    PiecewiseLinear,
     Pinball,
     SmoothedHinge,
     Squared,
@@ -54,7 +55,7 @@ from skpd.solvers import solve
 
 POLYHEDRAL_LOSSES = [
     Hinge(), GeneralizedHinge(slope=3.0), Absolute(), EpsilonInsensitive(epsilon=0.2),
-    Pinball(quantile=0.3),
+    Pinball(quantile=0.3), PiecewiseLinear(knots=(-1.0, 0.2, 1.0), slopes=(-2.0, 0.0, 0.5, 2.0)),
 ]  # fmt: skip
 POLYHEDRAL_PENALTIES = [
     L1(), NonNegativeL1(), LInf(), L1Ball(radius=0.7), Box(lower=-0.5, upper=0.3),

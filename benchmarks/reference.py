@@ -20,6 +20,12 @@ def linear_pieces(loss, y):
     if name == "Pinball":
         q = loss.quantile
         return [((1 - q) * one, -(1 - q) * y), (-q * one, q * y)]
+    if name == "PiecewiseLinear":
+        at_knots = loss.value(np.zeros(len(loss.knots)), np.array(loss.knots))
+        knots = [loss.knots[0], *loss.knots]  # of each slope one with its value
+        values = [at_knots[0], *at_knots]
+        pieces = zip(loss.slopes, knots, values, strict=True)
+        return [(a * one, v - a * (t + y)) for a, t, v in pieces]
     raise ValueError(name)
 
 
@@ -100,6 +106,9 @@ def conic_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
         "Pinball": lambda: cp.maximum((1 - loss.quantile) * r, -loss.quantile * r),
         "Huber": lambda: cp.huber(r, loss.delta) / 2,
         "ModifiedHuber": lambda: cp.huber(slack, 2.0),
+        "PiecewiseLinear": lambda: cp.maximum(
+            *(cp.multiply(a, z) + b for a, b in linear_pieces(loss, y))
+        ),
         "SquaredEpsilonInsensitive": lambda: cp.square(cp.pos(cp.abs(r) - loss.epsilon)),
     }
     pairs = [w[2 * g : 2 * g + 2] for g in range(d // 2)]

@@ -29,6 +29,8 @@ RESIDUAL = [
     L.Pinball(quantile=0.2),
     L.Huber(delta=0.7),
     L.SquaredEpsilonInsensitive(epsilon=0.3),
+    L.PiecewiseLinear(knots=(-1.0, 1.0, 3.0), slopes=(-1.0, 0.0, 1.0, 2.5)),
+    L.PiecewiseLinear(knots=(-2.0, 0.0, 0.5), slopes=(-3.0, -0.5, 1.0, 2.0)),
 ]
 ALL = MARGIN + RESIDUAL
 each_loss = pytest.mark.parametrize("loss", ALL, ids=str)

@@ -16,6 +16,7 @@ operators of the conjugates are compiled (``kernels/losses.hpp``).
 """
 
 from .base import Loss
+from .knots import PiecewiseLinear
 from .margin import (
     GeneralizedHinge,
     Hinge,
@@ -38,6 +39,7 @@ __all__ = [
     "Loss",
     "MarginLoss",
     "ModifiedHuber",
+    "PiecewiseLinear",
     "Pinball",
     "ResidualLoss",
     "SmoothedHinge",

@@ -1,5 +1,6 @@
 // Python bindings of the losses.
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -113,6 +114,16 @@ void bind_losses(nb::module_& m) {
                                       "phi*(u) = tube |u| + curvature u^2 / 2 on [lower, upper].");
     residual.def(nb::init<double, double, double, double>(), "lower"_a, "upper"_a, "tube"_a, "curvature"_a);
     bind_loss(residual);
+    nb::class_<PiecewiseLinearLoss> linear(m, "PiecewiseLinearLoss", "phi linear between knots.");
+    linear.def("__init__",
+               [](PiecewiseLinearLoss* self, std::vector<double> knots, std::vector<double> slopes,
+                  std::vector<double> values) {
+                   require(!knots.empty() && slopes.size() == knots.size() + 1 && values.size() == knots.size(),
+                           "knots, slopes and values differ in length");
+                   new (self) PiecewiseLinearLoss{std::move(knots), std::move(slopes), std::move(values)};
+               },
+               "knots"_a, "slopes"_a, "values"_a);
+    bind_loss(linear);
 }
 
 }  // namespace skpd

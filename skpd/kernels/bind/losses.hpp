@@ -8,6 +8,6 @@
 namespace skpd {
 
 using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, const LogisticLoss*,
-                             const ResidualLoss*>;
+                             const PiecewiseLinearLoss*, const ResidualLoss*>;
 
 }  // namespace skpd

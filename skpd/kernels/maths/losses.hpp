@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "data/compensated.hpp"
 
@@ -206,6 +207,46 @@ struct ResidualLoss {
         const double bend = 0.5 * curvature * u * u;
         const bool inside = (free != 0.0 || tube == 0.0) && free > lower && free < upper;
         return {u * shrunk - bend, u, inside ? 1.0 / curvature : 0.0, tube * std::fabs(u) + bend};
+    }
+};
+
+// phi linear between knots: phi*(u) = knot_k u - phi(knot_k) for slope_k <= u <= slope_{k+1}
+struct PiecewiseLinearLoss {
+    static constexpr bool margin = false, quadratic_pieces = true;
+    std::vector<double> knots, slopes, values;  // of phi at the knots
+
+    double value(double t) const {
+        double largest = 0.0;
+        for (std::size_t k = 0; k < knots.size(); ++k)
+            largest = std::max(largest, values[k] + std::max(slopes[k] * (t - knots[k]), slopes[k + 1] * (t - knots[k])));
+        return largest;
+    }
+    double conjugate(double u) const {
+        const std::size_t k = place(u);
+        return knots[k] * u - values[k];
+    }
+    Piece piece(double u) const {
+        const std::size_t k = place(u);
+        return {u > slopes[k] && u < slopes[k + 1], knots[k], 0.0, slopes[k], slopes[k + 1]};
+    }
+    double prox_conjugate(double v, double step) const {
+        for (std::size_t k = 0; k < knots.size(); ++k) {
+            const double u = v - step * knots[k];
+            if (u < slopes[k + 1]) return std::max(u, slopes[k]);
+        }
+        return slopes.back();
+    }
+    double slope_conjugate(double v, double step) const {
+        const double u = prox_conjugate(v, step);
+        return piece(u).inside ? 1.0 : 0.0;
+    }
+
+   private:
+    // The interval of slopes that holds u
+    std::size_t place(double u) const {
+        std::size_t k = 0;
+        while (k + 1 < knots.size() && u >= slopes[k + 1]) ++k;
+        return k;
     }
 };
 

@@ -1,0 +1,122 @@
+"""Losses of the residual that are given by their knots."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import kernels
+from .._checks import check_array
+from .._typing import Array
+from .base import Piece
+from .residual import ResidualLoss
+
+__all__ = ["PiecewiseLinear"]
+
+
+@dataclass(frozen=True)
+class PiecewiseLinear(ResidualLoss):
+    """A convex function of the residual that is linear between knots, with phi(0) = 0.
+
+    phi* is the integral of its inverse slopes, ``sum_k knot_k (the part of the interval from 0 to
+    u between slope_k and slope_{k+1})``, on [slope_0, slope_m].
+
+    Parameters
+    ----------
+    knots : tuple of float of length m
+        Residuals at which the slope changes, increasing.
+    slopes : tuple of float of length m + 1
+        The slopes before, between and behind them, increasing, the first below and the last
+        above 0. The least value must be at 0.
+
+    Raises
+    ------
+    ValueError
+        If the knots and slopes are not like that.
+
+    Examples
+    --------
+    An error is free up to 1, costs one each up to 3, and twice that if it is too large:
+
+    >>> import numpy as np
+    >>> from skpd.losses import PiecewiseLinear
+    >>> loss = PiecewiseLinear(knots=(-1.0, 1.0, 3.0), slopes=(-1.0, 0.0, 1.0, 2.0))
+    >>> loss.value(np.zeros(4), np.array([-3.0, 0.5, 2.0, 4.0]))
+    array([2., 0., 1., 4.])
+    """
+
+    knots: Any
+    slopes: Any
+    piecewise_quadratic: ClassVar[bool] = True
+    conjugate_curvature: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        knots, slopes = (
+            check_array(f"{name} of PiecewiseLinear", getattr(self, name), least=-inf)
+            for name in ("knots", "slopes")
+        )
+        object.__setattr__(self, "knots", tuple(np.atleast_1d(knots).tolist()))
+        object.__setattr__(self, "slopes", tuple(np.atleast_1d(slopes).tolist()))
+        near = np.searchsorted(self.knots, 0.0), np.searchsorted(self.knots, 0.0, side="right")
+        if not (
+            np.all(np.diff(self.knots) > 0.0) and np.all(np.diff(self.slopes) > 0.0)
+            and len(self.slopes) == len(self.knots) + 1 and self.slopes[0] < 0.0 < self.slopes[-1]
+            and self.slopes[near[0]] <= 0.0 <= self.slopes[near[1]]
+        ):  # fmt: skip
+            raise ValueError(
+                "PiecewiseLinear wants increasing knots, one more increasing slope of both signs "
+                f"and its least value at 0, got knots={self.knots} and slopes={self.slopes}."
+            )
+
+    @property
+    def conjugate_domain(self) -> tuple[float, float]:
+        return self.slopes[0], self.slopes[-1]
+
+    @cached_property
+    def _jumps(self) -> list[tuple[float, float, float]]:
+        """The knots, and the parts of their jumps below and above slope 0."""
+        pairs = zip(self.knots, self.slopes[:-1], self.slopes[1:], strict=True)
+        return [(t, max(-a, 0.0) - max(-b, 0.0), max(b, 0.0) - max(a, 0.0)) for t, a, b in pairs]
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [Piece(1.0, y + t, -below, above) for t, below, above in self._jumps]
+
+    def _phi(self, t: Array) -> Array:
+        total = np.zeros(np.shape(t))
+        for knot, below, above in self._jumps:
+            total += below * np.maximum(knot - t, 0.0) + above * np.maximum(t - knot, 0.0)
+        return total
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        lower, upper = np.array(self.slopes[:-1]), np.array(self.slopes[1:])
+        parts = np.clip(u[:, np.newaxis], lower, upper) - np.clip(0.0, lower, upper)
+        inside = (u >= self.slopes[0]) & (u <= self.slopes[-1])
+        return np.where(inside, parts @ np.array(self.knots), inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        # at a knot the subgradient nearest to 0
+        before, behind = (np.searchsorted(self.knots, t, side) for side in ("left", "right"))
+        return np.clip(0.0, np.take(self.slopes, before), np.take(self.slopes, behind))
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        points = np.add.outer(y, self.knots).ravel()
+        order = np.argsort(points)
+        rises = np.multiply.outer(weights, np.diff(self.slopes)).ravel()[order]
+        behind = float(np.sum(weights)) * self.slopes[0] + np.cumsum(rises)
+        return float(points[order][np.argmax(behind >= 0.0)])
+
+    def _residual_interval(self, value: float) -> tuple[float, float]:
+        at_knots = self._phi(np.array(self.knots))
+        ends = zip(self.knots, at_knots, self.slopes[:-1], self.slopes[1:], strict=True)
+        lower, upper = zip(*((t + (value - v) / a if a < 0.0 else -inf,
+                              t + (value - v) / b if b > 0.0 else inf)
+                             for t, v, a, b in ends), strict=True)  # fmt: skip
+        return max(lower), min(upper)
+
+    @property
+    def kernel(self) -> kernels.PiecewiseLinearLoss:
+        return kernels.PiecewiseLinearLoss(
+            self.knots, self.slopes, self._phi(np.array(self.knots)).tolist()
+        )
