@@ -80,7 +80,7 @@ def ratio(case, name, accuracy):
     ours, peer = outcome(case, OURS, accuracy), outcome(case, name, accuracy)
     if peer.kind not in ("reached", "cut") or ours.kind not in ("reached", "cut"):
         return None
-    if peer.kind == ours.kind == "cut":
+    if peer.kind == ours.kind == "cut" or not peer.seconds:
         return None
     sign = ">" if peer.kind == "cut" else "<" if ours.kind == "cut" else ""
     return sign, peer.seconds / ours.seconds
@@ -110,6 +110,8 @@ def cell(case, name, accuracy):
         return f"stops at {peer.accuracy:.0e}"
     if peer.kind in ("failed", "missing"):
         return peer.kind
+    if not peer.seconds:
+        return "cut off"
     pair = ratio(case, name, accuracy)
     return f"{pair[0]} {two_digits(pair[1])}".strip() if pair else f"{peer.seconds:.2g} s"
 
@@ -172,6 +174,32 @@ def summary(cases):
     return text + (f"; {bounds} of them bounds." if bounds else ".")
 
 
+def by_peer(cases):
+    """A Markdown table of each peer's time over skpd's at the high accuracy.
+
+    Where a peer stopped short or failed there is no ratio, and where it was cut off a bound.
+    """
+    rows = [["peer", "cases", "ratios", "bounds", "geometric mean", "below 1", "worst"]]
+    rows.append(["---"] * len(rows[0]))
+    for name in dict.fromkeys(name for case in cases for name in peers(case)):
+        entered = [case for case in cases if name in peers(case)]
+        found = [(case, pair) for case in entered if (pair := ratio(case, name, HIGH))]
+        if not found:
+            rows.append([name, f"{len(entered)}", "0", *["-"] * 4])
+            continue
+        values = [pair[1] for _, pair in found]
+        case, (sign, worst) = min(found, key=lambda entry: entry[1][1])
+        where = f"{case['model']}, {case['data']}, alpha {alpha_text(case)}"
+        rows.append([
+            name, f"{len(entered)}", f"{len(found)}",
+            f"{sum(pair[0] != '' for _, pair in found)}",
+            two_digits(np.exp(np.mean(np.log(values)))),
+            f"{sum(value < 1.0 for value in values)}",
+            f"{sign}{two_digits(worst)} ({where})",
+        ])  # fmt: skip
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
 def notes(cases):
     """What a table leaves out: missing, failing and compiling peers, impossible objectives."""
     lines = []
@@ -207,4 +235,5 @@ def report(cases):
         if said := notes(mine):
             lines += ["", *(f"- {line}" for line in said)]
         sections.append("\n".join(lines))
+    sections.append(f"## Each peer's time over skpd's at {HIGH:g}\n\n{by_peer(cases)}")
     return "\n\n".join(sections)
