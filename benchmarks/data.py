@@ -69,6 +69,50 @@ def uniform_sparse(rng, n, d, density, n_true, noise):
     return with_response(rng, X, coef, noise)
 
 
+def heavy_tailed(rng, n, d, n_true, noise):
+    """Standard normal features, neighbours correlated by a half, and noise of infinite variance.
+
+    The noise has Student's distribution of two degrees of freedom: what Huber's loss and
+    quantiles are for.
+    """
+    steps = rng.standard_normal((n, d))
+    X = steps.copy()
+    for j in range(1, d):
+        X[:, j] = 0.5 * X[:, j - 1] + np.sqrt(0.75) * steps[:, j]
+    coef = np.zeros(d)
+    coef[rng.choice(d, n_true, replace=False)] = rng.standard_normal(n_true)
+    z = X @ coef
+    response = z + noise * z.std() * rng.standard_t(2.0, size=n)
+    return Data(X, np.where(response > 0, 1.0, -1.0), response)
+
+
+def one_hot(rng, n, levels, noise):
+    """A column for each level of some categories, of which few are frequent, as in insurance.
+
+    Every row has a one for each category. The probabilities of a category's levels fall as
+    1 / k, and every level has an effect of its own.
+    """
+    starts = np.cumsum([0, *levels[:-1]])
+    codes = []
+    for n_levels in levels:
+        frequency = 1.0 / np.arange(1, n_levels + 1)
+        codes.append(rng.choice(n_levels, n, p=frequency / frequency.sum()))
+    columns = np.column_stack(codes) + starts
+    places = np.arange(0, columns.size + 1, len(levels))
+    X = sp.csr_array((np.ones(columns.size), columns.ravel(), places), shape=(n, sum(levels)))
+    return with_response(rng, with_short_indices(X), rng.standard_normal(sum(levels)), noise)
+
+
+def text(rng, n, d, density, n_true, noise):
+    """The counts of `power_law` in rows of Euclidean norm 1, as text is fed to solvers."""
+    X = power_law(rng, n, d, density, n_true, noise).X
+    norms = np.sqrt(X.multiply(X).sum(axis=1))
+    X.data /= np.repeat(norms, np.diff(X.indptr))
+    coef = np.zeros(d)
+    coef[rng.choice(d // 50, n_true, replace=False)] = rng.standard_normal(n_true)
+    return with_response(rng, X, coef, noise)
+
+
 def with_response(rng, X, coef, noise):
     """X with the response X coef plus noise, relative to its deviation, and its signs."""
     z = X @ coef
@@ -81,6 +125,10 @@ GENERATED = {
     "power-law": (power_law, {"n": 20_000, "d": 50_000, "density": 0.002, "n_true": 100}),
     "tall": (gaussian, {"n": 500_000, "d": 50, "n_true": 25}),
     "regression": (gaussian, {"n": 20_000, "d": 100, "n_true": 20}),
+    "heavy-tailed": (heavy_tailed, {"n": 40_000, "d": 100, "n_true": 20}),
+    "one-hot": (one_hot, {"n": 200_000, "levels": (2, 3, 5, 8, 12, 20, 30, 50, 70, 100)}),
+    "short-rows": (gaussian, {"n": 100_000, "d": 20, "n_true": 10}),
+    "text": (text, {"n": 50_000, "d": 20_000, "density": 0.003, "n_true": 100}),
 }
 
 
