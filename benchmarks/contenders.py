@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.models import L1_RATIO, QUANTILE, group_size
+from benchmarks.models import L1_RATIO, MODELS, QUANTILE, group_size
 
 TOLERANCES = tuple(10.0**-k for k in range(1, 11))
 OFTEN = 10**7  # iterations: the time limit ends a fit
@@ -23,7 +23,9 @@ class Contender:
     the coefficients are a table with a row for each.
     ``variant`` tells apart several ways of one contender to fit the same model. The data
     comes in ``layout``, the one that the solver works on or is fastest with, made before the
-    clock starts; by columns for the models in ``by_columns``.
+    clock starts; by columns for the models in ``by_columns``, and dense data also for those in
+    ``dense_by_columns``. Then ``prepare`` makes of it what the solver keeps of X, if it keeps
+    something else.
     """
 
     name: str
@@ -35,6 +37,8 @@ class Contender:
     layout: str = "columns"
     compiles: bool = False
     by_columns: tuple[str, ...] = ()
+    dense_by_columns: tuple[str, ...] = ()
+    prepare: Callable | None = None
 
     @property
     def installed(self):
@@ -45,8 +49,10 @@ class Contender:
         columns = self.layout == "columns" or model in self.by_columns
         if sp.issparse(X):
             # older libraries know the matrix classes alone
-            return sp.csc_matrix(X) if columns else sp.csr_matrix(X)
-        return np.asfortranarray(X) if columns else X
+            X = sp.csc_matrix(X) if columns else sp.csr_matrix(X)
+        elif columns or model in self.dense_by_columns:
+            X = np.asfortranarray(X)
+        return self.prepare(X) if self.prepare else X
 
 
 def skpd(X, y, model, alpha, tol):
@@ -210,16 +216,17 @@ QUADRATIC = ("lasso", "elastic-net")
 SPARSE_MODELS = (*QUADRATIC, "l1-logistic")
 METHODS = ("highs-ipm", "highs-ds", "highs")
 CONIC = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10)
-ALL_MODELS = ("l1-hinge", "group-hinge", "l2-hinge", "l1-pinball", *SPARSE_MODELS)
+AS_THEY_COME = ("l1-hinge", "group-hinge", "l2-hinge", "l1-pinball")
 
 OURS = Contender(
     "skpd",
     "skpd",
-    ALL_MODELS,
+    tuple(MODELS),
     (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9),
     skpd,
     layout="as it comes",
     by_columns=SPARSE_MODELS,
+    dense_by_columns=tuple(name for name in MODELS if name not in AS_THEY_COME),
 )
 PEERS = [
     *(
@@ -244,8 +251,3 @@ PEERS = [
     Contender("skglm", "skglm", SPARSE_MODELS, TOLERANCES, skglm, compiles=True),
     Contender("adelie", "adelie", SPARSE_MODELS, (*TOLERANCES, 1e-12, 1e-14), adelie),
 ]  # fmt: skip
-
-
-def entrants(model):
-    """skpd first, then the peers that fit a model, installed or not."""
-    return [OURS, *(peer for peer in PEERS if model in peer.models)]

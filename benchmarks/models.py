@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC
-from skpd.losses import Pinball
+from skpd.losses import Huber, Pinball, SmoothedHinge
 from skpd.penalties import ElasticNet
 
 QUANTILE, L1_RATIO = 0.9, 0.5
@@ -45,11 +45,20 @@ LOSSES = {
     "epsilon_insensitive": outside,
     "pinball": lambda y, z: np.maximum(QUANTILE * (y - z), (QUANTILE - 1.0) * (y - z)),
 }
+OF_SIGNS = {"hinge", "smoothed_hinge", "squared_hinge", "logistic"}  # of labels -1 and 1
+# the losses of skpd where a name alone does not say all
+LOSSES_OF_SKPD = {
+    "pinball": Pinball(QUANTILE),
+    "huber": Huber(DELTA),
+    "smoothed_hinge": SmoothedHinge(SMOOTHING),
+}
 SLOPES_AT_ZERO = {
     "hinge": lambda y: -y,
     "logistic": lambda y: -0.5 * y,
     "squared": lambda y: -y,
     "pinball": lambda y: np.where(y > 0, -QUANTILE, 1.0 - QUANTILE),
+    "huber": lambda y: -np.clip(y, -DELTA, DELTA),
+    "squared_hinge": lambda y: -2.0 * y,
 }
 
 
@@ -125,7 +134,7 @@ class Model:
     penalty: str
 
     def target(self, data):
-        return data.labels if self.loss in ("hinge", "logistic") else data.response
+        return data.labels if self.loss in OF_SIGNS else data.response
 
     def objective(self, X, y, alpha, w):
         return float(np.mean(LOSSES[self.loss](y, X @ w)) + alpha * PENALTIES[self.penalty](w))
@@ -143,8 +152,8 @@ class Model:
                 alpha, groups=size, loss=self.loss, fit_intercept=False, **parameters
             )
         penalty = ElasticNet(L1_RATIO) if self.penalty == "elastic-net" else self.penalty
-        loss = Pinball(QUANTILE) if self.loss == "pinball" else self.loss
-        kind = PdproxSVC if self.loss in ("hinge", "logistic") else PdproxRegressor
+        loss = LOSSES_OF_SKPD.get(self.loss, self.loss)
+        kind = PdproxSVC if self.loss in OF_SIGNS else PdproxRegressor
         return kind(alpha, loss=loss, penalty=penalty, fit_intercept=False, **parameters)
 
 
@@ -156,6 +165,17 @@ MODELS = {
     "lasso": Model("squared", "l1"),
     "elastic-net": Model("squared", "elastic-net"),
     "l1-logistic": Model("logistic", "l1"),
+    "elastic-net-hinge": Model("hinge", "elastic-net"),
+    "l2-smoothed-hinge": Model("smoothed_hinge", "squared_l2"),
+    "l2-squared-hinge": Model("squared_hinge", "squared_l2"),
+    "l1-squared-hinge": Model("squared_hinge", "l1"),
+    "l2-pinball": Model("pinball", "squared_l2"),
+    "elastic-net-pinball": Model("pinball", "elastic-net"),
+    "l2-huber": Model("huber", "squared_l2"),
+    "elastic-net-huber": Model("huber", "elastic-net"),
+    "ridge": Model("squared", "squared_l2"),
+    "l2-logistic": Model("logistic", "squared_l2"),
+    "elastic-net-logistic": Model("logistic", "elastic-net"),
 }
 
 # alpha is a number, or a rule: a share of alpha_max, 1/n, or the alphas of a path
@@ -163,6 +183,7 @@ PATH, N_ALPHAS = "max to max/100", 50
 NON_SMOOTH, SMOOTH = ("max/3", "max/10"), ("max/10", "max/100")
 REAL, ALL = ("a9a", "reuters"), ("a9a", "reuters", "dense", "power-law", "tall")
 FIXED = {"a9a": (1e-2, 1e-3, 1e-4), "reuters": (1e-3, 1e-4)}
+SMALL_ALPHA = (1e-3, "1/n")  # 1/n is what C = 1 says to most solvers
 CASES = {
     "l1-hinge": {data: FIXED.get(data, NON_SMOOTH) for data in ALL},
     "group-hinge": {data: FIXED.get(data, NON_SMOOTH) for data in ALL},
@@ -172,6 +193,34 @@ CASES = {
     "elastic-net": {data: SMOOTH for data in ALL},
     "l1-logistic": {data: SMOOTH for data in ALL},
 }
+
+
+def with_more(cases):
+    """The cases with those on which the peers of `benchmarks.further_peers` present themselves.
+
+    These are dense rows for ReHLine, text for cyanure and Snap ML, and tables of numbers and
+    of categories, all with many more rows than columns, for glum.
+    """
+    rows, tables = ("regression", "heavy-tailed"), ("short-rows", "one-hot")
+    more = {
+        "l2-hinge": {data: (1e-2, "1/n") for data in rows},
+        "lasso": {data: SMOOTH for data in ("text", *tables)},
+        "elastic-net": {data: SMOOTH for data in ("text", *tables)},
+        "l1-logistic": {data: SMOOTH for data in ("text", *tables)},
+        "elastic-net-hinge": {data: NON_SMOOTH for data in (*REAL, "regression")},
+        "l2-smoothed-hinge": {data: SMALL_ALPHA for data in (*REAL, "regression")},
+        "l2-squared-hinge": {data: SMALL_ALPHA for data in (*REAL, "text")},
+        "l1-squared-hinge": {data: SMOOTH for data in (*REAL, "text")},
+        "l2-pinball": {data: (1e-2, "1/n") for data in rows},
+        "elastic-net-pinball": {data: NON_SMOOTH for data in rows},
+        "l2-huber": {data: (1e-2, "1/n") for data in rows},
+        "elastic-net-huber": {data: NON_SMOOTH for data in rows},
+        "ridge": {data: SMALL_ALPHA for data in (*REAL, "text", "tall", *tables)},
+        "l2-logistic": {data: SMALL_ALPHA for data in (*REAL, "text", "tall", *tables)},
+        "elastic-net-logistic": {data: SMOOTH for data in (*REAL, *tables)},
+    }
+    names = dict.fromkeys([*cases, *more])
+    return {name: {**cases.get(name, {}), **more.get(name, {})} for name in names}
 
 
 def selected(models=None, names=None, cases=CASES):

@@ -19,9 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.contenders import entrants
+from benchmarks.contenders import OURS as SKPD
+from benchmarks.contenders import PEERS
 from benchmarks.data import dataset, save
-from benchmarks.models import CASES, MODELS, add_selection, alpha_of, selected
+from benchmarks.further_peers import FURTHER_PEERS
+from benchmarks.models import CASES, MODELS, add_selection, alpha_of, selected, with_more
 from benchmarks.race import race
 from benchmarks.results import OURS, alpha_text, best_objective, certified, excess, report
 
@@ -109,8 +111,13 @@ def run_all(options, chosen, contenders):
     return cases
 
 
+def entrants(model):
+    """skpd first, then the peers that fit a model, installed or not."""
+    return [SKPD, *(peer for peer in (*PEERS, *FURTHER_PEERS) if model in peer.models)]
+
+
 def main(arguments=()):
-    compare(arguments, "peers", __doc__, CASES, entrants)
+    compare(arguments, "peers", __doc__, with_more(CASES), entrants)
 
 
 def compare(arguments, name, description, all_cases, contenders):
