@@ -145,6 +145,7 @@ struct LogisticLoss {
             const double value = step * t + u - v;
             (value > 0.0 ? high : low) = t;
             const double newton = t - value / (step - u * (1.0 + u));
+            if (std::fabs(newton - t) <= 1e-15 * std::max(1.0, std::fabs(t))) break;
             // steps that do not shrink can go to and fro for ever between the two tails
             const bool shrinks = newton > low && newton < high && 2.0 * std::fabs(newton - t) <= moved;
             const double next = shrinks ? newton : 0.5 * (low + high);
