@@ -26,6 +26,9 @@ LONG = 1e10  # the same of a run of Newton steps that gradients may save: 10 s
 # Of the cost of the interior-point method: what methods that may stall can spend, without a start
 # and with one, from which they have less far to go.
 TRIAL, WARM_TRIAL = 0.5, 1.0
+# Dual descent takes few passes or hundreds. It gets the time of so many Newton steps on all rows and
+# features, about that of the method of multipliers after it: then both take twice that at most.
+DESCENT_STEPS = 6.0
 # What it leaves unsolved is too hard for rounding in most cases. The last resort has this many
 # times its cost to try, and a second, in which it may still solve small problems.
 LAST, A_SECOND = 4.0, 1e9
@@ -148,6 +151,10 @@ def select(problem: Problem, warm: bool = False) -> list[Choice]:
         return [*own, *trials, Choice(*LAST_RESORT, pdprox_restarted)]
     budget = (WARM_TRIAL if warm else TRIAL) * cost
     methods = [trial._replace(run=partial(trial.run, budget=budget)) for trial in trials]
+    if len(methods) > 1 and methods[0].name == DUAL_DESCENT[0]:
+        few_steps = DESCENT_STEPS * newton_cost(design, *design.shape)
+        descent = partial(dual_descent, budget=min(few_steps, budget))
+        methods[0] = methods[0]._replace(run=descent)
     methods.append(Choice(*INTERIOR_POINT, interior_point))
     if by_newton:
         methods.append(Choice(*AGAIN, method_of_multipliers))

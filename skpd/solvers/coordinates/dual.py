@@ -65,7 +65,8 @@ def dual_descent(
     inner = 0.1 * problem.objective_unit if free else target
     n_iter, visits = monitor.n_iter, 0.0
     while n_iter < max_iter and not monitor.done and visits < most:
-        epochs, visited, gap = descent.run(max(target, inner), max_iter - n_iter, pause)
+        visits_left = min(pause, most - visits)
+        epochs, visited, gap = descent.run(max(target, inner), max_iter - n_iter, visits_left)
         n_iter, visits = n_iter + epochs, visits + visited
         theta = descent.theta()
         gradient, _ = problem.products(theta)  # that the certificate to come will want
