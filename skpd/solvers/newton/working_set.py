@@ -60,10 +60,21 @@ class WorkingSet:
         self.columns: Indices | None = None
         self.until = 0.0
         self.settled = False
-        self.fewest = settings.fewest
-        if problem.loss.constant_curvature and problem.design.dense:
-            # the Gram matrix of so many takes the time of a gradient
-            self.fewest = max(settings.fewest, int(np.sqrt(BLAS * problem.n_features)))
+        # whether the penalty leaves features at 0: else all of them join at once
+        penalty: Any = problem.penalty
+        self.selects = penalty.structure is Structure.GROUPED or np.any(penalty.terms[0] > 0.0)
+        self.fewest = self._room_for_new()
+
+    def _room_for_new(self) -> int:
+        """Features that may join at a time, at least."""
+        problem, settings, d = self.problem, self.settings, self.problem.n_features
+        if not problem.loss.constant_curvature:
+            return settings.fewest
+        if problem.design.dense:  # their Gram matrix takes the time of a gradient
+            return max(settings.fewest, int(np.sqrt(BLAS * d)))
+        length = max(problem.design.matrix.n_entries / problem.n_samples, 1.0)  # of a row
+        affordable = int(d * np.sqrt(settings.gram_products / length))
+        return max(settings.fewest, min(affordable, settings.most_new_sparse))
 
     def choose(
         self,
@@ -94,7 +105,7 @@ class WorkingSet:
         active = coef[columns] != 0.0
         n_active = int(np.count_nonzero(active))
         most = n_active + max(n_active, self.fewest)
-        complete = len(columns) <= most
+        complete = len(columns) <= most or not self.selects
         if not complete:
             others, room = np.flatnonzero(~active), most - n_active
             active[others[np.argpartition(-violation[others], room - 1)[:room]]] = True
