@@ -26,8 +26,8 @@ LONG = 1e10  # the same of a run of Newton steps that gradients may save: 10 s
 # Of the cost of the interior-point method: what methods that may stall can spend, without a start
 # and with one, from which they have less far to go.
 TRIAL, WARM_TRIAL = 0.5, 1.0
-# Dual descent takes few passes or hundreds. It gets the time of so many Newton steps on all rows and
-# features, about that of the method of multipliers after it: then both take twice that at most.
+# Dual descent takes few passes or hundreds. It gets the time of so many Newton steps on all rows
+# and features, about that of the method of multipliers: then both take twice that at most.
 DESCENT_STEPS = 6.0
 # What it leaves unsolved is too hard for rounding in most cases. The last resort has this many
 # times its cost to try, and a second, in which it may still solve small problems.
