@@ -8,7 +8,7 @@ For every theta in the domain of the conjugate loss and every (w, b), Fenchel-Yo
 The least value of the right-hand side over a set that holds an optimal (w, b) bounds
 the optimal value from below. Such a set follows from the best objective value P seen:
 the loss is non-negative, so R(w) <= P / alpha there, and b lies in an interval
-(`Problem.intercept_interval`). Three choices of the point and the set:
+(`skpd.problems.free_directions`). Three choices of the point and the set:
 
 exact
     All w: subtract the conjugate ``(alpha R)*(-u)``, where it is finite.
@@ -22,6 +22,11 @@ scaling
 A penalty that is blind to a constant added to all coefficients (total variation) has its ball
 among those of mean 0; their mean lies in an interval that follows from the loss
 (`skpd.problems.free_directions`) and enters as the intercept does.
+
+A coefficient that is not penalised needs ``u_j = 0`` (or one sign, with a bound on one side):
+theta is projected onto the box and these hyperplanes (`skpd.problems.free_features`) and then
+changed, below its precision, so that they hold exactly. Columns that others imply in exact
+arithmetic, such as those of one-hot features beside an intercept, need nothing.
 
 A free intercept needs ``s = 0`` or the interval; theta is also tried after projection onto
 the box and the hyperplane ``s = 0``, and, where the interval is so long that even the rounding
