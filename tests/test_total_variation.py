@@ -173,7 +173,7 @@ def test_intervals_hold_the_optimum(fit_intercept, rng):
         low, high = problem.free_intervals(residual[0] / (2 * n) * (1 + 1e-9))[1]
         assert low <= solution[0] <= high and high - low < 1e3
         if fit_intercept:
-            low, high = problem.intercept_interval(residual[0] / (2 * n) * (1 + 1e-9))
+            low, high = problem.free_intervals(residual[0] / (2 * n) * (1 + 1e-9))[0]
             assert low <= solution[1] <= high and high - low < 1e3
 
 

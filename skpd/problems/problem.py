@@ -11,7 +11,6 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from ..certificates import dual_estimate
-from ..certificates.objective import Interval
 from ..certificates.repairs import least_linear
 from ..designs import Design, DualProducts
 from ..losses import Loss
@@ -340,7 +339,3 @@ class Problem(RowObjective, BaseProblem):
     def has_free_level(self) -> bool:
         """Whether the penalty is the same for w + m, whatever the constant m."""
         return self.free.has_level
-
-    def intercept_interval(self, upper: float) -> Interval:
-        """An interval that holds b wherever P(w, b) <= upper."""
-        return self.free_intervals(upper)[0]
