@@ -82,6 +82,8 @@ class Repairs:
                     best = _better(best, self.of(balanced))
                 if self._is_good(best):
                     break
+        if self.must_balance and best.value == -inf:  # its sums may be known to vanish
+            best = _better(best, self.of(point))
         return best
 
     def _is_good(self, bound: DualBound) -> bool:
