@@ -11,7 +11,7 @@ import benchmarks.certificates as random
 from skpd import PdproxSVC
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Pinball, Squared
-from skpd.penalties import SquaredL2
+from skpd.penalties import ElasticNet, SquaredL2
 from skpd.problems import Point, Problem
 from skpd.solvers import solve
 from skpd.solvers.coordinates.dual import dual_descent
@@ -62,6 +62,27 @@ def test_it_closes_the_gap(loss, alpha, rng):
     monitor = descend(problem, tol=1e-8)
     assert monitor.done
     assert -1e-12 <= gap(problem, X, monitor.best) <= 1e-8 * problem.null_objective
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", random.LOSSES, ids=str)
+def test_elastic_net(loss, intercept, rng):
+    """The gap by definition, with the conjugate of the elastic net and w its gradient."""
+    X, y = data(rng, loss)
+    weights = np.full(len(y), 1 / len(y))
+    problem = Problem(Design(X), y, weights, loss, ElasticNet(0.2), 0.1, intercept)
+    monitor = descend(problem, tol=1e-6)
+    assert monitor.done
+    best = monitor.best
+    c, l1, l2 = problem.weights, 0.1 * 0.2, 0.1 * 0.8
+    w, theta = best.coef, best.dual_coef
+    primal = c @ loss.value(y, X @ w + best.intercept) + l1 * np.abs(w).sum() + l2 / 2 * w @ w
+    excess = np.maximum(np.abs(X.T @ (c * theta)) - l1, 0.0)
+    dual = -c @ loss.conjugate(y, theta) - excess @ excess / (2 * l2)
+    assert np.count_nonzero(w) > 0
+    if not intercept:
+        assert -1e-12 <= primal - dual <= 1e-6 * problem.null_objective
+    assert_allclose(monitor.primal, primal, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", random.LOSSES, ids=str)
@@ -134,7 +155,7 @@ def test_the_primal_point_is_that_of_theta(seed):
     weights = rng.random(len(y)) * (rng.random(len(y)) < 0.8)
     weights /= weights.sum()
     matrix, theta = Design(X).matrix, np.zeros(len(y))
-    descent = matrix.dual_descent(loss.kernel, y, weights, theta, 1e-2, 0.0, 0.0, seed)
+    descent = matrix.dual_descent(loss.kernel, y, weights, theta, 1e-2, 0.0, 0.0, 0.0, seed)
     for _ in range(60):
         descent.run(1e-12, 1, 1e12)
         expected = -X.T @ (weights * descent.theta()) / 1e-2
@@ -148,7 +169,7 @@ def test_it_pauses_and_goes_on(rng):
     X, y = data(rng, Hinge(), n=400, d=30)
     weights = np.full(400, 1 / 400)
     matrix, theta = Design(X).matrix, np.zeros(400)
-    descent = matrix.dual_descent(Hinge().kernel, y, weights, theta, 1e-3, 0.0, 0.0, 1)
+    descent = matrix.dual_descent(Hinge().kernel, y, weights, theta, 1e-3, 0.0, 0.0, 0.0, 1)
     epochs = 0
     for _ in range(100_000):
         ran, visits, found = descent.run(1e-9, 7, 1e12)
@@ -187,4 +208,4 @@ def test_columns_are_refused_by_the_kernel(rng):
     matrix = Design(np.asfortranarray(rng.normal(size=(4, 3)))).matrix
     ones = np.ones(4)
     with pytest.raises(ValueError, match="stored by rows"):
-        matrix.dual_descent(Hinge().kernel, ones, ones, ones, 1.0, 0.0, 0.0, 1)
+        matrix.dual_descent(Hinge().kernel, ones, ones, ones, 1.0, 0.0, 0.0, 0.0, 1)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial, singledispatch
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..designs import newton_cost
 from ..penalties import Structure
 from ..problems import Point, Problem
 from .centring import centred
-from .coordinates.dual import dual_descent
+from .coordinates.dual import dual_descent, has_square
 from .interior import expected_cost, faces_of_ball, interior_point
 from .monitor import Monitor
 from .newton.multipliers import method_of_multipliers
@@ -29,6 +29,9 @@ TRIAL, WARM_TRIAL = 0.5, 1.0
 # Dual descent takes few passes or hundreds. It gets the time of so many Newton steps on all rows
 # and features, about that of the method of multipliers: then both take twice that at most.
 DESCENT_STEPS = 6.0
+# Beside an l1 norm it is tried where the mean square of a row is at most so many times n times the
+# weight of the squared l2 norm: the passes that it takes grow with that.
+CONDITION = 1.0
 # What it leaves unsolved is too hard for rounding in most cases. The last resort has this many
 # times its cost to try, and a second, in which it may still solve small problems.
 LAST, A_SECOND = 4.0, 1e9
@@ -91,7 +94,7 @@ class Choice(NamedTuple):
     run: Callable[..., None]
 
 
-DUAL_DESCENT = "dual-descent", "a squared l2 penalty, and no thousands of rows for each feature"
+DUAL_DESCENT = "dual-descent", "a squared l2 penalty, and not thousands of rows for each feature"
 MULTIPLIERS = "multipliers", "a penalty of single features or of groups"
 INTERIOR_POINT = "interior-point", "a penalty with a cone: iterations hardly depend on the data"
 FACES = (
@@ -111,9 +114,9 @@ TRIALS: dict[Structure, Callable[[Problem, bool], list[Choice]]] = {}
 def select(problem: Problem, warm: bool = False) -> list[Choice]:
     """The methods that `auto` tries, in this order; ``warm`` says whether it has a start.
 
-    1. Squared l2 penalty: dual coordinate descent, if the loss has linear pieces (Newton
-       steps need no help with the others) and the rows are not thousands for each feature;
-       or if the features are more than a Newton step can hold.
+    1. A squared l2 penalty, alone or beside the l1 norm: dual coordinate descent, if the loss
+       has linear pieces (Newton steps need no help with the others) and the rows are not
+       thousands for each feature; or, alone, if the features are more than a Newton step can hold.
     2. Any penalty that is separable or by groups: the method of multipliers over proximal
        Newton steps. It gives up where the gap no longer falls or where thousands of features
        stay active.
@@ -136,9 +139,13 @@ def select(problem: Problem, warm: bool = False) -> list[Choice]:
     at_once = newton_cost(design, *design.shape) <= SMALL and not warm
     at_once &= problem.loss.linear_tails or _is_far_without_intercept(problem)
     trials: list[Choice] = []
-    if penalty.is_quadratic:
+    if has_square(penalty):
         few_rows = problem.n_samples < MANY_ROWS * problem.n_variables
-        if not few_features or (problem.loss.linear_tails and few_rows):
+        only_way = penalty.is_quadratic and not few_features
+        promising = few_rows and (
+            penalty.is_quadratic or (not at_once and _descends_soon(problem))
+        )
+        if only_way or (problem.loss.linear_tails and promising):
             trials.append(Choice(*DUAL_DESCENT, dual_descent))
     if by_newton and not at_once:
         trials.append(Choice(*MULTIPLIERS, method_of_multipliers))
@@ -160,6 +167,19 @@ def select(problem: Problem, warm: bool = False) -> list[Choice]:
         methods.append(Choice(*AGAIN, method_of_multipliers))
     last = partial(pdprox_restarted, budget=last_budget(cost))
     return [*own, *methods, Choice(*LAST_RESORT, last)]
+
+
+def _descends_soon(problem: Problem) -> bool:
+    """Whether dual descent is likely to take few passes, once, with a square that is not small.
+
+    A free intercept takes it several times, which Newton steps do in less.
+    """
+    if problem.fit_intercept:
+        return False
+    penalty: Any = problem.penalty
+    square_of_rows = float(np.sum(problem.squares[: problem.n_features]))
+    ridge = problem.alpha * penalty.terms[1]
+    return square_of_rows <= CONDITION * ridge * problem.n_samples
 
 
 def last_budget(cost: float) -> float:

@@ -19,7 +19,7 @@ namespace skpd {
 namespace {
 
 std::unique_ptr<DualDescent> make(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta, double alpha,
-                                  double constant, double offset, std::uint64_t seed) {
+                                  double constant, double threshold, double offset, std::uint64_t seed) {
     for (const auto* array : {&y, &weights, &theta})
         require(array->shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
     require(matrix.by_row() && matrix.n_rows() < (std::size_t{1} << 32),
@@ -30,7 +30,8 @@ std::unique_ptr<DualDescent> make(const Matrix& matrix, AnyLoss any_loss, In y, 
             using Loss = std::remove_cvref_t<decltype(*loss)>;
             using Layout = std::remove_cvref_t<decltype(layout)>;
             return std::make_unique<DualDescentOn<Loss, Layout>>(*loss, layout, y.data(), weights.data(),
-                                                                 theta.data(), alpha, constant, offset, seed);
+                                                                 theta.data(), alpha, constant, threshold,
+                                                                 offset, seed);
         },
         any_loss, matrix.layout());
 }
@@ -48,8 +49,8 @@ void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix) {
         .def("refresh", &DualDescent::refresh, "Computes the primal point from theta.")
         .def("theta", [](const DualDescent& self) { return as_numpy(self.theta()); }, "The dual point.")
         .def("variables", [](const DualDescent& self) { return as_numpy(self.variables()); }, "The primal point v.");
-    matrix.def("dual_descent", &make, "loss"_a, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a, "offset"_a,
-               "seed"_a, nb::keep_alive<0, 1>(),
+    matrix.def("dual_descent", &make, "loss"_a, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a, "threshold"_a,
+               "offset"_a, "seed"_a, nb::keep_alive<0, 1>(),
                "Dual coordinate descent with a constant feature, from theta.");
 }
 

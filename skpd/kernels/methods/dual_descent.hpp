@@ -4,6 +4,8 @@
 //
 // whose dual point theta gives v = offset e - (1 / alpha) sum_i c_i theta_i (x_i, s), e the last
 // unit vector. With s > 0 the last entry of v is the intercept over s, drawn to its offset.
+// With an l1 norm of weight alpha threshold beside the square, z_i takes the coefficients shrunk by the threshold:
+// shrinking makes no distance longer, so that steps and bounds stay valid.
 //
 // Beside the published method: the rows come in blocks of neighbours, which the cache likes;
 // the gap is estimated from the predictions that an epoch sees anyway; and the dual is maximised
@@ -47,8 +49,8 @@ template <class Loss, class M>
 class DualDescentOn final : public DualDescent {
    public:
     DualDescentOn(const Loss& loss, const M& matrix, const double* y, const double* weights, const double* theta,
-                  double alpha, double constant, double offset, std::uint64_t seed)
-        : iterate_(loss, matrix, alpha, constant, offset), random_(seed) {
+                  double alpha, double constant, double threshold, double offset, std::uint64_t seed)
+        : iterate_(loss, matrix, alpha, constant, threshold, offset), random_(seed) {
         for (std::size_t i = 0; i < iterate_.n; ++i) {
             const double square = constant * constant + matrix.square(i);
             Row& row = iterate_.rows[i] = {theta[i], y[i], weights[i], alpha / (weights[i] * square)};
@@ -168,7 +170,7 @@ class DualDescentOn final : public DualDescent {
 
     // Whether the gap has fallen so far that the faces of the dual, if it has any, hardly change.
     bool near_its_end() {
-        if constexpr (!Loss::quadratic_pieces) return false;
+        if (!Loss::quadratic_pieces || iterate_.threshold > 0.0) return false;
         accelerating_ |= first_estimate_ >= 0.0 && last_estimate_ <= 0.01 * first_estimate_;
         return accelerating_;
     }

@@ -2,7 +2,8 @@
 //
 //     v = offset e - (1 / alpha) sum_i c_i theta_i (x_i, s),
 //
-// with e the last unit vector and s the constant feature.
+// with e the last unit vector and s the constant feature. With an l1 norm beside the square the coefficients are v
+// shrunk by a threshold, the weight of the norm over that of the square: the gradient of the penalty's conjugate.
 #pragma once
 
 #include <cmath>
@@ -23,20 +24,26 @@ struct DualIterate {
     const Loss loss;
     const M matrix;
     const std::size_t n, d;
-    const double alpha, constant;
+    const double alpha, constant, threshold;
     double offset;
     std::vector<DualDescentRow> rows;
     std::vector<double> v;
 
-    DualIterate(const Loss& loss, const M& matrix, double alpha, double constant, double offset)
+    DualIterate(const Loss& loss, const M& matrix, double alpha, double constant, double threshold, double offset)
         : loss(loss), matrix(matrix), n(matrix.n_major), d(matrix.n_minor), alpha(alpha),
-          constant(constant), offset(offset), rows(n), v(d + 1, 0.0) {}
+          constant(constant), threshold(threshold), offset(offset), rows(n), v(d + 1, 0.0) {}
 
-    // z_i at v, or what it changes by along another vector
+    // What the prediction z_i changes by along a vector, without a threshold
     double predict(std::size_t i, const double* along) const {
         return matrix.dot(i, along) + constant * along[d];
     }
-    double predict(std::size_t i) const { return predict(i, v.data()); }
+    // z_i
+    double predict(std::size_t i) const {
+        if (threshold == 0.0) return predict(i, v.data());
+        double sum = constant * v[d];
+        matrix.for_each(i, [&](std::size_t j, double x) { sum += x * (v[j] - clip(v[j], -threshold, threshold)); });
+        return sum;
+    }
 
     // What follows in v from a change of theta_i: out -= (c_i change / alpha) (x_i, s)
     void add(std::size_t i, double change, double* out) const {

@@ -1,17 +1,35 @@
 """Dual coordinate descent for the squared l2 penalty, where features are many."""
 
+from math import inf
+from typing import Any
+
 import numpy as np
 
+from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from ..newton.settings import SETTINGS
 
-__all__ = ["dual_descent"]
+__all__ = ["dual_descent", "has_square"]
 
 PROXIMAL = 1e-2  # weight of the proximal term on the intercept, in the units of the problem
 PAUSE = 2e8, 50  # entries of X, passes over it between two looks at Ctrl-C
 PATIENCE = 500  # passes over X, where Newton steps could go on
 STEP_COST = 4.0  # of an entry of X in a pass, in multiplications of dense vectors
+
+
+def has_square(penalty: Penalty) -> bool:
+    """Whether a penalty is a square and perhaps an l1 norm, the same for all coefficients."""
+    some: Any = penalty
+    if penalty.structure is not Structure.SEPARABLE or any(map(np.ndim, some.terms)):
+        return False
+    _, l2, lower, upper = some.terms
+    return l2 > 0.0 and (lower, upper) == (-inf, inf)
+
+
+def _weights(problem: Problem) -> tuple[float, float]:
+    penalty: Any = problem.penalty
+    return penalty.terms[:2]
 
 
 def dual_descent(
@@ -23,7 +41,10 @@ def dual_descent(
     random_state: np.random.RandomState,
     budget: float = np.inf,
 ) -> None:
-    """Dual coordinate descent with shrinking (Hsieh et al., 2008), for the squared l2 penalty.
+    """Dual coordinate descent with shrinking (Hsieh et al., 2008), for a penalty with a square.
+
+    That is alpha (l2 ||w||_2^2 / 2 + l1 ||w||_1) with one l2 > 0 for all coefficients: these are
+    the gradient of the conjugate, -X' diag(c) theta shrunk by alpha l1, over alpha l2.
 
     It ends unfinished where hundreds of passes have not been enough and Newton steps are
     possible: where alpha is small. A free intercept is drawn to its last value by a
@@ -37,7 +58,8 @@ def dual_descent(
     budget : float, default=inf
         The multiplications at which it ends unfinished as well (see `skpd.designs.newton_cost`).
     """
-    alpha = problem.alpha
+    l1, l2 = _weights(problem)
+    alpha, threshold = problem.alpha * l2, l1 / l2
     theta = np.zeros(problem.n_samples)
     constant = offset = 0.0
     if problem.fit_intercept:
@@ -50,7 +72,7 @@ def dual_descent(
         offset = start.intercept / constant if constant > 0.0 else 0.0
     design = problem.design.by_rows
     descent = design.matrix.dual_descent(
-        problem.loss.kernel, problem.y, problem.weights, theta, alpha, constant, offset,
+        problem.loss.kernel, problem.y, problem.weights, theta, alpha, constant, threshold, offset,
         int(random_state.randint(1, np.iinfo(np.int32).max)),
     )  # fmt: skip
     entries, passes = PAUSE
@@ -71,6 +93,7 @@ def dual_descent(
         theta = descent.theta()
         gradient, _ = problem.products(theta)  # that the certificate to come will want
         coef = -gradient / alpha
+        coef = coef - np.clip(coef, -threshold, threshold)
         point = Point(coef, constant * float(descent.variables()[-1]), theta)
         if np.isinf(gap):
             monitor.check(n_iter, point)

@@ -43,10 +43,9 @@ class MultiplierSettings:
 
     # Features that may join at a time, at least: a Gram matrix of so many costs nothing
     fewest: int = 50
-    # For a quadratic loss and sparse rows as many as have a Gram matrix in the time of so many
-    # products with the data, but no more than this: steps of fewer cost more in all
+    # For a quadratic loss and sparse rows, so many products with the data may a Gram matrix cost,
+    # where that is enough for half of the features: then few steps of many cost least
     gram_products: float = 4.0
-    most_new_sparse: int = 150
     # Features of a working set at most, where as many rows have curvature: 128 MB
     largest_working_set: int = 4000
     # Gradients of only some features are kept up to date until the gap on them is this share of

@@ -74,7 +74,7 @@ class WorkingSet:
             return max(settings.fewest, int(np.sqrt(BLAS * d)))
         length = max(problem.design.matrix.n_entries / problem.n_samples, 1.0)  # of a row
         affordable = int(d * np.sqrt(settings.gram_products / length))
-        return max(settings.fewest, min(affordable, settings.most_new_sparse))
+        return max(settings.fewest, affordable) if 2 * affordable > d else settings.fewest
 
     def choose(
         self,
