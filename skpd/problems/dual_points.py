@@ -68,7 +68,8 @@ class RowPoint(DualPoint):
             level = fsum(products)
             sums.append((level, fsum(errors) + EPSILON * abs(level)))
         columns = self.problem.free_columns
-        sums += zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
+        if len(columns):
+            sums += zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
         return sums
 
     def errors_by_precision(self) -> Array:

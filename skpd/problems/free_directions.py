@@ -85,7 +85,7 @@ class FreeDirections:
             weights . theta.
         """
         sums = [slope, float(np.sum(gradient))] if self.has_level else [slope]
-        return sums + gradient[self.columns].tolist()
+        return sums + gradient[self.columns].tolist() if len(self.columns) else sums
 
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
         """Intervals that hold the intercept and the level of an optimum with P <= upper.

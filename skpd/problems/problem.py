@@ -155,6 +155,8 @@ class Problem(RowObjective, BaseProblem):
 
         ``gradient`` and ``slope`` are those sums, as for `FreeDirections.sums`.
         """
+        if not (self.fit_intercept or self.has_free_level or len(self.free_columns)):
+            return 0.0
         cost, sums = 0.0, self.free.sums(gradient, slope)
         intervals = self.free_intervals(min(upper, self.null_objective))
         for place, (total, interval) in enumerate(zip(sums, intervals, strict=True)):
@@ -203,7 +205,8 @@ class Problem(RowObjective, BaseProblem):
     def threshold(self) -> float:
         """What entries of X' diag(c) theta may be without a part in any bound or step."""
         penalty: Any = self.penalty
-        l1 = np.min(penalty.terms[0]) if penalty.structure is Structure.SEPARABLE else 0.0
+        l1 = penalty.terms[0] if penalty.structure is Structure.SEPARABLE else 0.0
+        l1 = np.min(l1) if np.ndim(l1) else l1
         return 0.999 * self.alpha * l1  # clear of those that are at it
 
     @cached_property

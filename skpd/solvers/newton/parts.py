@@ -1,5 +1,7 @@
 """The penalty's part of a quadratic model."""
 
+from functools import cached_property
+
 import numpy as np
 
 from ... import kernels
@@ -143,10 +145,16 @@ class _SeparablePart:
     def __init__(self, penalty, alpha: float, columns: Indices, system) -> None:
         own = penalty.restricted(columns)
         self.terms = own.kernel_terms(alpha)
-        l1, l2, lower, upper = (np.broadcast_to(term, len(columns)) for term in own.terms)
-        self.l1, self.l2, self.lower, self.upper = alpha * l1, alpha * l2, lower, upper
+        self._given = alpha, own.terms
         self.columns, self.n_penalised = columns, len(columns)
         self.system = system or kernels.SupportSystem()
+
+    @cached_property
+    def _arrays(self) -> tuple[Array, Array, Array, Array]:
+        """alpha l1, alpha l2, lower and upper of each feature: for what is not compiled."""
+        alpha, terms = self._given
+        l1, l2, lower, upper = (np.broadcast_to(term, self.n_penalised) for term in terms)
+        return alpha * l1, alpha * l2, lower, upper
 
     def coordinates(self) -> kernels.SeparableCoordinates:
         return kernels.SeparableCoordinates(self.terms, self.n_penalised)
@@ -164,10 +172,8 @@ class _SeparablePart:
 
     def support(self, p: Array) -> Indices:
         inside = np.ones(len(p), dtype=bool)
-        own = p[: self.n_penalised]
-        inside[: self.n_penalised] = (
-            (own > self.lower) & (own < self.upper) & ((own != 0.0) | (self.l1 == 0.0))
-        )
+        own, (l1, _, lower, upper) = p[: self.n_penalised], self._arrays
+        inside[: self.n_penalised] = (own > lower) & (own < upper) & ((own != 0.0) | (l1 == 0.0))
         return np.flatnonzero(inside)
 
     def _of(self, support: Indices, numbers: Array) -> Array:
@@ -176,14 +182,15 @@ class _SeparablePart:
 
     def add_derivatives(self, p: Array, support: Indices, system: Array) -> Array:
         """Adds the second derivatives to the system, returns the first."""
-        system.ravel()[:: len(p) + 1] += self._of(support, self.l2)
+        system.ravel()[:: len(p) + 1] += self._of(support, self._arrays[1])
         return self.first_derivatives(p, support)
 
     def first_derivatives(self, p: Array, support: Indices) -> Array:
-        return self._of(support, self.l1) * np.sign(p) + self._of(support, self.l2) * p
+        l1, l2, _, _ = self._arrays
+        return self._of(support, l1) * np.sign(p) + self._of(support, l2) * p
 
     def inverse_of_second(self, p: Array, support: Indices, ridge: Array) -> _Inverse:
-        diagonal = ridge + self._of(support, self.l2)
+        diagonal = ridge + self._of(support, self._arrays[1])
         return _Inverse(diagonal, np.empty(0), np.empty(0, dtype=np.int64))
 
     def move(self, H: Array, p: Array, r: Array, support: Indices, step: Array) -> None:
