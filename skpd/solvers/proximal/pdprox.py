@@ -18,15 +18,12 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...designs import Design, spectral_norm_bound
+from ...designs import spectral_norm_bound
 from ...problems import Point, Problem
 from ..monitor import Monitor
+from .restarts import HybridGradient, iterate_with_restarts, iterations_within
 
-__all__ = ["iterations_within", "pdprox_dual", "pdprox_primal", "pdprox_restarted"]
-
-# What an iteration costs, in multiplications of dense vectors
-STEP_COST = 4.0  # for an entry of X
-STEP_OVERHEAD = 5e4  # however small X is
+__all__ = ["pdprox_dual", "pdprox_primal", "pdprox_restarted"]
 
 
 def pdprox_dual(
@@ -202,11 +199,6 @@ class _Reports:
         return self.monitor.done
 
 
-def iterations_within(design: Design, budget: float, max_iter: int) -> int:
-    """How many iterations so many multiplications pay for, at most max_iter."""
-    return int(min(budget / (STEP_COST * design.matrix.n_entries + STEP_OVERHEAD), max_iter))
-
-
 def pdprox_restarted(
     problem: Problem,
     monitor: Monitor,
@@ -219,17 +211,9 @@ def pdprox_restarted(
     """Primal-dual hybrid gradient with diagonal preconditioning and restarts on the gap.
 
     The iteration is that of Pdprox-dual in its double-primal form (Chambolle and Pock,
-    2011) as a reflected Halpern iteration: with T the primal-dual step,
-
-        x <- k / (k + 1) (2 T(x) - x) + 1 / (k + 1) x_0    (Lu and Yang, 2024).
-
+    2011) as a reflected Halpern iteration that restarts (`skpd.solvers.proximal.restarts`).
     Step sizes are those of Pock and Chambolle (2011) with exponent 1, the inverse row
-    and column sums of the absolute values, for which the step needs no norm of X. The iteration
-    restarts at T(x) when the gap of T(x) has shrunk enough since the last restart
-    (factor 0.2), has shrunk (0.8) and begins to grow, or when the current stretch is
-    36 % of all iterations; the primal weight then moves half way, on a log scale, to
-    the ratio of the distances that dual and primal variables have travelled (Applegate
-    et al., 2021).
+    and column sums of the absolute values, for which the step needs no norm of X.
 
     One iteration costs one pass over the rows: the gradient of the next step is formed
     from each row while it is in cache.
@@ -241,55 +225,53 @@ def pdprox_restarted(
     budget : float, default=inf
         The multiplications at which it ends unfinished as well (see `skpd.designs.newton_cost`).
     """
-    tau, sigma = _diagonal_step_sizes(problem)
-    dual_metric = problem.weights / sigma
-    kernel, matrix = problem.loss.kernel, problem.design.matrix
-    n_features, weights, y = problem.n_features, problem.weights, problem.y
+    variables = _Variables(problem, problem.null_point if start is None else start)
+    most = iterations_within(problem.design, budget, max_iter - monitor.n_iter)
+    iterate_with_restarts(variables, monitor, variables.first_weight, most)
 
-    w, theta = _start(problem, problem.null_point if start is None else start)
-    gradient = problem.rmatvec(weights * theta)
-    coef_gradient = np.zeros(n_features)
-    theta_prox = np.empty_like(theta)
-    w_anchor, theta_anchor = w, theta.copy()
-    first = monitor.n_iter
-    primal_weight, k = _first_primal_weight(problem, tau, dual_metric), 0
-    next_check, gap_restart, gap_previous = 10, np.inf, np.inf
-    max_iter = min(max_iter, first + iterations_within(problem.design, budget, max_iter))
 
-    for t in range(1, max_iter - first + 1):
-        k += 1
-        step = tau / primal_weight
-        w_prox = problem.prox(w - step * gradient, step)
-        coef, intercept = problem.split(2.0 * w_prox - w)
-        momentum = k / (k + 1.0)
-        dual_sum = matrix.reflected_halpern_step(
-            kernel, y, weights, sigma, theta_anchor, primal_weight, momentum,
-            coef, intercept, theta, theta_prox, coef_gradient,
+class _Variables(HybridGradient):
+    """The coefficients w with the intercept behind them, and the dual variables theta.
+
+    The gradient of the next step is that of theta.
+    """
+
+    def __init__(self, problem: Problem, start: Point) -> None:
+        self.problem = problem
+        self.tau, self.sigma = _diagonal_step_sizes(problem)
+        self.dual_metric = problem.weights / self.sigma
+        self.first_weight = _first_primal_weight(problem, self.tau, self.dual_metric)
+        self.w, self.theta = _start(problem, start)
+        self.w_prox, self.theta_prox = self.w, np.empty_like(self.theta)
+        self.w_anchor, self.theta_anchor = self.w, self.theta.copy()
+        self.coef_gradient = np.zeros(problem.n_features)
+        self.gradient = problem.rmatvec(problem.weights * self.theta)
+
+    def step(self, primal_weight: float, momentum: float) -> None:
+        problem, tau = self.problem, self.tau / primal_weight
+        self.w_prox = problem.prox(self.w - tau * self.gradient, tau)
+        reflected = 2.0 * self.w_prox - self.w
+        dual_sum = problem.design.matrix.reflected_halpern_step(
+            problem.loss.kernel, problem.y, problem.weights, self.sigma, self.theta_anchor,
+            primal_weight, momentum, *problem.split(reflected), self.theta, self.theta_prox,
+            self.coef_gradient,
         )  # fmt: skip
-        w = momentum * (2.0 * w_prox - w) + (1.0 - momentum) * w_anchor
-        gradient = problem.join(coef_gradient, dual_sum)
+        self.w = momentum * reflected + (1.0 - momentum) * self.w_anchor
+        self.gradient = problem.join(self.coef_gradient, dual_sum)
 
-        if t < next_check and t < max_iter - first:
-            continue
-        gap = monitor.check(first + t, Point(*problem.split(w_prox), theta_prox))
-        if monitor.done:
-            break
-        next_check = t + min(40, t)
-        if (
-            gap <= 0.2 * gap_restart
-            or (gap <= 0.8 * gap_restart and gap > gap_previous)
-            or k >= 0.36 * t
-        ):
-            distance = np.sqrt(np.sum((w_prox - w_anchor) ** 2 / tau))
-            dual_distance = np.sqrt(np.sum(dual_metric * (theta_prox - theta_anchor) ** 2))
-            if min(distance, dual_distance) > 1e-10 * max(distance, dual_distance):
-                primal_weight = np.sqrt(primal_weight * dual_distance / distance)
-            w, theta = w_prox, theta_prox.copy()
-            w_anchor, theta_anchor = w, theta_prox.copy()
-            gradient = problem.rmatvec(weights * theta)
-            k, gap_restart, gap_previous = 0, gap, np.inf
-        else:
-            gap_previous = gap
+    def point(self) -> Point:
+        return Point(*self.problem.split(self.w_prox), self.theta_prox)
+
+    def distances(self) -> tuple[float, float]:
+        moved, dual_moved = self.w_prox - self.w_anchor, self.theta_prox - self.theta_anchor
+        distance = np.sqrt(np.sum(moved**2 / self.tau))
+        return distance, np.sqrt(np.sum(self.dual_metric * dual_moved**2))
+
+    def restart(self) -> None:
+        # the next step overwrites theta and theta_prox, but not the anchor
+        self.w = self.w_anchor = self.w_prox
+        self.theta, self.theta_anchor = self.theta_prox.copy(), self.theta_prox.copy()
+        self.gradient = self.problem.rmatvec(self.problem.weights * self.theta)
 
 
 def _first_primal_weight(problem: Problem, tau: Array, dual_metric: Array) -> float:

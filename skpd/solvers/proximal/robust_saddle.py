@@ -8,7 +8,7 @@ from ...designs import spectral_norm_bound
 from ...problems import Point
 from ...problems.robust import RobustProblem, project_triangle
 from ..monitor import Monitor
-from .pdprox import iterations_within
+from .restarts import HybridGradient, iterate_with_restarts, iterations_within
 
 __all__ = ["hybrid_gradient"]
 
@@ -22,7 +22,7 @@ def hybrid_gradient(
     random_state: np.random.RandomState,
     budget: float = np.inf,
 ) -> None:
-    """The reflected Halpern iteration of `pdprox_restarted` for (w, b, lam) and (p, r).
+    """The restarted iteration of `pdprox_restarted` for (w, b, lam) and (p, r).
 
     With x = (w, b, mu), lam = scale mu, the step projects x - tau K'(p, r) onto the epigraph
     and (p_i, r_i) + sigma K x onto the triangles, K x = (-m, m - kappa lam) beside ones. The scale
@@ -34,41 +34,40 @@ def hybrid_gradient(
         As for `skpd.solvers.proximal.pdprox.pdprox_restarted`.
     """
     saddle = _Saddle(problem, random_state)
-    x, theta = saddle.begin(problem.null_point if start is None else start)
-    x_anchor, theta_anchor = x, theta
-    weight, k = saddle.first_weight, 0
-    first = monitor.n_iter
-    max_iter = first + iterations_within(problem.design, budget, max_iter - first)
-    next_check, gap_restart, gap_previous = 10, np.inf, np.inf
-    for t in range(1, max_iter - first + 1):
-        k += 1
-        tau, sigma = saddle.step / weight, saddle.step * weight
-        x_prox = saddle.project(x - tau * saddle.gradient(theta), tau)
-        theta_prox = np.stack(project_triangle(*(theta + sigma * saddle.slopes(2.0 * x_prox - x))))
-        momentum = k / (k + 1.0)
-        x = momentum * (2.0 * x_prox - x) + (1.0 - momentum) * x_anchor
-        theta = momentum * (2.0 * theta_prox - theta) + (1.0 - momentum) * theta_anchor
-        if t < next_check and t < max_iter - first:
-            continue
-        coef, intercept = problem.split(x_prox[:-1])
-        gap = monitor.check(first + t, Point(np.array(coef), intercept, theta_prox))
-        if monitor.done:
-            return
-        next_check = t + min(40, t)
-        if (
-            gap <= 0.2 * gap_restart
-            or (gap <= 0.8 * gap_restart and gap > gap_previous)
-            or k >= 0.36 * t
-        ):
-            distance = float(np.linalg.norm(x_prox - x_anchor))
-            dual_distance = saddle.dual_norm(theta_prox - theta_anchor)
-            if min(distance, dual_distance) > 1e-10 * max(distance, dual_distance):
-                weight = np.sqrt(weight * dual_distance / distance)
-            x, theta = x_prox, theta_prox
-            x_anchor, theta_anchor = x, theta
-            k, gap_restart, gap_previous = 0, gap, np.inf
-        else:
-            gap_previous = gap
+    variables = _Variables(saddle, problem.null_point if start is None else start)
+    most = iterations_within(problem.design, budget, max_iter - monitor.n_iter)
+    iterate_with_restarts(variables, monitor, saddle.first_weight, most)
+
+
+class _Variables(HybridGradient):
+    """x = (w, b, mu), and theta = (p, r)."""
+
+    def __init__(self, saddle: "_Saddle", start: Point) -> None:
+        self.saddle = saddle
+        self.x, self.theta = self.x_prox, self.theta_prox = saddle.begin(start)
+        self.x_anchor, self.theta_anchor = self.x, self.theta
+
+    def step(self, primal_weight: float, momentum: float) -> None:
+        saddle, x, theta = self.saddle, self.x, self.theta
+        tau, sigma = saddle.step / primal_weight, saddle.step * primal_weight
+        self.x_prox = saddle.project(x - tau * saddle.gradient(theta), tau)
+        reflected = 2.0 * self.x_prox - x
+        self.theta_prox = np.stack(project_triangle(*(theta + sigma * saddle.slopes(reflected))))
+        dual_reflected = 2.0 * self.theta_prox - theta
+        self.x = momentum * reflected + (1.0 - momentum) * self.x_anchor
+        self.theta = momentum * dual_reflected + (1.0 - momentum) * self.theta_anchor
+
+    def point(self) -> Point:
+        coef, intercept = self.saddle.problem.split(self.x_prox[:-1])
+        return Point(np.array(coef), intercept, self.theta_prox)
+
+    def distances(self) -> tuple[float, float]:
+        distance = float(np.linalg.norm(self.x_prox - self.x_anchor))
+        return distance, self.saddle.dual_norm(self.theta_prox - self.theta_anchor)
+
+    def restart(self) -> None:
+        self.x = self.x_anchor = self.x_prox
+        self.theta = self.theta_anchor = self.theta_prox
 
 
 class _Saddle:

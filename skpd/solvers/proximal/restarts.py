@@ -1,0 +1,106 @@
+"""The reflected Halpern iteration of a primal-dual hybrid gradient method, with restarts.
+
+With T a primal-dual step and x_0 the point of the last restart, its anchor,
+
+    x <- k / (k + 1) (2 T(x) - x) + 1 / (k + 1) x_0    (Lu and Yang, 2024).
+
+The iteration restarts at T(x) when the gap of T(x) has shrunk enough since the last restart,
+has shrunk and begins to grow, or when the current stretch is a large share of all iterations; the
+primal weight then moves half way, on a log scale, to the ratio of the distances that dual and
+primal variables have travelled (Applegate et al., 2021).
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from ...designs import Design
+from ...problems import Point
+from ..monitor import Monitor
+from .settings import SETTINGS
+
+__all__ = ["HybridGradient", "Restarts", "iterate_with_restarts", "iterations_within"]
+
+
+class HybridGradient(ABC):
+    """The variables of a primal-dual hybrid gradient method: x, T(x) and the anchor."""
+
+    @abstractmethod
+    def step(self, primal_weight: float, momentum: float) -> None:
+        """Find T(x), and from it the next x; ``momentum`` is k / (k + 1)."""
+
+    @abstractmethod
+    def point(self) -> Point:
+        """T(x), to be certified."""
+
+    @abstractmethod
+    def distances(self) -> tuple[float, float]:
+        """How far T(x) is from the anchor in primal and in dual variables, each in its metric."""
+
+    @abstractmethod
+    def restart(self) -> None:
+        """Take T(x) for x and for the anchor."""
+
+
+class Restarts:
+    """When to restart, and with what primal weight.
+
+    Parameters
+    ----------
+    primal_weight : float
+        The first: the ratio of the distances that dual and primal variables will travel, roughly.
+    """
+
+    def __init__(self, primal_weight: float) -> None:
+        self.primal_weight = primal_weight
+        self.n_steps = self.stretch = 0  # from the beginning, and from the last restart
+        self._gap_at_restart = self._last_gap = np.inf
+
+    def count_step(self) -> None:
+        self.n_steps += 1
+        self.stretch += 1
+
+    @property
+    def momentum(self) -> float:
+        return self.stretch / (self.stretch + 1.0)
+
+    def is_due(self, gap: float) -> bool:
+        """Whether to restart at a point with this gap."""
+        grows, self._last_gap = gap > self._last_gap, gap
+        return (
+            gap <= SETTINGS.sufficient_decrease * self._gap_at_restart
+            or (gap <= SETTINGS.necessary_decrease * self._gap_at_restart and grows)
+            or self.stretch >= SETTINGS.longest_stretch * self.n_steps
+        )
+
+    def restart(self, gap: float, distance: float, dual_distance: float) -> None:
+        """Begin a new stretch at a point with this gap, so far from where the last one began."""
+        near, far = min(distance, dual_distance), max(distance, dual_distance)
+        if near > SETTINGS.distance_rounding * far:
+            self.primal_weight = np.sqrt(self.primal_weight * dual_distance / distance)
+        self.stretch, self._gap_at_restart, self._last_gap = 0, gap, np.inf
+
+
+def iterate_with_restarts(
+    variables: HybridGradient, monitor: Monitor, primal_weight: float, most: int
+) -> None:
+    """Iterate until the monitor is content, at most so many times."""
+    restarts, first, next_check = Restarts(primal_weight), monitor.n_iter, SETTINGS.first_check
+    for t in range(1, most + 1):
+        restarts.count_step()
+        variables.step(restarts.primal_weight, restarts.momentum)
+        if t < next_check and t < most:
+            continue
+        gap = monitor.check(first + t, variables.point())
+        if monitor.done:
+            return
+        next_check = t + min(SETTINGS.check_every, t)
+        if restarts.is_due(gap):
+            restarts.restart(gap, *variables.distances())
+            variables.restart()
+
+
+def iterations_within(design: Design, budget: float, most: int) -> int:
+    """How many iterations so many multiplications pay for, at most so many."""
+    cost = SETTINGS.step_cost * design.matrix.n_entries + SETTINGS.step_overhead
+    return int(min(budget / cost, most))
