@@ -1,5 +1,7 @@
 """The published algorithms: their rates, their equivalences, and their cost."""
 
+import inspect
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,7 +11,15 @@ from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, Squared
 from skpd.penalties import L1, GroupL2, LInf, SquaredL2
 from skpd.problems import Point, Problem
-from skpd.solvers import SOLVERS, Monitor, check_solver_options, solve
+from skpd.solvers import (
+    ROBUST_SOLVERS,
+    SOLVERS,
+    TRACE_NORM_SOLVERS,
+    Monitor,
+    check_solver_options,
+    solve,
+)
+from skpd.solvers.options import declared_options
 
 
 @pytest.fixture
@@ -235,10 +245,20 @@ def test_invalid_solver_options(solver, options, message):
         check_solver_options(solver, options)
 
 
-def test_the_documented_defaults_are_valid_options():
-    options = {"algorithm": 1, "implementation": "double-dual", "average": True}
-    options |= {"step_scale": 1.0, "step_ratio": None}
-    assert check_solver_options("pdprox-dual", options) == options
+TABLES = [SOLVERS, ROBUST_SOLVERS, TRACE_NORM_SOLVERS]
+
+
+@pytest.mark.parametrize(
+    "solver, table", [(solver, table) for table in TABLES for solver in table], ids=str
+)
+def test_what_solvers_declare_is_what_they_take(solver, table):
+    """Every keyword that a user may pass is an option, and its default a valid one."""
+    parameters = inspect.signature(table[solver]).parameters.values()
+    keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    options = {p.name: p.default for p in keywords if p.default is not p.empty}
+    assert {p.name for p in keywords} == {*options, "max_iter", "random_state"}
+    assert set(declared_options(table[solver])) == set(options)
+    assert check_solver_options(solver, options, table) == options
 
 
 def test_double_primal_needs_algorithm_3(problem):

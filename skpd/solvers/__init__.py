@@ -1,8 +1,6 @@
 """Solvers: functions of a `Problem` that report to a `Monitor`."""
 
-import inspect
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -17,8 +15,9 @@ from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.trace_norm import trace_norm
 from .memory import keep_freed_memory
 from .monitor import Monitor
+from .options import declared_options
 from .proximal.pdprox import pdprox_dual, pdprox_primal
-from .robust.incremental import SCHEMES, hybrid, ippa, isg
+from .robust.incremental import hybrid, ippa, isg
 from .select import auto, select
 
 __all__ = [
@@ -57,23 +56,6 @@ _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     TraceNormProblem: TRACE_NORM_SOLVERS,
 }
 
-_OPTION_VALUES: dict[str, tuple] = {
-    "algorithm": (1, 3),
-    "implementation": ("double-primal", "double-dual"),
-    "average": (True, False),
-    "shuffle": (True, False),
-    "cycles": (True, False),
-    "search": (True, False),
-    "scheme": SCHEMES,
-    "memory": ("infinite", "one"),
-    "prox": ("euclidean", "entropic"),
-    "adaptive": (True, False),
-    "strong_convexity": ("penalty", "loss"),
-    "smoothing": ("homotopy", "fixed"),
-    "data_dependent": (True, False),
-    "step_size": ("line-search", "theory"),
-}
-_COUNTS = ("sparsity", "n_coordinates")  # or None
 VECTORS = 64  # that a solver and its certificates may hold, about, beside parts of X
 
 
@@ -87,43 +69,15 @@ def check_solver_options(solver: str, options, solvers=SOLVERS):
     """
     if not options:
         return {}
-    options = dict(options)
-    parameters = inspect.signature(solvers[solver]).parameters.values()
-    allowed = {
-        p.name for p in parameters
-        if p.kind is p.KEYWORD_ONLY and p.name not in ("max_iter", "random_state")
-    }  # fmt: skip
+    options, declared = dict(options), declared_options(solvers[solver])
     for name, value in options.items():
-        if name not in allowed:
-            names = ", ".join(repr(option) for option in sorted(allowed)) or "no options"
+        if name not in declared:
+            names = ", ".join(repr(option) for option in sorted(declared)) or "no options"
             raise ValueError(
                 f"solver_options of solver {solver!r} must be among {names}, got {name!r}."
             )
-        if name == "burn_in":
-            valid, expected = (
-                isinstance(value, Real) and 0 <= float(value) < 1,
-                "a number in [0, 1)",
-            )
-        elif name in _OPTION_VALUES:
-            valid = any(value == v and type(value) is type(v) for v in _OPTION_VALUES[name])
-            expected = "one of " + ", ".join(repr(v) for v in _OPTION_VALUES[name])
-        elif name == "batch_size":
-            valid = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-            expected = "an integer of at least 1"
-        elif name in ("ratio", "switch"):
-            valid = isinstance(value, Real) and 0 < float(value) < 1
-            expected = "a number in (0, 1)"
-        elif name in _COUNTS:
-            valid = value is None or (
-                isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-            )
-            expected = "a whole number of at least 1 or None"
-        else:
-            valid = value is None and name == "step_ratio"
-            valid |= isinstance(value, Real) and 0 < float(value) < float("inf")
-            expected = "a number in (0, inf)"
-        if not valid:
-            raise ValueError(f"solver_options[{name!r}] must be {expected}, got {value!r}.")
+        if not declared[name].allows(value):
+            raise ValueError(f"solver_options[{name!r}] must be {declared[name]}, got {value!r}.")
     return options
 
 

@@ -26,6 +26,7 @@ from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
 from ...problems import Point, Problem
 from ..monitor import Monitor
+from ..options import BOOLEAN, OneOf, takes_options
 from .estimate_functions import ROUNDING, Composite, Iterate, infinite_memory, one_memory
 from .geometry import Entropic, Euclidean
 from .smoothing import _prox_squares, _SmoothedLoss
@@ -36,6 +37,15 @@ COMPARE_EVERY = 10  # gradients, the averaged dual points and the latest
 LEVELS = 4.0  # by which the smoothing falls
 
 
+@takes_options(
+    memory=OneOf("infinite", "one"),
+    prox=OneOf("euclidean", "entropic"),
+    adaptive=BOOLEAN,
+    search=BOOLEAN,
+    strong_convexity=OneOf("penalty", "loss"),
+    smoothing=OneOf("homotopy", "fixed"),
+    data_dependent=BOOLEAN,
+)
 def agm(
     problem: Problem,
     monitor: Monitor,

@@ -23,12 +23,14 @@ from ..._typing import Array
 from ...penalties import Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
+from ..options import BOOLEAN, Number, takes_options
 
 __all__ = ["approx", "coordinate_descent"]
 
 PAUSE = 1e8  # entries of X between two looks at Ctrl-C
 
 
+@takes_options(average=BOOLEAN, burn_in=Number(0, 1, "[)"))
 def coordinate_descent(
     problem: Problem,
     monitor: Monitor,

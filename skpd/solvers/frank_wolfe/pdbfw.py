@@ -5,6 +5,7 @@ import numpy as np
 from ... import kernels
 from ...problems import Point, Problem
 from ..monitor import Monitor
+from ..options import Count, Number, OneOf, OrNone, takes_options
 
 __all__ = ["pdbfw"]
 
@@ -13,6 +14,12 @@ PAUSE = 2e8  # entries of X and of the iterates between two looks at Ctrl-C
 REFRESH = 1000  # iterations after which the products are computed anew
 
 
+@takes_options(
+    step_size=OneOf("line-search", "theory"),
+    sparsity=OrNone(Count()),
+    n_coordinates=OrNone(Count()),
+    patience=Number(0, np.inf, "(]"),
+)
 def pdbfw(
     problem: Problem,
     monitor: Monitor,

@@ -11,6 +11,7 @@ from ..._typing import Array
 from ...problems import Point
 from ...problems.trace_norm import TraceNormProblem, norm
 from ..monitor import Monitor
+from ..options import Count, OneOf, OrNone, takes_options
 from .singular import Projection, TopSingular, grown, project, project_to_rank, threshold
 
 __all__ = ["trace_norm"]
@@ -31,6 +32,9 @@ CLEANED = 100  # steps after which X' theta is computed anew, rid of the roundin
 SMALLER, LARGER = 0.8, 4.0
 
 
+@takes_options(
+    step_size=OneOf("line-search", "theory"), rank=OrNone(Count()), n_rows=OrNone(Count())
+)
 def trace_norm(
     problem: TraceNormProblem,
     monitor: Monitor,

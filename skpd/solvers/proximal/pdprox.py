@@ -21,11 +21,21 @@ from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...problems import Point, Problem
 from ..monitor import Monitor
+from ..options import BOOLEAN, POSITIVE, OneOf, OrNone, takes_options
 from .restarts import HybridGradient, iterate_with_restarts, iterations_within
 
 __all__ = ["pdprox_dual", "pdprox_primal", "pdprox_restarted"]
 
+IMPLEMENTATIONS = OneOf("double-primal", "double-dual")
 
+
+@takes_options(
+    algorithm=OneOf(1, 3),
+    implementation=IMPLEMENTATIONS,
+    average=BOOLEAN,
+    step_scale=POSITIVE,
+    step_ratio=OrNone(POSITIVE),
+)
 def pdprox_dual(
     problem: Problem,
     monitor: Monitor,
@@ -96,6 +106,12 @@ def pdprox_dual(
             break
 
 
+@takes_options(
+    implementation=IMPLEMENTATIONS,
+    average=BOOLEAN,
+    step_scale=POSITIVE,
+    step_ratio=OrNone(POSITIVE),
+)
 def pdprox_primal(
     problem: Problem,
     monitor: Monitor,

@@ -21,14 +21,23 @@ from ..._typing import Array
 from ...problems import Point
 from ...problems.robust import RobustProblem
 from ..monitor import Monitor
+from ..options import BOOLEAN, POSITIVE, Count, Number, OneOf, Option, OrNone, takes_options
 
-__all__ = ["SCHEMES", "hybrid", "ippa", "isg"]
+__all__ = ["hybrid", "ippa", "isg"]
 
-SCHEMES = ("geometric", "gamma/(nk)", "gamma/(n sqrt(k))")
+STEP_OPTIONS: dict[str, Option] = {
+    "scheme": OrNone(OneOf("geometric", "gamma/(nk)", "gamma/(n sqrt(k))")),
+    "first_step": OrNone(POSITIVE),
+    "ratio": Number(0, 1),
+    "cycles": BOOLEAN,
+    "gamma": OrNone(POSITIVE),
+    "shuffle": BOOLEAN,
+}
 ENTRIES = 1 << 24  # of X between returns to Python, about 0.1 s
 AGAIN = 0.1  # of the first step: where the next cycle of geometric step sizes begins
 
 
+@takes_options(batch_size=Count(), **STEP_OPTIONS)
 def isg(
     problem: RobustProblem,
     monitor: Monitor,
@@ -88,6 +97,7 @@ def isg(
         steps.objective = monitor.primal
 
 
+@takes_options(**STEP_OPTIONS)
 def ippa(
     problem: RobustProblem,
     monitor: Monitor,
@@ -115,6 +125,7 @@ def ippa(
         steps.objective = monitor.primal
 
 
+@takes_options(batch_size=Count(), switch=Number(0, 1), **STEP_OPTIONS)
 def hybrid(
     problem: RobustProblem,
     monitor: Monitor,
