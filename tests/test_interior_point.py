@@ -1,6 +1,7 @@
 """The interior-point method: every loss with every penalty, its systems, kinks and weights."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -52,6 +53,7 @@ from skpd.solvers.interior import (
     systems,
 )
 from skpd.solvers.interior.maps import Differences
+from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
 from skpd.solvers.select import select
 
@@ -159,7 +161,7 @@ def assembled(system, groups):
 def test_systems_against_their_matrices(
     kind, small, layout, ones, with_groups, n_borders, rng, monkeypatch
 ):
-    monkeypatch.setattr(systems, "SMALL", small)
+    monkeypatch.setattr(systems, "SETTINGS", replace(SETTINGS, largest_decomposition=small))
     n, d = 12, 30
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
     X = layout(np.column_stack([X, np.ones(n)]) if ones else X)
@@ -219,7 +221,7 @@ def test_the_rows_system_finds_the_same(penalty, fit_intercept, layout, rng, mon
         problem = posed(layout(X), y, loss, penalty, alpha, fit_intercept)
         founds = []
         for few, kind in ((d, FeatureSystem), (d - 1, RowSystem)):
-            monkeypatch.setattr(programme, "FEW_FEATURES", few)
+            monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=few))
             assert type(posing.programme_of(problem).system()) is kind
             founds.append(reached(problem))
             assert founds[-1].converged
@@ -232,7 +234,7 @@ def test_the_rows_system_finds_the_same(penalty, fit_intercept, layout, rng, mon
 
 @pytest.mark.parametrize("penalty", [FusedLasso(0.5), TotalVariation()], ids=str)
 def test_penalties_without_a_diagonal_stay_with_the_features(penalty, rng, monkeypatch):
-    monkeypatch.setattr(programme, "FEW_FEATURES", 5)
+    monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=5))
     X, y = rng.normal(size=(10, 20)), rng.choice([-1.0, 1.0], 10)
     problem = posed(X, y, Hinge(), penalty, 0.02)
     assert type(posing.programme_of(problem).system()) is FeatureSystem

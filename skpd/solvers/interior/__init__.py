@@ -1,6 +1,6 @@
 """A primal-dual interior-point method for every loss and every penalty with a cone."""
 
 from .faces import faces_of_ball
-from .method import LARGEST_SYSTEM, cost_of_run, expected_cost, interior_point
+from .method import cost_of_run, expected_cost, interior_point
 
-__all__ = ["LARGEST_SYSTEM", "cost_of_run", "expected_cost", "faces_of_ball", "interior_point"]
+__all__ = ["cost_of_run", "expected_cost", "faces_of_ball", "interior_point"]

@@ -102,10 +102,10 @@ class DoubtfulLabels(_Pairs):
         # second derivatives of the rows' barriers in (m, lam), s eliminated
         margin = (4.0 * one * two + (one + two) * three) / self.total
         mixed = -kappa * two * (2.0 * one + three) / self.total
-        radius = kappa * kappa * two * (one + three) / self.total
+        twice = kappa * kappa * two * (one + three) / self.total
         system.add_rows(weights * margin)
         system.border(self.place)[:] += self.predictions.design.rmatvec(weights * self.y * mixed)
-        system.add_corner(self.place, self.place, float(weights @ radius))
+        system.add_corner(self.place, self.place, float(weights @ twice))
 
     def add_shift(self, mu: float | None, affine: _RowChange | None, out: Array) -> None:
         self.wanted = wanted = _wanted(self.slack, self.dual, mu, affine)
@@ -116,12 +116,12 @@ class DoubtfulLabels(_Pairs):
 
     def direction(self, dx: Array) -> _RowChange:
         margins = self.y * self.predictions.times(dx)
-        radius = self.kappa * dx[self.place]
+        raised = self.kappa * dx[self.place]
         one, two = self.ratio[:2]
         slack = np.empty_like(self.slack)
-        slack[2] = self.sums - ((one - two) * margins + two * radius) / self.total
+        slack[2] = self.sums - ((one - two) * margins + two * raised) / self.total
         slack[0] = slack[2] + margins
-        slack[1] = slack[2] - margins + radius
+        slack[1] = slack[2] - margins + raised
         return _RowChange(slack, self.wanted - self.ratio * slack)
 
     def products_after(self, direction: _RowChange, primal: float, dual: float) -> float:
@@ -143,7 +143,7 @@ class SumEpigraph(_Pairs):
         That of lam among the unknowns; None where it is a number.
     multiplier_place : int
         That of the multiplier.
-    radius, multiplier : float
+    lam, multiplier : float
         The first lam, or lam itself, and the first multiplier.
     share : float
         The products on the central path, in units of mu.
@@ -153,13 +153,13 @@ class SumEpigraph(_Pairs):
     linear = True
 
     def __init__(
-        self, n_features: int, place: int | None, multiplier_place: int, radius: float,
+        self, n_features: int, place: int | None, multiplier_place: int, lam: float,
         multiplier: float, share: float, l1: float = 1.0,
     ) -> None:  # fmt: skip
         d = self.size = n_features
         self.place, self.multiplier_place, self.share = place, multiplier_place, share
         self.degree, self.l1 = share * (2 * d + 1), l1
-        self.slack = np.append(np.full(2 * d, 0.5 * radius / l1 / max(d, 1)), 0.5 * radius)
+        self.slack = np.append(np.full(2 * d, 0.5 * lam / l1 / max(d, 1)), 0.5 * lam)
         self.dual = np.append(np.full(2 * d, 0.5 * l1 * multiplier), multiplier)
         self.at_zero = np.zeros(d, dtype=bool)
 
@@ -230,19 +230,19 @@ class EuclideanEpigraph(Term):
 
     Parameters
     ----------
-    n_features, place, multiplier_place, radius, multiplier, share
+    n_features, place, multiplier_place, lam, multiplier, share
         As for `SumEpigraph`, the second place being that of the product.
     """
 
     linear = True
 
     def __init__(
-        self, n_features: int, place: int, multiplier_place: int, radius: float,
+        self, n_features: int, place: int, multiplier_place: int, lam: float,
         multiplier: float, share: float,
     ) -> None:  # fmt: skip
         self.size, self.place, self.product_place = n_features, place, multiplier_place
         self.groups = Groups(np.array([0, n_features]))
-        self.slack = Heads(np.array([radius]), np.zeros(n_features))
+        self.slack = Heads(np.array([lam]), np.zeros(n_features))
         self.dual = Heads(np.array([multiplier]), np.zeros(n_features))
         self.share = self.degree = share
 

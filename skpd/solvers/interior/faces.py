@@ -17,18 +17,12 @@ from ...penalties import LInf
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from .maps import PredictionsBeside
-from .method import LARGEST_SYSTEM, State
+from .method import State
 from .posing import bound_coefficients, loss_terms
 from .programme import Programme
+from .settings import FACES, SETTINGS
 
 __all__ = ["faces_of_ball"]
-
-FIRST = 300  # free coefficients to begin with
-LOOSE = 0.03  # relative gap to which the first working set is solved
-TIGHTER = 0.1  # of the last gap: to which the next one is
-ENOUGH = 0.3  # of the tolerance: to which any working set is, at most
-AT_HEIGHT = 1e-3  # relative distance from t at which a coefficient of a loss with kinks joins
-MOST_STEPS = 60  # for a working set
 
 
 def faces_of_ball(
@@ -52,11 +46,12 @@ def faces_of_ball(
     """
     gradient = problem.null_gradient
     signs = np.where(gradient > 0.0, -1.0, 1.0)
-    free: Indices = np.sort(np.argsort(np.abs(gradient))[:FIRST])
-    height, tol = 0.0, LOOSE
-    while not monitor.done and monitor.n_iter < max_iter and len(free) <= LARGEST_SYSTEM:
+    free: Indices = np.sort(np.argsort(np.abs(gradient))[: FACES.first_free])
+    height, tol = 0.0, FACES.first_tol
+    while not monitor.done and monitor.n_iter < max_iter and len(free) <= SETTINGS.largest_system:
         programme, place = _programme(problem, free, signs, height)
-        n_iter = monitor.n_iter + _run(programme, tol, min(MOST_STEPS, max_iter - monitor.n_iter))
+        most = min(FACES.most_steps, max_iter - monitor.n_iter)
+        n_iter = monitor.n_iter + _run(programme, tol, most)
         point, height = programme.point(), float(programme.x[place])
         coef = height * signs
         coef[free] = point.coef
@@ -67,12 +62,12 @@ def faces_of_ball(
         joined = (violation[free] < 0.0) & _at_height(programme, problem, point.coef, height)
         violation[free] = 0.0
         n_violating = int(np.count_nonzero(violation > 0.0))
-        if n_violating == 0 and tol <= ENOUGH * monitor.tol:
+        if n_violating == 0 and tol <= FACES.least_tol * monitor.tol:
             return
-        size = min(n_violating, max(FIRST, len(free)))
+        size = min(n_violating, max(FACES.first_free, len(free)))
         worst = np.argpartition(-violation, max(size - 1, 0))[:size]
         free = np.union1d(free[~joined], worst)
-        tol = max(ENOUGH * monitor.tol, min(TIGHTER * monitor.relative_gap, tol))
+        tol = max(FACES.least_tol * monitor.tol, min(FACES.tol_factor * monitor.relative_gap, tol))
 
 
 def _programme(
@@ -97,7 +92,7 @@ def _programme(
 def _run(programme: Programme, tol: float, max_iter: int) -> int:
     """Iterations until the gap of the programme seems to be small; their number."""
     problem, state = programme.problem, State(programme)
-    goal = 0.1 * tol * problem.objective_unit
+    goal = FACES.products_goal * tol * problem.objective_unit
     with blas_threads_for(programme.design.shape[1]), np.errstate(all="ignore"):
         for n_iter in range(max_iter):
             gap = relative_gap(problem, state.evaluate())
@@ -114,6 +109,6 @@ def _at_height(programme: Programme, problem: Problem, coef: Array, height: floa
     leave too early come back.
     """
     if problem.loss.linear_tails:
-        return np.abs(coef) >= (1.0 - AT_HEIGHT) * height
+        return np.abs(coef) >= (1.0 - FACES.height_distance) * height
     above, below = programme.penalties[-2:]  # the two sides of |w_j| <= t
     return above.at_kink | below.at_kink

@@ -13,31 +13,9 @@ from ...problems import Point, Problem
 from ..monitor import Monitor
 from .posing import has_programme, programme_of
 from .programme import Programme, needs_features
+from .settings import SETTINGS
 
-__all__ = ["LARGEST_SYSTEM", "State", "cost_of_run", "expected_cost", "interior_point"]
-
-LARGEST_SYSTEM = 4000  # rows or features; its matrix takes 128 MB
-
-# When to end and when to look
-PATIENCE = 20  # iterations without a tenth off the estimated gap
-ENOUGH = 0.1  # products, as a share of the gap asked for, below which only residuals are reduced
-NEAR = 10.0  # times the gap asked for: an estimate at which the certified gap may be there
-FALLEN, WAITED = 30.0, 10  # how far the estimate fell, and iterations: when to record where it is
-
-# A step ends before the boundary, by a share of the way there: this share of what the predictor
-# leaves of the products, and at least the other. Iterates that come too near have short steps
-# from then on.
-SHORT, SHORTEST = 0.1, 0.005
-# A step aims at products of at least this share of the residuals times what the predictor leaves
-# of the products, as residuals can hardly fall with slacks at the boundary, but not at products
-# that grow by more than the factor.
-LEAST, GROWTH = 0.15, 3.0
-# A step is halved until its Newton model is right up to this share of the products and residuals.
-MODEL_ERROR, HALVINGS = 1.0, 10
-
-# What a run costs
-ITERATIONS = 25
-OVERHEAD = 4e5  # of an iteration beside that of any Newton step, in the units of `newton_cost`
+__all__ = ["State", "cost_of_run", "expected_cost", "interior_point"]
 
 
 def interior_point(
@@ -68,20 +46,22 @@ def interior_point(
     state = State(programme)
     first = n_iter = checked_at = monitor.n_iter
     checked, best, best_at = inf, inf, n_iter
-    goal = ENOUGH * max(monitor.tol, np.finfo(float).eps) * problem.objective_unit
+    goal = SETTINGS.products_goal * max(monitor.tol, np.finfo(float).eps)
+    goal *= problem.objective_unit
     with blas_threads_for(min(programme.design.shape)), np.errstate(all="ignore"):
         try:
             while True:
                 gap = relative_gap(problem, state.evaluate())
                 if not np.isfinite(gap):
                     return
-                if gap < 0.9 * best:
+                if gap < SETTINGS.progress * best:
                     best, best_at = gap, n_iter
                 if n_iter == first:
                     checked = gap
-                last = n_iter >= max_iter or n_iter > best_at + PATIENCE
-                near = gap <= NEAR * monitor.tol or FALLEN * gap < checked
-                if near or last or n_iter >= checked_at + WAITED:
+                last = n_iter >= max_iter or n_iter > best_at + SETTINGS.patience
+                near = gap <= SETTINGS.near_goal * monitor.tol
+                near |= SETTINGS.check_factor * gap < checked
+                if near or last or n_iter >= checked_at + SETTINGS.check_every:
                     monitor.check(n_iter, programme.point())
                     checked, checked_at = gap, n_iter
                 if monitor.done or last:
@@ -97,16 +77,17 @@ def interior_point(
 def expected_cost(problem: Problem) -> float:
     """What a run costs, in the units of `newton_cost`; inf where it cannot solve the problem."""
     n, d = problem.design.shape
-    if not has_programme(problem.penalty) or min(n, d) > LARGEST_SYSTEM:
+    if not has_programme(problem.penalty) or min(n, d) > SETTINGS.largest_system:
         return inf
-    if needs_features(problem.penalty) and d > LARGEST_SYSTEM:
+    if needs_features(problem.penalty) and d > SETTINGS.largest_system:
         return inf
     return cost_of_run(problem.design)
 
 
 def cost_of_run(design: Design) -> float:
     """The same, of data for which there is room."""
-    return ITERATIONS * (newton_cost(design, *design.shape) + OVERHEAD)
+    iteration = newton_cost(design, *design.shape) + SETTINGS.iteration_overhead
+    return SETTINGS.expected_iterations * iteration
 
 
 class State:
@@ -153,19 +134,22 @@ class State:
         mu: float | None = 0.0
         affine, left = None, 0.0
         # steps to smaller mu keep residuals up by rounding; without them they halve, or never will
-        balance = self.products <= goal and self.residuals <= 0.5 * self.residuals_before
+        balance = self.products <= goal
+        balance &= self.residuals <= SETTINGS.residual_progress * self.residuals_before
         self.residuals_before = self.residuals if balance else inf
         if balance:
             mu = None
         elif self.degree > 0.0:
             affine = self.newton(0.0, None)
             left = self.left_after(affine)
-            least = min(LEAST * left * self.residuals, GROWTH * self.products)
-            mu = max(left**3 * self.products, least) / self.degree
+            least = SETTINGS.residual_share * left * self.residuals
+            least = min(least, SETTINGS.largest_growth * self.products)
+            mu = max(left**SETTINGS.centring_power * self.products, least) / self.degree
         found = self.newton(mu, affine)
         if not np.isfinite(found[0]).all():
             raise LinAlgError("a Newton step overflows")
-        primal, dual = self.lengths(found, 1.0 - max(SHORT * left, SHORTEST))
+        distance = max(SETTINGS.boundary_distance * left, SETTINGS.least_boundary_distance)
+        primal, dual = self.lengths(found, 1.0 - distance)
         self.programme.x = self.programme.x + primal * found[0]
         for term, change in zip(self.terms, found[1], strict=True):
             if mu is not None:
@@ -204,11 +188,11 @@ class State:
         """So much of a step length that the Newton model is right along it."""
         if all(term.quadratic for term in self.terms):
             return length
-        for _ in range(HALVINGS):
+        for _ in range(SETTINGS.model_halvings):
             error = np.zeros_like(self.residual)
             for term, change in zip(self.terms, found[1], strict=True):
                 term.add_model_error(change, length, error)
-            if self.cost_of(error) <= MODEL_ERROR * (self.products + self.residuals):
+            if self.cost_of(error) <= SETTINGS.model_error * (self.products + self.residuals):
                 break
             length *= 0.5
         return length

@@ -39,6 +39,7 @@ from .epigraphs import (
 )
 from .maps import Coefficients, Differences
 from .programme import Programme, RobustProgramme, basis_of
+from .settings import SETTINGS
 from .terms import Intervals, Logistic, Quadratic, Term
 
 __all__ = ["bound_coefficients", "has_programme", "loss_terms", "programme_of"]
@@ -62,9 +63,10 @@ def _(problem: RobustProblem) -> Programme:
         PENALTIES[type(problem.penalty)](problem.penalty, programme)
         return programme
     epsilon, kappa = problem.epsilon, problem.kappa
-    radius = 10.0 / max(epsilon, sqrt(float(np.sum(problem.squares[: problem.n_features]))))
-    flipped = min(1.0 / 3.0, 0.5 * epsilon / kappa)
-    place = programme.new_unknown(radius, epsilon)
+    size = sqrt(float(np.sum(problem.squares[: problem.n_features])))
+    lam = SETTINGS.first_radius / max(epsilon, size)
+    flipped = min(1.0 / 3.0, SETTINGS.first_flip * epsilon / kappa)
+    place = programme.new_unknown(lam, epsilon)
     programme.losses = [
         DoubtfulLabels(
             programme.predictions,
@@ -82,7 +84,7 @@ def _(problem: RobustProblem) -> Programme:
         return programme
     epigraph = SumEpigraph if problem.q == 1 else EuclideanEpigraph
     programme.penalties.append(epigraph(
-        problem.n_features, place, programme.new_unknown(0.0), radius, multiplier,
+        problem.n_features, place, programme.new_unknown(0.0), lam, multiplier,
         programme.share,
     ))  # fmt: skip
     return programme
@@ -146,7 +148,7 @@ def bound_coefficients(programme: Programme, place: int, multiplier: float) -> N
         programme.penalties.append(Intervals(
             Coefficients(np.arange(d), place, -sign), sign=sign, lower=0.0, upper=inf,
             share=programme.share, x=programme.x, width=float(programme.x[place]),
-            slope=0.5 * multiplier / d,
+            slope=SETTINGS.first_slope * multiplier / d,
         ))  # fmt: skip
 
 
@@ -210,7 +212,7 @@ def _l1_ball_and_ridge(penalty: SquaredL2OnL1Ball, programme: Programme) -> None
 def _elastic_net_ball(penalty: ElasticNetBall, programme: Programme) -> None:
     """With lam the part of the radius that goes to the l1 norm."""
     radius, l1, d = penalty.radius, penalty.l1_ratio, programme.n_features
-    lam, multiplier = 0.5 * radius, programme.problem.objective_unit / radius
+    lam, multiplier = SETTINGS.first_l1_part * radius, programme.problem.objective_unit / radius
     place = programme.new_unknown(lam, size=radius)
     programme.penalties.append(SumEpigraph(
         d, place, programme.new_unknown(0.0), lam, multiplier, programme.share, l1,

@@ -11,14 +11,11 @@ from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
 from .epigraphs import DoubtfulLabels
 from .maps import Predictions
+from .settings import SETTINGS
 from .systems import FeatureSystem, NewtonSystem, RowSystem
 from .terms import Equality, Term
 
 __all__ = ["Programme", "RobustProgramme", "basis_of", "needs_features"]
-
-FEW_FEATURES = 1000  # so many take a matrix of their own even where the rows are fewer
-CONSTANT = 1e-13  # spread over mean: what is left of a constant feature
-DENSE = 0.25  # share of entries from which on a sparse X is copied as an array
 
 
 class Basis:
@@ -119,7 +116,8 @@ class Programme:
         problem, d = self.problem, self.n_features
         X, n = problem.design.rows_as_they_are(self.counted), len(self.counted)
         ones = problem.fit_intercept
-        if not isinstance(X, np.ndarray) and X.nnz < DENSE * n * d and not self.basis.dense:
+        sparse = not isinstance(X, np.ndarray) and X.nnz < SETTINGS.dense_share * n * d
+        if sparse and not self.basis.dense:
             design = Design(self.basis.columns(X))
             self.sizes = design.column_norms(self.weights)
             return design.with_ones() if ones else design
@@ -130,7 +128,7 @@ class Programme:
         mean = self.weights @ features
         features -= mean
         spread = np.sqrt(self.weights @ features**2)
-        far = (np.abs(mean) > FAR * spread) & (spread > CONSTANT * np.abs(mean))
+        far = (np.abs(mean) > FAR * spread) & (spread > SETTINGS.constant_spread * np.abs(mean))
         # sums over features are as inexact as the terms, whatever is left of them
         terms = np.abs(self.basis.columns((spread + np.abs(mean))[np.newaxis])[0])
         columns = self.basis.columns(features)
@@ -138,7 +136,7 @@ class Programme:
             features[:] = columns
             mean = self.basis.columns(mean[np.newaxis])[0]
             spread = np.sqrt(self.weights @ features**2)
-        constant = spread <= CONSTANT * terms
+        constant = spread <= SETTINGS.constant_spread * terms
         features[:, constant] = 0.0
         self.sizes = np.where(constant, 0.0 if ones else np.abs(mean), spread)
         if not (ones or far.any()):
@@ -162,7 +160,8 @@ class Programme:
     def system(self) -> NewtonSystem:
         """The Newton system, of the smaller side of X."""
         n, d = len(self.y), self.n_features
-        by_rows = n < d and d > FEW_FEATURES and not needs_features(self.problem.penalty)
+        by_rows = n < d and d > SETTINGS.few_features
+        by_rows &= not needs_features(self.problem.penalty)
         kind = RowSystem if by_rows else FeatureSystem
         return kind(self.design, d, len(self.x) - self.design.shape[1])
 

@@ -18,25 +18,16 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..._typing import Array, Indices
 from ...designs import Design
+from .settings import SETTINGS
 
 __all__ = ["FeatureSystem", "NewtonSystem", "RowSystem"]
-
-# shares of the diagonal to add until a matrix is positive definite in floating-point numbers
-REGULARISATION = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
-SMALL = 2e5  # multiplications in A'A up to which A is decomposed
-TINY = 1e-9  # shares of the norms of its columns that are added to A: of the diagonal, the squares
-# The same for unknowns without a penalty where they are several: along directions in which they
-# change nothing together, as an intercept and one-hot features do, they would drift.
-DRIFT = 1e-6
-REFINEMENTS = 8  # of a solution of the rows' system, at most
-REFINED = 1e-13  # residual, relative to the right side, at which they stop
 
 
 def _cholesky(matrix: Array) -> Array:
     """The lower factor of a positive semidefinite matrix, regularised; the matrix is lost."""
     diagonal = matrix.diagonal().copy()
     diagonal[diagonal == 0.0] = 1.0  # nothing depends on such an unknown: it stays
-    for regularisation in REGULARISATION:
+    for regularisation in SETTINGS.regularisation:
         np.fill_diagonal(matrix, diagonal * (1.0 + regularisation))
         factor, info = dpotrf(matrix, lower=1, clean=0)
         if info == 0:
@@ -136,7 +127,7 @@ class FeatureSystem(NewtonSystem):
     def factorise(self) -> None:
         d = self.n_core
         self.root = None
-        if len(self.h) * d**2 <= SMALL:
+        if len(self.h) * d**2 <= SETTINGS.largest_decomposition:
             self.root = self._root()
             self.factor = np.asarray(np.linalg.qr(self.root, mode="r")).T
             return
@@ -175,11 +166,11 @@ class FeatureSystem(NewtonSystem):
         rows.append(penalty)
         table = np.vstack(rows)
         sizes = np.sqrt(np.sum(table * table, axis=0))
-        tiny = np.full(self.n_core, TINY)
+        shares = np.full(self.n_core, SETTINGS.root_regularisation)
         free = diagonal == 0.0
         if np.count_nonzero(free) > 1:
-            tiny[free] = DRIFT
-        return np.vstack([table, np.diag(np.where(sizes > 0.0, tiny * sizes, 1.0))])
+            shares[free] = SETTINGS.free_root_regularisation
+        return np.vstack([table, np.diag(np.where(sizes > 0.0, shares * sizes, 1.0))])
 
     def solve_core(self, right: Array) -> Array:
         found = _solved(self.factor, right)
@@ -263,8 +254,8 @@ class RowSystem(NewtonSystem):
         """By conjugate gradients, as Woodbury's formula cancels where a feature is active."""
         found, left = np.zeros_like(right), right
         direction, before = np.zeros_like(right), 1.0
-        enough = REFINED * float(np.max(np.abs(right), initial=0.0))
-        for _ in range(REFINEMENTS):
+        enough = SETTINGS.refined_residual * float(np.max(np.abs(right), initial=0.0))
+        for _ in range(SETTINGS.refinements):
             step = self._woodbury(left)
             size = float(step @ left)
             if not size > 0.0:

@@ -17,6 +17,7 @@ from scipy.special import expit
 from ... import kernels
 from ..._typing import Array
 from .maps import Map
+from .settings import SETTINGS
 from .systems import NewtonSystem
 
 __all__ = ["Equality", "Intervals", "Logistic", "Quadratic", "Term", "largest_step"]
@@ -26,9 +27,6 @@ def largest_step(x: Array, change: Array) -> float:
     """The largest t with x + t change >= 0."""
     fastest = float(np.min(change / x, initial=0.0))
     return -1.0 / fastest if fastest < 0.0 else inf
-
-
-FLATTEST = 1e-12  # second derivative of the logistic loss, where it would vanish
 
 
 class Term(ABC):
@@ -187,7 +185,7 @@ class Logistic(Quadratic):
 
     def factorise(self, system: NewtonSystem) -> None:
         size = np.abs(self.multipliers)
-        self.h = np.maximum(size * (1.0 - size), FLATTEST)
+        self.h = np.maximum(size * (1.0 - size), SETTINGS.least_logistic_curvature)
         self.image.add_curvature(self.weights * self.h, system)
 
     def add_model_error(self, direction: Array, length: float, out: Array) -> None:

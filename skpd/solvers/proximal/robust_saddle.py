@@ -91,8 +91,8 @@ class _Saddle:
 
     def begin(self, point: Point) -> tuple[Array, Array]:
         problem = self.problem
-        radius = problem.norm.value(point.coef) / self.scale
-        x = np.append(problem.join(point.coef, point.intercept), radius)
+        mu = problem.norm.value(point.coef) / self.scale
+        x = np.append(problem.join(point.coef, point.intercept), mu)
         return x, np.stack(project_triangle(*np.asarray(point.dual_coef, dtype=float)))
 
     def slopes(self, x: Array) -> Array:
@@ -110,21 +110,21 @@ class _Saddle:
         """The gradient of the Lagrangian in x, without the ridge."""
         problem = self.problem
         rows = problem.rmatvec(problem.weights * problem.y * (theta[1] - theta[0]))
-        radius = problem.epsilon
+        of_lam = problem.epsilon
         if self.flips:
-            radius -= problem.kappa * float(problem.weights @ theta[1])
-        return np.append(rows, self.scale * radius)
+            of_lam -= problem.kappa * float(problem.weights @ theta[1])
+        return np.append(rows, self.scale * of_lam)
 
     def project(self, x: Array, tau: float) -> Array:
         """The proximal step: onto the epigraph, with the ridge as in the paper's (28)."""
         problem = self.problem
         grow = 1.0 + tau * problem.ridge
         coef, intercept = problem.split(x[:-1])
-        coef, radius = kernels.project_epigraph(
+        coef, mu = kernels.project_epigraph(
             np.ascontiguousarray(coef) / grow, float(x[-1]) / np.sqrt(grow), problem.q,
             self.scale * np.sqrt(grow),
         )  # fmt: skip
-        return np.append(problem.join(coef, intercept), np.sqrt(grow) * radius)
+        return np.append(problem.join(coef, intercept), np.sqrt(grow) * mu)
 
     def dual_norm(self, theta: Array) -> float:
         return float(np.sqrt(np.sum(self.problem.weights * theta**2)))

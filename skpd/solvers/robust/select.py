@@ -9,7 +9,8 @@ import numpy as np
 from ..._typing import Indices
 from ...problems import Point
 from ...problems.robust import RobustProblem
-from ..interior import LARGEST_SYSTEM, cost_of_run, interior_point
+from ..interior import cost_of_run, interior_point
+from ..interior.settings import SETTINGS as INTERIOR
 from ..monitor import Monitor
 from ..proximal.robust_saddle import hybrid_gradient
 from ..select import INTERIOR_POINT, LAST_RESORT, TRIAL, Choice, last_budget, select
@@ -37,7 +38,7 @@ def _(problem: RobustProblem, warm: bool = False) -> list[Choice]:
     3. The interior-point method, where a system of the smaller side of X fits.
     4. What is left: a restarted primal-dual hybrid gradient, after 3. for a few times its cost.
     """
-    few = min(problem.design.shape) <= LARGEST_SYSTEM
+    few = min(problem.design.shape) <= INTERIOR.largest_system
     cost = cost_of_run(problem.design)
     budget = last_budget(cost) if few else inf
     methods = [Choice(*LAST_RESORT, partial(hybrid_gradient, budget=budget))]
@@ -93,7 +94,7 @@ def working_sets(
         if violating <= len(columns) and tol <= 0.3 * monitor.tol:
             return
         size = min(max(len(columns), min(wanted, violating)) or 1, problem.n_features)
-        if size > LARGEST_SYSTEM:
+        if size > INTERIOR.largest_system:
             return
         chosen = np.sort(np.argpartition(-v, size - 1)[:size])
         columns = chosen.astype(np.int64)
