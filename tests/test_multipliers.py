@@ -31,7 +31,7 @@ from skpd.solvers import Monitor, solve
 from skpd.solvers.newton import multipliers, quadratic
 from skpd.solvers.newton.multipliers import method_of_multipliers
 from skpd.solvers.newton.quadratic import minimise_quadratic
-from skpd.solvers.newton.settings import SETTINGS
+from skpd.solvers.newton.settings import QUADRATIC, SETTINGS
 
 ENGINE_PENALTIES = [
     p for p in random.PENALTIES if hasattr(type(p), "terms") or hasattr(type(p), "group_terms")
@@ -208,7 +208,7 @@ def test_smoothed_derivatives(loss, sigma, rng):
 def test_penalised_quadratic(penalty, intercept, compiled, rng, monkeypatch):
     """Against the proximal gradient fixed point, which characterises the minimiser."""
     if not compiled:
-        monkeypatch.setattr(quadratic, "COMPILED", 0)
+        monkeypatch.setattr(quadratic, "QUADRATIC", replace(QUADRATIC, compiled_columns=0))
     for d in (4, 8, 8, 12, 16):
         m = d + intercept
         A = rng.normal(size=(20, m))
@@ -229,7 +229,7 @@ def test_penalised_quadratic(penalty, intercept, compiled, rng, monkeypatch):
 def test_many_coordinates_cross_their_kinks(compiled, rng, monkeypatch):
     """From a dense point of a problem whose columns are alike, where descent alone is slow."""
     if not compiled:
-        monkeypatch.setattr(quadratic, "COMPILED", 0)
+        monkeypatch.setattr(quadratic, "QUADRATIC", replace(QUADRATIC, compiled_columns=0))
     for _ in range(10):
         A = np.cumsum(rng.normal(size=(80, 60)), axis=1)
         H, g, w = A.T @ A / 80, rng.normal(size=60), rng.normal(size=60)
@@ -296,7 +296,7 @@ def test_penalised_quadratic_by_columns(penalty, direct, layout, dtype, rng, mon
     if direct != "never":  # after no conjugate gradients at all
         monkeypatch.setattr(quadratic, "_conjugate_gradients", lambda *arguments: (True, 0))
     if direct == "on the support":
-        monkeypatch.setattr(quadratic, "COMPILED", 0)
+        monkeypatch.setattr(quadratic, "QUADRATIC", replace(QUADRATIC, compiled_columns=0))
     n, d = 30, 24
     X = (rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)).astype(dtype)
     bound, design = penalty.bind(d), Design(layout(X))

@@ -5,11 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ..._typing import Array
+from .settings import DAMPED
 
-__all__ = ["NOISE", "PATIENCE", "conjugate_gradients", "damped_step"]
-
-NOISE = 1e-14  # a relative increase of an objective that may be rounding
-PATIENCE = 20  # steps without a tenth off the gap, or a thousandth of it off the objective
+__all__ = ["conjugate_gradients", "damped_step"]
 
 
 def conjugate_gradients(
@@ -32,7 +30,7 @@ def conjugate_gradients(
     scaled = r / diagonal
     q, rho = scaled, float(np.sum(r * scaled))
     first = rho
-    for _ in range(min(500, 2 * right.size + 10)):
+    for _ in range(min(DAMPED.most_linear_steps, 2 * right.size + 10)):
         if not rho > accuracy * first:
             break
         image = product(q)
@@ -75,8 +73,9 @@ def damped_step(
         Where the next step may begin; None if there was no descent.
     """
     # for variables without curvature, such as the coefficients of empty columns
-    floor = 1e-12 * float(np.max(diagonal)) + np.finfo(float).tiny
-    for _ in range(12):
+    floor = DAMPED.least_curvature * float(np.max(diagonal)) + np.finfo(float).tiny
+    for _ in range(DAMPED.most_dampings):
+        larger = max(DAMPED.damping_increase * damping, DAMPED.least_damping)
         added = damping * majorant + floor
         step = conjugate_gradients(
             lambda x, added=added: product(x) + added * x,  # type: ignore[misc]
@@ -85,9 +84,9 @@ def damped_step(
             accuracy,
         )
         gain = search(step)
-        if gain > 0.3:
-            return 0.1 * damping if damping > 1e-6 else 0.0
+        if gain > DAMPED.good_gain:
+            return DAMPED.damping_decrease * damping if damping > DAMPED.least_damping else 0.0
         if gain > 0.0:
-            return damping if gain > 0.1 else max(10.0 * damping, 1e-6)
-        damping = max(10.0 * damping, 1e-6)
+            return damping if gain > DAMPED.fair_gain else larger
+        damping = larger
     return None

@@ -9,12 +9,9 @@ from ...designs import Design, newton_cost
 from ...kernels import dot
 from ...problems import Point, Problem
 from .rows import AllRows, ShrunkRows
+from .settings import SETTINGS
 
 __all__ = ["InMemory"]
-
-# Shares of the weight, so that a weight of 2 equals a repeated row: rows are worth leaving out
-# where at most so many have curvature, and so many may have it soon.
-CURVED, NEAR = 0.25, 0.33
 
 
 class InMemory(AllRows):
@@ -137,15 +134,15 @@ class InMemory(AllRows):
         self, variables: Array, gradient: Array, sigma: float, radius: float | None
     ) -> tuple[ShrunkRows | None, float | None]:
         weights, z = self.weights, self.z
-        if float(np.sum(weights[self.h > 0.0])) > CURVED:
+        if float(np.sum(weights[self.h > 0.0])) > SETTINGS.curved_share:
             return None, radius
         if radius is None:
             radius = float(np.sqrt(dot(weights, (z - dot(weights, z)) ** 2)))
         near = self.kernel.rows_that_bend(
             self.y, self.theta, z, sigma, self.derivative, self.h, radius
         )
-        if not 0.0 < float(np.sum(weights[near])) < NEAR:
-            return None, 0.5 * radius
+        if not 0.0 < float(np.sum(weights[near])) < SETTINGS.bending_share:
+            return None, SETTINGS.radius_shrink * radius
         some = InMemory(
             self.kernel, self.gram, self.design.rows(near), self.y[near], weights[near],
             self.theta[near], z[near],

@@ -9,7 +9,8 @@ from ..._typing import Array
 from ...certificates import dual_bound
 from ...certificates.rigorous import rigorous_dual, rigorous_primal
 from ...problems.multinomial import MultinomialProblem
-from .damped import NOISE, PATIENCE, damped_step
+from .damped import damped_step
+from .settings import DAMPED
 
 __all__ = ["multinomial_bounds"]
 
@@ -36,9 +37,10 @@ def multinomial_bounds(
         if found[0] > lower:
             (lower, rounding), kind = found, bound.kind
         gap = (upper - lower) / problem.objective_unit
-        if gap < 0.9 * best or state.value < least - 1e-3 * (upper - lower):
+        fallen = state.value < least - DAMPED.objective_progress * (upper - lower)
+        if gap < DAMPED.progress * best or fallen:
             best, least, improved_at = min(gap, best), state.value, n_iter
-        if gap <= tol or n_iter - improved_at > PATIENCE or not state.step(gap):
+        if gap <= tol or n_iter - improved_at > DAMPED.patience or not state.step(gap):
             break
     return upper, lower, rounding, kind
 
@@ -92,9 +94,10 @@ class _ProjectedNewton:
         curvature = weights[:, np.newaxis] * p * (1.0 - p)
         squares = [problem.design.column_norms(h) ** 2 for h in curvature.T]
         diagonal = np.column_stack([np.stack(squares), curvature.sum(axis=0)]) + self.l2
+        accuracy = min(DAMPED.coarsest_accuracy, DAMPED.accuracy_of_gap * gap)
         damping = damped_step(
-            hessian, -pseudo * free, diagonal, self.majorant * free, min(0.01, 0.1 * gap),
-            self.damping, lambda move: self.search(slope, move, orthant),
+            hessian, -pseudo * free, diagonal, self.majorant * free, accuracy, self.damping,
+            lambda move: self.search(slope, move, orthant),
         )  # fmt: skip
         self.damping = 0.0 if damping is None else damping
         return damping is not None
@@ -105,7 +108,7 @@ class _ProjectedNewton:
         Returns the decrease over the slope of the objective along the whole step.
         """
         whole = 0.0
-        for halving in range(6):
+        for halving in range(DAMPED.search_halvings):
             v = self.v + 0.5**halving * move
             v = np.where((orthant != 0.0) & (v * orthant <= 0.0), 0.0, v)
             growth = self.l1 * (np.abs(v) - np.abs(self.v))
@@ -113,8 +116,9 @@ class _ProjectedNewton:
             whole = min(whole, linear)
             z = self.problem.predictions(v[:, :-1], v[:, -1])
             value = self.objective(v, z)
-            if linear < 0.0 and value <= self.value * (1.0 + NOISE) + 1e-4 * linear:
-                gain = max((self.value - value) / -whole, 1e-4)
+            most = self.value * (1.0 + DAMPED.objective_rounding)
+            if linear < 0.0 and value <= most + DAMPED.sufficient_decrease * linear:
+                gain = max((self.value - value) / -whole, DAMPED.sufficient_decrease)
                 self.v, self.z, self.value = v, z, value
                 return gain
         return 0.0

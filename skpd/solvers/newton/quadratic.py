@@ -12,19 +12,14 @@ from ...designs.gram import BLAS, LARGEST_GRAM
 from ...designs.threads import blas_threads_for, blas_threads_for_product, one_blas_thread
 from ...penalties import Structure
 from .parts import _GroupedPart, _SeparablePart
+from .settings import QUADRATIC
 
 __all__ = ["minimise_quadratic"]
-
-COMPILED = 2000  # columns up to which LAPACK saves less than a factor that serves several steps
-GO_ON_WITH_GRAM = 1000  # columns up to which a direct step is worth their Gram matrix
-SWEEPS_BY_COLUMNS = 10  # until conjugate gradients take their turn
-LINEAR_ACCURACY = 0.5  # of conjugate gradients: the share of the residual that is left
-MOST_PASSES = 300  # over the columns; after so many, another Newton step does more
 
 
 def minimise_quadratic(
     H, gradient, w, penalty, alpha, columns, tol, *,
-    max_rounds=20, max_passes=MOST_PASSES, system=None,
+    max_rounds=QUADRATIC.most_rounds, max_passes=QUADRATIC.most_passes, system=None,
 ):  # fmt: skip
     """argmin over p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), p = w elsewhere.
 
@@ -88,12 +83,12 @@ def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds, max_pass
     model = (curvature.places, gradient, w, curvature.ridge, part.coordinates(), p, response)
     direct = False
     for _ in range(max_rounds):
-        change, sweeps = columns.descend(*model, SWEEPS_BY_COLUMNS, tol)
+        change, sweeps = columns.descend(*model, QUADRATIC.sweeps, tol)
         curvature.passes += 2 * sweeps
         if change <= tol or (curvature.passes > max_passes and not direct):
             break
         affordable, most = _conjugate_gradients(curvature, np.count_nonzero(p))
-        if direct and isinstance(part, _SeparablePart) and len(p) <= GO_ON_WITH_GRAM:
+        if direct and isinstance(part, _SeparablePart) and len(p) <= QUADRATIC.gram_columns:
             with blas_threads_for_product(len(p) ** 2 * columns.n_rows):
                 H = curvature.matrix()  # its factor serves several steps
             curvature.passes += 2 * most
@@ -104,7 +99,7 @@ def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds, max_pass
                 _direct_step(curvature, gradient, w, part, model)
             curvature.passes += 2 * most
         else:
-            steps = columns.newton_step(*model, most, LINEAR_ACCURACY)
+            steps = columns.newton_step(*model, most, QUADRATIC.linear_accuracy)
             curvature.passes += 2 * steps
             direct = steps == most
     return p
@@ -116,7 +111,8 @@ def _conjugate_gradients(curvature, k):
     least = min(k, c)
     direct = (k * c * least + least**3 / 3) / BLAS
     one = 2.0 * curvature.cost_of_pass * k / max(len(curvature.places), 1) + 5.0 * k + 2.0 * c
-    return k * c <= LARGEST_GRAM**2, int(min(max(direct / max(one, 1.0), 20), 500))
+    steps = max(direct / max(one, 1.0), QUADRATIC.fewest_linear_steps)
+    return k * c <= LARGEST_GRAM**2, int(min(steps, QUADRATIC.most_linear_steps))
 
 
 def _direct_step(curvature, gradient, w, part, model):
@@ -141,7 +137,7 @@ def _direct_step(curvature, gradient, w, part, model):
         system = table @ table.T
         system.ravel()[:: k + 1] += ridge
         slope += part.add_derivatives(p[support], support, system)
-        system.ravel()[:: k + 1] *= 1.0 + 1e-14
+        system.ravel()[:: k + 1] *= QUADRATIC.diagonal_factor
         _, step, info = dposv(system.T, slope, lower=True, overwrite_a=True)
     else:
         inverse = part.inverse_of_second(p[support], support, ridge)
@@ -159,7 +155,7 @@ def _direct_step(curvature, gradient, w, part, model):
 def _minimise_by_matrix(H, gradient, w, part, tol, max_rounds):
     p, r = w.copy(), gradient.copy()
     sweeps = part.sweeps(len(p))
-    if len(p) <= COMPILED and isinstance(part, _SeparablePart):
+    if len(p) <= QUADRATIC.compiled_columns and isinstance(part, _SeparablePart):
         part.minimise(H, p, r, sweeps, tol, max_rounds)
         return p
     with blas_threads_for(len(p)):
@@ -180,7 +176,7 @@ def _newton_step_on_support(H: Array, p: Array, r: Array, part) -> None:
     system = np.empty((k, k))
     kernels.principal_submatrix(H, support, system)
     slope = r[support] + part.add_derivatives(p[support], support, system)
-    system.ravel()[:: k + 1] *= 1.0 + 1e-14
+    system.ravel()[:: k + 1] *= QUADRATIC.diagonal_factor
     _, step, info = dposv(system.T, slope, lower=True, overwrite_a=True)
     if info == 0:
         part.move(H, p, r, support, -step)

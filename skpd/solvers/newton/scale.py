@@ -9,11 +9,10 @@ from ...penalties import SquaredL2
 from ...problems import Problem, Solution
 from ...problems.scaled_huber import ConcomitantHuber
 from .. import solve
-from .damped import NOISE, PATIENCE, damped_step
+from .damped import damped_step
+from .settings import DAMPED
 
 __all__ = ["scaled_huber_bounds"]
-
-SMALL = 1000  # variables whose Hessian is formed
 
 
 def scaled_huber_bounds(
@@ -29,7 +28,8 @@ def scaled_huber_bounds(
     upper, lower, rounding : float
         The bounds, and the rounding errors allowed for in the latter.
     """
-    least = max(0.1 * tol * problem.objective_unit / problem.epsilon**2, np.finfo(float).tiny)
+    least = DAMPED.least_scale * tol * problem.objective_unit / problem.epsilon**2
+    least = max(least, np.finfo(float).tiny)
     state = _Newton(problem, np.append(coef, intercept), least)
     upper, lower, rounding = np.inf, 0.0, 0.0
     smallest, value, improved_at = np.inf, np.inf, 0
@@ -40,11 +40,12 @@ def scaled_huber_bounds(
         if found[0] > lower:
             lower, rounding = found
         gap = (upper - lower) / problem.objective_unit
-        if gap < 0.9 * smallest or state.value < value - 1e-3 * (upper - lower):
+        fallen = state.value < value - DAMPED.objective_progress * (upper - lower)
+        if gap < DAMPED.progress * smallest or fallen:
             smallest, value, improved_at = min(gap, smallest), state.value, n_iter
         if gap <= tol:
             return upper, lower, rounding
-        if problem.epsilon == 1.0 or n_iter - improved_at > PATIENCE or not state.step(gap):
+        if problem.epsilon == 1.0 or n_iter - improved_at > DAMPED.patience or not state.step(gap):
             break
     flat = _at_scale_zero(problem, tol, max_iter)
     scale = problem.best_scale(problem.residuals(flat.coef, flat.intercept), least)
@@ -121,7 +122,7 @@ class _Newton:
             return self.rmatvec(rows) / scale + self.penalised * d
 
         hessian = products
-        if len(self.v) <= SMALL:  # the same as a matrix
+        if len(self.v) <= DAMPED.largest_hessian:  # the same as a matrix
             columns = np.arange(len(self.v) - 1)
             matrix = problem.design.gram(weights * inside, columns, problem.fit_intercept)
             turn = self.rmatvec(inside * theta)[: len(matrix)]
@@ -137,9 +138,10 @@ class _Newton:
         squares = problem.design.column_norms(weights * inside) ** 2
         diagonal = np.append(squares, self.ones * float(np.sum(weights * inside))) / scale
         diagonal += self.penalised
+        accuracy = min(DAMPED.coarsest_accuracy, DAMPED.accuracy_of_gap * gap)
         damping = damped_step(
             hessian, -slope, diagonal, self.squares / scale + self.penalised,
-            min(0.01, 0.1 * gap), self.damping, lambda move: self.search(slope, move),
+            accuracy, self.damping, lambda move: self.search(slope, move),
         )  # fmt: skip
         self.damping = 0.0 if damping is None else damping
         return damping is not None
@@ -150,11 +152,12 @@ class _Newton:
         Returns the decrease over the slope of the objective along the whole step.
         """
         whole = -float(slope @ move)
-        for halving in range(6 if whole > 0.0 else 0):
+        for halving in range(DAMPED.search_halvings if whole > 0.0 else 0):
             v = self.v + 0.5**halving * move
             value = self.evaluate(v)[-1]
-            if value <= self.value * (1.0 + NOISE) - 1e-4 * 0.5**halving * whole:
-                gain = max((self.value - value) / whole, 1e-4)
+            most = self.value * (1.0 + DAMPED.objective_rounding)
+            if value <= most - DAMPED.sufficient_decrease * 0.5**halving * whole:
+                gain = max((self.value - value) / whole, DAMPED.sufficient_decrease)
                 self.move_to(v)
                 return gain
         return 0.0

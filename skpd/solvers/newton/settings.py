@@ -1,8 +1,10 @@
-"""The tuned numbers of the method of multipliers: each with its unit and its reason."""
+"""The tuned numbers of the Newton methods: each with its unit and its reason."""
 
 from dataclasses import dataclass
 
-__all__ = ["SETTINGS", "MultiplierSettings"]
+__all__ = [
+    "DAMPED", "QUADRATIC", "SETTINGS", "DampedSettings", "MultiplierSettings", "QuadraticSettings",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,16 @@ class MultiplierSettings:
     # They return once the gap is this share of that when they were left, or after so many steps
     thaw_gap: float = 0.1
     thaw_after: int = 20
-    # The radius within which predictions may move: half the last where too many rows may bend,
-    # and later so many times what they did move, and no less than this share of the last
+    # The radius within which predictions may move: so many times what they did move, no less than
+    # this share of the last
     radius_factor: float = 2.0
     least_radius: float = 0.3
+    # and half the last where too many rows may bend
+    radius_shrink: float = 0.5
+    # Rows are worth leaving out where at most so many have curvature, and so many may have it
+    # soon: shares of the weight, so that a weight of 2 equals a repeated row
+    curved_share: float = 0.25
+    bending_share: float = 0.33
 
     # Prediction along a path
 
@@ -127,4 +135,76 @@ class MultiplierSettings:
     grouped_overhead: float = 1e6
 
 
+@dataclass(frozen=True)
+class QuadraticSettings:
+    """Numbers of the penalised quadratic problems that Newton steps solve."""
+
+    # Turns of coordinate descent and Newton steps at most
+    most_rounds: int = 20
+    # Columns up to which LAPACK saves less than a factor that serves several steps
+    compiled_columns: int = 2000
+    # What the diagonal of a system is multiplied by, so that rounding leaves it positive definite
+    diagonal_factor: float = 1.0 + 1e-14
+
+    # Without a Gram matrix, where accuracy costs passes over the columns
+
+    # Columns up to which a direct step is worth their Gram matrix, whose factor serves others
+    gram_columns: int = 1000
+    # Sweeps of coordinate descent until conjugate gradients take their turn
+    sweeps: int = 10
+    # The share of the residual that conjugate gradients leave
+    linear_accuracy: float = 0.5
+    # Their steps, between these, are as many as take the time of a direct step.
+    fewest_linear_steps: int = 20
+    most_linear_steps: int = 500
+    # Passes over the columns, after which another Newton step does more
+    most_passes: int = 300
+
+
+@dataclass(frozen=True)
+class DampedSettings:
+    """Numbers of the damped Newton steps to the last digits of bounds."""
+
+    # When to end: steps without the gap falling to this share of the least, or the objective by
+    # this share of the gap
+    patience: int = 20
+    progress: float = 0.9
+    objective_progress: float = 1e-3
+
+    # The damping, a multiple of a bound on the curvature, begins at 0. Where the objective falls
+    # by more than a good share of what the slope promises (1/2 is that of a quadratic function),
+    # the next step has less damping, and none below the least; with a fair share it has as much;
+    # else it has more, and at least the least.
+    good_gain: float = 0.3
+    fair_gain: float = 0.1
+    damping_decrease: float = 0.1
+    damping_increase: float = 10.0
+    least_damping: float = 1e-6
+    # Dampings to try at most: the last is so large that a step goes along the scaled gradient
+    most_dampings: int = 12
+    # What is added to the curvature, as a share of the largest, for variables that have none, such
+    # as the coefficients of empty columns
+    least_curvature: float = 1e-12
+
+    # Conjugate gradients: the squared norm of the residual that is left, as a share of the
+    # relative gap, and at most; and their steps, at most
+    accuracy_of_gap: float = 0.1
+    coarsest_accuracy: float = 0.01
+    most_linear_steps: int = 500
+    # Variables whose Hessian is formed, which is less work than the products it saves
+    largest_hessian: int = 1000
+
+    # The line search ends where the objective falls by this share of what the slope promises, up
+    # to a relative increase that may be rounding, and tries so many halvings.
+    sufficient_decrease: float = 1e-4
+    objective_rounding: float = 1e-14
+    search_halvings: int = 6
+
+    # Of the least scale of a Huber model, as a share of the tolerance: what it costs then is that
+    # share of the gap asked for
+    least_scale: float = 0.1
+
+
 SETTINGS = MultiplierSettings()
+QUADRATIC = QuadraticSettings()
+DAMPED = DampedSettings()
