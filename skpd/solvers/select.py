@@ -1,6 +1,7 @@
 """The default: which method for which problem."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, singledispatch
 from math import inf
 from typing import Any, NamedTuple
@@ -15,26 +16,42 @@ from .coordinates.dual import dual_descent, has_square
 from .interior import expected_cost, faces_of_ball, interior_point
 from .monitor import Monitor
 from .newton.multipliers import method_of_multipliers
-from .newton.settings import SETTINGS
+from .newton.settings import SETTINGS as NEWTON
 from .proximal.pdprox import pdprox_restarted
 
-__all__ = ["INTERIOR_POINT", "LAST_RESORT", "TRIALS", "Choice", "auto", "last_budget", "select"]
+__all__ = [
+    "INTERIOR_POINT", "LAST_RESORT", "SETTINGS", "TRIALS", "Choice", "SelectionSettings", "auto",
+    "last_budget", "select",
+]  # fmt: skip
 
-MANY_ROWS = 2000  # for each variable
-SMALL = 4e5  # a Newton step on all rows and features, in the units of `newton_cost`: 0.5 ms
-LONG = 1e10  # the same of a run of Newton steps that gradients may save: 10 s
-# Of the cost of the interior-point method: what methods that may stall can spend, without a start
-# and with one, from which they have less far to go.
-TRIAL, WARM_TRIAL = 0.5, 1.0
-# Dual descent takes few passes or hundreds. It gets the time of so many Newton steps on all rows
-# and features, about that of the method of multipliers: then both take twice that at most.
-DESCENT_STEPS = 6.0
-# Beside an l1 norm it is tried where the mean square of a row is at most so many times n times the
-# weight of the squared l2 norm: the passes that it takes grow with that.
-CONDITION = 1.0
-# What it leaves unsolved is too hard for rounding in most cases. The last resort has this many
-# times its cost to try, and a second, in which it may still solve small problems.
-LAST, A_SECOND = 4.0, 1e9
+
+@dataclass(frozen=True)
+class SelectionSettings:
+    """Numbers by which methods are chosen, costs in the units of `skpd.designs.newton_cost`."""
+
+    # Rows for each variable from which on a Newton step costs less than passes of dual descent
+    many_rows: int = 2000
+    # The cost of a Newton step on all rows and features, up to which data are small: 0.5 ms
+    small_step: float = 4e5
+    # The cost of a run of Newton steps, from which on gradients may save some: 10 s
+    long_run: float = 1e10
+    # What methods that may stall can spend, as a share of the cost of the interior-point method,
+    # without a start and with one, from which they have less far to go
+    trial_share: float = 0.5
+    warm_trial_share: float = 1.0
+    # Dual descent takes few passes or hundreds. It gets the time of so many Newton steps on all
+    # rows and features, about that of the method of multipliers: then both take twice that at most
+    descent_steps: float = 6.0
+    # Beside an l1 norm it is tried where the mean square of a row is at most so many times n times
+    # the weight of the squared l2 norm: the passes that it takes grow with that
+    descent_condition: float = 1.0
+    # What that method leaves unsolved is too hard for rounding in most cases. The last resort has
+    # this many times its cost to try, and a second, in which it may still solve small problems.
+    last_share: float = 4.0
+    last_cost: float = 1e9
+
+
+SETTINGS = SelectionSettings()
 
 
 def auto(
@@ -131,16 +148,16 @@ def select(problem: Problem, warm: bool = False) -> list[Choice]:
        for a few times its cost.
     """
     penalty, design = problem.penalty, problem.design
-    few_features = problem.n_features <= SETTINGS.largest_working_set
+    few_features = problem.n_features <= NEWTON.largest_working_set
     by_newton = penalty.structure.in_parts
     by_newton &= few_features or not penalty.is_quadratic
     cost = expected_cost(problem)
     # small data with which Newton steps of other methods are known to have trouble
-    at_once = newton_cost(design, *design.shape) <= SMALL and not warm
+    at_once = newton_cost(design, *design.shape) <= SETTINGS.small_step and not warm
     at_once &= problem.loss.linear_tails or _is_far_without_intercept(problem)
     trials: list[Choice] = []
     if has_square(penalty):
-        few_rows = problem.n_samples < MANY_ROWS * problem.n_variables
+        few_rows = problem.n_samples < SETTINGS.many_rows * problem.n_variables
         only_way = penalty.is_quadratic and not few_features
         promising = few_rows and (
             penalty.is_quadratic or (not at_once and _descends_soon(problem))
@@ -149,17 +166,18 @@ def select(problem: Problem, warm: bool = False) -> list[Choice]:
             trials.append(Choice(*DUAL_DESCENT, dual_descent))
     if by_newton and not at_once:
         trials.append(Choice(*MULTIPLIERS, method_of_multipliers))
-    own = TRIALS[penalty.structure](problem, cost > LONG) if penalty.structure in TRIALS else []
-    if not (by_newton or own) and LONG < cost < inf:
+    long = cost > SETTINGS.long_run
+    own = TRIALS[penalty.structure](problem, long) if penalty.structure in TRIALS else []
+    if not (by_newton or own) and long and cost < inf:
         trials.append(Choice(*GRADIENTS, pdprox_restarted))
     if cost == inf and penalty.structure is Structure.MAXIMUM:
         trials.append(Choice(*FACES, faces_of_ball))
     if cost == inf:
         return [*own, *trials, Choice(*LAST_RESORT, pdprox_restarted)]
-    budget = (WARM_TRIAL if warm else TRIAL) * cost
+    budget = (SETTINGS.warm_trial_share if warm else SETTINGS.trial_share) * cost
     methods = [trial._replace(run=partial(trial.run, budget=budget)) for trial in trials]
     if len(methods) > 1 and methods[0].name == DUAL_DESCENT[0]:
-        few_steps = DESCENT_STEPS * newton_cost(design, *design.shape)
+        few_steps = SETTINGS.descent_steps * newton_cost(design, *design.shape)
         descent = partial(dual_descent, budget=min(few_steps, budget))
         methods[0] = methods[0]._replace(run=descent)
     methods.append(Choice(*INTERIOR_POINT, interior_point))
@@ -179,12 +197,12 @@ def _descends_soon(problem: Problem) -> bool:
     penalty: Any = problem.penalty
     square_of_rows = float(np.sum(problem.squares[: problem.n_features]))
     ridge = problem.alpha * penalty.terms[1]
-    return square_of_rows <= CONDITION * ridge * problem.n_samples
+    return square_of_rows <= SETTINGS.descent_condition * ridge * problem.n_samples
 
 
 def last_budget(cost: float) -> float:
     """What may be spent after an interior-point method of some cost, in the same units."""
-    return LAST * cost + A_SECOND
+    return SETTINGS.last_share * cost + SETTINGS.last_cost
 
 
 def _is_far_without_intercept(problem: Problem) -> bool:

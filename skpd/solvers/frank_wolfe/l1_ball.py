@@ -10,17 +10,15 @@ from ...designs import newton_cost
 from ...penalties import L1, ElasticNet, SquaredL2, Structure
 from ...problems import Point, Problem, Solution
 from ..monitor import Monitor
-from ..select import SMALL, TRIALS, Choice, auto
+from ..select import SETTINGS as SELECTION
+from ..select import TRIALS, Choice, auto
 from .pdbfw import pdbfw
+from .settings import BALL
 
 __all__ = ["search_for_multiplier", "trials_over_ball"]
 
-PASSES = 60.0  # over X, that block Frank-Wolfe gets
-CONDITION = 30.0  # largest max_i c_i ||x_i||^2 / mu at which these are likely to do
-OF_A_KINK = 1e4  # the curvature of the loss that a kink counts for
-
-BLOCKS = "block-frank-wolfe", "a squared l2 penalty that is not small beside the rows"
-SEARCH = "multiplier-search", "a few penalised problems, each from the one before"
+BLOCK_FRANK_WOLFE = "block-frank-wolfe", "a squared l2 penalty that is not small beside the rows"
+MULTIPLIER_SEARCH = "multiplier-search", "a few penalised problems, each from the one before"
 
 
 def trials_over_ball(problem: Problem, long: bool) -> list[Choice]:
@@ -37,15 +35,15 @@ def trials_over_ball(problem: Problem, long: bool) -> list[Choice]:
        for where the methods for every penalty take long.
     """
     largest = float(np.max(problem.weights * problem.design.row_norms() ** 2))
-    curvature = min(problem.loss.smoothness, OF_A_KINK)
+    curvature = min(problem.loss.smoothness, BALL.kink_curvature)
     loss, trials = problem.loss, []
-    well_conditioned = 0.0 < _ridge(problem) >= largest * curvature / CONDITION
+    well_conditioned = 0.0 < _ridge(problem) >= largest * curvature / BALL.largest_condition
     if well_conditioned and (long or loss.piecewise_quadratic):
-        blocks = partial(pdbfw, step_size="line-search", patience=PASSES)
-        trials.append(Choice(*BLOCKS, blocks))
-    large = newton_cost(problem.design, *problem.design.shape) > SMALL
+        blocks = partial(pdbfw, step_size="line-search", patience=BALL.block_passes)
+        trials.append(Choice(*BLOCK_FRANK_WOLFE, blocks))
+    large = newton_cost(problem.design, *problem.design.shape) > SELECTION.small_step
     if long or (loss.constant_curvature and large):
-        trials.append(Choice(*SEARCH, search_for_multiplier))
+        trials.append(Choice(*MULTIPLIER_SEARCH, search_for_multiplier))
     return trials
 
 
@@ -76,11 +74,11 @@ def _stretched(problem: Problem, found: Solution) -> Array:
 
     def objective(factor: float) -> float:
         losses = problem.loss.value(problem.y, factor * z + found.intercept)
-        ridge = problem.penalty.value((1.0 - 1e-15) * factor * coef)
+        ridge = problem.penalty.value(BALL.inside * factor * coef)
         return float(problem.weights @ losses) + problem.alpha * ridge
 
     factor = radius / norm
-    return (1.0 - 1e-15) * factor * coef if objective(factor) < objective(1.0) else coef
+    return BALL.inside * factor * coef if objective(factor) < objective(1.0) else coef
 
 
 class _EnoughError(Exception):
@@ -98,7 +96,7 @@ def search_for_multiplier(
     """The multiplier at which the solution of the penalised problem has the radius as norm."""
     radius = problem.penalty.l1_radius
     point = start if start is not None else problem.null_point
-    tol = max(0.1 * monitor.tol, 1e-13)
+    tol = max(BALL.tol_factor * monitor.tol, BALL.least_tol)
 
     def solution(multiplier: float, accuracy: float) -> Solution:
         nonlocal point
@@ -132,8 +130,8 @@ def search_for_multiplier(
         upper = float(np.log(largest))
         # downwards until the norm is too large, where the constraint may not bind at all
         lower = upper
-        for _ in range(12):
-            lower -= np.log(10.0)
+        for _ in range(BALL.most_decreases):
+            lower -= np.log(BALL.multiplier_factor)
             if excess(lower) > 0.0:
                 break
             upper = lower
@@ -142,6 +140,10 @@ def search_for_multiplier(
                 solution(0.0, tol)
             return
         if excess(upper) <= 0.0:  # or this solution is not exact enough to tell
-            brentq(excess, lower, upper, xtol=1e-14, rtol=1e-14, maxiter=100, disp=False)
+            accuracy = BALL.root_accuracy
+            brentq(
+                excess, lower, upper, xtol=accuracy, rtol=accuracy,
+                maxiter=BALL.most_root_steps, disp=False,
+            )  # fmt: skip
     except _EnoughError:
         return

@@ -7,12 +7,9 @@ import numpy as np
 from ... import kernels
 from ..._typing import Array
 from ...problems.trace_norm import TraceNormProblem
+from .settings import TRACE_NORM
 
 __all__ = ["Projection", "TopSingular", "grown", "project", "project_to_rank", "threshold"]
-
-EXTRA = 8  # columns of the subspace beyond the rank
-SWEEPS = 2  # subspace iterations, each from the subspace before
-NOISE = 1e-11  # singular values below this share of the largest are rounding
 
 
 class TopSingular:
@@ -23,14 +20,14 @@ class TopSingular:
         self.V: Any = None
 
     def __call__(self, M: Array, rank: int) -> tuple[Array, Array, Array]:
-        n_columns = min(rank + EXTRA, *M.shape)
+        n_columns = min(rank + TRACE_NORM.extra_columns, *M.shape)
         V = np.empty((M.shape[1], 0)) if self.V is None else self.V[:, :n_columns]
         new = self.random_state.standard_normal((M.shape[1], n_columns - V.shape[1]))
         V = np.hstack([V, new])
-        for sweep in range(SWEEPS):
+        for sweep in range(TRACE_NORM.subspace_sweeps):
             Q = np.linalg.qr(M @ V)[0]
             V = M.T @ Q
-            if sweep < SWEEPS - 1:
+            if sweep < TRACE_NORM.subspace_sweeps - 1:
                 V = np.linalg.qr(V)[0]
         U, sigma, right = np.linalg.svd(V.T, full_matrices=False)
         self.V = right.T
@@ -58,7 +55,7 @@ def project(problem: TraceNormProblem, top: TopSingular, M: Array, s: int) -> Pr
         U, sigma, right = top(M, s)
         sigma = sigma[: s + 1]
         tau = threshold(sigma, problem.inner_radius)
-        kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
+        kept = _above(sigma, tau)
         if len(sigma) == most or not kept.all() or not sigma.any():
             return _of_values(U, sigma, right, tau, kept)
         s = min(2 * s, most)
@@ -78,8 +75,13 @@ def project_to_rank(
     U, sigma, right = top(M, rank)
     sigma = sigma[:rank]
     tau = threshold(sigma, problem.inner_radius)
-    kept = sigma > max(tau, NOISE * float(np.max(sigma, initial=0.0)))
+    kept = _above(sigma, tau)
     return _of_values(U, sigma, right, tau, kept)
+
+
+def _above(sigma: Array, tau: float) -> Any:
+    """Which singular values are above a threshold, and are not rounding."""
+    return sigma > max(tau, TRACE_NORM.value_noise * float(np.max(sigma, initial=0.0)))
 
 
 def _of_values(U: Array, sigma: Array, right: Array, tau: float, kept: Any) -> Projection:

@@ -12,24 +12,10 @@ from ...problems import Point
 from ...problems.trace_norm import TraceNormProblem, norm
 from ..monitor import Monitor
 from ..options import Count, OneOf, OrNone, takes_options
+from .settings import TRACE_NORM
 from .singular import Projection, TopSingular, grown, project, project_to_rank, threshold
 
 __all__ = ["trace_norm"]
-
-FIRST_RANK = 8
-
-# Steps in the primal alone: they end where this many have not taken half off the gap
-PATIENCE = 4
-NEAR = 0.9  # of the gap asked for: an estimate at which it is certified
-
-# When the dual steps are certified: with a line search where the estimated gap has fallen to this
-# share of that at the last check, and as often
-FALLEN, EVERY, AT_LEAST_EVERY = 0.1, 25, 200
-CLEANED = 100  # steps after which X' theta is computed anew, rid of the rounding of its changes
-
-# The share of the conjugate's curvature that the line search counts with: on the ball it bends
-# less than 1 / alpha. Where a step has lowered the dual it is undone and the share grows.
-SMALLER, LARGER = 0.8, 4.0
 
 
 @takes_options(
@@ -138,7 +124,7 @@ def _primal_steps(problem: TraceNormProblem, top: TopSingular, W: Array) -> Iter
     if size == 0.0:
         return
     curvature = float(np.sum(weights @ problem.matmul(G / size) ** 2)) + alpha
-    s = FIRST_RANK
+    s = TRACE_NORM.first_rank
     while True:
         gradient = G + alpha * W
         found = project(problem, top, W - gradient / curvature, s)
@@ -162,20 +148,22 @@ def _primal_phase(
     run: _Run, top: TopSingular, largest_of_G: TopSingular, dual: "_DualSteps"
 ) -> None:
     """Primal steps for as long as they halve the estimated gap every few; then a dual point."""
-    problem, estimates = run.problem, [inf]
+    problem, estimates, patience = run.problem, [inf], TRACE_NORM.primal_patience
     along, step = None, None
     for step in _primal_steps(problem, top, run.W):
         run.n_iter += 1
         run.W, run.theta = step.W, step.theta
         along = _dual_along(problem, step.theta, largest_of_G(step.G, step.rank)[1])
         estimates.append(min(step.objective - along(1.0), estimates[-1]))
-        slow = len(estimates) > PATIENCE + 1 and estimates[-1] > 0.5 * estimates[-1 - PATIENCE]
-        if estimates[-1] <= NEAR * run.goal or run.ended:
+        slow = len(estimates) > patience + 1 and (
+            estimates[-1] > TRACE_NORM.primal_progress * estimates[-1 - patience]
+        )
+        if estimates[-1] <= TRACE_NORM.near_goal * run.goal or run.ended:
             run.check()
         if slow or run.ended:
             break
     if step is not None and along is not None and not run.ended:
-        length = max(np.linspace(0.0, 1.0, 21), key=along)
+        length = max(np.linspace(0.0, 1.0, TRACE_NORM.dual_multiples), key=along)
         dual.begin_at(length * step.theta, length * step.G, estimates[-1])
 
 
@@ -209,7 +197,7 @@ class _DualSteps:
     def __init__(self, run: _Run, rank: int | None, n_rows: int | None) -> None:
         n, d, c = run.problem.shape
         self.rank, self.n_rows = rank, min(n_rows or n, n)
-        self.s = min(rank or FIRST_RANK, d, c)
+        self.s = min(rank or TRACE_NORM.first_rank, d, c)
         self.share = 1.0  # of the conjugate's largest curvature
         self.reached = -inf
         self.begin_at(run.theta, np.zeros((d, c)), inf)
@@ -236,22 +224,24 @@ class _DualSteps:
             # D(theta), the objective less the gap: a step that has lowered it is undone
             value = problem.mean_square(product - problem.targets)
             value += 0.5 * problem.alpha * float(np.sum(run.W * run.W)) - estimate
-            if value < self.reached - 1e-12 * abs(self.reached):
+            if value < self.reached - TRACE_NORM.value_rounding * abs(self.reached):
                 self.theta, self.G, self.before = self.kept
-                self.share = min(1.0, LARGER * self.share)
+                self.share = min(1.0, TRACE_NORM.curvature_increase * self.share)
                 self.reached = -inf
                 if run.ended:
                     run.check()
                 continue
             self.reached, self.kept = value, (self.theta, self.G, self.before)
-            self.share = SMALLER * self.share if found.tau > 0.0 else 1.0
-            near = estimate <= max(FALLEN * self.checked, NEAR * run.goal)
-            if near or run.n_iter % AT_LEAST_EVERY == 0 or run.n_iter >= run.max_iter:
+            self.share = TRACE_NORM.curvature_decrease * self.share if found.tau > 0.0 else 1.0
+            near = estimate <= TRACE_NORM.near_goal * run.goal
+            near |= estimate <= TRACE_NORM.check_progress * self.checked
+            due = run.n_iter % TRACE_NORM.check_every == 0
+            if near or due or run.n_iter >= run.max_iter:
                 run.check()
                 self.checked = min(estimate, self.checked)
             if not run.ended:
                 self._move(problem, towards)
-                if run.n_iter % CLEANED == 0:
+                if run.n_iter % TRACE_NORM.refresh_every == 0:
                     self.G = problem.rmatmul(problem.weights[:, np.newaxis] * self.theta)
 
     def _minimiser(self, problem: TraceNormProblem, top: TopSingular) -> Projection:
@@ -279,7 +269,7 @@ class _DualSteps:
             for m, g in moves
         ])  # fmt: skip
         size = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
-        system = H / np.outer(size, size) + 1e-12 * np.eye(len(moves))
+        system = H / np.outer(size, size) + TRACE_NORM.regularisation * np.eye(len(moves))
         lengths = np.linalg.solve(system, slope / size) / size
         total = [sum(a * m[i] for a, m in zip(lengths, moves, strict=True)) for i in (0, 1)]
         self.theta, self.G = self.theta + total[0], self.G + total[1]
@@ -306,7 +296,7 @@ def _theory_steps(
     """Algorithm 2 with the step sizes of Theorem 4.3."""
     problem, weights, alpha = run.problem, run.problem.weights, run.problem.alpha
     n, d, c = problem.shape
-    eta, s = 0.5, min(rank or FIRST_RANK, d, c)
+    eta, s = 0.5, min(rank or TRACE_NORM.first_rank, d, c)
     # R of Assumption 4.2 times the largest weight, by the norm of the matrix
     gram = problem.rmatmul(weights[:, np.newaxis] * problem.matmul(np.eye(d)))
     of_rows = float(TopSingular(random_state)(gram, 1)[1][0]) * n * float(np.max(weights))
@@ -323,7 +313,7 @@ def _theory_steps(
         W = (1.0 - eta) * W + eta * (found.left @ found.right)
         product = (1.0 - eta) * product + eta * (problem.matmul(found.left) @ found.right)
         run.W, run.theta = W, theta
-        if run.n_iter % EVERY == 0 or run.n_iter >= run.max_iter:
+        if run.n_iter % TRACE_NORM.check_every_of_theory == 0 or run.n_iter >= run.max_iter:
             run.check()
             if run.ended:
                 return

@@ -22,6 +22,7 @@ from ...problems import Point
 from ...problems.robust import RobustProblem
 from ..monitor import Monitor
 from ..options import BOOLEAN, POSITIVE, Count, Number, OneOf, Option, OrNone, takes_options
+from .settings import INCREMENTAL
 
 __all__ = ["hybrid", "ippa", "isg"]
 
@@ -34,7 +35,6 @@ STEP_OPTIONS: dict[str, Option] = {
     "shuffle": BOOLEAN,
 }
 ENTRIES = 1 << 24  # of X between returns to Python, about 0.1 s
-AGAIN = 0.1  # of the first step: where the next cycle of geometric step sizes begins
 
 
 @takes_options(batch_size=Count(), **STEP_OPTIONS)
@@ -177,13 +177,13 @@ class _Steps:
         n = int(np.count_nonzero(problem.weights))
         square = float(np.sum(problem.squares))
         if np.isfinite(problem.kappa):
-            square += min(problem.kappa * problem.kappa, 10.0 * square)
-        own = max(0.5 * batch_size / (square or 1.0), np.finfo(float).tiny)
+            square += min(problem.kappa * problem.kappa, INCREMENTAL.kappa_limit * square)
+        own = max(INCREMENTAL.first_step * batch_size / (square or 1.0), np.finfo(float).tiny)
         self.first = first_step or own
         if self.scheme != "geometric":
             own = n * self.first
             if problem.ridge > 0.0:
-                own = min(own, 5.0 * batch_size / problem.ridge)
+                own = min(own, INCREMENTAL.ridge_gamma * batch_size / problem.ridge)
             self.first = (gamma or own) / n
         self.objective = np.inf  # the best so far, kept up to date by the method
 
@@ -197,7 +197,7 @@ class _Steps:
                 k += 1
 
     def _geometric(self):
-        least = max(self.tol, 1e-12) * self.first
+        least = max(self.tol, INCREMENTAL.least_step) * self.first
         step, ratio = self.first, self.ratio
         unit = self.problem.objective_unit
         while True:
@@ -208,7 +208,7 @@ class _Steps:
             gained = before - self.objective
             if not self.cycles or (begin < self.first and gained <= self.tol * unit):
                 return
-            step, ratio = AGAIN * self.first, np.sqrt(ratio)
+            step, ratio = INCREMENTAL.cycle_start * self.first, np.sqrt(ratio)
 
 
 class _Run:
@@ -260,4 +260,4 @@ class _Run:
         self.monitor.check(self.n_iter, Point(coef, self.method.intercept, theta))
         self.sums[:] = 0.0
         self.n_sums = 0
-        self.next = max(self.n_iter + 1, int(1.2 * self.n_iter))
+        self.next = max(self.n_iter + 1, int(INCREMENTAL.report_factor * self.n_iter))

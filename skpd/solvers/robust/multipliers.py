@@ -15,7 +15,7 @@ are the next multipliers (Rockafellar, 1976). Where a round ends early, they sti
 4. Where the gap is small, all rows are back for a certificate. Else on with 2.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -28,59 +28,9 @@ from ...problems.robust import RobustProblem, best_radius, project_triangle
 from ..monitor import Monitor
 from .newton_steps import Model, NewtonSteps
 from .rows import ShrunkRows, SmoothedRows
+from .settings import SETTINGS
 
-__all__ = ["SETTINGS", "Settings", "method_of_multipliers"]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What was tuned on generated data of 50,000 to 1,000,000 rows."""
-
-    # in units of the inverse of the scale of predictions: envelopes are then as wide as that, and
-    # Newton steps from anywhere find curvature
-    first_sigma: float = 1.0
-    # times sigma after a round of few Newton steps: 3 to 10 take the same time
-    growth: float = 5.0
-    # the inverse of the same after a round of many, less so that both do not take turns
-    shrink: float = 2.0
-    few: int = 3  # Newton steps
-    many: int = 6  # Newton steps
-    # times the first, from a dual point that is near a solution
-    warm: float = 5.0
-    # share of the gap that the residual has where a round ends: the next sigma raises it anyway
-    residual: float = 0.8
-    # rows of a sample for each unknown: its model is then right to a seventh
-    sample: int = 40
-    # times as many rows at which a sample is worth its while
-    worth_sampling: float = 3.0
-    # share of the rows with curvature from which on there is nothing to gain, as where a model
-    # little better than a constant has most margins at the kinks
-    curved: float = 0.5
-    # relative gap on a sample: what its rows say of the others is not more exact
-    sample_gap: float = 0.05
-    # share of the rows that stay where the others are left out, at least twice those that bend
-    kept: float = 0.25
-    # of the gap when rows were left out: at which all are looked at again
-    thaw: float = 0.1
-    # curvature that every unknown has beside its own, as a share of that if all rows bent: keeps
-    # steps finite where none does
-    regularisation: float = 1e-7
-    # of Newton steps by conjugate gradients: rows leave and enter the curved part anyway
-    accuracy: float = 0.03
-    # times a product's time for each of its numbers: a factor's come from main memory
-    dense: float = 4.0
-    # share of the slope at the start of a line search that may be left at its end
-    flat: float = 0.5
-    # evaluations of a line search, at most: slopes are piecewise linear, and most take one
-    searches: int = 12
-    # Newton steps without a tenth off the gap, after which it ends unfinished
-    patience: int = 25
-    # Newton steps between certificates at least, which also let callbacks see the run
-    check: int = 20
-
-
-SETTINGS = Settings()
-ROUNDING = 1e-12  # of a norm
+__all__ = ["method_of_multipliers"]
 
 
 def method_of_multipliers(
@@ -117,9 +67,9 @@ def method_of_multipliers(
         goal = monitor.tol * problem.objective_unit
         try:
             while True:
-                run.go_on(goal, min(max_iter, run.n_iter + SETTINGS.check), budget)
+                run.go_on(goal, min(max_iter, run.n_iter + SETTINGS.check_every), budget)
                 if run.gap <= goal:
-                    goal *= 0.5  # the certificate may want more
+                    goal *= SETTINGS.goal_factor  # the certificate may want more
                 monitor.check(run.n_iter, run.point())
                 if monitor.done or run.stalled or run.n_iter >= max_iter or run.cost > budget:
                     return
@@ -140,10 +90,10 @@ def _begun(
     if start is not None and np.any(start.coef):
         p, r = project_triangle(*np.asarray(start.dual_coef, dtype=np.float64))
         x = _unknowns(problem, start.coef, start.intercept)
-        return _Run(problem, x, (p, r), SETTINGS.warm * sigma, n_iter)
+        return _Run(problem, x, (p, r), SETTINGS.warm_factor * sigma, n_iter)
     rows = np.flatnonzero(problem.weights > 0.0)
-    size = SETTINGS.sample * problem.n_variables
-    if SETTINGS.worth_sampling * size <= len(rows):
+    size = SETTINGS.sample_rows * problem.n_variables
+    if SETTINGS.sample_worth * size <= len(rows):
         chosen = np.sort(np.random.RandomState(0).permutation(rows)[:size])
         weights = problem.weights[chosen]
         sample = replace(
@@ -170,7 +120,7 @@ def _begun(
 
 def _first_multipliers(problem: RobustProblem) -> tuple[Array, Array]:
     """In the middle of what flips may cost."""
-    flipped = min(1.0 / 3.0, 0.5 * problem.epsilon / problem.kappa)
+    flipped = min(1.0 / 3.0, SETTINGS.first_flip * problem.epsilon / problem.kappa)
     own = 0.5 if problem.kappa == inf else 1.0 / 3.0
     return np.full(problem.n_samples, own), np.full(problem.n_samples, flipped)
 
@@ -178,8 +128,8 @@ def _first_multipliers(problem: RobustProblem) -> tuple[Array, Array]:
 def _unknowns(problem: RobustProblem, coef: Array, intercept: float) -> Array:
     """(w, b, lam) with the best lam."""
     margins = problem.y * (problem.design.matvec(coef) + intercept)
-    radius = best_radius(problem, margins, problem.norm.value(coef))
-    return np.concatenate([coef, [intercept, radius]])
+    lam = best_radius(problem, margins, problem.norm.value(coef))
+    return np.concatenate([coef, [intercept, lam]])
 
 
 class _Run:
@@ -202,7 +152,7 @@ class _Run:
         n_iter: int,
     ) -> None:  # fmt: skip
         self.problem, self.x, self.sigma, self.n_iter = problem, x, sigma, n_iter
-        self.steps = NewtonSteps(SETTINGS.accuracy, SETTINGS.dense)
+        self.steps = NewtonSteps(SETTINGS.linear_accuracy, SETTINGS.factor_slowness)
         self.rows = SmoothedRows(
             problem.design, problem.y, problem.weights, problem.kappa, *multipliers
         )
@@ -238,9 +188,9 @@ class _Run:
         gradient[:-2] += problem.ridge * x[:-2]
         gradient[-1] += problem.epsilon
         self.gradient = gradient
-        self.at_boundary = x[-1] <= self.norm * (1.0 + ROUNDING)
+        self.at_boundary = x[-1] <= self.norm * (1.0 + SETTINGS.norm_rounding)
         self.on_sphere = self.at_boundary and gradient[-1] >= 0.0
-        if self.gap < 0.9 * self.least_gap:
+        if self.gap < SETTINGS.progress * self.least_gap:
             self.least_gap, self.improved_at = self.gap, self.n_iter
         self.stalled |= not (self.norm > 0.0 and np.isfinite(self.gap))
         self.stalled |= self.n_iter > self.improved_at + SETTINGS.patience
@@ -252,12 +202,12 @@ class _Run:
             if self.stalled or self.cost > budget:
                 break
             residual = self.gap - self.distance
-            if self.n_iter > self.begun_at and residual <= SETTINGS.residual * self.gap:
+            if self.n_iter > self.begun_at and residual <= SETTINGS.residual_share * self.gap:
                 self.end_round()
             self.step()
             self.evaluate()
             if self.at_boundary and self.gradient[-1] < 0.0:
-                self.raise_radius()
+                self.raise_lam()
             if self.shrunk is not None and self.gap <= max(goal, self.thaw_at):
                 self.thaw()
         self.thaw()
@@ -265,7 +215,7 @@ class _Run:
     def bends_everywhere(self) -> bool:
         """Whether most rows have curvature, however narrow the envelopes are."""
         narrow = self.sigma * self.problem.prediction_scale > SETTINGS.first_sigma
-        return narrow and self.rows.n_curved > SETTINGS.curved * len(self.problem.y)
+        return narrow and self.rows.n_curved > SETTINGS.curved_share * len(self.problem.y)
 
     def point(self) -> Point:
         self.thaw()
@@ -277,15 +227,15 @@ class _Run:
     def end_round(self) -> None:
         """Update the multipliers and sigma, and leave out rows that are far from kinks."""
         steps = self.n_iter - self.begun_at
-        if steps <= SETTINGS.few:
-            self.sigma *= SETTINGS.growth
-        elif steps > SETTINGS.many:
-            self.sigma /= SETTINGS.shrink
-        gap, count = self.gap, int(SETTINGS.kept * len(self.rows.y))
+        if steps <= SETTINGS.few_steps:
+            self.sigma *= SETTINGS.sigma_growth
+        elif steps > SETTINGS.many_steps:
+            self.sigma /= SETTINGS.sigma_shrink
+        gap, count = self.gap, int(SETTINGS.kept_share * len(self.rows.y))
         if self.shrunk is None and 2 * self.rows.n_curved <= count:
             self.update_multipliers()
             self.rows = self.shrunk = ShrunkRows(self.rows, count)
-            self.thaw_at = SETTINGS.thaw * gap
+            self.thaw_at = SETTINGS.thaw_gap * gap
         else:
             self.update_multipliers()
 
@@ -318,7 +268,7 @@ class _Run:
         self.search(change, self.rows.margins, self.rows.margins_of(change))
         self.n_iter += 1
 
-    def raise_radius(self) -> None:
+    def raise_lam(self) -> None:
         """Make lam larger than the norm of w where that is better: steps would leave the cone."""
         margins = self.rows.margins
         change = np.zeros_like(self.x)
@@ -336,19 +286,21 @@ class _Run:
         first = float(self.gradient @ change)
         low, low_slope, high, high_slope = 0.0, first, inf, 0.0
         length = longest = self.room(change)
-        for _ in range(SETTINGS.searches):
+        for _ in range(SETTINGS.line_search_steps):
             x, tangent = self.moved(change, length)
             self.rows.move_to(x, margins + length * along, self.sigma)
             slope = self.rows.slope(tangent, along) + self.problem.epsilon * float(tangent[-1])
             slope += self.problem.ridge * float(x[:-2] @ tangent[:-2])
-            if abs(slope) <= SETTINGS.flat * abs(first) or (slope < 0.0 and length >= longest):
+            flat = abs(slope) <= SETTINGS.line_search_slope * abs(first)
+            if flat or (slope < 0.0 and length >= longest):
                 break
             if slope > 0.0:
                 high, high_slope = length, slope
             else:
                 low, low_slope = length, slope
             share = -low_slope / (high_slope - low_slope)
-            length = low + (high - low) * min(max(share, 0.1), 0.9)
+            share = min(max(share, SETTINGS.least_cut), 1.0 - SETTINGS.least_cut)
+            length = low + (high - low) * share
         self.x = x
 
     def moved(self, change: Array, length: float) -> tuple[Array, Array]:

@@ -71,26 +71,26 @@ class Model:
     def times(self, direction: Array) -> Array:
         """The reduced Hessian times a direction of what is free to change."""
         rows, x = self.rows, self.whole(direction)
-        w, radius = x[:-2], float(x[-1])
+        w, lam = x[:-2], float(x[-1])
         z = rows.design.matvec(w) + x[-2]
-        slopes = rows.predictions * z + rows.mixed * radius
-        last = float(rows.mixed @ z) + rows.radius * radius
+        slopes = rows.predictions * z + rows.mixed * lam
+        last = float(rows.mixed @ z) + rows.lam * lam
         out = np.concatenate([rows.design.rmatvec(slopes), [float(np.sum(slopes)), last]])
         out += self.diagonal * x
         if self.normal is not None:
-            out[:-2] += self.bend * (w - radius * self.normal)
+            out[:-2] += self.bend * (w - lam * self.normal)
         return self.reduced(out)
 
     def system(self) -> FeatureSystem:
         """The matrix, factorised."""
-        design, predictions, mixed, radius = self.rows
+        design, predictions, mixed, lam_twice = self.rows
         d = design.shape[1]
         intercept, lam, multiplier = d, d + 1, d + 2
         system = FeatureSystem(design, d, 3)
         system.add_rows(predictions)
         system.diagonal += self.diagonal[:d] + self.bend
         system.border(lam)[:] = design.rmatvec(mixed)
-        system.add_corner(lam, lam, radius + self.diagonal[lam] + self.bend)
+        system.add_corner(lam, lam, lam_twice + self.diagonal[lam] + self.bend)
         if self.fit_intercept:
             system.border(intercept)[:] = design.rmatvec(predictions)
             total, beside = float(np.sum(predictions)), float(np.sum(mixed))

@@ -17,11 +17,12 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...designs import Design
 from ...problems.robust import project_triangle, robust_loss
+from .settings import SETTINGS
 
 __all__ = ["Curvature", "ShrunkRows", "SmoothedRows"]
 
-BLOCK = 1 << 14  # rows whose maximisers are found at a time: a dozen vectors stay in the cache
-MOST_COPIED = 0.5  # share of the rows up to which products with a copy of them save its time
+# rows whose maximisers are found at a time: a dozen vectors stay in the cache
+BLOCK = 1 << 14
 
 
 class Curvature(NamedTuple):
@@ -33,14 +34,14 @@ class Curvature(NamedTuple):
         Those rows of X.
     predictions, mixed : ndarray
         The derivatives in a prediction twice, and in it and lam.
-    radius : float
+    lam : float
         That in lam twice.
     """
 
     design: Design
     predictions: Array
     mixed: Array
-    radius: float
+    lam: float
 
 
 class SmoothedRows:
@@ -95,8 +96,8 @@ class SmoothedRows:
     def gradient(self) -> Array:
         """The derivatives of the mean in the unknowns."""
         slopes = self.weights * self.y * (self.r - self.p)
-        of_radius = -self.flips * float(self.weights @ self.r)
-        own = np.concatenate([self.design.rmatvec(slopes), [float(np.sum(slopes)), of_radius]])
+        of_lam = -self.flips * float(self.weights @ self.r)
+        own = np.concatenate([self.design.rmatvec(slopes), [float(np.sum(slopes)), of_lam]])
         return own + self.gradient_beside
 
     def slope(self, direction: Array, margins: Array) -> float:
@@ -131,13 +132,13 @@ class SmoothedRows:
         p, r, scale = self.p[rows], self.r[rows], self.sigma * self.weights[rows]
         flips = scale * flipped[rows]
         along = np.where((p > 0.0) & (p + r >= 1.0), 0.5, 1.0)
-        of_radius = self.flips**2 * float(along @ flips)
+        of_lam = self.flips**2 * float(along @ flips)
         predictions, mixed = scale * own[rows] + flips, -self.flips * flips * self.y[rows]
-        if len(rows) <= MOST_COPIED * len(own):
-            return Curvature(self.design.rows(rows), predictions, mixed, of_radius)
+        if len(rows) <= SETTINGS.copied_share * len(own):
+            return Curvature(self.design.rows(rows), predictions, mixed, of_lam)
         both = np.zeros((2, len(own)))
         both[:, rows] = predictions, mixed
-        return Curvature(self.design, both[0], both[1], of_radius)
+        return Curvature(self.design, both[0], both[1], of_lam)
 
     def nearest_to_kinks(self, count: int) -> Indices:
         """So many rows whose losses bend nearest to where they are, increasing."""

@@ -13,19 +13,16 @@ from ..interior import cost_of_run, interior_point
 from ..interior.settings import SETTINGS as INTERIOR
 from ..monitor import Monitor
 from ..proximal.robust_saddle import hybrid_gradient
-from ..select import INTERIOR_POINT, LAST_RESORT, TRIAL, Choice, last_budget, select
+from ..select import INTERIOR_POINT, LAST_RESORT, Choice, last_budget, select
+from ..select import SETTINGS as SELECTION
 from .multipliers import method_of_multipliers
+from .settings import SELECTION as ROBUST
+from .settings import WORKING_SET
 
 __all__ = ["working_sets"]
 
-FIRST_COLUMNS = 200
 WORKING_SETS = "working-sets", "norm 1 of many features, most of which stay at 0"
 MULTIPLIERS = "multipliers", "norm 2 and many rows, few of which have a loss that bends"
-# rows for each variable from which on a sample tells much of them; with fewer, as many Newton
-# steps on fewer rows cost what the interior-point method's cost on all
-MANY_ROWS = 40
-WORTH_TRYING = 1e8  # a run of the interior-point method, in the units of `newton_cost`: 0.1 s
-MANY_COLUMNS = 1000  # from which on features that stay at zero are left out
 
 
 @select.register
@@ -42,19 +39,19 @@ def _(problem: RobustProblem, warm: bool = False) -> list[Choice]:
     cost = cost_of_run(problem.design)
     budget = last_budget(cost) if few else inf
     methods = [Choice(*LAST_RESORT, partial(hybrid_gradient, budget=budget))]
-    if problem.q == 1 and problem.n_features > MANY_COLUMNS:
+    if problem.q == 1 and problem.n_features > ROBUST.many_columns:
         methods.insert(0, Choice(*WORKING_SETS, working_sets))
     elif few:
         methods.insert(0, Choice(*INTERIOR_POINT, interior_point))
-        if problem.q == 2 and cost > WORTH_TRYING and _is_tall(problem):
-            trial = partial(method_of_multipliers, budget=TRIAL * cost)
+        if problem.q == 2 and cost > ROBUST.least_cost and _is_tall(problem):
+            trial = partial(method_of_multipliers, budget=SELECTION.trial_share * cost)
             methods.insert(0, Choice(*MULTIPLIERS, trial))
     return methods
 
 
 def _is_tall(problem: RobustProblem) -> bool:
     """Whether rows are many for each variable, and no features far from 0."""
-    if problem.n_samples < MANY_ROWS * problem.n_variables:
+    if problem.n_samples < ROBUST.many_rows * problem.n_variables:
         return False
     return problem.design.shift_of_columns(problem.weights) is None
 
@@ -80,7 +77,7 @@ def working_sets(
     """
     columns: Indices = np.empty(0, dtype=np.int64)
     point = problem.null_point if start is None else start
-    tol = 0.03
+    tol = WORKING_SET.first_tol
     while not monitor.done and monitor.n_iter < max_iter:
         p, r = point.dual_coef
         v = np.abs(problem.design.rmatvec(problem.weights * problem.y * (p - r)))
@@ -89,16 +86,17 @@ def working_sets(
         limit = problem.epsilon
         if problem.kappa < np.inf:
             limit -= problem.kappa * float(problem.weights @ r)
-        wanted = max(FIRST_COLUMNS, 2 * len(columns))
-        violating = int(np.sum(v > limit * (1.0 - 1e-6)))
-        if violating <= len(columns) and tol <= 0.3 * monitor.tol:
+        wanted = max(WORKING_SET.first_columns, WORKING_SET.growth * len(columns))
+        violating = int(np.sum(v > limit * (1.0 - WORKING_SET.violation_margin)))
+        least_tol = WORKING_SET.least_tol * monitor.tol
+        if violating <= len(columns) and tol <= least_tol:
             return
         size = min(max(len(columns), min(wanted, violating)) or 1, problem.n_features)
         if size > INTERIOR.largest_system:
             return
         chosen = np.sort(np.argpartition(-v, size - 1)[:size])
         columns = chosen.astype(np.int64)
-        tol = max(0.3 * monitor.tol, min(0.1 * monitor.relative_gap, tol))
+        tol = max(least_tol, min(WORKING_SET.tol_factor * monitor.relative_gap, tol))
         some = replace(problem, design=problem.design.columns(columns))
         inner = Monitor(some, tol, lambda _: _interrupted(monitor))
         inner.begin()
@@ -112,7 +110,7 @@ def working_sets(
         n_iter = monitor.n_iter + inner.n_iter
         before = monitor.relative_gap
         monitor.check(n_iter, point)
-        if monitor.relative_gap > 0.5 * before and tol <= 0.3 * monitor.tol:
+        if monitor.relative_gap > WORKING_SET.progress * before and tol <= least_tol:
             return
 
 
