@@ -27,14 +27,12 @@ from ...designs import spectral_norm_bound
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from ..options import BOOLEAN, OneOf, takes_options
-from .estimate_functions import ROUNDING, Composite, Iterate, infinite_memory, one_memory
+from .estimate_functions import Composite, Iterate, infinite_memory, one_memory
 from .geometry import Entropic, Euclidean
+from .settings import SETTINGS
 from .smoothing import _prox_squares, _SmoothedLoss
 
 __all__ = ["agm"]
-
-COMPARE_EVERY = 10  # gradients, the averaged dual points and the latest
-LEVELS = 4.0  # by which the smoothing falls
 
 
 @takes_options(
@@ -113,14 +111,15 @@ def agm(
     if smooth:
         run.minimise(w, _SmoothedLoss(problem, 0.0, squares), 0.0)
         return
-    last = 0.5 * max(monitor.tol, 1e-12) * problem.objective_unit / largest
+    tol = max(monitor.tol, SETTINGS.least_tol)
+    last = SETTINGS.last_level * tol * problem.objective_unit / largest
     gap = monitor.primal - monitor.dual
-    mu = max(last, 0.1 * gap / largest) if smoothing == "homotopy" else last
+    mu = max(last, SETTINGS.first_level * gap / largest) if smoothing == "homotopy" else last
     while not monitor.done and run.n_iter < max_iter:
         final = mu <= last
-        error = 0.0 if final else 2.0 * mu * largest
+        error = 0.0 if final else SETTINGS.level_gap * mu * largest
         w = run.minimise(w, _SmoothedLoss(problem, mu, squares), error)
-        mu = mu / LEVELS if not final else 0.25 * mu
+        mu = SETTINGS.last_level_factor * mu if final else mu / SETTINGS.level_factor
         mu = max(mu, last) if not final else mu
 
 
@@ -208,9 +207,10 @@ class _Run:
             g = design.rmatvec(rows[: problem.n_samples]) + rows[problem.n_samples :]
             return radius * np.concatenate([g, -g, [0.0]])
 
+        share = SETTINGS.first_entropic_share if self.adaptive else 1.0
         return Composite(
             smooth, matvec, rmatvec, lambda x: 0.0, Entropic(),
-            lipschitz=radius**2 * largest / (16.0 if self.adaptive else 1.0),
+            lipschitz=radius**2 * largest * share,
             adaptive=self.adaptive,
         )  # fmt: skip
 
@@ -223,7 +223,8 @@ class _Run:
             / self.problem.penalty.l1_radius
         )
         x = np.append(parts, max(1.0 - float(np.sum(parts)), 0.0))
-        return 0.9 * x / np.sum(x) + 0.1 / len(x)
+        spread = SETTINGS.entropic_spread
+        return (1.0 - spread) * x / np.sum(x) + spread / len(x)
 
     def coef(self, x: Array) -> Array:
         if not self.entropic:
@@ -238,7 +239,7 @@ class _Run:
         problem, monitor = self.problem, self.monitor
         goal = monitor.tol * problem.objective_unit
         composite = self.composite(loss, w)
-        before, check_at = self.n_iter, self.n_iter + 10
+        before, check_at = self.n_iter, self.n_iter + SETTINGS.check_every
         x, lowest = self.variables(w), np.inf
         while True:
             for iterate in self.method(composite, x):
@@ -246,13 +247,14 @@ class _Run:
                 x, w = iterate.x, self.coef(iterate.x)
                 last = self.n_iter >= self.max_iter
                 gap, point = self.gap(w, iterate, loss)
-                if gap <= max(error, 0.9 * goal) or self.n_iter >= check_at or last:
+                if gap <= max(error, SETTINGS.near_goal * goal) or self.n_iter >= check_at or last:
                     monitor.check(self.n_iter, point)
-                    check_at = self.n_iter + max(10, (self.n_iter - before) // 4)
+                    part = (self.n_iter - before) // SETTINGS.check_share
+                    check_at = self.n_iter + max(SETTINGS.check_every, part)
                     if monitor.done or last or gap <= error != 0.0:
                         return w
             # searches found nothing lower: a new start, without them if this one gained nothing
-            if lowest - iterate.objective <= ROUNDING * abs(iterate.objective):
+            if lowest - iterate.objective <= SETTINGS.objective_rounding * abs(iterate.objective):
                 composite.hessian = None
             lowest = iterate.objective
 
@@ -271,7 +273,7 @@ class _Run:
         if self.n_iter >= self.compare_at:
             bounds = [self.bound(*dual, primal) for dual in duals]
             self.averages, lower = bounds[0] >= bounds[1], max(bounds)
-            self.compare_at = self.n_iter + COMPARE_EVERY
+            self.compare_at = self.n_iter + SETTINGS.compare_every
             theta = duals[0 if self.averages else 1][0]
         else:
             theta, slope = duals[0 if self.averages else 1]

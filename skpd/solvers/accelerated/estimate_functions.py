@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from .geometry import PROX_STEP, Entropic
+from .geometry import Entropic
+from .settings import SETTINGS
 
 __all__ = ["Composite", "Evaluation", "Iterate", "infinite_memory", "one_memory"]
 
@@ -52,7 +53,7 @@ class Composite:
     @property
     def searches(self) -> int:
         """Values of L to try with x_{k+1} from a span."""
-        return SEARCHES if self.adaptive and self.hessian is not None else 0
+        return SETTINGS.most_searches if self.adaptive and self.hessian is not None else 0
 
     def at(self, x: Array, z: Array, error: float = 0.0) -> "Evaluation":
         value, rows, theta = self.smooth(z)
@@ -91,7 +92,7 @@ class Evaluation:
 
     def below(self, other: "Evaluation") -> bool:
         """Whether J is lower here by more than rounding."""
-        return self.objective < other.objective - ROUNDING * abs(other.objective)
+        return self.objective < other.objective - _rounding(other.objective)
 
     @property
     def point(self) -> tuple[Array, Array, float]:
@@ -121,8 +122,8 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
     """AGM-EF with infinite memory, Algorithms 1 and 2."""
     c, d = composite, composite.geometry
     in_loss, in_penalty = c.in_loss, c.in_penalty
-    both = in_loss + in_penalty
-    first, z, L = x, x, c.lipschitz * (DECAY if c.adaptive else 1.0)
+    both, least_convex = in_loss + in_penalty, in_loss * SETTINGS.least_over_convexity
+    first, z, L = x, x, c.lipschitz * (SETTINGS.lipschitz_decay if c.adaptive else 1.0)
     here = before = c.at(x, c.matvec(x))
     product_z = here.z
     gradient_here, stalls = c.gradient(here) if c.searches else x, 0
@@ -134,13 +135,13 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
     while True:
         searches, new = c.searches, here
         if c.adaptive:
-            L = L / (SEARCH_DECAY if searches else DECAY)
+            L = L / (SETTINGS.search_decay if searches else SETTINGS.lipschitz_decay)
         least = L
         while True:
-            L = max(L, in_loss * (1.0 + 1e-8), SMALLEST * c.lipschitz)
+            L = max(L, least_convex, SETTINGS.least_lipschitz * c.lipschitz)
             p, q = L - in_loss, 1.0 + 2.0 * both * total
             a = (q + np.sqrt(q * q + 4.0 * p * total * (1.0 + both * total))) / (2.0 * p)
-            a = min(float(a), LARGEST)
+            a = min(float(a), SETTINGS.largest_weight)
             after = total + a
             t1, t2 = 1.0 + both * total, in_loss * a
             t3 = in_penalty * a * total / after
@@ -166,10 +167,10 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
                 new_constant + (1.0 + in_loss * after) * d.value(new_z) - float(new_dual @ new_z)
                 + after * c.psi(new_z)
             )  # fmt: skip
-            slack = ROUNDING * after * (abs(new.objective) + abs(u.f))
+            slack = SETTINGS.objective_rounding * after * (abs(new.objective) + abs(u.f))
             if holds or after * new.objective <= model + slack:
                 break
-            L *= GROWTH
+            L *= SETTINGS.lipschitz_growth
             if searches:
                 searches -= 1
                 L = L if searches else least
@@ -184,7 +185,7 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
             gradient_here = c.gradient(here)
             latest = here.theta, gradient_here - in_loss * d.gradient(here.x)
         yield Iterate(here.x, here.z, theta, slope, here.objective, 1.0 / total, L, latest)
-        if c.searches and stalls == STALLS:
+        if c.searches and stalls == SETTINGS.stalled_searches:
             return
 
 
@@ -199,24 +200,25 @@ def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
         here = c.at(z, c.matvec(z))
         if not c.adaptive or _below_model(c, here, u, gradient, L):
             break
-        L *= GROWTH
+        L *= SETTINGS.lipschitz_growth
     before, product_z, stalls = u, here.z, 0
     theta, slope = latest = u.theta, gradient - in_loss * d.gradient(x)
     level = u.f + float(gradient @ (z - x)) + L * c.divergence(z, x) + c.psi(z)  # min q_k
     curvature, bound, scale = L + in_penalty, 1.0, L - in_loss
+    least_convex = in_loss * SETTINGS.least_over_convexity
     while True:
         if c.searches:
             gradient_here = c.gradient(here)
             latest = here.theta, gradient_here - in_loss * d.gradient(here.x)
         yield Iterate(here.x, here.z, theta, slope, here.objective, bound * scale, L, latest)
-        if c.searches and stalls == STALLS:
+        if c.searches and stalls == SETTINGS.stalled_searches:
             return
         searches, new = c.searches, here
         if c.adaptive:
-            L = L / (SEARCH_DECAY if searches else DECAY)
+            L = L / (SETTINGS.search_decay if searches else SETTINGS.lipschitz_decay)
         least = L
         while True:
-            L = max(L, in_loss * (1.0 + 1e-8), SMALLEST * c.lipschitz)
+            L = max(L, least_convex, SETTINGS.least_lipschitz * c.lipschitz)
             # (1 - a)(c + lambda2 a) + lambda1 a = L a^2
             p, q = L + in_penalty, curvature - in_penalty - in_loss
             a = 2.0 * curvature / (q + np.sqrt(q * q + 4.0 * p * curvature))
@@ -243,10 +245,10 @@ def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
                 (1.0 - a) * level + t1 * c.divergence(new_z, z) + t2 * c.divergence(new_z, u.x)
                 + a * (u.f + float(gradient @ (new_z - u.x)) + c.psi(new_z))
             )  # fmt: skip
-            slack = ROUNDING * (abs(new.objective) + abs(u.f))
+            slack = SETTINGS.objective_rounding * (abs(new.objective) + abs(u.f))
             if holds or new.objective <= new_level + slack:
                 break
-            L *= GROWTH
+            L *= SETTINGS.lipschitz_growth
             if searches:
                 searches -= 1
                 L = L if searches else least
@@ -272,12 +274,13 @@ def _lowest(
     """
     W = np.array([x - origin.x for x, _, _ in others])
     V = np.array([z - origin.z for _, z, _ in others])
-    errors = EPS * (np.linalg.norm(V, axis=1) + np.linalg.norm(origin.z)) + origin.error
+    sizes = np.linalg.norm(V, axis=1) + np.linalg.norm(origin.z)
+    errors = np.finfo(float).eps * sizes + origin.error
     errors += [error for _, _, error in others]
     W, V, errors = (rows[np.any(W, axis=1)] for rows in (W, V, errors))
     ridge = (c.in_loss + c.in_penalty) * (W @ W.T)
-    small = PROX_STEP / c.lipschitz
-    for _ in range(NEWTON_STEPS):
+    small = SETTINGS.slope_step / c.lipschitz
+    for _ in range(SETTINGS.newton_steps):
         # Psi' by its Moreau envelope, exact where Psi is linear on what is added to its ridge
         moved = best.x - c.geometry.prox(best.x, small)
         slope = V @ best.rows + W @ (c.in_loss * best.x + (1.0 / small + c.in_penalty) * moved)
@@ -286,22 +289,25 @@ def _lowest(
         H = c.hessian(best.z, V) + ridge
         scale = 1.0 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
         values, vectors = np.linalg.eigh(scale * H * scale[:, None])
-        values, vectors = values[values > 1e-10], vectors[:, values > 1e-10]
+        kept = values > SETTINGS.least_eigenvalue
+        values, vectors = values[kept], vectors[:, kept]
         step = -scale * (vectors @ (vectors.T @ (scale * slope) / values))
         decrease = -float(slope @ step)
         so_far = origin.objective - best.objective
-        if not decrease > max(NEWTON_ENDS * so_far, 1e-15 * abs(best.objective)):
+        rounding = SETTINGS.decrease_rounding * abs(best.objective)
+        if not decrease > max(SETTINGS.newton_progress * so_far, rounding):
             break
-        for _ in range(BACKTRACKS):
+        for _ in range(SETTINGS.most_backtracks):
             error = best.error + float(np.abs(step) @ errors)
             new = c.at(best.x + step @ W, best.z + step @ V, error)
-            if new.objective <= best.objective - 1e-4 * decrease:
+            if new.objective <= best.objective - SETTINGS.sufficient_decrease * decrease:
                 break
-            step, decrease = 0.25 * step, 0.25 * decrease
+            step = SETTINGS.backtrack_factor * step
+            decrease = SETTINGS.backtrack_factor * decrease
         else:
             break
         best = new
-    if best.error > DRIFT * np.linalg.norm(best.z):
+    if best.error > SETTINGS.product_drift * np.linalg.norm(best.z):
         return c.at(best.x, c.matvec(best.x))
     return best
 
@@ -311,31 +317,9 @@ def _below_model(c: Composite, new: Evaluation, u: Evaluation, gradient: Array, 
     step = new.x - u.x
     size = float(np.sum(np.abs(step))) if isinstance(c.geometry, Entropic) else np.nan
     square = size**2 if np.isfinite(size) else float(step @ step)
-    return new.f <= u.f + float(gradient @ step) + 0.5 * L * square + ROUNDING * abs(u.f)
+    return new.f <= u.f + float(gradient @ step) + 0.5 * L * square + _rounding(u.f)
 
 
-GROWTH, DECAY = 2.0, 1.05  # gamma_u and gamma_d
-
-
-SEARCHES = 4  # values of L tried with u_{k+1} = x_k, before Algorithms 2 and 4 take their step
-
-
-SEARCH_DECAY = 1.5  # gamma_d there, where a rejected L costs no gradient
-
-
-NEWTON_STEPS, BACKTRACKS = 4, 6
-
-
-NEWTON_ENDS = 1e-2  # of the decrease so far
-
-
-DRIFT = 1e-9  # of a product, relative, at which it is made anew
-
-
-STALLS = 3  # iterations that find nothing lower, until a new start
-
-
-ROUNDING, EPS = 1e-13, np.finfo(float).eps
-
-
-SMALLEST, LARGEST = 1e-12, 1e100  # L over the first one, and a, where runs go on at the optimum
+def _rounding(value: float) -> float:
+    """What an objective of this size may be off."""
+    return SETTINGS.objective_rounding * abs(value)

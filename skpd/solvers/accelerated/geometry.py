@@ -41,6 +41,3 @@ class Entropic:
     def minimise(self, dual: Array, weight: float, scale: float) -> Array:
         logarithms = dual / weight
         return np.exp(logarithms - logsumexp(logarithms))
-
-
-PROX_STEP = 1e-5  # for a slope of Psi, in units of 1 / L

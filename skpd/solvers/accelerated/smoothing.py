@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 from ... import kernels
 from ..._typing import Array
 from ...problems import Problem
+from .settings import SETTINGS
 
 __all__ = []
 
@@ -44,7 +45,7 @@ class _SmoothedLoss:
         """V f''(z) V', by differences of the dual point at the intercept that is best at z."""
         problem = self.problem
         b, theta = self.best(z)
-        step = 1e-6 * problem.prediction_scale
+        step = SETTINGS.difference_step * problem.prediction_scale
         curvature = problem.weights * (self.theta(z + (b + step)) - theta) / step
         total = float(np.sum(curvature))
         if problem.fit_intercept and total > 0.0:  # which goes along with z
@@ -79,13 +80,15 @@ class _SmoothedLoss:
             return float(weights @ self.theta(z + b))
 
         low = high = self.intercept
-        width = 1e-3 * problem.prediction_scale
-        while slope(low) > 0.0 and width < 1e12 * problem.prediction_scale:
+        width = SETTINGS.first_bracket * problem.prediction_scale
+        widest = SETTINGS.largest_bracket * problem.prediction_scale
+        while slope(low) > 0.0 and width < widest:
             low, width = low - width, 2.0 * width
-        while slope(high) < 0.0 and width < 1e12 * problem.prediction_scale:
+        while slope(high) < 0.0 and width < widest:
             high, width = high + width, 2.0 * width
         if low < high and slope(low) < 0.0 < slope(high):
-            self.intercept = float(brentq(slope, low, high, xtol=1e-15 * (1.0 + abs(low))))
+            accuracy = SETTINGS.intercept_accuracy * (1.0 + abs(low))
+            self.intercept = float(brentq(slope, low, high, xtol=accuracy))
         else:
             self.intercept = high if slope(low) < 0.0 else low
         return self.intercept, self.theta(z + self.intercept)
@@ -111,7 +114,7 @@ def _prox_squares(problem: Problem, random_state: np.random.RandomState) -> Arra
     design, weights = problem.design, problem.weights
     v = random_state.standard_normal(design.shape[1])
     product = design.matvec(v)
-    for _ in range(6):
+    for _ in range(SETTINGS.power_steps):
         v = design.rmatvec(weights * product)
         norm = float(np.linalg.norm(v))
         if norm == 0.0:
@@ -119,5 +122,5 @@ def _prox_squares(problem: Problem, random_state: np.random.RandomState) -> Arra
         v /= norm
         product = design.matvec(v)
     squares = np.abs(product)
-    squares = np.maximum(squares, 0.1 * float(weights @ squares))
+    squares = np.maximum(squares, SETTINGS.least_square * float(weights @ squares))
     return squares / float(weights @ squares)

@@ -8,14 +8,12 @@ import numpy as np
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
-from ..newton.settings import SETTINGS
+from ..newton.settings import SETTINGS as NEWTON
+from .settings import DUAL
 
 __all__ = ["dual_descent", "has_square"]
 
 PROXIMAL = 1e-2  # weight of the proximal term on the intercept, in the units of the problem
-PAUSE = 2e8, 50  # entries of X, passes over it between two looks at Ctrl-C
-PATIENCE = 500  # passes over X, where Newton steps could go on
-STEP_COST = 4.0  # of an entry of X in a pass, in multiplications of dense vectors
 
 
 def has_square(penalty: Penalty) -> bool:
@@ -75,12 +73,12 @@ def dual_descent(
         problem.loss.kernel, problem.y, problem.weights, theta, alpha, constant, threshold, offset,
         int(random_state.randint(1, np.iinfo(np.int32).max)),
     )  # fmt: skip
-    entries, passes = PAUSE
-    pause = problem.n_samples * min(passes, entries / max(1, design.matrix.n_entries))
+    n_entries = max(1, design.matrix.n_entries)
+    pause = problem.n_samples * min(DUAL.pause_passes, DUAL.pause_entries / n_entries)
     most = np.inf
-    if problem.n_features <= SETTINGS.largest_working_set:
-        most = PATIENCE * problem.n_samples
-    most = min(most, problem.n_samples * budget / (STEP_COST * max(design.matrix.n_entries, 1)))
+    if problem.n_features <= NEWTON.largest_working_set:
+        most = DUAL.most_passes * problem.n_samples
+    most = min(most, problem.n_samples * budget / (DUAL.step_cost * n_entries))
     goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)
     free = constant > 0.0
     target = (0.5 if free else 0.9) * goal

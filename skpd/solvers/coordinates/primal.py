@@ -24,10 +24,9 @@ from ...penalties import Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from ..options import BOOLEAN, Number, takes_options
+from .settings import PRIMAL
 
 __all__ = ["approx", "coordinate_descent"]
-
-PAUSE = 1e8  # entries of X between two looks at Ctrl-C
 
 
 @takes_options(average=BOOLEAN, burn_in=Number(0, 1, "[)"))
@@ -149,11 +148,11 @@ def _run(
     """Epochs, with reports at every one of the first ten and then 10 % apart."""
     steps = descent.n_coordinates
     entries = problem.design.matrix.n_entries + problem.n_samples
-    pause = max(1, int(PAUSE / max(entries, 1) * steps))
+    pause = max(1, int(PRIMAL.pause_entries / max(entries, 1) * steps))
     first = monitor.n_iter
     t, most = 0, max_iter - first
     while t < most and not monitor.done:
-        report = min(max(t + 1, int(1.1 * t)), most)
+        report = min(max(t + 1, int(PRIMAL.report_factor * t)), most)
         left = (report - t) * steps
         while left > 0:
             descent.run(min(left, pause))

@@ -23,6 +23,7 @@ from ...problems import Point, Problem
 from ..monitor import Monitor
 from ..options import BOOLEAN, POSITIVE, OneOf, OrNone, takes_options
 from .restarts import HybridGradient, iterate_with_restarts, iterations_within
+from .settings import REPORTS
 
 __all__ = ["pdprox_dual", "pdprox_primal", "pdprox_restarted"]
 
@@ -208,7 +209,7 @@ class _Reports:
             self.sums[1] = self.sums[1] + theta
         if t < self.next and t < self.max_iter:
             return False
-        self.next = max(t + 10, int(1.1 * t))
+        self.next = max(t + REPORTS.report_every, int(REPORTS.report_factor * t))
         if self.sums is not None:
             w, theta = self.sums[0] / t, self.sums[1] / t
         self.monitor.check(t, Point(*self.problem.split(w), theta))

@@ -9,8 +9,11 @@ from ...problems import Point
 from ...problems.robust import RobustProblem, project_triangle
 from ..monitor import Monitor
 from .restarts import HybridGradient, iterate_with_restarts, iterations_within
+from .settings import SETTINGS
 
 __all__ = ["hybrid_gradient"]
+
+NO_FLIP = -1e100  # the slope of a flip that costs too much, finite so that it can be projected
 
 
 def hybrid_gradient(
@@ -86,7 +89,9 @@ class _Saddle:
         size = size if size > 0.0 else 1.0
         self.scale = max(size / problem.kappa, np.finfo(float).tiny) if self.flips else 1.0
         # sum_i c_i (m_i^2 + (m_i - kappa lam)^2) <= (golden ratio + 1) size^2 ||x||^2
-        self.step = 1.0 / (size * np.sqrt(0.5 * (3.0 + np.sqrt(5.0))) * (1.0 + 1e-9))
+        self.step = 1.0 / (
+            size * np.sqrt(0.5 * (3.0 + np.sqrt(5.0))) * (1.0 + SETTINGS.step_margin)
+        )
         self.first_weight = size
 
     def begin(self, point: Point) -> tuple[Array, Array]:
@@ -103,7 +108,7 @@ class _Saddle:
         if self.flips:
             out[1] = 1.0 + margins - problem.kappa * self.scale * x[-1]
         else:
-            out[1] = -1e100
+            out[1] = NO_FLIP
         return out
 
     def gradient(self, theta: Array) -> Array:

@@ -2,7 +2,17 @@
 
 from dataclasses import dataclass
 
-__all__ = ["SETTINGS", "RestartSettings"]
+__all__ = ["REPORTS", "SETTINGS", "ReportSettings", "RestartSettings"]
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """When the published methods ask for a certificate, which costs a few iterations."""
+
+    # Iterations at a report, as a multiple of those at the report before, and at least so many
+    # between two
+    report_factor: float = 1.1
+    report_every: int = 10
 
 
 @dataclass(frozen=True)
@@ -29,10 +39,14 @@ class RestartSettings:
     first_check: int = 10
     check_every: int = 40
 
+    # The robust SVM's step is shorter than its bound by this, so that rounding leaves it below.
+    step_margin: float = 1e-9
+
     # What an iteration costs, in multiplications of dense vectors: for an entry of X, and however
     # small X is
     step_cost: float = 4.0
     step_overhead: float = 5e4
 
 
+REPORTS = ReportSettings()
 SETTINGS = RestartSettings()
