@@ -7,13 +7,12 @@ import numpy as np
 
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
+from ..centred_rounds import CentredMethod, constant_column, solve_in_rounds
 from ..monitor import Monitor
 from ..newton.settings import SETTINGS as NEWTON
 from .settings import DUAL
 
 __all__ = ["dual_descent", "has_square"]
-
-PROXIMAL = 1e-2  # weight of the proximal term on the intercept, in the units of the problem
 
 
 def has_square(penalty: Penalty) -> bool:
@@ -26,6 +25,7 @@ def has_square(penalty: Penalty) -> bool:
 
 
 def _weights(problem: Problem) -> tuple[float, float]:
+    """l1 and l2."""
     penalty: Any = problem.penalty
     return penalty.terms[:2]
 
@@ -45,8 +45,8 @@ def dual_descent(
     the gradient of the conjugate, -X' diag(c) theta shrunk by alpha l1, over alpha l2.
 
     It ends unfinished where hundreds of passes have not been enough and Newton steps are
-    possible: where alpha is small. A free intercept is drawn to its last value by a
-    proximal term, and all is solved again from there until that has no effect.
+    possible: where alpha is small. A free intercept is centred in rounds
+    (`skpd.solvers.centred_rounds`).
 
     Parameters
     ----------
@@ -56,51 +56,68 @@ def dual_descent(
     budget : float, default=inf
         The multiplications at which it ends unfinished as well (see `skpd.designs.newton_cost`).
     """
-    l1, l2 = _weights(problem)
-    alpha, threshold = problem.alpha * l2, l1 / l2
-    theta = np.zeros(problem.n_samples)
-    constant = offset = 0.0
-    if problem.fit_intercept:
-        curvature = problem.objective_unit / problem.prediction_scale / problem.prediction_scale
-        # whatever it is, it must leave numbers to calculate with
-        constant = float(np.clip(np.sqrt(alpha / PROXIMAL) / np.sqrt(curvature), 1e-100, 1e100))
-        offset = problem.null_point.intercept / constant
-    if start is not None:
-        theta = problem.loss.project_dual(problem.y, start.dual_coef)
-        offset = start.intercept / constant if constant > 0.0 else 0.0
-    design = problem.design.by_rows
-    descent = design.matrix.dual_descent(
-        problem.loss.kernel, problem.y, problem.weights, theta, alpha, constant, threshold, offset,
-        int(random_state.randint(1, np.iinfo(np.int32).max)),
-    )  # fmt: skip
-    n_entries = max(1, design.matrix.n_entries)
-    pause = problem.n_samples * min(DUAL.pause_passes, DUAL.pause_entries / n_entries)
-    most = np.inf
+    constant = constant_column(problem, problem.alpha * _weights(problem)[1])
+    method = _DualDescent(problem, start, constant, random_state)
     if problem.n_features <= NEWTON.largest_working_set:
-        most = DUAL.most_passes * problem.n_samples
-    most = min(most, problem.n_samples * budget / (DUAL.step_cost * n_entries))
-    goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)
-    free = constant > 0.0
-    target = (0.5 if free else 0.9) * goal
-    inner = 0.1 * problem.objective_unit if free else target
-    n_iter, visits = monitor.n_iter, 0.0
-    while n_iter < max_iter and not monitor.done and visits < most:
-        visits_left = min(pause, most - visits)
-        epochs, visited, gap = descent.run(max(target, inner), max_iter - n_iter, visits_left)
-        n_iter, visits = n_iter + epochs, visits + visited
-        theta = descent.theta()
-        gradient, _ = problem.products(theta)  # that the certificate to come will want
-        coef = -gradient / alpha
-        coef = coef - np.clip(coef, -threshold, threshold)
-        point = Point(coef, constant * float(descent.variables()[-1]), theta)
-        if np.isinf(gap):
-            monitor.check(n_iter, point)
-            continue
-        moved = abs(descent.recentre()) * problem.prediction_scale if free else 0.0
-        if moved + gap <= goal:
-            monitor.check(n_iter, point)
-            if monitor.done:
-                return
-            descent.refresh()
-            target *= 0.5
-        inner = min(0.3 * moved, 0.5 * inner)
+        method.limit_passes(DUAL.most_passes)
+    n_entries = max(1, problem.design.by_rows.matrix.n_entries)
+    method.limit_passes(budget / (DUAL.step_cost * n_entries))
+    solve_in_rounds(method, problem, monitor, max_iter, constant > 0.0)
+
+
+class _DualDescent(CentredMethod):
+    """The compiled iteration; ``constant`` is the column of an intercept."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        start: Point | None,
+        constant: float,
+        random_state: np.random.RandomState,
+    ) -> None:
+        self.problem, self.constant = problem, constant
+        l1, l2 = _weights(problem)
+        self.ridge, self.threshold = problem.alpha * l2, l1 / l2
+        theta, intercept = np.zeros(problem.n_samples), problem.null_point.intercept
+        if start is not None:
+            theta, intercept = (
+                problem.loss.project_dual(problem.y, start.dual_coef),
+                start.intercept,
+            )
+        design = problem.design.by_rows
+        self.descent = design.matrix.dual_descent(
+            problem.loss.kernel, problem.y, problem.weights, theta, self.ridge, constant,
+            self.threshold, intercept / constant if constant > 0.0 else 0.0,
+            int(random_state.randint(1, np.iinfo(np.int32).max)),
+        )  # fmt: skip
+        passes = min(DUAL.pause_passes, DUAL.pause_entries / max(1, design.matrix.n_entries))
+        self.pause = problem.n_samples * passes
+        self.visits, self.most_visits = 0.0, np.inf  # of rows
+
+    def limit_passes(self, most: float) -> None:
+        self.most_visits = min(self.most_visits, self.problem.n_samples * most)
+
+    @property
+    def exhausted(self) -> bool:
+        return self.visits >= self.most_visits
+
+    def run(self, accuracy: float, most: int) -> tuple[int, float]:
+        epochs, visited, gap = self.descent.run(
+            accuracy, most, min(self.pause, self.most_visits - self.visits)
+        )
+        self.visits += visited
+        return epochs, gap
+
+    def point(self) -> Point:
+        theta = self.descent.theta()
+        gradient, _ = self.problem.products(theta)  # that the certificate to come will want
+        intercept = self.constant * float(self.descent.variables()[-1])
+        coef = -gradient / self.ridge
+        coef = coef - np.clip(coef, -self.threshold, self.threshold)
+        return Point(coef, intercept, theta)
+
+    def recentre(self) -> float:
+        return self.descent.recentre()
+
+    def refresh(self) -> None:
+        self.descent.refresh()

@@ -4,14 +4,13 @@ import numpy as np
 
 from ... import kernels
 from ...problems import Point, Problem
+from ..centred_rounds import SETTINGS as CENTRING
+from ..centred_rounds import CentredMethod, solve_in_rounds
 from ..monitor import Monitor
 from ..options import Count, Number, OneOf, OrNone, takes_options
+from .settings import BLOCKS
 
 __all__ = ["pdbfw"]
-
-PROXIMAL = 1e-2  # weight of the proximal term on the intercept, in the units of the problem
-PAUSE = 2e8  # entries of X and of the iterates between two looks at Ctrl-C
-REFRESH = 1000  # iterations after which the products are computed anew
 
 
 @takes_options(
@@ -36,8 +35,7 @@ def pdbfw(
 
     An iteration changes s primal and k dual coordinates and keeps the products of both with
     X up to date, at the cost of s columns and k rows of X instead of all of it. An intercept,
-    which the paper does not have, is drawn to where it was by a proximal term, in an outer
-    iteration.
+    which the paper does not have, is centred in rounds (`skpd.solvers.centred_rounds`).
 
     Parameters
     ----------
@@ -76,30 +74,51 @@ def pdbfw(
     constant = 0.0
     if problem.fit_intercept:
         curvature = problem.objective_unit / problem.prediction_scale**2
-        constant = np.sqrt(_ridge(problem) / (PROXIMAL * curvature))
-    method = _method(problem, start, constant, step_size, (sparsity or 0, n_coordinates or 0))
-    n_entries = problem.design.matrix.n_entries
-    pause = int(np.clip(PAUSE / (problem.n_samples + problem.n_features), 1, REFRESH))
-    goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)
-    free = constant > 0.0
-    target = (0.5 if free else 0.9) * goal
-    inner = 0.1 * problem.objective_unit if free else target
-    n_iter = monitor.n_iter
-    while n_iter < max_iter and not monitor.done and method.entries < patience * n_entries:
-        taken, gap = method.run(max(target, inner), min(max_iter - n_iter, pause), PAUSE)
-        n_iter += taken
-        variables, theta = method.variables(), method.theta()
-        point = Point(variables[:-1], constant * float(variables[-1]), theta)
-        if gap > max(target, inner):
-            monitor.check(n_iter, point)
-            method.refresh()
-            continue
-        moved = abs(method.recentre()) * problem.prediction_scale if free else 0.0
-        if moved + gap <= goal:
-            monitor.check(n_iter, point)
-            method.refresh()
-            target *= 0.5
-        inner = min(0.3 * moved, 0.5 * inner)
+        constant = float(np.sqrt(_ridge(problem) / (CENTRING.proximal_weight * curvature)))
+    counts = sparsity or 0, n_coordinates or 0
+    method = _BlockFrankWolfe(problem, start, constant, step_size, counts, patience)
+    solve_in_rounds(method, problem, monitor, max_iter, constant > 0.0)
+
+
+class _BlockFrankWolfe(CentredMethod):
+    """The compiled iteration; ``constant`` is the column of an intercept, ``counts`` s and k."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        start: Point | None,
+        constant: float,
+        step_size: str,
+        counts: tuple[int, int],
+        patience: float,
+    ) -> None:
+        self.constant = constant
+        self.method = _method(problem, start, constant, step_size, counts)
+        self.most_entries = patience * problem.design.matrix.n_entries
+        size = problem.n_samples + problem.n_features
+        self.most = int(np.clip(BLOCKS.pause_entries / size, 1, BLOCKS.refresh_every))
+        self.goes_on = False
+
+    @property
+    def exhausted(self) -> bool:
+        return self.method.entries >= self.most_entries
+
+    def run(self, accuracy: float, most: int) -> tuple[int, float]:
+        if self.goes_on:
+            self.refresh()
+        taken, gap = self.method.run(accuracy, min(most, self.most), BLOCKS.pause_entries)
+        self.goes_on = gap > accuracy
+        return taken, gap
+
+    def point(self) -> Point:
+        variables, theta = self.method.variables(), self.method.theta()
+        return Point(variables[:-1], self.constant * float(variables[-1]), theta)
+
+    def recentre(self) -> float:
+        return self.method.recentre()
+
+    def refresh(self) -> None:
+        self.method.refresh()
 
 
 def _ridge(problem: Problem) -> float:

@@ -89,9 +89,8 @@ class _Saddle:
         size = size if size > 0.0 else 1.0
         self.scale = max(size / problem.kappa, np.finfo(float).tiny) if self.flips else 1.0
         # sum_i c_i (m_i^2 + (m_i - kappa lam)^2) <= (golden ratio + 1) size^2 ||x||^2
-        self.step = 1.0 / (
-            size * np.sqrt(0.5 * (3.0 + np.sqrt(5.0))) * (1.0 + SETTINGS.step_margin)
-        )
+        bound = size * np.sqrt(0.5 * (3.0 + np.sqrt(5.0)))
+        self.step = 1.0 / (bound * (1.0 + SETTINGS.step_margin))
         self.first_weight = size
 
     def begin(self, point: Point) -> tuple[Array, Array]:
