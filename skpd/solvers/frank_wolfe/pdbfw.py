@@ -4,8 +4,7 @@ import numpy as np
 
 from ... import kernels
 from ...problems import Point, Problem
-from ..centred_rounds import SETTINGS as CENTRING
-from ..centred_rounds import CentredMethod, solve_in_rounds
+from ..centred_rounds import CentredMethod, constant_column, solve_in_rounds
 from ..monitor import Monitor
 from ..options import Count, Number, OneOf, OrNone, takes_options
 from .settings import BLOCKS
@@ -71,10 +70,7 @@ def pdbfw(
         If the penalty or the loss is not of that kind.
     """
     _require(problem, step_size)
-    constant = 0.0
-    if problem.fit_intercept:
-        curvature = problem.objective_unit / problem.prediction_scale**2
-        constant = float(np.sqrt(_ridge(problem) / (CENTRING.proximal_weight * curvature)))
+    constant = constant_column(problem, _ridge(problem))
     counts = sparsity or 0, n_coordinates or 0
     method = _BlockFrankWolfe(problem, start, constant, step_size, counts, patience)
     solve_in_rounds(method, problem, monitor, max_iter, constant > 0.0)
