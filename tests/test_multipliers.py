@@ -25,9 +25,11 @@ from skpd.penalties import (
     NonNegativeL1,
     SparseGroup,
     SquaredL2,
+    SquaredL2OnL1Ball,
 )
 from skpd.problems import Point, Problem
 from skpd.solvers import Monitor, solve
+from skpd.solvers.frank_wolfe.l1_ball import search_for_multiplier
 from skpd.solvers.newton import multipliers, quadratic
 from skpd.solvers.newton.multipliers import method_of_multipliers
 from skpd.solvers.newton.quadratic import minimise_quadratic
@@ -639,3 +641,21 @@ def test_rows_that_bend(loss, sigma, rng):
     assert np.isin(rows, np.flatnonzero(moves | (curvature > 0.0))).all()
     if loss.linear_tails:
         assert len(rows) < n
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.1])
+def test_rows_that_bend_while_they_are_left_out_come_back(alpha):
+    """Their linear losses may take an objective below every bound, even below 0."""
+    rng = np.random.default_rng(39)
+    X = rng.normal(size=(120, 25)) * (1 + 3 * rng.random(25))
+    z = X @ np.r_[rng.normal(size=5), np.zeros(20)]
+    y = z + 0.5 * np.std(z) * rng.normal(size=120)
+    weights = np.full(120, 1 / 120)
+    ball = SquaredL2OnL1Ball(1.0)
+    problem = Problem(Design(X), y, weights, Absolute(), ball, alpha, True)
+    monitor = Monitor(problem, 1e-6)
+    monitor.begin()
+    state = np.random.RandomState(0)
+    search_for_multiplier(problem, monitor, None, max_iter=300, random_state=state)
+    exact = solve(problem, tol=1e-8, max_iter=1000, random_state=state)
+    assert monitor.dual <= exact.certificate.primal and exact.certificate.dual <= monitor.primal

@@ -60,10 +60,9 @@ class Iterate:
         self.upper = problem.null_objective
 
     def evaluate(self, sigma: float, columns: Indices | None) -> None:
-        """The losses, smoothed with sigma, and what `differentiate` finds."""
+        """The losses, smoothed with sigma, and the penalty where w is 0 but on some columns."""
         self.loss, self.dual = self.rows.evaluate(sigma)
         self.penalty_value = self.penalty_at(self.w, columns)
-        self.differentiate(columns)
 
     def penalty_at(self, w: Array, columns: Indices | None) -> float:
         """alpha R of other variables that are 0 but on some columns."""

@@ -195,12 +195,13 @@ class _Run:
 
     def evaluate(self) -> None:
         """The smoothed problem and the gap at the iterate."""
-        iterate, sigma = self.iterate, self.envelope.sigma
-        iterate.evaluate(sigma, self.working_set.columns)
+        iterate, sigma, columns = self.iterate, self.envelope.sigma, self.working_set.columns
+        iterate.evaluate(sigma, columns)
         shrunk = self.shrinking.shrunk is not None
         if shrunk and iterate.objective < self.monitor.dual:  # no objective is: a row has bent
             self.shrinking.restore(iterate)
-            iterate.evaluate(sigma, self.working_set.columns)
+            iterate.evaluate(sigma, columns)
+        iterate.differentiate(columns)
         if self.is_on_all:
             self.progress.note_gap(iterate.gap)
 
