@@ -150,8 +150,9 @@ class _Rows:
 
     def table(self, directions: list[Direction]) -> Array:
         """The directions, in units of the rooms and of the square roots of the weights."""
-        columns = [f.values[self.inside] for f in directions]
-        return self.scales[:, np.newaxis] * np.stack(columns, axis=1)
+        everywhere = len(self.inside) == len(self.theta)
+        columns = [f.values if everywhere else f.values[self.inside] for f in directions]
+        return (self.scales * np.stack(columns)).T
 
     @property
     def scales(self) -> Array:

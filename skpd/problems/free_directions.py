@@ -56,8 +56,8 @@ class FreeDirections:
 
     @cached_property
     def table(self) -> Array:
-        """Their columns of X, as an array."""
-        return self.design.table(self.columns)
+        """Their columns of X, as an array, each of them contiguous."""
+        return np.asfortranarray(self.design.table(self.columns))
 
     @cached_property
     def squares(self) -> Array:
