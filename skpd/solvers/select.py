@@ -158,11 +158,10 @@ def select(problem: Problem, warm: bool = False) -> list[Choice]:
     trials: list[Choice] = []
     if has_square(penalty):
         few_rows = problem.n_samples < SETTINGS.many_rows * problem.n_variables
-        only_way = penalty.is_quadratic and not few_features
-        promising = few_rows and (
-            penalty.is_quadratic or (not at_once and _descends_soon(problem))
-        )
-        if only_way or (problem.loss.linear_tails and promising):
+        promising = problem.loss.linear_tails and few_rows
+        if not penalty.is_quadratic:
+            promising = promising and not at_once and _descends_soon(problem)
+        if promising or (penalty.is_quadratic and not few_features):
             trials.append(Choice(*DUAL_DESCENT, dual_descent))
     if by_newton and not at_once:
         trials.append(Choice(*MULTIPLIERS, method_of_multipliers))
