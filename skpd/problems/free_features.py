@@ -31,7 +31,7 @@ def to_balance(problem: Rows, theta: Array) -> Indices:
     if np.all(np.isinf(lower) & np.isinf(upper)):
         return np.arange(table.shape[1])
     sums = (weights * theta) @ table
-    sizes = np.sqrt(weights @ (table * table)) * kernels.max_abs(theta)
+    sizes = np.sqrt(problem.free_squares) * kernels.max_abs(theta)
     wrong = np.maximum(
         np.where(np.isinf(upper), -sums, -np.inf), np.where(np.isinf(lower), sums, -np.inf)
     )
@@ -61,8 +61,11 @@ def independent_columns(table: Array, ones: bool) -> list[int]:
         if kept:
             factors = np.linalg.lstsq(gram[np.ix_(kept, kept)], gram[kept, j], rcond=None)[0]
             factors = np.rint(factors)
-            used = np.array(kept)[factors != 0.0]
-            is_exact = len(used) <= 1 or bool(whole[used].all())
+            used = factors != 0.0
+            # sums without rounding: of a copy, perhaps with the other sign, or of whole numbers
+            is_exact = (
+                bool(whole[np.array(kept)[used]].all()) or float(np.abs(factors).sum()) == 1.0
+            )
             is_exact &= float(np.abs(factors).max()) < LARGEST_WHOLE
             # first on a few rows, which tell most of the others apart
             if is_exact and all(
@@ -84,12 +87,13 @@ def project_onto_free(problem: Rows, theta: Array) -> Array:
 
     is largest: a semismooth Newton method finds it.
     """
-    table = problem.free_table[:, to_balance(problem, theta)]
+    places = to_balance(problem, theta)
+    table, sizes = problem.free_table[:, places], np.sqrt(problem.free_squares[places])
     if problem.fit_intercept:
         table = np.column_stack([np.ones(problem.n_samples), table])
+        sizes = np.append(1.0, sizes)  # the weights sum to 1
     weights = problem.weights
     lower, upper = problem.loss.dual_bounds(problem.y)
-    sizes = np.sqrt(weights @ (table * table))
     target = SMALL * sizes * kernels.max_abs(theta)
 
     def at(mu: Array) -> tuple[Array, Array, float]:

@@ -40,6 +40,10 @@ class RowObjective(Rows, Objective):
         return self.free.table
 
     @property
+    def free_squares(self) -> Array:
+        return self.free.squares
+
+    @property
     def independent_free(self) -> list[int]:
         return self.free.independent
 

@@ -56,6 +56,11 @@ class Rows(ABC):
 
     @property
     @abstractmethod
+    def free_squares(self) -> Array:
+        """Their weighted mean squares."""
+
+    @property
+    @abstractmethod
     def independent_free(self) -> list[int]:
         """Those of these columns that no others, nor an intercept, imply."""
 
