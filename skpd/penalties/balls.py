@@ -58,7 +58,7 @@ class L1Ball(_ConstraintSet):
         check_number(self, "radius", above=0.0)
 
     @property
-    def l1_radius(self) -> float:  # type: ignore[override]
+    def l1_radius(self) -> float:
         return self.radius
 
     def value(self, w: Array) -> float:
@@ -104,7 +104,7 @@ class SquaredL2OnL1Ball(Penalty):
         check_number(self, "weight", above=0.0, below=inf)
 
     @property
-    def l1_radius(self) -> float:  # type: ignore[override]
+    def l1_radius(self) -> float:
         return self.radius
 
     @property

@@ -92,14 +92,31 @@ class Penalty(ABC):
     """
 
     structure: ClassVar[Structure] = Structure.WHOLE
-    is_norm: ClassVar[bool] = False
     is_quadratic: ClassVar[bool] = False
     free_level: ClassVar[bool] = False
-    free_features: FreeFeatures = NO_FEATURES
-    even: ClassVar[bool] = True
     symmetric: ClassVar[bool] = False
-    is_finite: ClassVar[bool] = True
-    l1_radius: float = inf
+
+    # what may follow from the parameters of a penalty, a class may say once for all as well
+
+    @property
+    def is_norm(self) -> bool:
+        return False
+
+    @property
+    def free_features(self) -> FreeFeatures:
+        return NO_FEATURES
+
+    @property
+    def even(self) -> bool:
+        return True
+
+    @property
+    def is_finite(self) -> bool:
+        return True
+
+    @property
+    def l1_radius(self) -> float:
+        return inf
 
     def bind(self, n_features: int):
         """The penalty for coefficients of this length.

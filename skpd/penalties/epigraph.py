@@ -55,7 +55,7 @@ class NormEpigraph(Penalty):
         return NORMS[self.q]()
 
     @property
-    def is_norm(self) -> bool:  # type: ignore[override]
+    def is_norm(self) -> bool:
         return self.weight == 0.0
 
     def value(self, w: Array) -> float:

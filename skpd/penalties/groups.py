@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -136,10 +137,7 @@ class _Grouped(Norm):
         bound = copy(self)
         object.__setattr__(bound, "_partition", partition)
         object.__setattr__(bound, "_weights", weights)
-        l1, group_weights = bound.group_terms
-        free = np.flatnonzero((group_weights == 0.0)[partition.labels] & (l1 == 0.0))
-        bounds = np.full(len(free), -np.inf), np.full(len(free), np.inf)
-        object.__setattr__(bound, "free_features", FreeFeatures(free, *bounds))
+        vars(bound).pop("free_features", None)  # of another number of features
         return bound
 
     @property
@@ -151,6 +149,13 @@ class _Grouped(Norm):
     def labels(self) -> Any:
         """The group of each feature."""
         return self._partition.labels
+
+    @cached_property
+    def free_features(self) -> FreeFeatures:
+        """Those of groups without a norm, if there is no l1 norm either."""
+        l1, weights = self.group_terms
+        free = np.flatnonzero((weights == 0.0)[self.labels] & (l1 == 0.0))
+        return FreeFeatures(free, np.full(len(free), -np.inf), np.full(len(free), np.inf))
 
     @property
     def penalised_first(self) -> tuple[Indices, Indices, Array]:

@@ -53,7 +53,7 @@ class Spectral(Penalty):
             )
 
     @property
-    def is_finite(self) -> bool:  # type: ignore[override]
+    def is_finite(self) -> bool:
         return self.of_values.is_finite
 
     @property

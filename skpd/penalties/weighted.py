@@ -49,20 +49,28 @@ class _ByFeature(_Separable, Penalty):
         l1, l2, _, _ = self._arrays
         return (l1 == 0.0) & (l2 == 0.0)
 
-    def _declare(self) -> None:
-        """Fix what it is, which follows from its terms."""
-        _, l2, lower, upper = self._arrays
+    @cached_property
+    def free_features(self) -> FreeFeatures:
+        _, _, lower, upper = self._arrays
         free = np.flatnonzero(self._is_free)
-        # linear on the sides of 0 that it allows
+        return FreeFeatures(free, lower[free], upper[free])
+
+    @cached_property
+    def is_norm(self) -> bool:
+        """Whether it is linear on the sides of 0 that it allows."""
+        _, l2, lower, upper = self._arrays
         cones = ((lower == 0.0) | (lower == -inf)) & ((upper == 0.0) | (upper == inf))
-        declared = {
-            "free_features": FreeFeatures(free, lower[free], upper[free]),
-            "is_norm": bool(np.all(l2 == 0.0) and np.all(cones | self._is_free)),
-            "is_finite": bool(np.all(np.isinf(lower)) and np.all(np.isinf(upper))),
-            "even": bool(np.all(lower == -upper)),
-        }
-        for name, value in declared.items():
-            object.__setattr__(self, name, value)
+        return bool(np.all(l2 == 0.0) and np.all(cones | self._is_free))
+
+    @cached_property
+    def is_finite(self) -> bool:
+        _, _, lower, upper = self.terms
+        return bool(np.all(np.isinf(lower)) and np.all(np.isinf(upper)))
+
+    @cached_property
+    def even(self) -> bool:
+        _, _, lower, upper = self._arrays
+        return bool(np.all(lower == -upper))
 
     def value(self, w: Array) -> float:
         l1, l2, lower, upper = self._arrays
@@ -189,7 +197,6 @@ class WeightedL1(_ByFeature):
     def __post_init__(self) -> None:
         weights = check_array("weights of WeightedL1", self.weights, least=0.0)
         object.__setattr__(self, "weights", np.atleast_1d(weights))
-        self._declare()
 
     @property
     def n_features(self) -> int:
@@ -248,7 +255,6 @@ class Separable(_ByFeature):
             )
         for name, array in arrays.items():
             object.__setattr__(self, name, array)
-        self._declare()
 
     @property
     def n_features(self) -> int:
