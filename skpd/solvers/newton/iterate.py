@@ -58,6 +58,7 @@ class Iterate:
         self.known_gradient: Array | None = None
         self.near_solution = False
         self.upper = problem.null_objective
+        self._restricted: tuple[Any, Any] = None, None  # columns, and the penalty of these
 
     def evaluate(self, sigma: float, columns: Indices | None) -> None:
         """The losses, smoothed with sigma, and the penalty where w is 0 but on some columns."""
@@ -75,7 +76,9 @@ class Iterate:
         penalty: Any = self.problem.penalty
         if columns is None or penalty.structure is not Structure.SEPARABLE:
             return slice(None), penalty
-        return columns, penalty.restricted(columns)
+        if self._restricted[0] is not columns:
+            self._restricted = columns, penalty.restricted(columns)
+        return self._restricted
 
     def differentiate(self, columns: Indices | None) -> None:
         """The gradient, of some columns or of all (None), and the gap."""

@@ -63,6 +63,9 @@ class WorkingSet:
         # whether the penalty leaves features at 0: else all of them join at once
         penalty: Any = problem.penalty
         self.selects = penalty.structure is Structure.GROUPED or np.any(penalty.terms[0] > 0.0)
+        self._terms: kernels.SeparableTerms | None = None
+        if penalty.structure is Structure.SEPARABLE:
+            self._terms = penalty.kernel_terms(problem.alpha)
         self.fewest = self._room_for_new()
 
     def _room_for_new(self) -> int:
@@ -99,9 +102,12 @@ class WorkingSet:
         coef, slopes = w[: problem.n_features], gradient[: problem.n_features]
         if expected is not None:
             expected = expected / self.settings.coming
-        given = coef, slopes, step, steps, expected
-        find = _separable if penalty.structure is Structure.SEPARABLE else _grouped
-        columns, violation, largest = find(penalty, problem.alpha, *given)
+        given = step, steps, expected
+        if self._terms is not None:
+            found = kernels.active_or_violating(coef, slopes, self._terms, *given)
+        else:
+            found = _grouped(penalty, problem.alpha, coef, slopes, *given)
+        columns, violation, largest = found
         active = coef[columns] != 0.0
         n_active = int(np.count_nonzero(active))
         most = n_active + max(n_active, self.fewest)
@@ -133,19 +139,11 @@ class WorkingSet:
         self.columns = None
 
 
-def _separable(
-    penalty: Any, alpha: float, w: Array, gradient: Array, step: float, steps: Array | None,
-    expected: Array | None,
-) -> tuple[Indices, Array, float]:  # fmt: skip
-    """Features with w_j != 0 or a violation, their violations, and the largest of all."""
-    terms = penalty.kernel_terms(alpha)
-    return kernels.active_or_violating(w, gradient, terms, step, steps, expected)
-
-
 def _grouped(
     penalty: Any, alpha: float, w: Array, gradient: Array, step: float, steps: Array | None,
     expected: Array | None,
 ) -> tuple[Indices, Array, float]:  # fmt: skip
+    """Features with w_j != 0 or a violation, their violations, and the largest of all."""
     t = step if steps is None else step * steps
     violation = np.abs(w - penalty.prox(w - t * gradient, t * alpha)) / t
     chosen = (w != 0.0) | (violation > 0.0)
