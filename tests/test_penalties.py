@@ -20,6 +20,8 @@ NORMS = [
     R.SparseGroup(groups=[1, 2, 3], l1_ratio=0.3),
     R.SparseGroup(groups=2, l1_ratio=0.0),
     R.SparseGroup(groups=2, l1_ratio=1.0),
+    R.GroupLInf(groups=3),
+    R.GroupLInf(groups=[[5, 0], [1, 3, 4], [2]], weights=[0.5, 2.0, 1.0]),
     R.FusedLasso(l1_ratio=0.4),
     R.FusedLasso(l1_ratio=1.0),
 ]
@@ -33,6 +35,12 @@ OTHERS = [
     R.Box(lower=-0.5, upper=2.0),
     R.SquaredL2OnL1Ball(radius=2.0, weight=0.3),
     R.ElasticNetBall(radius=1.5, l1_ratio=0.3),
+    R.GroupElasticNet(groups=2, l1_ratio=0.3),
+    R.GroupElasticNet(groups=[1, 2, 3], weights=[0.5, 2.0, 1.0], l1_ratio=0.9),
+    R.GroupL1Squared(groups=3),
+    R.GroupL1Squared(groups=[1, 5]),
+    R.SquaredGroupL2(groups=2),
+    R.SquaredGroupL2(groups=[[5, 0], [1, 3, 4], [2]]),
 ]
 each_norm = pytest.mark.parametrize("penalty", [p.bind(N) for p in NORMS], ids=map(str, NORMS))
 each_penalty = pytest.mark.parametrize(

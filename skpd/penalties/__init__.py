@@ -11,6 +11,7 @@ from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
 from .base import FreeFeatures, Norm, Penalty, Structure
 from .chains import FusedLasso, TotalVariation
 from .epigraph import NormEpigraph
+from .group_norms import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .groups import GroupL2, SparseGroup
 from .norms import L2, LInf
 from .separable import L1, ElasticNet, NonNegativeL1, SquaredL2
@@ -25,7 +26,10 @@ __all__ = [
     "ElasticNetBall",
     "FreeFeatures",
     "FusedLasso",
+    "GroupElasticNet",
+    "GroupL1Squared",
     "GroupL2",
+    "GroupLInf",
     "L1Ball",
     "LInf",
     "NonNegativeL1",
@@ -35,6 +39,7 @@ __all__ = [
     "Separable",
     "SparseGroup",
     "Spectral",
+    "SquaredGroupL2",
     "SquaredL2",
     "SquaredL2OnL1Ball",
     "Structure",

@@ -106,38 +106,15 @@ class _Partition:
         return step[self.order[self.starts[:-1]]] if isinstance(step, np.ndarray) else step
 
 
-class _Grouped(Norm):
-    """What the group norms share: the partition and the weights, fixed by `bind`.
+class _Partitioned:
+    """What penalties of groups share: the partition, fixed by `bind`."""
 
-    ``group_terms`` are the weight of the l1 norm and the weights of the groups' norms.
-    """
-
-    structure: ClassVar[Structure] = Structure.GROUPED
     groups: Any
-    weights: Any
     _partition: Any
-    _weights: Any
 
-    def bind(self, n_features: int) -> "_Grouped":
-        partition = _Partition.of(self.groups, n_features)
-        if self.weights is None:
-            weights = np.sqrt(np.diff(partition.starts).astype(np.float64))
-        else:
-            try:
-                weights = np.asarray(self.weights, dtype=np.float64)
-            except (TypeError, ValueError):
-                weights = np.array(np.nan)
-            if weights.shape != (partition.n_groups,) or not (
-                np.isfinite(weights).all() and (weights >= 0).all()
-            ):
-                raise ValueError(
-                    f"The weights of groups must be {partition.n_groups} finite numbers of at "
-                    f"least 0, one for each group, got {self.weights!r}."
-                )
+    def bind(self, n_features: int) -> Any:
         bound = copy(self)
-        object.__setattr__(bound, "_partition", partition)
-        object.__setattr__(bound, "_weights", weights)
-        vars(bound).pop("free_features", None)  # of another number of features
+        object.__setattr__(bound, "_partition", _Partition.of(self.groups, n_features))
         return bound
 
     @property
@@ -150,12 +127,71 @@ class _Grouped(Norm):
         """The group of each feature."""
         return self._partition.labels
 
+    def _bound(self, w: Array) -> Any:
+        return self if self._partition is not None else self.bind(len(w))
+
+    def step_sizes(self, step: Array) -> Array:
+        return self._bound(step)._partition.minima(step)
+
+
+class _Weighted(_Partitioned):
+    """Groups with a weight each, which may be 0."""
+
+    weights: Any
+    _weights: Any
+
+    def bind(self, n_features: int) -> Any:
+        bound = super().bind(n_features)
+        partition = bound._partition
+        if self.weights is None:
+            weights = self._default_weights(partition)
+        else:
+            try:
+                weights = np.asarray(self.weights, dtype=np.float64)
+            except (TypeError, ValueError):
+                weights = np.array(np.nan)
+            if weights.shape != (partition.n_groups,) or not (
+                np.isfinite(weights).all() and (weights >= 0).all()
+            ):
+                raise ValueError(
+                    f"The weights of groups must be {partition.n_groups} finite numbers of at "
+                    f"least 0, one for each group, got {self.weights!r}."
+                )
+        object.__setattr__(bound, "_weights", weights)
+        vars(bound).pop("free_features", None)  # of another number of features
+        return bound
+
+    def _default_weights(self, partition: _Partition) -> Array:
+        """The square roots of the groups' sizes."""
+        return np.sqrt(np.diff(partition.starts).astype(np.float64))
+
     @cached_property
     def free_features(self) -> FreeFeatures:
-        """Those of groups without a norm, if there is no l1 norm either."""
-        l1, weights = self.group_terms
-        free = np.flatnonzero((weights == 0.0)[self.labels] & (l1 == 0.0))
+        """Those of groups without a penalty."""
+        free = np.flatnonzero(self._free_groups[self.labels])
         return FreeFeatures(free, np.full(len(free), -np.inf), np.full(len(free), np.inf))
+
+    @property
+    def _free_groups(self) -> Any:
+        """Whether a group has no penalty."""
+        return self._weights == 0.0
+
+
+class _Grouped(_Weighted, Norm):
+    """An l1 norm and Euclidean norms of groups."""
+
+    structure: ClassVar[Structure] = Structure.GROUPED
+    group_ridge: ClassVar[float] = 0.0  # the weight of half the squared Euclidean norm
+
+    @property
+    @abstractmethod
+    def group_terms(self) -> tuple[float, Array]:
+        """The weight of the l1 norm and the weights of the groups' norms."""
+
+    @property
+    def _free_groups(self) -> Any:
+        l1, weights = self.group_terms
+        return (weights == 0.0) & (l1 == 0.0)
 
     @property
     def penalised_first(self) -> tuple[Indices, Indices, Array]:
@@ -169,16 +205,6 @@ class _Grouped(Norm):
         order = partition.order[np.argsort(np.repeat(last, sizes), kind="stable")]
         starts = np.concatenate([[0], np.cumsum(sizes[~last])]).astype(np.int64)
         return order, starts, weights[~last]
-
-    @property
-    @abstractmethod
-    def group_terms(self) -> tuple[float, Array]: ...
-
-    def _bound(self, w: Array) -> Any:
-        return self if self._partition is not None else self.bind(len(w))
-
-    def step_sizes(self, step: Array) -> Array:
-        return self._bound(step)._partition.minima(step)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,306 @@
+"""Penalties on groups of coefficients beside the Euclidean norms: maxima, l1 norms, squares.
+
+For a matrix of coefficients whose groups are its rows these are the l1,inf norm (`GroupLInf`), the
+exclusive lasso (`GroupL1Squared`) and the square of the l2,1 norm (`SquaredGroupL2`) of Yang,
+Mahdavi, Jin and Zhu (2015), section 3, and the penalty of scikit-learn's `MultiTaskElasticNet`
+(`GroupElasticNet`).
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import kernels
+from .._checks import check_number
+from .._typing import Array
+from .base import Norm, Penalty, Structure, _half_square, _product
+from .groups import GroupL2, _Partition, _Partitioned, _Weighted
+
+__all__ = ["GroupElasticNet", "GroupL1Squared", "GroupLInf", "SquaredGroupL2"]
+
+
+def _l1_threshold(sizes: Array, radius: Array) -> Array:
+    """For each row of non-negative numbers, the t with sum_k max(s_k - t, 0) = radius.
+
+    It is negative where the row is inside the l1 ball of that radius.
+    """
+    ordered = -np.sort(-sizes, axis=1)
+    counts = np.arange(1, sizes.shape[1] + 1)
+    thresholds = (np.cumsum(ordered, axis=1) - radius[:, np.newaxis]) / counts
+    last = np.count_nonzero(ordered > thresholds, axis=1) - 1
+    return thresholds[np.arange(len(sizes)), np.maximum(last, 0)]
+
+
+def _threshold_of_square(sizes: Array, step: Array) -> Array:
+    """For each row of non-negative numbers s, the t of prox of step times the squared l1 norm.
+
+    That is max(s - t, 0) with t = 2 step S_k / (1 + 2 step k), S_k the sum of the k largest,
+    for the k that makes t largest.
+    """
+    sums = np.cumsum(-np.sort(-sizes, axis=1), axis=1)
+    twice = 2.0 * step[:, np.newaxis]
+    thresholds = twice * sums / (1.0 + twice * np.arange(1, sizes.shape[1] + 1))
+    found: Array = np.max(thresholds, axis=1)
+    return found
+
+
+class _Tabular(_Partitioned):
+    """Groups as the rows of a table."""
+
+    def _table(self, w: Array) -> tuple[Array, Any]:
+        """The coefficients, a group in each row with zeros behind it, and their places there."""
+        partition: _Partition = self._partition
+        sizes = np.diff(partition.starts)
+        place = np.arange(len(w)) - np.repeat(partition.starts[:-1], sizes)
+        rows = np.repeat(np.arange(len(sizes)), sizes)
+        table = np.zeros((len(sizes), int(sizes.max(initial=0))))
+        table[rows, place] = w[partition.order]
+        return table, (rows, place)
+
+    def _from_table(self, table: Array, places: Any) -> Array:
+        w = np.empty(len(self._partition.order))
+        w[self._partition.order] = table[places]
+        return w
+
+
+@dataclass(frozen=True, eq=False)
+class GroupLInf(_Tabular, _Weighted, Norm):
+    """The sum of the groups' largest sizes, ``sum_g weight_g max_j |w_gj|``.
+
+    Parameters
+    ----------
+    groups : int, list of int or list of lists of int, default=1
+        The partition of the features, as for `GroupL2`.
+    weights : array-like of shape (n_groups,), default=None
+        Weight of each group, at least 0; 1 by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import GroupLInf
+    >>> GroupLInf(groups=2).bind(4).prox(np.array([3.0, 2.5, 0.1, 0.1]), 1.0)
+    array([2.25, 2.25, 0.  , 0.  ])
+    """
+
+    groups: Any = 1
+    weights: Any = None
+    _partition: Any = field(default=None, init=False, repr=False)
+    _weights: Any = field(default=None, init=False, repr=False)
+
+    def _default_weights(self, partition: _Partition) -> Array:
+        return np.ones(partition.n_groups)
+
+    def value(self, w: Array) -> float:
+        bound = self._bound(w)
+        return float(np.sum(bound._weights * np.max(np.abs(bound._table(w)[0]), axis=1)))
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        """What is left of a group beside its projection onto an l1 ball (Moreau)."""
+        bound = self._bound(w)
+        table, places = bound._table(w)
+        radius = np.broadcast_to(bound._partition.per_group(step) * bound._weights, len(table))
+        largest = np.maximum(_l1_threshold(np.abs(table), radius), 0.0)[:, np.newaxis]
+        return bound._from_table(np.clip(table, -largest, largest), places)
+
+    def dual_norm(self, v: Array) -> float:
+        bound = self._bound(v)
+        norms, some = np.sum(np.abs(bound._table(v)[0]), axis=1), bound._weights > 0.0
+        return float(np.max(norms[some] / bound._weights[some], initial=0.0))
+
+
+class _Square(_Tabular, Penalty):
+    """A penalty that is quadratic along every ray: its conjugate is dual_size(v)^2 / (4 alpha)."""
+
+    @abstractmethod
+    def _dual_size(self, v: Array) -> float:
+        """sup of v.w over R(w) <= 1."""
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        return 0.5 * _half_square(self._dual_size(v), alpha)
+
+    def support(self, v: Array, radius: float) -> float:
+        return _product(sqrt(radius), self._dual_size(v))
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        """v.w - alpha R(w) is at most s size(v) - alpha s^2, for a w of size s <= sqrt(radius)."""
+        size, largest = self._dual_size(v), sqrt(radius)
+        if size <= 2.0 * alpha * largest:
+            return self.conjugate(v, alpha)
+        return largest * (size - alpha * largest)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupL1Squared(_Square):
+    """The exclusive lasso, ``sum_g (sum_j |w_gj|)^2``: members of a group compete.
+
+    Parameters
+    ----------
+    groups : int, list of int or list of lists of int, default=1
+        The partition of the features, as for `GroupL2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import GroupL1Squared
+    >>> GroupL1Squared(groups=2).bind(4).prox(np.array([3.0, 0.5, 1.0, 1.0]), 0.5)
+    array([1.5       , 0.        , 0.33333333, 0.33333333])
+    """
+
+    groups: Any = 1
+    _partition: Any = field(default=None, init=False, repr=False)
+
+    def value(self, w: Array) -> float:
+        return float(np.sum(np.sum(np.abs(self._bound(w)._table(w)[0]), axis=1) ** 2))
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        bound = self._bound(w)
+        table, places = bound._table(w)
+        steps = np.broadcast_to(bound._partition.per_group(step), len(table))
+        threshold = _threshold_of_square(np.abs(table), steps)[:, np.newaxis]
+        return bound._from_table(table - np.clip(table, -threshold, threshold), places)
+
+    def _dual_size(self, v: Array) -> float:
+        table = self._bound(v)._table(v)[0]
+        return kernels.euclidean_norm(np.max(np.abs(table), axis=1, initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredGroupL2(_Square):
+    """The square of the group lasso penalty, ``(sum_g ||w_g||_2)^2``.
+
+    Parameters
+    ----------
+    groups : int, list of int or list of lists of int, default=1
+        The partition of the features, as for `GroupL2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import SquaredGroupL2
+    >>> SquaredGroupL2(groups=2).bind(4).prox(np.array([3.0, 4.0, 0.1, 0.1]), 0.5)
+    array([1.5, 2. , 0. , 0. ])
+    """
+
+    groups: Any = 1
+    _partition: Any = field(default=None, init=False, repr=False)
+
+    def step_sizes(self, step: Array) -> Array:
+        """One step for all, as the square ties all groups together."""
+        return np.full_like(step, np.min(step))
+
+    def value(self, w: Array) -> float:
+        return float(np.sum(self._bound(w)._partition.norms(w))) ** 2
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        partition = self._bound(w)._partition
+        steps = np.array([np.min(step)])
+        norms = partition.norms(w)[np.newaxis]
+        return partition.shrink(w, float(_threshold_of_square(norms, steps)[0]))
+
+    def _dual_size(self, v: Array) -> float:
+        return float(np.max(self._bound(v)._partition.norms(v), initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class GroupElasticNet(_Weighted, Penalty):
+    """Group lasso and ridge, ``l1_ratio sum_g weight_g ||w_g|| + (1 - l1_ratio) ||w||^2 / 2``.
+
+    Parameters
+    ----------
+    groups : int, list of int or list of lists of int, default=1
+        The partition of the features, as for `GroupL2`.
+    weights : array-like of shape (n_groups,), default=None
+        Weight of each group, greater than 0; the square root of its size by default.
+    l1_ratio : float, default=0.5
+        Share of the group lasso penalty, strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import GroupElasticNet
+    >>> penalty = GroupElasticNet(groups=2, weights=[1.0]).bind(2)
+    >>> penalty.prox(np.array([3.0, 4.0]), 1.0)
+    array([1.8, 2.4])
+    """
+
+    groups: Any = 1
+    weights: Any = None
+    l1_ratio: float = 0.5
+    _partition: Any = field(default=None, init=False, repr=False)
+    _weights: Any = field(default=None, init=False, repr=False)
+    structure: ClassVar[Structure] = Structure.GROUPED
+
+    def __post_init__(self) -> None:
+        check_number(self, "l1_ratio", above=0.0, below=1.0)
+
+    def bind(self, n_features: int) -> "GroupElasticNet":
+        bound: GroupElasticNet = super().bind(n_features)
+        if not np.all(bound._weights > 0.0):
+            raise ValueError(
+                "The weights of groups of GroupElasticNet must be greater than 0, got "
+                f"{self.weights!r}."
+            )
+        return bound
+
+    @property
+    def group_terms(self) -> tuple[float, Array]:
+        return 0.0, self.l1_ratio * self._weights
+
+    @property
+    def group_ridge(self) -> float:
+        return 1.0 - self.l1_ratio
+
+    @property
+    def _norms(self) -> GroupL2:
+        """The group lasso penalty."""
+        return GroupL2(groups=self.groups, weights=self._weights).bind(len(self.labels))
+
+    def without_ridge(self) -> tuple[float, Penalty | None, float]:
+        return self.group_ridge, self._norms, self.l1_ratio
+
+    def value(self, w: Array) -> float:
+        bound, norm = self._bound(w), kernels.euclidean_norm(w)
+        norms = float(np.sum(bound._weights * bound._partition.norms(w)))
+        return self.l1_ratio * norms + 0.5 * norm * (self.group_ridge * norm)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        bound = self._bound(w)
+        threshold = bound._partition.per_group(step) * self.l1_ratio * bound._weights
+        shrunk: Array = bound._partition.shrink(w, threshold)
+        return shrunk / (1.0 + step * self.group_ridge)
+
+    def _excess(self, v: Array, alpha: float) -> Array:
+        """What of the norm of v_g is above alpha times the weight of the group's norm."""
+        bound = self._bound(v)
+        return np.maximum(bound._partition.norms(v) - alpha * bound.group_terms[1], 0.0)
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        excess = self._excess(v, alpha)
+        return _half_square(kernels.euclidean_norm(excess), alpha * self.group_ridge)
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        """As the norms of w are at most radius / terms and ||w||^2 at most 2 radius / ridge."""
+        bound, excess = self._bound(v), self._excess(v, alpha)
+        by_norms = float(np.max(excess / bound.group_terms[1], initial=0.0))
+        by_square = kernels.euclidean_norm(excess)
+        return min(
+            self.conjugate(v, alpha),
+            _product(radius, by_norms),
+            _product(sqrt(2.0 * radius / self.group_ridge), by_square),
+        )
+
+    def support(self, v: Array, radius: float) -> float:
+        bound, norms = self._bound(v), self._bound(v)._partition.norms(v)
+        by_norms = float(np.max(norms / bound.group_terms[1], initial=0.0))
+        by_square = kernels.euclidean_norm(norms)
+        return min(
+            _product(radius, by_norms), _product(sqrt(2.0 * radius / self.group_ridge), by_square)
+        )
+
+    def largest_alpha(self, v: Array) -> float:
+        bound = self._bound(v)
+        norms = bound._partition.norms(v) / bound.group_terms[1]
+        return float(np.max(norms, initial=0.0))
