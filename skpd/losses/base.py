@@ -11,7 +11,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 
-__all__ = ["Loss"]
+__all__ = ["Loss", "ScalarLoss"]
 
 
 def _weighted_sum(weights: Array, values: Array, sizes: Array) -> tuple[float, float]:
@@ -100,6 +100,8 @@ class Loss(ABC):
         Whether l(y, .) is linear or a parabola in pieces.
     of_labels : bool
         Whether y are labels, -1 and 1.
+    n_outputs : int
+        How many predictions, side by side, a value depends on.
     """
 
     linear_conjugate: ClassVar[bool] = False
@@ -108,6 +110,7 @@ class Loss(ABC):
     constant_curvature: ClassVar[bool] = False
     piecewise_quadratic: ClassVar[bool] = False
     of_labels: ClassVar[bool] = False
+    n_outputs: int = 1
 
     @property
     @abstractmethod
@@ -120,15 +123,6 @@ class Loss(ABC):
     @property
     def conjugate_curvature(self) -> float | None:
         return None
-
-    @abstractmethod
-    def _phi(self, t: Array) -> Array: ...
-
-    @abstractmethod
-    def _phi_conjugate(self, u: Array) -> Array: ...
-
-    @abstractmethod
-    def _phi_derivative(self, t: Array) -> Array: ...
 
     @property
     def lipschitz(self) -> float:
@@ -173,31 +167,12 @@ class Loss(ABC):
         """`dual_value` at several scales."""
 
     @abstractmethod
-    def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
-        """The t of z + z_low, rounded, and what that misses of it."""
-
-    def arguments(
-        self, y: Array, z: Array, z_low: Array | float, error: Array | float
-    ) -> tuple[Array, Array]:
-        """Bounds on the t of the predictions between z_i + z_low_i -+ error_i.
-
-        What the rounding of t itself misses is between them: phi is a difference such as 1 - t or
-        ``|t| - epsilon``, in which nothing else may be left of t.
-        """
-        t, missed = self._argument(y, z, z_low)
-        room = error + np.abs(missed)
-        room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(t) + room)  # of the ends themselves
-        return t - room, t + room
-
     def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
         """The largest value of l(y_i, .) between z_i + z_low_i -+ error_i.
 
         An upper bound up to the few roundings of phi, which are relative to its value; not finite
         where numbers overflow.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
-            # phi is convex, and so largest at an end
-            return np.maximum(*map(self._phi, self.arguments(y, z, z_low, error)))
 
     def largest_mean(
         self, y: Array, weights: Array, z: Array, z_low: Array | float, error: Array | float
@@ -208,6 +183,10 @@ class Loss(ABC):
     @abstractmethod
     def conjugate(self, y: Array, theta: Array) -> Array:
         """l*(y_i, theta_i), inf outside its domain."""
+
+    def best_constants(self, y: Array, weights: Array, places: list) -> Array:
+        """Those of several outputs, whose rows are at these places."""
+        return np.array([self.best_constant(y[rows], weights[rows]) for rows in places])
 
     @abstractmethod
     def best_constant(self, y: Array, weights: Array) -> float:
@@ -266,3 +245,38 @@ class Loss(ABC):
     @abstractmethod
     def _clip(self, y: Array, theta: Array) -> Array:
         """theta clipped to its bounds."""
+
+
+class ScalarLoss(Loss):
+    """A convex function phi of one number t, which follows from y and z."""
+
+    @abstractmethod
+    def _phi(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def _phi_conjugate(self, u: Array) -> Array: ...
+
+    @abstractmethod
+    def _phi_derivative(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
+        """The t of z + z_low, rounded, and what that misses of it."""
+
+    def arguments(
+        self, y: Array, z: Array, z_low: Array | float, error: Array | float
+    ) -> tuple[Array, Array]:
+        """Bounds on the t of the predictions between z_i + z_low_i -+ error_i.
+
+        What the rounding of t itself misses is between them: phi is a difference such as 1 - t or
+        ``|t| - epsilon``, in which nothing else may be left of t.
+        """
+        t, missed = self._argument(y, z, z_low)
+        room = error + np.abs(missed)
+        room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(t) + room)  # of the ends themselves
+        return t - room, t + room
+
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            # phi is convex, and so largest at an end
+            return np.maximum(*map(self._phi, self.arguments(y, z, z_low, error)))

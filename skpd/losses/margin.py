@@ -12,7 +12,7 @@ from .. import kernels
 from .._checks import check_number
 from .._floats import EPSILON
 from .._typing import Array
-from .base import Loss, Piece, Stratum, _sum_and_rest, _weighted_sum
+from .base import Piece, ScalarLoss, Stratum, _sum_and_rest, _weighted_sum
 
 __all__ = [
     "GeneralizedHinge",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class MarginLoss(Loss):
+class MarginLoss(ScalarLoss):
     """l(y, z) = phi(y z) with phi non-increasing, for y in {-1, +1}."""
 
     of_labels: ClassVar[bool] = True

@@ -11,7 +11,7 @@ from .. import kernels
 from .._checks import check_number
 from .._floats import EPSILON
 from .._typing import Array
-from .base import Loss, Piece, Stratum, _depth, _sum_and_rest
+from .base import Piece, ScalarLoss, Stratum, _depth, _sum_and_rest
 
 __all__ = [
     "Absolute",
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-class ResidualLoss(Loss):
+class ResidualLoss(ScalarLoss):
     """l(y, z) = phi(z - y) with phi(0) = 0."""
 
     def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
