@@ -16,6 +16,7 @@ __all__ = ["Design"]
 
 NARROW = 50  # columns up to which a kernel forms Gram matrices; BLAS first needs scaled copies
 SAMPLE = 50  # rows that tell which columns are far from 0
+FEW = 8  # times as many columns: that some of them are worth a copy
 FAR = 10.0  # mean over standard deviation from which on a column is
 _BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB
 
@@ -116,6 +117,10 @@ class Design:
         columns.indptr = columns.indptr.astype(index, copy=False)
         return self._like(columns)
 
+    def whole_rows(self, rows: Indices) -> Indices:
+        """Rows that can be taken alone: any of them."""
+        return rows
+
     def rows(self, indices: Indices) -> "Design":
         """Some of the rows, copied."""
         some = self._X[indices]
@@ -164,6 +169,41 @@ class Design:
         if self.matrix.by_row:
             return np.inf
         return float(np.sum(self.column_counts[columns])) / max(self._X.nnz, 1)
+
+    @property
+    def n_entries(self) -> int:
+        """Entries that a product reads."""
+        return int(self.matrix.n_entries)
+
+    @cached_property
+    def longest_row(self) -> int:
+        """Entries of a row at most."""
+        if self.dense:
+            return int(self.shape[1])
+        X = self._X
+        counts = np.diff(X.indptr) if self.matrix.by_row else np.bincount(X.indices)
+        return int(np.max(counts, initial=0))
+
+    def matmul(self, coefs: Array, active: Indices) -> Array:
+        """X coefs for coefs of shape (n_features, n_outputs), 0 but in the active rows."""
+        X, few = self._X, FEW * len(active) <= self.shape[1]
+        if self.dense and X.dtype != np.float64:
+            return np.column_stack([self.matvec(np.ascontiguousarray(w)) for w in coefs.T])
+        if few and (self.dense or not self.matrix.by_row):
+            X, coefs = X[:, active], coefs[active]
+        with blas_threads_for_product(X.shape[0] * coefs.size):
+            product = X @ coefs
+        return np.ascontiguousarray(product)
+
+    def rmatmul(self, rows: Array, columns: Indices | None = None) -> Array:
+        """X' rows for rows of shape (n_samples, n_outputs), or some of its rows."""
+        X = self._X if columns is None else self._X[:, columns]
+        if self.dense and X.dtype != np.float64:
+            own = self if columns is None else self.columns(columns)
+            return np.column_stack([own.rmatvec(np.ascontiguousarray(r)) for r in rows.T])
+        with blas_threads_for_product(X.shape[1] * rows.size):
+            product = X.T @ rows
+        return np.ascontiguousarray(product)
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """X coef + intercept and a bound on its rounding error."""

@@ -25,7 +25,7 @@ OVERHEAD = 2e5  # of a step, however small it is
 
 def newton_cost(design: Design, n_rows: int, n_columns: int) -> float:
     """What a Newton step on some rows and columns costs, in multiplications of dense vectors."""
-    entries, fewer = design.matrix.n_entries, min(n_rows, n_columns)
+    entries, fewer = design.n_entries, min(n_rows, n_columns)
     if design.dense:
         forming = n_rows * n_columns * fewer / BLAS
     else:
@@ -163,7 +163,7 @@ class WeightedGram:
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """X_W' diag(h) X_W over the columns W, increasing, as a new array."""
         # pairs of entries to add up, at most, against passes over the matrix
-        length = min(design.matrix.n_entries / design.shape[0], len(columns))
+        length = min(design.n_entries / design.shape[0], len(columns))
         pairs = np.count_nonzero(h) * length * length
         if pairs < 8 * len(columns) ** 2:  # not worth keeping
             self._columns, self._matrix, self.h = self._columns[:0], self._matrix[:0], h.copy()

@@ -74,7 +74,7 @@ class FreeDirections:
         """Whether the penalty is the same for w + m, whatever the constant m."""
         return self.penalty.free_level
 
-    def sums(self, gradient: Array, slope: float) -> list[float]:
+    def sums(self, gradient: Array, slope: Any) -> list[float]:
         """The sums of a dual point theta over the free directions.
 
         Parameters
@@ -96,17 +96,20 @@ class FreeDirections:
         last = self._last
         if last is None or last[0] != (alpha, upper):
             radius = upper / alpha
-            found = [NOTHING]
-            if self.has_level:
-                found = list(self._intercept_and_level(upper, radius))
-            elif self.fit_intercept:
-                found = [self._intercept(upper, radius)]
+            found = self._intercepts(upper, radius)
             _, lower, above = self.penalty.free_features
             found += zip(lower.tolist(), above.tolist(), strict=True)
             last = self._last = (alpha, upper), found
         return last[1]
 
-    def _intercept(self, upper: float, radius: float) -> Interval:
+    def _intercepts(self, upper: float, radius: float) -> list[Interval]:
+        """Those of the intercept and of the level."""
+        if self.has_level:
+            return list(self._intercept_and_level(upper, radius))
+        return [self.intercept(upper, radius)] if self.fit_intercept else [NOTHING]
+
+    def intercept(self, upper: float, radius: float) -> Interval:
+        """The interval of the intercept by Jensen's inequality."""
         strata, supports = self._mean_rows
         bounds = [max([support(radius) for support in both]) for both in supports]
         lower, upper = map(float, self.loss.constant_interval(strata, upper, bounds))

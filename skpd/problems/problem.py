@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Indices
 from ..certificates import dual_estimate
 from ..certificates.repairs import least_linear
 from ..designs import Design, DualProducts
@@ -115,6 +115,27 @@ class Problem(RowObjective, BaseProblem):
         vars(other).update(vars(self), **changes)
         return other
 
+    def of_design(self, design: Any) -> "Problem":
+        """The same with other data."""
+        return replace(self, design=design, workspace=None)
+
+    def of_rows(self, rows: Indices) -> "Problem":
+        """The problem of some of the rows, their weights summing to 1."""
+        weights = self.weights[rows]
+        return Problem(
+            design=self.design.rows(rows),
+            y=self.y[rows],
+            weights=weights / float(np.sum(weights)),
+            loss=self.loss,
+            penalty=self.penalty,
+            alpha=self.alpha,
+            fit_intercept=self.fit_intercept,
+        )
+
+    def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
+        """The intercept of features less a shift that makes the same predictions."""
+        return float(intercept) + float(shift @ coef)
+
     def by_columns(self) -> "Problem":
         """The same problem for a path, with X by columns where Newton steps solve it."""
         penalty = self.penalty
@@ -195,7 +216,7 @@ class Problem(RowObjective, BaseProblem):
             shift = self.design.shift_of_columns(self.weights)
             base = None
             if shift is not None:
-                base = replace(self, design=self.design.shifted(shift), workspace=None)
+                base = self.of_design(self.design.shifted(shift))
                 base = base.in_workspace(workspace is not None and workspace.of_path)
             if workspace is not None:
                 workspace.centred = base, shift
@@ -247,6 +268,10 @@ class Problem(RowObjective, BaseProblem):
             return self.design.matvec_bounded(coef, float(intercept))
         return self.workspace.predictions(coef, float(intercept))
 
+    def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
+        """X w + b as a sum (high, low), and a bound on its rounding error."""
+        return self.design.matvec_compensated(coef, float(intercept))
+
     def rmatvec(self, rows: Array) -> Array:
         """The transpose of `matvec`."""
         product = self.design.rmatvec(rows)
@@ -260,9 +285,8 @@ class Problem(RowObjective, BaseProblem):
         if not self.fit_intercept:
             return self.penalty.prox(variables, step * self.alpha)
         coef_step = (step[:-1] if isinstance(step, np.ndarray) else step) * self.alpha
-        out = np.empty_like(variables)
+        out = variables.copy()
         out[:-1] = self.penalty.prox(variables[:-1], coef_step)
-        out[-1] = variables[-1]
         return out
 
     def dual_point(self, predictions: Array) -> Array:
@@ -304,22 +328,27 @@ class Problem(RowObjective, BaseProblem):
         return self.design.rmatvec(self.weights * self.null_point.dual_coef)
 
     @cached_property
+    def null_predictions(self) -> Array:
+        """Those of the best constant."""
+        return np.full(self.n_samples, self.null_point.intercept)
+
+    @cached_property
     def null_objective(self) -> float:
         """P at the null model, an upper bound up to a relative rounding error."""
-        z = np.full(self.n_samples, self.null_point.intercept)
+        z = self.null_predictions
         return float(np.sum(self.weights * self.loss.largest(self.y, z, 0.0, 0.0)))
 
     @cached_property
     def null_rounding(self) -> float:
         """By how much rounding may have raised P at the null model."""
-        z = np.full(self.n_samples, self.null_point.intercept)
+        z = self.null_predictions
         plain = float(np.sum(self.weights * self.loss.value(self.y, z)))
         return max(self.null_objective - plain, 0.0)
 
     @cached_property
     def objective_unit(self) -> float:
         """What a relative gap is relative to: P at the null model, or its rounding error."""
-        if self.null_point.intercept == 0.0:
+        if not np.any(self.null_point.intercept):
             return self.null_objective
         at_zero = float(np.sum(self.weights * self.loss.value(self.y, np.zeros(self.n_samples))))
         return max(self.null_objective, EPSILON * at_zero)
@@ -327,8 +356,7 @@ class Problem(RowObjective, BaseProblem):
     @cached_property
     def prediction_scale(self) -> float:
         """How far predictions go: the loss of the best constant over its mean slope there."""
-        at_null = np.full(self.n_samples, self.null_point.intercept)
-        slope = float(self.weights @ np.abs(self.loss.gradient(self.y, at_null)))
+        slope = float(self.weights @ np.abs(self.loss.gradient(self.y, self.null_predictions)))
         return self.null_objective / slope if slope > 0.0 and self.null_objective > 0.0 else 1.0
 
     @cached_property

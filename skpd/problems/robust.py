@@ -135,7 +135,8 @@ class RobustProblem(Problem):
             norm = self.norm.value(coef)
             radius = best_radius(self, self.y * z, norm * (1.0 + ROUNDING))
             beside = self.epsilon * (radius - norm) + self._ridge(coef)
-            ends = self.loss.arguments(self.y, z, low, error)
+            loss: Any = self.loss
+            ends = loss.arguments(self.y, z, low, error)
             most = float(np.sum(self.weights * _largest_loss(*ends, radius, self.kappa)))
             about = float(np.sum(self.weights * robust_loss(self.y * z, radius, self.kappa)))
         # lam is a number, and its cost and the norm's cancel

@@ -52,19 +52,18 @@ class RowObjective(Rows, Objective):
         return float(np.max(np.abs(self.y), initial=0.0))
 
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
-        intercept = float(free)
-        if abs(intercept) > 0.0 and not self.fit_intercept:
-            raise ValueError(f"intercept must be 0 without fit_intercept, got {intercept!r}.")
-        if intercept == self.null_point.intercept and kernels.max_abs(coef) == 0.0:
+        if np.any(free) and not self.fit_intercept:
+            raise ValueError(f"intercept must be 0 without fit_intercept, got {free!r}.")
+        if kernels.max_abs(coef) == 0.0 and np.all(free == self.null_point.intercept):
             return self.null_objective
-        z, error = self.predictions(coef, intercept)
+        z, error = self.predictions(coef, free)
         most = self._largest_loss(z, 0.0, error)
         if self._loss_by_errors(most, error) <= max(PLAIN * most, accuracy):
             return most
-        return self._largest_loss(*self.design.matvec_compensated(coef, intercept))
+        return self._largest_loss(*self.precise_predictions(coef, free))
 
     def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
-        z, low, error = self.design.matvec_compensated(coef, float(free))
+        z, low, error = self.precise_predictions(coef, free)
         about = float(np.sum(self.weights * self.loss.value(self.y, z, low)))
         return self._largest_loss(z, low, error), about
 

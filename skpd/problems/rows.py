@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from .._typing import Array, Indices
-from ..designs import Design, DualProducts
+from ..designs import Design, DualProducts, WeightedGram
 from ..losses import Loss
 from ..penalties import Penalty
 
@@ -76,6 +76,10 @@ class Rows(ABC):
     @abstractmethod
     def threshold(self) -> float: ...
 
+    def new_gram(self) -> Any:
+        """What keeps Gram matrices of weighted rows and some columns, the intercept's included."""
+        return WeightedGram(bool(self.fit_intercept))
+
     @property
     def n_samples(self) -> int:
         return self.design.shape[0]
@@ -84,6 +88,9 @@ class Rows(ABC):
     def n_features(self) -> int:
         return self.design.shape[1]
 
-    def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
+    @abstractmethod
+    def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]: ...
+
+    def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
         """X w + b and a bound on its rounding error."""
         return self.design.matvec_bounded(coef, intercept)

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array
-from ..designs import DualProducts, DualProductsOfPath, WeightedGram
+from ..designs import DualProducts, DualProductsOfPath
 from .rows import Rows
 
 __all__ = ["Workspace"]
@@ -30,7 +30,7 @@ class Workspace:
     ----------
     products : DualProducts
         X' diag(c) theta of dual points, with bounds on their errors.
-    gram : WeightedGram
+    gram : WeightedGram or OutputsGram
         The last Gram matrix of weighted rows and some columns, the intercept's included.
     centred : Problem, Array or None
         See `Problem.centred`, once that has been asked for.
@@ -48,7 +48,7 @@ class Workspace:
         self.design, self.of_path = design, of_path
         self._given = design, weights, rows.y, rows.loss
         self.products = kind(design, weights)
-        self.gram = WeightedGram(bool(rows.fit_intercept))
+        self.gram = rows.new_gram()
         self.centred: Any = None
         self.choices: dict[tuple[type, bool], list] = {}
         self.solved: Any = None

@@ -1,0 +1,292 @@
+"""The linear map of several outputs or tasks: the rows of W, one after the other, to predictions.
+
+A matrix W of coefficients, of shape (n_features, n_outputs), is a vector here: entry (j, k) is at
+j n_outputs + k. With one X for all outputs the predictions X W are a vector in the same way, that
+of row i for output k at i n_outputs + k. With tasks every row belongs to one of them, and its
+prediction is x_i' W[:, k] for its task k.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._floats import EPSILON
+from .._typing import Array, Indices
+from .design import Design
+
+__all__ = ["OutputsDesign", "SharedDesign"]
+
+Rows = Any  # indices of rows or a slice
+
+
+class OutputsDesign:
+    """A map made of a `Design` for each output, of the rows that belong to it.
+
+    Parameters
+    ----------
+    parts : list of Design
+        For each output the data of its rows, all with the same features.
+    rows : list of ndarray or slice
+        For each output the places of its rows among all.
+    n_rows : int
+    """
+
+    def __init__(self, parts: list[Design], rows: list[Rows], n_rows: int) -> None:
+        self.parts, self.places = parts, rows
+        self.n_outputs, self.n_inputs = len(parts), parts[0].shape[1]
+        self.shape = n_rows, self.n_inputs * self.n_outputs
+        self.dense = parts[0].dense
+
+    @property
+    def n_entries(self) -> int:
+        """Entries of the data that a product reads."""
+        return sum(part.n_entries for part in self.parts)
+
+    def _columns(self, k: int) -> slice:
+        """The places of the coefficients of output k."""
+        return slice(k, None, self.n_outputs)
+
+    def _over_outputs(self, function: Any, *given: Array) -> Array:
+        """function(part, ...) of the parts of row vectors, as coefficients."""
+        out = np.zeros(self.shape[1])
+        for k, part in enumerate(self.parts):
+            rows = self.places[k]
+            out[self._columns(k)] = function(part, *(np.ascontiguousarray(x[rows]) for x in given))
+        return out
+
+    # Products
+
+    def matvec(self, coef: Array) -> Array:
+        """The predictions, of shape (n_rows,)."""
+        out = np.empty(self.shape[0])
+        for k, part in enumerate(self.parts):
+            out[self.places[k]] = part.matvec(np.ascontiguousarray(coef[self._columns(k)]))
+        return out
+
+    def rmatvec(self, rows: Array) -> Array:
+        """The transpose of `matvec`."""
+        return self._over_outputs(Design.rmatvec, rows)
+
+    def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
+        """Entries of `rmatvec`."""
+        return self.rmatvec(rows)[columns]
+
+    def work_on(self, columns: Indices) -> float:
+        """About the time of `rmatvec_some` over that of `rmatvec`."""
+        return 1.0
+
+    def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
+        """The predictions plus a constant, and a bound on their rounding errors."""
+        z, error = np.empty(self.shape[0]), np.empty(self.shape[0])
+        for k, part in enumerate(self.parts):
+            own = np.ascontiguousarray(coef[self._columns(k)])
+            z[self.places[k]], error[self.places[k]] = part.matvec_bounded(own, intercept)
+        return z, error
+
+    def rmatvec_bounded(self, weights: Array, rows: Array) -> tuple[Array, Array]:
+        """The transpose of `matvec` on weights * rows, and a bound on its rounding error."""
+        return self._pairs("rmatvec_bounded", weights, rows)
+
+    def rmatvec_compensated(self, weights: Array, rows: Array) -> tuple[Array, Array]:
+        """The same in twice the working precision."""
+        return self._pairs("rmatvec_compensated", weights, rows)
+
+    def _pairs(self, name: str, weights: Array, rows: Array) -> tuple[Array, Array]:
+        product, error = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        for k, part in enumerate(self.parts):
+            own = np.ascontiguousarray(rows[self.places[k]])
+            if not own.any():
+                continue
+            own_weights = np.ascontiguousarray(weights[self.places[k]])
+            columns = self._columns(k)
+            product[columns], error[columns] = getattr(part, name)(own_weights, own)
+        return product, error
+
+    def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
+        """The predictions plus a constant as sums (high, low), and a bound on their errors."""
+        high, low, error = (np.empty(self.shape[0]) for _ in range(3))
+        for k, part in enumerate(self.parts):
+            own, rows = np.ascontiguousarray(coef[self._columns(k)]), self.places[k]
+            high[rows], low[rows], error[rows] = part.matvec_compensated(own, intercept)
+        return high, low, error
+
+    # Sums of sizes and squares
+
+    def column_sums(self, weights: Array) -> Array:
+        return self._over_outputs(Design.column_sums, weights)
+
+    def column_norms(self, weights: Array) -> Array:
+        return self._over_outputs(Design.column_norms, weights)
+
+    def row_sums(self) -> Array:
+        return self._by_row([part.row_sums() for part in self.parts])
+
+    def row_norms(self) -> Array:
+        return self._by_row([part.row_norms() for part in self.parts])
+
+    def _by_row(self, values: list[Array]) -> Array:
+        out = np.empty(self.shape[0])
+        for rows, own in zip(self.places, values, strict=True):
+            out[rows] = own
+        return out
+
+    def table(self, columns: Indices) -> Array:
+        """Some of the columns as an array, 0 for rows of other outputs than the column's."""
+        out = np.zeros((self.shape[0], len(columns)))
+        features, outputs = np.divmod(columns, self.n_outputs)
+        for k in np.unique(outputs):
+            own = np.flatnonzero(outputs == k)
+            rows: Any = np.arange(self.shape[0])[self.places[k]]
+            out[np.ix_(rows, own)] = self.parts[k].table(features[own])
+        return out
+
+    # Others
+
+    def shift_of_columns(self, weights: Array) -> Array | None:
+        """None: of a task's rows no sample tells what features are far from 0."""
+        return None
+
+    @property
+    def by_columns(self) -> "OutputsDesign":
+        """The same data stored column by column."""
+        parts = [part.by_columns for part in self.parts]
+        return OutputsDesign(parts, self.places, self.shape[0])
+
+    def whole_rows(self, rows: Indices) -> Indices:
+        """Those and the others that cannot be told from them."""
+        return rows
+
+    def rows(self, indices: Indices) -> "OutputsDesign":
+        """Some of the rows, copied."""
+        parts, places, everywhere = [], [], np.full(self.shape[0], -1)
+        everywhere[indices] = np.arange(len(indices))
+        for part, own in zip(self.parts, self.places, strict=True):
+            new = everywhere[own]
+            kept = np.flatnonzero(new >= 0)
+            parts.append(part.rows(kept))
+            places.append(new[kept])
+        return OutputsDesign(parts, places, len(indices))
+
+
+class SharedDesign(OutputsDesign):
+    """The same X for all outputs, read once for all of them.
+
+    Parameters
+    ----------
+    base : Design
+        X of shape (n_samples, n_features).
+    n_outputs : int
+    """
+
+    def __init__(self, base: Design, n_outputs: int) -> None:
+        rows = [slice(k, None, n_outputs) for k in range(n_outputs)]
+        super().__init__([base] * n_outputs, rows, base.shape[0] * n_outputs)
+        self.base = base
+
+    @property
+    def n_entries(self) -> int:
+        return self.base.n_entries
+
+    def matvec(self, coef: Array) -> Array:
+        W = coef.reshape(self.n_inputs, self.n_outputs)
+        active = np.flatnonzero(W.any(axis=1))
+        if len(active) == 0:
+            return np.zeros(self.shape[0])
+        return np.ravel(self.base.matmul(W, active))
+
+    def rmatvec(self, rows: Array) -> Array:
+        return np.ravel(self.base.rmatmul(rows.reshape(-1, self.n_outputs)))
+
+    def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
+        features = columns // self.n_outputs
+        some = features[np.diff(features, prepend=-1) > 0]
+        product = self.base.rmatmul(rows.reshape(-1, self.n_outputs), some)
+        places = np.searchsorted(some, features)
+        found: Array = product[places, columns % self.n_outputs]
+        return found
+
+    def work_on(self, columns: Indices) -> float:
+        features = columns // self.n_outputs
+        return self.base.work_on(features[np.diff(features, prepend=-1) > 0])
+
+    def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
+        """As above; errors by the inequality of Cauchy and Schwarz for each row and output."""
+        W = coef.reshape(self.n_inputs, self.n_outputs)
+        z = self.matvec(coef) + intercept
+        error = np.outer(self._row_norms, np.linalg.norm(W, axis=0)) * self._rounding_of_rows
+        error += (error > 0.0) * EPSILON * abs(intercept)
+        return z, np.ravel(error)
+
+    def rmatvec_bounded(self, weights: Array, rows: Array) -> tuple[Array, Array]:
+        """As above; errors by the inequality of Cauchy and Schwarz for each entry."""
+        scaled = weights * rows
+        product = self.rmatvec(scaled)
+        norms = np.linalg.norm(scaled.reshape(-1, self.n_outputs), axis=0)
+        error = np.outer(self._column_norms, norms) * self._rounding_of_columns
+        return product, np.ravel(error)
+
+    @cached_property
+    def _row_norms(self) -> Array:
+        return self.base.row_norms() + TINY  # what squares lose to underflow
+
+    @cached_property
+    def _column_norms(self) -> Array:
+        return self.base.column_norms(np.ones(self.base.shape[0])) + TINY
+
+    @cached_property
+    def _rounding_of_rows(self) -> float:
+        """The relative error of a sum over the entries of a row, in any order."""
+        return (self.base.longest_row + 8.0) * EPSILON
+
+    @cached_property
+    def _rounding_of_columns(self) -> float:
+        return (float(np.max(self.base.column_counts, initial=0)) + 8.0) * EPSILON
+
+    def column_sums(self, weights: Array) -> Array:
+        return self._of_weights(weights, self.base.column_sums)
+
+    def column_norms(self, weights: Array) -> Array:
+        return self._of_weights(weights, self.base.column_norms)
+
+    def _of_weights(self, weights: Array, function: Any) -> Array:
+        """A function of the weights of each output, called once where they are the same."""
+        by_output = weights.reshape(-1, self.n_outputs)
+        if np.all(by_output == by_output[:, :1]):
+            return np.repeat(function(np.ascontiguousarray(by_output[:, 0])), self.n_outputs)
+        columns = [function(np.ascontiguousarray(own)) for own in by_output.T]
+        return np.ravel(np.column_stack(columns))
+
+    def row_sums(self) -> Array:
+        return np.repeat(self.base.row_sums(), self.n_outputs)
+
+    def row_norms(self) -> Array:
+        return np.repeat(self.base.row_norms(), self.n_outputs)
+
+    def shift_of_columns(self, weights: Array) -> Array | None:
+        """What features far from 0 may be shifted by, the same for each output, or None."""
+        own = np.ascontiguousarray(weights[:: self.n_outputs])
+        shift = self.base.shift_of_columns(own / float(np.sum(own)))
+        return None if shift is None else np.repeat(shift, self.n_outputs)
+
+    def shifted(self, shift: Array) -> "SharedDesign":
+        """X less a number in every column, copied."""
+        base = self.base.shifted(np.ascontiguousarray(shift[:: self.n_outputs]))
+        return SharedDesign(base, self.n_outputs)
+
+    @property
+    def by_columns(self) -> "SharedDesign":
+        return SharedDesign(self.base.by_columns, self.n_outputs)
+
+    def whole_rows(self, rows: Indices) -> Indices:
+        """All rows of the samples that some rows belong to."""
+        samples = np.unique(rows // self.n_outputs)
+        return np.ravel(np.add.outer(samples * self.n_outputs, np.arange(self.n_outputs)))
+
+    def rows(self, indices: Indices) -> "SharedDesign":
+        """Whole samples, copied."""
+        samples = indices[:: self.n_outputs] // self.n_outputs
+        return SharedDesign(self.base.rows(samples), self.n_outputs)
+
+
+TINY = 1e-150

@@ -1,0 +1,265 @@
+"""The curvature of several outputs on a working set: in matrices for the outputs, or by products.
+
+A row's loss has the curvature diag(d_i) - e_i e_i' in its predictions: e_i is 0 for losses of
+single predictions. That of the coefficients is sum_i x_i x_i' (x) (diag(d_i) - e_i e_i'), in three
+shapes:
+
+`RowBlocks`
+    where e is 0: a Gram matrix for each output, or one for all where their curvatures agree;
+a matrix
+    of all entries of the working set, where these are few;
+`OutputColumns`
+    products with X, X read once for all outputs.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array, Indices
+from .design import Design
+from .gram import ROUNDING, WeightedGram
+from .outputs import OutputsDesign
+from .threads import blas_threads_for_product
+
+__all__ = ["OutputColumns", "OutputsGram", "RowBlocks"]
+
+LARGEST_BLOCKS = 16e6  # numbers in the matrices of all outputs: 128 MB
+LARGEST_MATRIX = 1000  # entries of a working set: 8 MB, and few enough to factorise often
+FEWER_ROWS = 2.0  # times as many features as samples: products cost less than matrices
+
+
+@dataclass
+class RowBlocks:
+    """Matrices of the features for one output after the other, or one for all.
+
+    Attributes
+    ----------
+    matrices : ndarray of shape (n, n, n_blocks)
+        n features, a column of ones behind them if there are intercepts; n_blocks is 1 where
+        the outputs share their matrix.
+    n_outputs : int
+    """
+
+    matrices: Array
+    n_outputs: int
+
+    def blocks(self, places: Indices) -> list[Array]:
+        """The matrices on some of the features."""
+        return [
+            np.ascontiguousarray(self.matrices[..., k][np.ix_(places, places)])
+            for k in range(self.matrices.shape[-1])
+        ]
+
+    def times(self, table: Array, places: Indices) -> Array:
+        """The product with a table that is 0 but in some rows."""
+        if self.matrices.shape[-1] == 1:
+            product: Array = self.matrices[:, places, 0] @ table[places]
+            return product
+        return np.einsum("ijk,jk->ik", self.matrices[:, places], table[places])
+
+
+@dataclass
+class OutputColumns:
+    """Products with the features of a working set, and the curvature of the rows.
+
+    Attributes
+    ----------
+    design : Design
+        X.
+    features : ndarray of shape (n_features,)
+    ones : bool
+        Whether there is a column of ones behind them.
+    d, e : ndarray of shape (n_samples, n_outputs)
+    mask : ndarray of bool, of shape (n_features + ones, n_outputs)
+        The entries of the working set.
+    ridge : ndarray of the same shape
+        What is added to the diagonal, 0 outside of the working set.
+    """
+
+    design: Design
+    features: Indices
+    ones: bool
+    d: Array
+    e: Array
+    mask: Any
+    ridge: Array
+
+    @cached_property
+    def _some(self) -> Design:
+        return self.design.columns(self.features)
+
+    def predictions(self, table: Array) -> Array:
+        """X times a table of coefficients."""
+        z = self._some.matmul(table[: len(self.features)], np.arange(len(self.features)))
+        return z + table[-1] if self.ones else z
+
+    def of_rows(self, z: Array) -> Array:
+        """The curvature of the rows times a change of their predictions."""
+        return self.d * z - self.e * np.sum(self.e * z, axis=1, keepdims=True)
+
+    def gradient(self, rows: Array) -> Array:
+        """X' times a table of the rows, on the working set."""
+        table = self._some.rmatmul(rows)
+        if self.ones:
+            table = np.vstack([table, rows.sum(axis=0)])
+        return np.where(self.mask, table, 0.0)
+
+    def times(self, table: Array) -> Array:
+        return self.gradient(self.of_rows(self.predictions(table))) + self.ridge * table
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """That of X' diag(d) X, which is at least that of the curvature."""
+        columns = [self._some.column_norms(np.ascontiguousarray(d)) ** 2 for d in self.d.T]
+        table = np.column_stack(columns)
+        if self.ones:
+            table = np.vstack([table, self.d.sum(axis=0)])
+        return np.where(self.mask, table, 0.0)
+
+    def descend(self, G: Array, W: Array, penalty: tuple, P: Array, U: Array, sweeps: int,
+                tol: float) -> float:  # fmt: skip
+        """Sweeps over the rows of P, U the curvature of the rows times X (P - W)."""
+        return kernels.descend_outputs(
+            self.design.by_columns.matrix, self.features, self.ones, self.d, self.e,
+            self.diagonal, self.ridge, G, W, *penalty, P, U, sweeps, tol,
+        )  # fmt: skip
+
+
+class OutputsGram:
+    """The last curvature of several outputs, and what it was computed from.
+
+    Parameters
+    ----------
+    n_outputs : int
+    ones : bool
+        Whether an intercept of each output follows the coefficients.
+    agree : bool
+        Whether the curvatures of all outputs are the same.
+    """
+
+    def __init__(self, n_outputs: int, ones: bool, agree: bool) -> None:
+        self.n_outputs, self.ones, self.agree = n_outputs, ones, agree
+        self.system: Any = None
+        self._grams = [WeightedGram(ones) for _ in range(1 if agree else n_outputs)]
+        self._h: Array = np.empty(0)
+
+    @property
+    def last_h(self) -> Array:
+        return self._h
+
+    def take_rows(self, rows: Indices) -> None:
+        """Go on with some rows."""
+        self._grams = [WeightedGram(self.ones) for _ in self._grams]
+
+    def all_rows(self, rows: Indices, n_rows: int) -> None:
+        """Back from some rows to all."""
+        self.take_rows(rows)
+
+    def curvature(
+        self, design: OutputsDesign, h: Array, e: Array | None, scale: float, columns: Indices,
+        ridge: Array | None,
+    ) -> RowBlocks | OutputColumns | Array:  # fmt: skip
+        """scale A_W' (diag(h) - e e') A_W + diag(ridge) on the coefficients W.
+
+        Parameters
+        ----------
+        design : OutputsDesign
+        h, e : ndarray of shape (n_rows,)
+            Of all predictions; e is None where it is 0.
+        scale : float
+        columns : ndarray of shape (n_columns,)
+            Coefficients, increasing.
+        ridge : ndarray of shape (n_columns + n_outputs,) or None
+            For the coefficients and the intercepts behind them.
+        """
+        self._h = h.copy()
+        K = self.n_outputs
+        features = columns // K
+        features = features[np.diff(features, prepend=-1) > 0]
+        m = len(features)
+        if e is None:
+            n_samples = len(h) / K
+            many = m > FEWER_ROWS * n_samples and m > LARGEST_MATRIX / K
+            if m * m * len(self._grams) <= LARGEST_BLOCKS and not many:
+                return self._blocks(design, h, scale, features, ridge)
+        elif len(columns) <= LARGEST_MATRIX:
+            return self._matrix(design, h, e, scale, columns, ridge)
+        return self._by_products(design, h, e, scale, columns, features, ridge)
+
+    def _blocks(
+        self, design: OutputsDesign, h: Array, scale: float, features: Indices, ridge: Array | None
+    ) -> RowBlocks:
+        n = len(features) + self.ones
+        blocks = np.empty((n, n, len(self._grams)))
+        for k, gram in enumerate(self._grams):
+            own = np.ascontiguousarray(h[design.places[k]])
+            blocks[..., k] = gram.of(design.parts[k], own, features)
+        blocks *= scale
+        diagonal = np.einsum("iik->ik", blocks)
+        diagonal *= 1.0 + ROUNDING
+        if ridge is not None:
+            by_output = ridge.reshape(n, self.n_outputs)
+            diagonal += by_output[:, :1] if self.agree else by_output
+        return RowBlocks(blocks, self.n_outputs)
+
+    def _matrix(
+        self, design: Any, h: Array, e: Array, scale: float, columns: Indices, ridge: Array | None
+    ) -> Array:
+        K, m = self.n_outputs, len(columns)
+        size = m + K * self.ones
+        d, e = h.reshape(-1, K), e.reshape(-1, K)
+        if design.dense:
+            H = self._dense_matrix(design.base, d, e, columns)
+        else:
+            H = np.empty((size, size))
+            place = np.full(design.shape[1], -1)
+            place[columns] = np.arange(m)
+            ones = np.arange(m, size)
+            kernels.coupled_gram(design.base.by_rows.matrix, d, e, place, ones, H)
+        H *= scale
+        H.ravel()[:: size + 1] *= 1.0 + ROUNDING
+        if ridge is not None:
+            H.ravel()[:: size + 1] += ridge
+        self.system = kernels.SupportSystem()
+        return H
+
+    def _dense_matrix(self, base: Design, d: Array, e: Array, columns: Indices) -> Array:
+        K, n = self.n_outputs, base.shape[0]
+        features, outputs = np.divmod(columns, K)
+        some, inverse = np.unique(features, return_inverse=True)
+        table = base.table(some)
+        if self.ones:
+            table = np.column_stack([table, np.ones(n)])
+            inverse = np.append(inverse, np.full(K, len(some)))
+            outputs = np.append(outputs, np.arange(K))
+        factor = table[:, inverse] * e[:, outputs]
+        with blas_threads_for_product(factor.size * factor.shape[1]):
+            H = -(factor.T @ factor)
+            for k in range(K):
+                own = np.flatnonzero(outputs == k)
+                part = table[:, inverse[own]]
+                H[np.ix_(own, own)] += part.T @ (part * d[:, k : k + 1])
+        return H
+
+    def _by_products(
+        self, design: Any, h: Array, e: Array | None, scale: float, columns: Indices,
+        features: Indices, ridge: Array | None,
+    ) -> OutputColumns:  # fmt: skip
+        K, m = self.n_outputs, len(features)
+        mask = np.zeros((m + self.ones, K), dtype=bool)
+        places = np.searchsorted(features, columns // K)
+        mask[places, columns % K] = True
+        mask[m:] = True
+        table = np.zeros(mask.shape)
+        if ridge is not None:
+            table[places, columns % K] = ridge[: len(columns)]
+            table[m:] = ridge[len(columns) :]
+        d = scale * h.reshape(-1, K)
+        e = np.zeros_like(d) if e is None else np.sqrt(scale) * e.reshape(-1, K)
+        found = OutputColumns(design.base, features, self.ones, d, e, mask, table)
+        found.ridge += ROUNDING * found.diagonal
+        return found

@@ -1,0 +1,351 @@
+"""Problems with several outputs or tasks: a matrix of coefficients and an intercept for each.
+
+    minimise over W, b   sum_i c_i l(y_i, A_i W + b) + alpha R(W)
+
+With one X for all outputs a row of the problem is one prediction of a sample: losses of single
+predictions are added up over them, a `skpd.losses.CoupledLoss` takes those of a sample together.
+With tasks it is a sample, which has a prediction for its own task only. Coefficients are the rows
+of W one after the other (`skpd.designs.outputs`).
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._floats import EPSILON
+from .._typing import Array, Indices
+from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
+from ..designs.outputs import OutputsDesign
+from ..designs.outputs_gram import OutputsGram
+from .dual_points import RowPoint
+from .free_directions import FreeDirections, Support
+from .problem import Problem
+from .solution import Point
+from .workspace import Workspace
+
+__all__ = ["OutputsProblem"]
+
+BALANCE_STEPS = 30  # of Newton's method, which takes about five
+RIDGE = 1e-12  # of the largest diagonal entry: coupled losses leave a direction without curvature
+
+
+@dataclass(frozen=True, eq=False)
+class OutputsProblem(Problem):
+    """A problem with an intercept for each output, in place of one for all rows.
+
+    Parameters are those of `Problem`; the design is an `OutputsDesign`. The weights of the rows
+    sum to the number of outputs where they share X, so that the objective is the mean over the
+    samples of the sum over the outputs, else to 1. A loss of classes presupposes a penalty that
+    treats them alike.
+    """
+
+    design: OutputsDesign  # type: ignore[assignment]
+
+    @property
+    def n_outputs(self) -> int:
+        return self.design.n_outputs
+
+    @property
+    def coef_shape(self) -> tuple[int, ...]:
+        return self.design.n_inputs, self.n_outputs
+
+    @property
+    def places(self) -> list:
+        """For each output the places of its rows."""
+        return self.design.places
+
+    def of_design(self, design: Any) -> "OutputsProblem":
+        return replace(self, design=design, workspace=None)
+
+    def of_rows(self, rows: Indices) -> "OutputsProblem":
+        total = float(np.sum(self.weights))
+        weights = self.weights[rows]
+        return replace(
+            self,
+            design=self.design.rows(rows),
+            y=self.y[rows],
+            weights=weights * (total / float(np.sum(weights))),
+            total_weight=float(len(rows)),
+            workspace=None,
+        )
+
+    def by_columns(self) -> "OutputsProblem":
+        if self.loss.linear_tails or not self.penalty.structure.in_parts:
+            return self._in_workspace()
+        return replace(self, design=self.design.by_columns, workspace=None)._in_workspace()
+
+    def in_workspace(self, of_path: bool = False) -> "OutputsProblem":
+        return self._in_workspace()
+
+    def _in_workspace(self) -> "OutputsProblem":
+        other = self._with(workspace=Workspace(self))
+        assert isinstance(other, OutputsProblem)
+        return other
+
+    def new_gram(self) -> OutputsGram:
+        shared = self.design.n_entries == self.design.parts[0].n_entries
+        agree = self.loss.constant_curvature and shared
+        return OutputsGram(self.n_outputs, bool(self.fit_intercept), agree)
+
+    # The intercepts behind the coefficients
+
+    def spread(self, intercept: Any) -> Array:
+        """For each row the intercept of its output."""
+        rows = np.empty(self.n_samples)
+        for place, b in zip(self.places, np.broadcast_to(intercept, self.n_outputs), strict=True):
+            rows[place] = b
+        return rows
+
+    def sums(self, rows: Array) -> Array:
+        """For each output the sum over its rows."""
+        return np.array([rows[place].sum() for place in self.places])
+
+    @property
+    def n_variables(self) -> int:
+        return self.n_features + self.fit_intercept * self.n_outputs
+
+    def split(self, variables: Array) -> tuple[Array, Any]:
+        coef = variables[: self.n_features]
+        if not self.fit_intercept:
+            return coef, np.zeros(self.n_outputs)
+        return coef, variables[self.n_features :].copy()
+
+    def join(self, coef: Array, intercept: Any) -> Array:
+        if not self.fit_intercept:
+            return np.array(coef)
+        return np.append(coef, np.broadcast_to(intercept, self.n_outputs))
+
+    def matvec(self, variables: Array) -> Array:
+        coef, intercept = self.split(variables)
+        z = self.design.matvec(np.ascontiguousarray(coef))
+        return z + self.spread(intercept) if self.fit_intercept else z
+
+    def rmatvec(self, rows: Array) -> Array:
+        product = self.design.rmatvec(rows)
+        return np.append(product, self.sums(rows)) if self.fit_intercept else product
+
+    def prox(self, variables: Array, step: Array | float) -> Array:
+        d = self.n_features
+        coef_step = (step[:d] if isinstance(step, np.ndarray) else step) * self.alpha
+        out = variables.copy()
+        out[:d] = self.penalty.prox(np.ascontiguousarray(variables[:d]), coef_step)
+        return out
+
+    @cached_property
+    def squares(self) -> Array:
+        squares = self.design.column_norms(self.weights) ** 2
+        return np.append(squares, self.sums(self.weights)) if self.fit_intercept else squares
+
+    def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
+        moved = np.sum((shift * coef).reshape(-1, self.n_outputs), axis=0)
+        return np.asarray(intercept) + moved
+
+    # Predictions
+
+    def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
+        z, error = self.design.matvec_bounded(np.ascontiguousarray(coef), 0.0)
+        if not np.any(intercept):
+            return z, error
+        z = z + self.spread(intercept)
+        return z, error + EPSILON * np.abs(z)
+
+    def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
+        if kernels.max_abs(coef) == 0.0:
+            nothing = np.zeros(self.n_samples)
+            return self.spread(intercept), nothing, nothing
+        z, low, error = self.design.matvec_compensated(np.ascontiguousarray(coef), 0.0)
+        b = self.spread(intercept)
+        total = z + b
+        share = total - z
+        rest = (z - (total - share)) + (b - share)  # what rounding took off, exactly
+        both = low + rest
+        return total, both, error + EPSILON * np.abs(both)
+
+    # The best constants
+
+    @cached_property
+    def null_point(self) -> Point:
+        b = np.zeros(self.n_outputs)
+        if self.fit_intercept:
+            found = self.loss.best_constants(self.y, self.weights, self.places)
+            b = np.where(np.isfinite(found), found, 0.0)
+        theta = self.loss.gradient(self.y, self.spread(b))
+        if self.fit_intercept and not np.isfinite(self.loss.smoothness):
+            near = 1e-9 * (1.0 + np.abs(self.spread(b)) + np.abs(self.y))
+            z = self.spread(b)
+            ends = [self.loss.gradient(self.y, z + side * near) for side in (-1.0, 1.0)]
+            theta = self._projected_on_intervals(theta, np.minimum(*ends), np.maximum(*ends))
+        return Point(np.zeros(self.n_features), b, theta)
+
+    @cached_property
+    def null_predictions(self) -> Array:
+        return self.spread(self.null_point.intercept)
+
+    @cached_property
+    def likely_sizes(self) -> Array:
+        sizes = super().likely_sizes
+        return np.append(np.repeat(sizes[:1], self.n_outputs), sizes[1:])
+
+    @cached_property
+    def free(self) -> FreeDirections:
+        design: Any = self.design
+        return _FreeOutputs(
+            design, self.y, self.weights, self.loss, self.penalty, self.fit_intercept
+        )
+
+    # Dual points
+
+    def feasible_point(self, theta: Array) -> DualPoint | None:
+        theta = self.loss.project_dual(self.y, theta)
+        return OutputsPoint(self, theta) if theta.any() else None
+
+    def projected(self, point: DualPoint) -> DualPoint:
+        if not self.fit_intercept:
+            return point
+        if self.loss.n_outputs > 1:
+            theta = self._balanced_rows(point.theta)
+        else:
+            theta = self._projected_on_intervals(point.theta, *self.loss.dual_bounds(self.y))
+        return OutputsPoint(self, self.loss.project_dual(self.y, theta))
+
+    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
+        return self.projected(point)
+
+    def _projected_on_intervals(self, theta: Array, lower: Array, upper: Array) -> Array:
+        """The nearest point between bounds whose sums over the rows of outputs vanish."""
+        found = theta.copy()
+        for rows in self.places:
+            own = [np.ascontiguousarray(x[rows]) for x in (theta, lower, upper, self.weights)]
+            try:
+                found[rows] = kernels.project_box_hyperplane(*own, own[-1], 0.0)
+            except ValueError:  # rounding can leave no such point
+                continue
+        return found
+
+    def _balanced_rows(self, theta: Array) -> Array:
+        """About the nearest dual point whose sums vanish: a projection of theta - mu.
+
+        mu has a number for each output. The sums of the projection of theta - mu are the
+        gradient of a convex function of mu, whose minimum a Newton method finds.
+        """
+        loss: Any = self.loss
+        mu = np.zeros(self.n_outputs)
+
+        def at(mu: Array) -> tuple[Array, Array, Any]:
+            x, d, e = loss.projection(self.y, theta - self.spread(mu))
+            return x, self.sums(self.weights * x), (d, e)
+
+        x, sums, curvature = at(mu)
+        for _ in range(BALANCE_STEPS):
+            if np.max(np.abs(sums)) <= EPSILON * float(np.sum(self.weights)):
+                break
+            d, e = (part.reshape(-1, self.n_outputs) for part in curvature)
+            c = self.weights.reshape(-1, self.n_outputs)
+            system = np.diag(np.sum(c * d, axis=0)) - e.T @ (c * e)
+            system += RIDGE * max(float(np.max(np.diag(system))), EPSILON) * np.eye(len(mu))
+            step = np.linalg.solve(system, sums)
+            length = 1.0
+            while length > 1e-3:
+                after = at(mu + length * step)
+                if np.linalg.norm(after[1]) < np.linalg.norm(sums):
+                    break
+                length *= 0.5
+            else:
+                break
+            mu, (x, sums, curvature) = mu + length * step, after
+        return x
+
+
+class OutputsPoint(RowPoint):
+    """A dual point of several outputs, with a free sum for each."""
+
+    problem: OutputsProblem
+
+    @cached_property
+    def _spread(self) -> Array | None:
+        """The weighted errors of entries that stand for exact sums."""
+        loss: Any = self.problem.loss
+        if not (loss.n_outputs > 1 and loss.of_labels):
+            return None
+        spread: Array = self.problem.weights * loss.spread(self.problem.y, self.theta)
+        return spread
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        product, error = super().products(precise)
+        if self._spread is None:
+            return product, error
+        return product, error + 1.01 * self.problem.design.column_sums(self._spread)
+
+    def sums_without_products(self) -> list[Sum]:
+        return self._intercept_sums
+
+    @cached_property
+    def _intercept_sums(self) -> list[Sum]:
+        problem = self.problem
+        if not problem.fit_intercept:
+            return [NOTHING] * problem.n_outputs
+        found = []
+        for rows in problem.places:
+            weights, theta = (np.ascontiguousarray(x[rows]) for x in (problem.weights, self.theta))
+            value, error = kernels.compensated_dot(weights, theta)
+            if self._spread is not None:
+                error += 1.01 * float(np.sum(self._spread[rows]))
+            found.append((value, error))
+        return found
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        columns = self.problem.free_columns
+        of_columns = zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
+        return [*self._intercept_sums, *of_columns]
+
+    def errors_by_precision(self) -> Any:
+        return 0.0
+
+    def largest_scale(self) -> float:
+        loss: Any = self.problem.loss
+        if loss.n_outputs > 1:
+            return float(loss.largest_scale(self.problem.y, self.theta))
+        return super().largest_scale()
+
+
+class _FreeOutputs(FreeDirections):
+    """The intercepts of the outputs, and coefficients that are not penalised."""
+
+    design: OutputsDesign  # type: ignore[assignment]
+
+    def sums(self, gradient: Array, slope: Any) -> list[float]:
+        sums = np.broadcast_to(slope, self.design.n_outputs).tolist()
+        return sums + gradient[self.columns].tolist()
+
+    def _intercepts(self, upper: float, radius: float) -> list[Interval]:
+        if not self.fit_intercept:
+            return [NOTHING] * self.design.n_outputs
+        if self.loss.n_outputs > 1 and self.loss.of_labels:
+            return [self.intercept(upper, radius)] * self.design.n_outputs
+        return [one.intercept(upper, radius) for one in self._each]
+
+    @cached_property
+    def _each(self) -> list[FreeDirections]:
+        """Those of each output alone, the weights of other rows being 0."""
+        found = []
+        for place in self.design.places:
+            weights = np.zeros_like(self.weights)
+            weights[place] = self.weights[place]
+            found.append(
+                FreeDirections(self.design, self.y, weights, self.loss, self.penalty, True)  # type: ignore[arg-type]
+            )
+        return found
+
+    def _support(self, row: Array, error: Array) -> Support:
+        """For a loss of classes, of the mean row of a class less that for another class."""
+        if self.loss.n_outputs > 1 and self.loss.of_labels:
+            table = np.reshape(row, (-1, self.design.n_outputs))
+            own = int(np.argmax(np.any(table != 0.0, axis=0)))
+            other = (own + 1) % self.design.n_outputs
+            table = table.copy()
+            table[:, other] = -table[:, own]
+            row = np.ravel(table)
+        return super()._support(row, error)
