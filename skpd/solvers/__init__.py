@@ -7,6 +7,7 @@ import numpy as np
 
 from ..problems import Point, Problem, Solution
 from ..problems.base import BaseProblem
+from ..problems.outputs import OutputsProblem
 from ..problems.robust import RobustProblem
 from ..problems.trace_norm import TraceNormProblem
 from .accelerated.agm import agm
@@ -16,13 +17,14 @@ from .frank_wolfe.trace_norm import trace_norm
 from .memory import keep_freed_memory
 from .monitor import Monitor
 from .options import declared_options
+from .outputs import select_for_outputs  # noqa: F401 (which registers it)
 from .proximal.pdprox import pdprox_dual, pdprox_primal
 from .robust.incremental import hybrid, ippa, isg
 from .select import auto, select
 
 __all__ = [
-    "ROBUST_SOLVERS", "SOLVERS", "TRACE_NORM_SOLVERS", "Monitor", "check_solver_options", "select",
-    "solve",
+    "OUTPUTS_SOLVERS", "ROBUST_SOLVERS", "SOLVERS", "TRACE_NORM_SOLVERS", "Monitor",
+    "check_solver_options", "select", "solve",
 ]  # fmt: skip
 
 SOLVERS: dict[str, Callable[..., None]] = {
@@ -44,6 +46,13 @@ ROBUST_SOLVERS: dict[str, Callable[..., None]] = {
     "hybrid": hybrid,
 }
 
+# of an `OutputsProblem`
+OUTPUTS_SOLVERS: dict[str, Callable[..., None]] = {
+    "auto": auto,
+    "pdprox-dual": pdprox_dual,
+    "pdprox-primal": pdprox_primal,
+}
+
 # of a `TraceNormProblem`
 TRACE_NORM_SOLVERS: dict[str, Callable[..., None]] = {
     "auto": trace_norm,
@@ -52,6 +61,7 @@ TRACE_NORM_SOLVERS: dict[str, Callable[..., None]] = {
 
 _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     Problem: SOLVERS,
+    OutputsProblem: OUTPUTS_SOLVERS,
     RobustProblem: ROBUST_SOLVERS,
     TraceNormProblem: TRACE_NORM_SOLVERS,
 }
@@ -119,7 +129,7 @@ def solve(
         After Ctrl-C the best points so far, with ``interrupted`` set.
     """
     vectors = VECTORS * (problem.n_samples + problem.n_features)
-    keep_freed_memory(8 * (vectors + problem.design.matrix.n_entries))
+    keep_freed_memory(8 * (vectors + problem.design.n_entries))
     if problem.workspace is None:
         problem = problem.in_workspace()
     monitor = Monitor(problem, tol, on_check)

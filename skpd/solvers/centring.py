@@ -30,7 +30,7 @@ class _View:
         return getattr(self._monitor, name)
 
     def shifted(self, point: Point) -> Point:
-        intercept = point.intercept + float(self._shift @ point.coef)
+        intercept = self.problem.shifted_intercept(point.intercept, self._shift, point.coef)
         return Point(point.coef, intercept, point.dual_coef)
 
     @property
@@ -40,5 +40,5 @@ class _View:
     def check(self, n_iter: int, point: Point) -> float:
         # the intercept must go with the coefficients that are certified
         coef = self.problem.penalty.feasible(point.coef)
-        intercept = float(point.intercept) - float(self._shift @ coef)
+        intercept = self.problem.shifted_intercept(point.intercept, -self._shift, coef)
         return self._monitor.check(n_iter, Point(coef, intercept, point.dual_coef))

@@ -15,6 +15,7 @@ void bind_interior(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_norms(nb::module_& m);
+void bind_output_quadratic(nb::module_& m);
 void bind_projections(nb::module_& m);
 void bind_quadratic(nb::module_& m);
 void bind_separable_quadratic(nb::module_& m);
@@ -41,6 +42,7 @@ NB_MODULE(_kernels, m) {
     bind_interior(m);
     bind_memory(m);
     bind_norms(m);
+    bind_output_quadratic(m);
     bind_projections(m);
     bind_quadratic(m);
     bind_separable_quadratic(m);

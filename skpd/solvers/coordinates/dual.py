@@ -60,7 +60,7 @@ def dual_descent(
     method = _DualDescent(problem, start, constant, random_state)
     if problem.n_features <= NEWTON.largest_working_set:
         method.limit_passes(DUAL.most_passes)
-    n_entries = max(1, problem.design.by_rows.matrix.n_entries)
+    n_entries = max(1, problem.design.by_rows.n_entries)
     method.limit_passes(budget / (DUAL.step_cost * n_entries))
     solve_in_rounds(method, problem, monitor, max_iter, constant > 0.0)
 
@@ -90,7 +90,7 @@ class _DualDescent(CentredMethod):
             self.threshold, intercept / constant if constant > 0.0 else 0.0,
             int(random_state.randint(1, np.iinfo(np.int32).max)),
         )  # fmt: skip
-        passes = min(DUAL.pause_passes, DUAL.pause_entries / max(1, design.matrix.n_entries))
+        passes = min(DUAL.pause_passes, DUAL.pause_entries / max(1, design.n_entries))
         self.pause = problem.n_samples * passes
         self.visits, self.most_visits = 0.0, np.inf  # of rows
 

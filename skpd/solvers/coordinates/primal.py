@@ -147,7 +147,7 @@ def _run(
 ) -> None:
     """Epochs, with reports at every one of the first ten and then 10 % apart."""
     steps = descent.n_coordinates
-    entries = problem.design.matrix.n_entries + problem.n_samples
+    entries = problem.design.n_entries + problem.n_samples
     pause = max(1, int(PRIMAL.pause_entries / max(entries, 1) * steps))
     first = monitor.n_iter
     t, most = 0, max_iter - first

@@ -90,7 +90,7 @@ class _BlockFrankWolfe(CentredMethod):
     ) -> None:
         self.constant = constant
         self.method = _method(problem, start, constant, step_size, counts)
-        self.most_entries = patience * problem.design.matrix.n_entries
+        self.most_entries = patience * problem.design.n_entries
         size = problem.n_samples + problem.n_features
         self.most = int(np.clip(BLOCKS.pause_entries / size, 1, BLOCKS.refresh_every))
         self.goes_on = False

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ... import kernels
-from ..._typing import Array
+from ..._typing import Array, Indices
 from ...kernels import dot
 from ...problems import Problem
 from .iterate import Iterate
@@ -93,7 +93,7 @@ class Envelope:
         pull = self.proximal_weight * self.scale * direction
         return dot(pull, iterate.w - self.centre), dot(pull, direction)
 
-    def ridge(self, places: Array) -> tuple[float, Array | None]:
+    def ridge(self, places: Indices) -> tuple[float, Array | None]:
         """What the curvature of the losses is multiplied by, and what is added to it."""
         if self.exact:
             return 1.0, None

@@ -1,6 +1,7 @@
 """Rows in the memory of this process, as the method of multipliers sees them."""
 
-from typing import Any
+from functools import singledispatch
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,7 +12,13 @@ from ...problems import Point, Problem
 from .rows import AllRows, ShrunkRows
 from .settings import SETTINGS
 
-__all__ = ["InMemory"]
+__all__ = ["InMemory", "rows_of"]
+
+
+@singledispatch
+def rows_of(problem: Problem, start: Point | None, gram: Any) -> "InMemory":
+    """All rows of a problem, at a start or at the best constant prediction."""
+    return InMemory.of(problem, start, gram)
 
 
 class InMemory(AllRows):
@@ -28,17 +35,17 @@ class InMemory(AllRows):
         self._gradient = np.empty(len(y))  # the same times the weights
         self.h = np.empty(len(y))  # the second over sigma, times the weights
         self._at: tuple = (None, None, None)
-        self._sums: tuple[float, float] = (np.nan, np.nan)
+        self._values: tuple[float, float] = (np.nan, np.nan)
         self._before = self._along = z
         self._near: Indices = np.empty(0, dtype=np.int64)
 
     @classmethod
-    def of(cls, problem: Problem, start: Point | None, gram: Any) -> "InMemory":
+    def of(cls, problem: Problem, start: Point | None, gram: Any) -> Self:
         """All rows of a problem, at a start or at the best constant prediction."""
         loss, y = problem.loss, problem.y
         point = problem.null_point if start is None else start
         if start is None:
-            z = np.full(problem.n_samples, point.intercept)
+            z = problem.null_predictions
         else:
             z = problem.matvec(problem.join(point.coef, point.intercept))
         longest = np.inf
@@ -47,9 +54,8 @@ class InMemory(AllRows):
         else:
             lower, upper = loss.dual_bounds(y)
             longest = float(np.max(upper - lower))
-            theta = 0.5 * (lower + upper)
-            if start is not None:
-                theta = loss.project_dual(y, start.dual_coef)
+            theta = 0.5 * (lower + upper) if start is None else start.dual_coef
+            theta = loss.project_dual(y, theta)
         rows = cls(loss.kernel, gram, problem.design, y, problem.weights, theta, z)
         rows.dual_range = longest
         return rows
@@ -73,18 +79,26 @@ class InMemory(AllRows):
         at = self.z, self.theta, sigma
         if not (at[0] is self._at[0] and at[1] is self._at[1] and sigma == self._at[2]):
             self._at = at
-            self._sums = self.kernel.smoothed_derivatives(
-                self.y, self.weights, self.theta, self.z, sigma,
-                self.derivative, self._gradient, self.h,
-            )  # fmt: skip
-        return self._sums
+            self._values = self._derivatives(sigma)
+        return self._values
 
-    def gradient(self, columns: Indices | None = None) -> tuple[Array, float]:
+    def _derivatives(self, sigma: float) -> tuple[float, float]:
+        """Writes the derivatives; returns the mean loss and the losses' part of the dual value."""
+        return self.kernel.smoothed_derivatives(
+            self.y, self.weights, self.theta, self.z, sigma,
+            self.derivative, self._gradient, self.h,
+        )  # fmt: skip
+
+    def _sums(self, rows: Array) -> Any:
+        """What intercepts make of a vector of the rows."""
+        return float(rows.sum()) if self.gram.ones else 0.0
+
+    def gradient(self, columns: Indices | None = None) -> tuple[Array, Any]:
         if columns is None:
             coef = self.design.rmatvec(self._gradient)
         else:
             coef = self.design.rmatvec_some(self._gradient, columns)
-        return coef, float(self._gradient.sum()) if self.gram.ones else 0.0
+        return coef, self._sums(self._gradient)
 
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
         product, _ = problem.products(self.derivative, problem.threshold, coef)
@@ -134,22 +148,25 @@ class InMemory(AllRows):
         self, variables: Array, gradient: Array, sigma: float, radius: float | None
     ) -> tuple[ShrunkRows | None, float | None]:
         weights, z = self.weights, self.z
-        if float(np.sum(weights[self.h > 0.0])) > SETTINGS.curved_share:
+        total = float(np.sum(weights))
+        if float(np.sum(weights[self.h > 0.0])) > SETTINGS.curved_share * total:
             return None, radius
         if radius is None:
-            radius = float(np.sqrt(dot(weights, (z - dot(weights, z)) ** 2)))
+            centre = dot(weights, z) / total
+            radius = float(np.sqrt(dot(weights, (z - centre) ** 2) / total))
         near = self.kernel.rows_that_bend(
             self.y, self.theta, z, sigma, self.derivative, self.h, radius
         )
-        if not 0.0 < float(np.sum(weights[near])) < SETTINGS.bending_share:
+        near = self.design.whole_rows(near)
+        if not 0.0 < float(np.sum(weights[near])) < SETTINGS.bending_share * total:
             return None, SETTINGS.radius_shrink * radius
-        some = InMemory(
+        some = type(self)(
             self.kernel, self.gram, self.design.rows(near), self.y[near], weights[near],
             self.theta[near], z[near],
         )  # fmt: skip
-        (loss, dual), (all_loss, all_dual) = some.evaluate(sigma), self._sums
+        (loss, dual), (all_loss, all_dual) = some.evaluate(sigma), self._values
         part, slope = some.gradient()
-        rest = gradient[: len(part)] - part, float(gradient[-1]) - slope if self.gram.ones else 0.0
+        rest = gradient[: len(part)] - part, gradient[len(part) :] - slope
         self._near = near
         self.gram.take_rows(near)
         return ShrunkRows(some, variables, all_loss - loss, all_dual - dual, rest), radius

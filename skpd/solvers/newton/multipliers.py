@@ -24,7 +24,7 @@ from ...penalties import Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from .envelope import Envelope
-from .in_memory import InMemory
+from .in_memory import rows_of
 from .iterate import Iterate
 from .path_prediction import PathPrediction, PathSolution
 from .progress import Progress
@@ -73,16 +73,7 @@ def _begin(problem: Problem, monitor: Monitor) -> "_Run":
     if SETTINGS.sample_worth * size > n:
         return run
     chosen = np.sort(np.random.RandomState(0).permutation(weighty)[:size])
-    weights = problem.weights[chosen]
-    sample = Problem(
-        design=problem.design.rows(chosen),
-        y=problem.y[chosen],
-        weights=weights / float(np.sum(weights)),
-        loss=problem.loss,
-        penalty=problem.penalty,
-        alpha=problem.alpha,
-        fit_intercept=problem.fit_intercept,
-    )
+    sample = problem.of_rows(problem.design.whole_rows(chosen))
     other = _begin(sample, Monitor(sample, SETTINGS.sample_gap))
     other.rounds(SETTINGS.sample_steps)
     run.go_on_from(other)
@@ -99,7 +90,7 @@ class _Run:
         point = problem.null_point if start is None else start
         w = problem.join(point.coef, point.intercept)
         last = self._solved_before(w, start)
-        rows = InMemory.of(problem, start, self.workspace.gram) if last is None else last.rows
+        rows = rows_of(problem, start, self.workspace.gram) if last is None else last.rows
         self.iterate = Iterate(problem, rows, w)
         self.envelope = Envelope(problem, rows.dual_range, start is not None, w, SETTINGS)
         self.working_set = WorkingSet(problem, SETTINGS)

@@ -9,8 +9,10 @@ from ... import kernels
 from ..._typing import Array
 from ...designs import ColumnCurvature
 from ...designs.gram import BLAS, LARGEST_GRAM
+from ...designs.outputs_gram import OutputColumns, RowBlocks
 from ...designs.threads import blas_threads_for, blas_threads_for_product, one_blas_thread
 from ...penalties import Structure
+from .output_quadratic import minimise_blocks, minimise_by_products
 from .parts import _GroupedPart, _SeparablePart
 from .settings import QUADRATIC
 
@@ -48,11 +50,17 @@ def minimise_quadratic(
     -------
     p : ndarray of shape (m,)
     """
+    if isinstance(H, RowBlocks):
+        return minimise_blocks(H, gradient, w, penalty, alpha, columns, tol)
+    if isinstance(H, OutputColumns):
+        return minimise_by_products(H, gradient, w, penalty, alpha, columns, tol)
     if penalty.structure is Structure.SEPARABLE:
         given = None if isinstance(H, ColumnCurvature) else system
         part = _SeparablePart(penalty, alpha, columns, given)
         return _minimise(H, gradient, w, part, tol, max_rounds, max_passes)
     grouped = _GroupedPart(penalty, alpha, columns)
+    if penalty.group_ridge > 0.0:
+        H, gradient = _with_ridge(H, gradient, w, alpha * penalty.group_ridge, len(columns))
     order = np.append(grouped.order, np.arange(len(columns), len(w)))  # groups side by side
     if isinstance(H, ColumnCurvature):
         curvature = replace(H, places=H.places[order], ridge=H.ridge[order])
@@ -67,6 +75,17 @@ def minimise_quadratic(
     if isinstance(H, ColumnCurvature):
         H.passes = curvature.passes
     return found
+
+
+def _with_ridge(H, gradient, w, ridge, n_columns):
+    """The model with half the squared Euclidean norm of the columns as a part of the losses."""
+    more = np.zeros(len(w))
+    more[:n_columns] = ridge
+    if isinstance(H, ColumnCurvature):
+        return replace(H, ridge=H.ridge + more), gradient + more * w
+    H = H.copy()
+    H.ravel()[:: len(w) + 1] += more
+    return H, gradient + more * w
 
 
 def _minimise(H, gradient, w, part, tol, max_rounds, max_passes):

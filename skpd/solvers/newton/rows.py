@@ -34,7 +34,7 @@ class RowSide(ABC):
         """The mean of the smoothed losses, and the losses' part of the dual value."""
 
     @abstractmethod
-    def gradient(self, columns: Indices | None = None) -> tuple[Array, float]:
+    def gradient(self, columns: Indices | None = None) -> tuple[Array, Any]:
         """A' diag(c) l' for all coefficients, or some of them, and its sum for an intercept."""
 
     @abstractmethod
@@ -124,16 +124,16 @@ class ShrunkRows(RowSide):
         The variables at which the others were left out.
     loss, dual : float
         What the others add to the mean loss, and to the dual value, there.
-    rest : tuple of ndarray and float
+    rest : tuple of ndarray
         The gradient of what they add, as of `gradient`.
     """
 
     def __init__(
-        self, rows: RowSide, w: Array, loss: float, dual: float, rest: tuple[Array, float]
+        self, rows: RowSide, w: Array, loss: float, dual: float, rest: tuple[Array, Array]
     ) -> None:
         self.rows, self.loss, self.dual = rows, loss, dual
         self.coef_rest, self.slope_rest = rest
-        self.rest = np.append(self.coef_rest, self.slope_rest)[: len(w)]
+        self.rest = np.append(self.coef_rest, self.slope_rest)
         self.moved = np.zeros_like(w)  # since they were left out
         self.updated = False  # whether the multipliers have changed since
         self._before = self._along = self.moved
@@ -146,7 +146,7 @@ class ShrunkRows(RowSide):
         loss, dual = self.rows.evaluate(sigma)
         return loss + self.loss + dot(self.rest, self.moved), dual + self.dual
 
-    def gradient(self, columns: Indices | None = None) -> tuple[Array, float]:
+    def gradient(self, columns: Indices | None = None) -> tuple[Array, Any]:
         coef, slope = self.rows.gradient(columns)
         rest = self.coef_rest if columns is None else self.coef_rest[columns]
         return coef + rest, slope + self.slope_rest

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 __all__ = [
-    "DAMPED", "QUADRATIC", "SETTINGS", "DampedSettings", "MultiplierSettings", "QuadraticSettings",
+    "DAMPED", "OUTPUT_QUADRATIC", "QUADRATIC", "SETTINGS", "DampedSettings", "MultiplierSettings",
+    "OutputQuadraticSettings", "QuadraticSettings",
 ]  # fmt: skip
 
 
@@ -208,3 +209,23 @@ class DampedSettings:
 SETTINGS = MultiplierSettings()
 QUADRATIC = QuadraticSettings()
 DAMPED = DampedSettings()
+
+
+@dataclass(frozen=True)
+class OutputQuadraticSettings:
+    """Numbers of the penalised quadratic problems in a matrix of coefficients."""
+
+    # Turns of coordinate descent and Newton steps at most, and sweeps in a turn
+    most_rounds: int = 50
+    sweeps: int = 10
+    # Rows up to which a Newton step, which takes their number cubed, does more than sweeps
+    newton_rows: int = 600
+    halvings: int = 7
+    # What the diagonal of a system is multiplied by, so that rounding leaves it positive definite
+    diagonal_factor: float = 1.0 + 1e-14
+    # The share of the residual that conjugate gradients leave, and their steps at most
+    linear_accuracy: float = 0.1
+    most_linear_steps: int = 100
+
+
+OUTPUT_QUADRATIC = OutputQuadraticSettings()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Indices
 from ...designs import ColumnCurvature
 from ...kernels import dot
 from ...penalties import Structure
@@ -70,8 +70,7 @@ class NewtonSteps:
         """A step from an iterate, where the smoothed problem has the gradient g."""
         problem, rows, envelope = self.problem, iterate.rows, self.envelope
         columns, quadratic = chosen.columns, problem.loss.constant_curvature
-        inside = np.full(len(columns) + problem.fit_intercept, problem.n_features)
-        inside[: len(columns)] = columns
+        inside: Indices = np.append(columns, np.arange(problem.n_features, problem.n_variables))
         H, is_last = rows.curvature(columns, *envelope.ridge(inside), self.is_chord)
         if not is_last:
             self.prediction.matrix_alpha = problem.alpha

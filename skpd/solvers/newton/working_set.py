@@ -75,7 +75,7 @@ class WorkingSet:
             return settings.fewest
         if problem.design.dense:  # their Gram matrix takes the time of a gradient
             return max(settings.fewest, int(np.sqrt(BLAS * d)))
-        length = max(problem.design.matrix.n_entries / problem.n_samples, 1.0)  # of a row
+        length = max(problem.design.n_entries / problem.n_samples, 1.0)  # of a row
         affordable = int(d * np.sqrt(settings.gram_products / length))
         return max(settings.fewest, affordable) if 2 * affordable > d else settings.fewest
 
@@ -118,8 +118,7 @@ class WorkingSet:
             columns = columns[active]
         if penalty.structure is Structure.GROUPED:
             columns = _whole_groups(penalty, columns)
-        if problem.fit_intercept:
-            largest = max(largest, abs(float(gradient[-1])))
+        largest = max(largest, kernels.max_abs(gradient[problem.n_features :]))
         return Chosen(columns, largest, complete)
 
     def restrict(self, chosen: Chosen, gap: float, target: float) -> None:

@@ -11,10 +11,10 @@ primal variables have travelled (Applegate et al., 2021).
 """
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
-from ...designs import Design
 from ...problems import Point
 from ..monitor import Monitor
 from .settings import SETTINGS
@@ -100,7 +100,7 @@ def iterate_with_restarts(
             variables.restart()
 
 
-def iterations_within(design: Design, budget: float, most: int) -> int:
+def iterations_within(design: Any, budget: float, most: int) -> int:
     """How many iterations so many multiplications pay for, at most so many."""
-    cost = SETTINGS.step_cost * design.matrix.n_entries + SETTINGS.step_overhead
+    cost = SETTINGS.step_cost * design.n_entries + SETTINGS.step_overhead
     return int(min(budget / cost, most))

@@ -226,7 +226,7 @@ class _Run:
             coef = np.ascontiguousarray(start.coef)
             self.method.move(coef, problem.norm.value(coef), start.intercept)
         self.rows = np.flatnonzero(problem.weights > 0.0)
-        entries = max(1, self.design.matrix.n_entries // max(problem.n_samples, 1))
+        entries = max(1, self.design.n_entries // max(problem.n_samples, 1))
         entries = max(entries, problem.n_features)
         self.chunk = max(1, ENTRIES // entries)
         self.n_iter = self.next = monitor.n_iter

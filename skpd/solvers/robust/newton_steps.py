@@ -143,7 +143,7 @@ class NewtonSteps:
         n, d = design.shape
         products = newton_cost(design, 0, 0)
         factor = newton_cost(design, n, d) - products
-        iteration = 2.0 * design.matrix.n_entries + self.dense * d * d
+        iteration = 2.0 * design.n_entries + self.dense * d * d
         self.cost += products
         step, right = None, -model.reduced(model.gradient)
         if self.system is not None and self.on_sphere == (model.normal is not None):

@@ -1,0 +1,80 @@
+// Python bindings of the quadratics in a matrix of coefficients.
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "bind/bindings.hpp"
+#include "bind/matrix.hpp"
+#include "methods/output_quadratic.hpp"
+
+using namespace nanobind::literals;
+
+namespace skpd {
+namespace {
+
+using Indices = Array<const std::int64_t>;
+using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+double by_matrices(Cube H, In weights, double l1, double l2, OutTable P, OutTable R, int sweeps, double tol) {
+    const std::size_t m = P.shape(0), K = P.shape(1), blocks = H.shape(2);
+    require(H.shape(0) == m && H.shape(1) == m && (blocks == 1 || blocks == K) && R.shape(0) == m && R.shape(1) == K &&
+                weights.shape(0) <= m,
+            "H, weights, P and R differ in shape");
+    nb::gil_scoped_release release;
+    return descend_rows(H.data(), blocks, m, K, {weights.data(), weights.shape(0), l1, l2}, P.data(), R.data(), sweeps,
+                        tol);
+}
+
+double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable diagonal, InTable ridge,
+                  InTable G, InTable W, In weights, double l1, double l2, OutTable P, OutTable U, int sweeps, double tol) {
+    const std::size_t m = P.shape(0), K = P.shape(1), n = X.n_rows();
+    require(!X.by_row(), "X must be stored by columns");
+    require(features.shape(0) + ones == m && weights.shape(0) <= m, "features, weights and P differ in shape");
+    for (const InTable& table : {diagonal, ridge, G, W})
+        require(table.shape(0) == m && table.shape(1) == K, "tables of the coefficients differ in shape");
+    require(d.shape(0) == n && e.shape(0) == n && U.shape(0) == n && d.shape(1) == K && e.shape(1) == K && U.shape(1) == K,
+            "tables of the rows differ in shape");
+    for (std::size_t a = 0; a < features.shape(0); ++a)
+        require(features.data()[a] >= 0 && features.data()[a] < static_cast<std::int64_t>(X.n_columns()),
+                "features must lie in the matrix");
+    nb::gil_scoped_release release;
+    return std::visit(
+        [&](const auto& columns) {
+            return descend_outputs(columns, features.data(), m, ones, n, K, d.data(), e.data(), diagonal.data(),
+                                   ridge.data(), G.data(), W.data(), {weights.data(), weights.shape(0), l1, l2}, P.data(),
+                                   U.data(), sweeps, tol);
+        },
+        X.layout());
+}
+
+void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices place, Indices ones, OutTable H) {
+    const std::size_t K = d.shape(1), m = H.shape(0);
+    require(X.by_row() && d.shape(0) == X.n_rows() && e.shape(0) == X.n_rows() && e.shape(1) == K && H.shape(1) == m &&
+                place.shape(0) == X.n_columns() * K && (ones.shape(0) == 0 || ones.shape(0) == K),
+            "X, d, e, the places and H do not fit each other");
+    for (const Indices& places : {place, ones})
+        for (std::size_t a = 0; a < places.shape(0); ++a)
+            require(places.data()[a] >= -1 && places.data()[a] < static_cast<std::int64_t>(m),
+                    "places must lie in the matrix");
+    nb::gil_scoped_release release;
+    std::visit(
+        [&](const auto& rows) {
+            coupled_gram(rows, K, d.data(), e.data(), place.data(), ones.shape(0) ? ones.data() : nullptr, m, H.data());
+        },
+        X.layout());
+}
+
+}  // namespace
+
+void bind_output_quadratic(nb::module_& m) {
+    m.def("descend_rows", &by_matrices, "H"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "R"_a, "sweeps"_a, "tol"_a,
+          "Coordinate descent over the rows of P on a quadratic with gradient R at P, its matrices of one or of each "
+          "output last in H; updates both, returns the last largest change.");
+    m.def("descend_outputs", &by_columns, "X"_a, "features"_a, "ones"_a, "d"_a, "e"_a, "diagonal"_a, "ridge"_a, "G"_a,
+          "W"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "U"_a, "sweeps"_a, "tol"_a,
+          "The same by the columns of X, with U the curvature of the rows times X (P - W).");
+    m.def("coupled_gram", &gram_of_entries, "X"_a, "d"_a, "e"_a, "place"_a, "ones"_a, "H"_a,
+          "sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on the entries that have a place.");
+}
+
+}  // namespace skpd

@@ -1,0 +1,215 @@
+// Penalised quadratics in a matrix of coefficients, by coordinate descent over its rows.
+//
+//     minimise over P   <G, P - W> + <P - W, H (P - W)> / 2 + sum_j (weight_j ||p_j||_2 + l1 ||p_j||_1 + l2 ||p_j||^2 / 2)
+//
+// P has a row for each feature and a column for each output; rows behind the penalised ones are free.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "data/matrix.hpp"
+
+namespace skpd {
+
+// What the penalty makes of a row, given diagonal curvatures.
+struct RowPenalty {
+    const double* weights;  // of the Euclidean norms of the rows
+    std::size_t n_penalised;
+    double l1, l2;
+
+    // argmin over x of sum_k L_k (x_k - q_k)^2 / 2 + the penalty of row j; q is overwritten by x.
+    // Entries with L_k + l2 = 0 stay at their q.
+    void minimise(std::size_t j, const double* L, std::size_t K, double* q) const {
+        if (j >= n_penalised) return;
+        const double weight = weights[j];
+        double square = 0.0, least = 0.0, most = 0.0;
+        for (std::size_t k = 0; k < K; ++k) {
+            double v = L[k] * q[k];
+            v = v > l1 ? v - l1 : v < -l1 ? v + l1 : 0.0;
+            q[k] = v;
+            square += v * v;
+            const double curvature = L[k] + l2;
+            least = k == 0 ? curvature : std::min(least, curvature);
+            most = std::max(most, curvature);
+        }
+        const double size = std::sqrt(square);
+        if (size <= weight) {
+            std::fill_n(q, K, 0.0);
+            return;
+        }
+        if (weight == 0.0) {
+            for (std::size_t k = 0; k < K; ++k) q[k] = L[k] + l2 > 0.0 ? q[k] / (L[k] + l2) : 0.0;
+            return;
+        }
+        // x_k = v_k / (L_k + l2 + weight / s) with s = ||x||: the root of sum (v_k / ((L_k + l2) s + weight))^2 = 1,
+        // which is convex and falls in s, so that Newton's method from the left climbs to it
+        double s = (size - weight) / most;
+        if (most > least) {
+            for (int step = 0; step < 50; ++step) {
+                double value = 0.0, slope = 0.0;
+                for (std::size_t k = 0; k < K; ++k) {
+                    const double below = (L[k] + l2) * s + weight, ratio = q[k] / below;
+                    value += ratio * ratio;
+                    slope += ratio * ratio * (L[k] + l2) / below;
+                }
+                // of 1 / sqrt(value), which is nearly linear
+                const double next = s + (std::sqrt(value) - 1.0) * value / slope;
+                if (!(next > s * (1.0 + 1e-15))) break;
+                s = next;
+            }
+        }
+        for (std::size_t k = 0; k < K; ++k) q[k] *= s / ((L[k] + l2) * s + weight);
+    }
+};
+
+// Sweeps with H given by matrices of the features: one for all outputs (blocks = 1), or one for
+// each, entry (i, j, k) of which is at (i m + j) K + k. R, the gradient at P, is kept up to date.
+// Returns the largest change of a gradient in the last sweep.
+inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, std::size_t K, const RowPenalty& penalty,
+                           double* P, double* R, int sweeps, double tol) {
+    double largest = 0.0;
+    std::vector<double> L(K), x(K), change(K);
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+        largest = 0.0;
+        bool settled = true;
+        for (std::size_t j = 0; j < m; ++j) {
+            double *p = P + j * K, *r = R + j * K;
+            const double* diagonal = H + (j * m + j) * blocks;
+            double curvature = 0.0;
+            bool was = false, is = false;
+            for (std::size_t k = 0; k < K; ++k) {
+                L[k] = diagonal[blocks == 1 ? 0 : k];
+                curvature = std::max(curvature, L[k]);
+                x[k] = L[k] > 0.0 ? p[k] - r[k] / L[k] : p[k];
+                was |= p[k] != 0.0;
+            }
+            if (!(curvature > 0.0)) continue;
+            penalty.minimise(j, L.data(), K, x.data());
+            double moved = 0.0;
+            for (std::size_t k = 0; k < K; ++k) {
+                change[k] = x[k] - p[k];
+                moved = std::max(moved, std::fabs(change[k]) * L[k]);
+                p[k] = x[k];
+                is |= x[k] != 0.0;
+            }
+            settled &= was == is;
+            if (moved == 0.0) continue;
+            largest = std::max(largest, moved);
+            const double* row = H + j * m * blocks;
+            if (blocks == 1) {
+                for (std::size_t i = 0; i < m; ++i) {
+                    const double h = row[i];
+                    double* to = R + i * K;
+                    for (std::size_t k = 0; k < K; ++k) to[k] += h * change[k];
+                }
+            } else {
+                for (std::size_t i = 0; i < m; ++i)
+                    for (std::size_t k = 0; k < K; ++k) R[i * K + k] += row[i * K + k] * change[k];
+            }
+        }
+        if (largest <= tol || settled) break;
+    }
+    return largest;
+}
+
+// The same with H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') by the columns of X, of which ``features``
+// are the rows of P and a column of ones may be the last. U = (diag(d_i) - e_i e_i') (X (P - W))_i
+// is kept up to date; ridge is added to the diagonal. d majorises the curvature of a row.
+template <class M>
+double descend_outputs(const M& columns, const std::int64_t* features, std::size_t m, bool ones, std::size_t n,
+                       std::size_t K, const double* d, const double* e, const double* diagonal, const double* ridge,
+                       const double* G, const double* W, const RowPenalty& penalty, double* P, double* U, int sweeps,
+                       double tol) {
+    double largest = 0.0;
+    std::vector<double> L(K), x(K), r(K);
+    const auto visit = [&](std::size_t j, auto act) {
+        if (ones && j == m - 1)
+            for (std::size_t i = 0; i < n; ++i) act(i, 1.0);
+        else
+            columns.for_each(static_cast<std::size_t>(features[j]), act);
+    };
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+        largest = 0.0;
+        bool settled = true;
+        for (std::size_t j = 0; j < m; ++j) {
+            double* p = P + j * K;
+            for (std::size_t k = 0; k < K; ++k) r[k] = G[j * K + k] + ridge[j * K + k] * (p[k] - W[j * K + k]);
+            visit(j, [&](std::size_t i, double value) {
+                const double* u = U + i * K;
+                for (std::size_t k = 0; k < K; ++k) r[k] += value * u[k];
+            });
+            bool was = false, is = false, any = false;
+            for (std::size_t k = 0; k < K; ++k) {
+                L[k] = diagonal[j * K + k] + ridge[j * K + k];
+                x[k] = L[k] > 0.0 ? p[k] - r[k] / L[k] : p[k];
+                was |= p[k] != 0.0;
+                any |= L[k] > 0.0;
+            }
+            if (!any) continue;
+            penalty.minimise(j, L.data(), K, x.data());
+            double moved = 0.0;
+            for (std::size_t k = 0; k < K; ++k) {
+                const double change = x[k] - p[k];
+                moved = std::max(moved, std::fabs(change) * L[k]);
+                p[k] = x[k];
+                x[k] = change;
+                is |= p[k] != 0.0;
+            }
+            settled &= was == is;
+            if (moved == 0.0) continue;
+            largest = std::max(largest, moved);
+            visit(j, [&](std::size_t i, double value) {
+                const double *di = d + i * K, *ei = e + i * K;
+                double* u = U + i * K;
+                double along = 0.0;
+                for (std::size_t k = 0; k < K; ++k) along += ei[k] * x[k];
+                for (std::size_t k = 0; k < K; ++k) u[k] += value * (di[k] * x[k] - ei[k] * along);
+            });
+        }
+        if (largest <= tol || settled) break;
+    }
+    return largest;
+}
+
+// H on some entries of the coefficients: sum_i x_ij x_il (d_ik [k = q] - e_ik e_iq) for entries (j, k) and (l, q),
+// for rows of X that are stored one by one. place[j K + k] is that of an entry, or -1; the places of
+// intercepts are ones[k]. Fills the lower triangle and mirrors it.
+template <class M>
+void coupled_gram(const M& rows, std::size_t K, const double* d, const double* e, const std::int64_t* place,
+                  const std::int64_t* ones, std::size_t m, double* H) {
+    struct Entry {
+        std::size_t at, output;
+        double value, scaled;
+    };
+    std::vector<Entry> entries;
+    std::fill_n(H, m * m, 0.0);
+    for (std::size_t i = 0; i < rows.n_major; ++i) {
+        const double *di = d + i * K, *ei = e + i * K;
+        entries.clear();
+        const auto add = [&](std::int64_t at, std::size_t k, double value) {
+            if (at >= 0) entries.push_back({static_cast<std::size_t>(at), k, value, value * ei[k]});
+        };
+        rows.for_each(i, [&](std::size_t j, double value) {
+            if (value == 0.0) return;
+            for (std::size_t k = 0; k < K; ++k) add(place[j * K + k], k, value);
+        });
+        if (ones != nullptr)
+            for (std::size_t k = 0; k < K; ++k) add(ones[k], k, 1.0);
+        for (const Entry& a : entries) {
+            double* row = H + a.at * m;
+            for (const Entry& b : entries) {
+                if (b.at > a.at) continue;
+                row[b.at] -= a.scaled * b.scaled;
+                if (a.output == b.output) row[b.at] += a.value * b.value * di[a.output];
+            }
+        }
+    }
+    for (std::size_t a = 0; a < m; ++a)
+        for (std::size_t b = 0; b < a; ++b) H[b * m + a] = H[a * m + b];
+}
+
+}  // namespace skpd

@@ -1,0 +1,237 @@
+"""Penalised quadratics in a matrix of coefficients: sweeps over its rows, Newton steps in turns.
+
+See `skpd.designs.outputs_gram` for the shapes in which the curvature comes. A row p of Euclidean
+norm ||p|| and weight a has the second derivative D (I - u u') with u = p / ||p||, D = a / ||p||.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ... import kernels
+from ..._typing import Array, Indices
+from ...designs.outputs_gram import OutputColumns, RowBlocks
+from ...designs.threads import blas_threads_for
+from ...penalties import Structure
+from .settings import OUTPUT_QUADRATIC as SETTINGS
+
+__all__ = ["minimise_blocks", "minimise_by_products"]
+
+
+class _Terms:
+    """alpha R on the rows of a working set: weights of norms, l1 and l2."""
+
+    def __init__(self, penalty: Any, alpha: float, features: Indices, n_outputs: int) -> None:
+        if penalty.structure is Structure.GROUPED:
+            l1, weights = penalty.group_terms
+            rows = penalty.labels[features * n_outputs]
+            self.weights = alpha * weights[rows]
+            self.l1, self.l2 = alpha * l1, alpha * penalty.group_ridge
+        else:
+            l1, l2, _, _ = penalty.terms
+            self.weights = np.zeros(len(features))
+            self.l1, self.l2 = alpha * float(l1), alpha * float(l2)
+
+    @property
+    def n_penalised(self) -> int:
+        return len(self.weights)
+
+    @property
+    def given(self) -> tuple[Array, float, float]:
+        """What kernels take."""
+        return self.weights, self.l1, self.l2
+
+    def value(self, P: Array) -> float:
+        own = P[: self.n_penalised]
+        value = float(self.weights @ np.linalg.norm(own, axis=1))
+        value += self.l1 * float(np.sum(np.abs(own)))
+        return value + 0.5 * self.l2 * float(np.sum(own * own))
+
+    def support(self, P: Array) -> Indices:
+        """The rows that are not 0, and those behind the penalised ones."""
+        inside: Any = P.any(axis=1)
+        inside[self.n_penalised :] = True
+        return np.flatnonzero(inside)
+
+    def directions(self, P: Array, support: Indices) -> tuple[Array, Array]:
+        """D and u of the rows of a support; D is 0 for those without a weight."""
+        own = P[support]
+        norms = np.linalg.norm(own, axis=1)
+        weights = np.append(self.weights, np.zeros(len(P) - self.n_penalised))[support]
+        u = own / np.where(norms > 0.0, norms, 1.0)[:, np.newaxis]
+        return np.where(norms > 0.0, weights / np.where(norms > 0.0, norms, 1.0), 0.0), u
+
+    def slopes(self, P: Array, support: Indices) -> Array:
+        """The first derivative on a support."""
+        D, _ = self.directions(P, support)
+        penalised = (support < self.n_penalised)[:, np.newaxis]
+        own = P[support]
+        return D[:, np.newaxis] * own + penalised * (self.l1 * np.sign(own) + self.l2 * own)
+
+
+def minimise_blocks(
+    H: RowBlocks, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices,
+    tol: float,
+) -> Array:  # fmt: skip
+    """argmin over p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p).
+
+    Parameters are those of `skpd.solvers.newton.quadratic.minimise_quadratic`.
+    """
+    K = H.n_outputs
+    terms = _Terms(penalty, alpha, columns[::K] // K, K)
+    P, R = w.reshape(-1, K).copy(), gradient.reshape(-1, K).copy()
+    with blas_threads_for(len(P)):
+        for _ in range(SETTINGS.most_rounds):
+            most = SETTINGS.sweeps
+            if kernels.descend_rows(H.matrices, *terms.given, P, R, most, tol) <= tol:
+                break
+            support = terms.support(P)
+            if len(support) <= SETTINGS.newton_rows and terms.l1 == 0.0:
+                _newton_step(H, P, R, terms, support)
+    return np.ravel(P)
+
+
+def _newton_step(H: RowBlocks, P: Array, R: Array, terms: _Terms, support: Indices) -> None:
+    """A Newton step on the rows that are not 0, without a system for all their entries.
+
+    With M_k = H_k + diag(D + l2) the system is diag(M_k) less u_j D_j u_j' for each row j. By
+    Woodbury's identity that takes the inverses of the M_k and a system with a number for each
+    row, diag(1 / D) - sum_k M_k^-1 o (u_k u_k').
+    """
+    D, u = terms.directions(P, support)
+    slope = R[support] + terms.slopes(P, support)
+    penalised = support < terms.n_penalised
+    curved = np.flatnonzero(D > 0.0)
+    inverses = []
+    try:
+        for block in H.blocks(support):
+            block.ravel()[:: len(block) + 1] += D + terms.l2 * penalised
+            block.ravel()[:: len(block) + 1] *= SETTINGS.diagonal_factor
+            inverses.append(cho_solve(cho_factor(block, lower=True), np.eye(len(block))))
+        if len(inverses) == 1:
+            step = inverses[0] @ slope
+        else:
+            step = np.stack([M @ s for M, s in zip(inverses, slope.T, strict=True)], axis=1)
+        if len(curved):
+            some = np.ix_(curved, curved)
+            if len(inverses) == 1:
+                system = -inverses[0][some] * (u[curved] @ u[curved].T)
+            else:
+                parts = zip(inverses, u[curved].T, strict=True)
+                system = -sum(M[some] * np.outer(v, v) for M, v in parts)
+            system.ravel()[:: len(curved) + 1] += 1.0 / D[curved]
+            right = np.sum(u[curved] * step[curved], axis=1)
+            more = cho_solve(cho_factor(system, lower=True), right)[:, np.newaxis] * u[curved]
+            if len(inverses) == 1:
+                step += inverses[0][:, curved] @ more
+            else:
+                step += np.stack(
+                    [M[:, curved] @ m for M, m in zip(inverses, more.T, strict=True)], axis=1
+                )
+    except LinAlgError:
+        return
+    value = terms.value(P)
+    for length in 0.5 ** np.arange(SETTINGS.halvings):
+        change = np.zeros_like(P)
+        change[support] = -length * step
+        response = H.times(change, support)
+        rise = float(np.sum(change * (R + 0.5 * response))) + terms.value(P + change) - value
+        if rise < 0.0:
+            P += change
+            R += response
+            return
+
+
+def minimise_by_products(
+    H: OutputColumns, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices,
+    tol: float,
+) -> Array:  # fmt: skip
+    """The same by sweeps over the columns of X and conjugate gradients on the support."""
+    m, K = H.mask.shape[0], H.mask.shape[1]
+    n_features = len(H.features)
+    places = np.searchsorted(H.features, columns // K), columns % K
+
+    def table(vector: Array) -> Array:
+        out = np.zeros((m, K))
+        out[places] = vector[: len(columns)]
+        out[n_features:] = vector[len(columns) :].reshape(m - n_features, K)
+        return out
+
+    terms = _Terms(penalty, alpha, H.features, K)
+    G, W = table(gradient), table(w)
+    P, U = W.copy(), np.zeros(H.d.shape)
+    smooth = terms.l1 == 0.0 and not terms.weights.any()
+    for _ in range(SETTINGS.most_rounds):
+        if not smooth and H.descend(G, W, terms.given, P, U, SETTINGS.sweeps, tol) <= tol:
+            break
+        R = G + H.gradient(U) + H.ridge * (P - W)
+        if not _conjugate_gradient_step(H, P, R, terms, tol):
+            break
+        U = H.of_rows(H.predictions(P - W))
+    return np.append(P[places], P[n_features:])
+
+
+def _conjugate_gradient_step(
+    H: OutputColumns, P: Array, R: Array, terms: _Terms, tol: float
+) -> bool:
+    """A truncated Newton step on the support, R the gradient; whether there was one."""
+    support = terms.support(P)
+    inside: Any = np.zeros(H.mask.shape, dtype=bool)
+    inside[support] = True
+    inside &= H.mask
+    if terms.l1 > 0.0:
+        inside[: terms.n_penalised] &= P[: terms.n_penalised] != 0.0
+    slope = R.copy()
+    slope[support] += terms.slopes(P, support)
+    slope[~inside] = 0.0
+    first = float(np.max(np.abs(slope), initial=0.0))
+    if first <= tol:
+        return False
+    D, u = terms.directions(P, support)
+    ridge = np.zeros((len(P), 1))
+    ridge[support, 0] = D + terms.l2 * (support < terms.n_penalised)
+
+    def times(V: Array) -> Array:
+        product = H.times(V) + ridge * V
+        own = V[support]
+        product[support] -= (D * np.sum(u * own, axis=1))[:, np.newaxis] * u
+        product[~inside] = 0.0
+        return product
+
+    diagonal = H.diagonal + H.ridge + ridge
+    inverse = np.where(inside & (diagonal > 0.0), 1.0 / np.where(diagonal > 0.0, diagonal, 1.0), 0)
+    target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
+    step, residual = np.zeros_like(P), -slope
+    z = inverse * residual
+    direction, size = z, float(np.sum(residual * z))
+    for _ in range(SETTINGS.most_linear_steps):
+        if float(np.max(np.abs(residual))) <= target:
+            break
+        product = times(direction)
+        curvature = float(np.sum(direction * product))
+        if not curvature > 0.0:
+            break
+        length = size / curvature
+        step += length * direction
+        residual = residual - length * product
+        z = inverse * residual
+        next_size = float(np.sum(residual * z))
+        direction, size = z + next_size / size * direction, next_size
+    return _move(H, P, R, terms, step)
+
+
+def _move(H: OutputColumns, P: Array, R: Array, terms: _Terms, step: Array) -> bool:
+    """Along a step as far as that lowers the model; entries that would cross their kink stop."""
+    value = terms.value(P)
+    for length in 0.5 ** np.arange(SETTINGS.halvings):
+        after = P + length * step
+        if terms.l1 > 0.0:
+            own = slice(terms.n_penalised)
+            after[own] = np.where(after[own] * P[own] < 0.0, 0.0, after[own])
+        change = after - P
+        rise = float(np.sum(change * (R + 0.5 * H.times(change)))) + terms.value(after) - value
+        if rise < 0.0:
+            P[:] = after
+            return True
+    return False

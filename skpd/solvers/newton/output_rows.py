@@ -1,0 +1,63 @@
+"""The rows of several outputs, in memory, as the method of multipliers sees them."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array, Indices
+from ...problems import Point, Problem
+from ...problems.outputs import OutputsProblem
+from .in_memory import InMemory, rows_of
+
+__all__ = ["CoupledRows", "OutputRows"]
+
+
+class OutputRows(InMemory):
+    """Predictions of several outputs, with an intercept for each."""
+
+    design: Any
+
+    def _sums(self, rows: Array) -> Any:
+        if not self.gram.ones:
+            return np.empty(0)
+        return np.array([rows[place].sum() for place in self.design.places])
+
+    def _matvec(self, variables: Array) -> Array:
+        n_features = self.design.shape[1]
+        z = self.design.matvec(np.ascontiguousarray(variables[:n_features]))
+        for place, b in zip(self.design.places, variables[n_features:], strict=False):
+            z[place] += b
+        return z
+
+    def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, Any]:
+        product, _ = problem.products(self.derivative, problem.threshold, coef)
+        return product, self._sums(self._gradient)
+
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
+        return self.gram.curvature(self.design, self.h, None, scale, columns, ridge), False
+
+
+class CoupledRows(OutputRows):
+    """Those of a coupled loss, whose curvature has a second part (`skpd.losses.coupled`)."""
+
+    @property
+    def factor(self) -> Array:
+        """The root of the weights times e, where the derivatives were taken last."""
+        return self._factor
+
+    def _derivatives(self, sigma: float) -> tuple[float, float]:
+        self._factor = np.empty(len(self.y))
+        return self.kernel.smoothed_derivatives(
+            self.y, self.weights, self.theta, self.z, sigma,
+            self.derivative, self._gradient, self.h, self._factor,
+        )  # fmt: skip
+
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
+        found = self.gram.curvature(self.design, self.h, self.factor, scale, columns, ridge)
+        return found, False
+
+
+@rows_of.register
+def rows_of_outputs(problem: OutputsProblem, start: Point | None, gram: Any) -> OutputRows:
+    kind = CoupledRows if problem.loss.n_outputs > 1 else OutputRows
+    return kind.of(problem, start, gram)
