@@ -8,6 +8,8 @@ from .estimators.displays import GapDisplay
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.elastic_net_cv import ElasticNetPDCV
 from .estimators.lasso import LassoPDCertified, LassoPDCertifiedCV
+from .estimators.multi_task import MultiTaskPD
+from .estimators.multinomial import MultinomialPD
 from .estimators.path import RegularizationPath, path
 from .estimators.regression import PdproxRegressor
 from .estimators.robust_svm import DRSVMClassifier
@@ -25,6 +27,8 @@ __all__ = [
     "GroupLassoSVC",
     "LassoPDCertified",
     "LassoPDCertifiedCV",
+    "MultiTaskPD",
+    "MultinomialPD",
     "PdproxRegressor",
     "PdproxSVC",
     "RegularizationPath",

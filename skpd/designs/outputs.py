@@ -7,7 +7,7 @@ prediction is x_i' W[:, k] for its task k.
 """
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class OutputsDesign:
         For each output the places of its rows among all.
     n_rows : int
     """
+
+    shares_data: ClassVar[bool] = False  # whether all outputs have the same X
 
     def __init__(self, parts: list[Design], rows: list[Rows], n_rows: int) -> None:
         self.parts, self.places = parts, rows
@@ -178,6 +180,8 @@ class SharedDesign(OutputsDesign):
         X of shape (n_samples, n_features).
     n_outputs : int
     """
+
+    shares_data: ClassVar[bool] = True
 
     def __init__(self, base: Design, n_outputs: int) -> None:
         rows = [slice(k, None, n_outputs) for k in range(n_outputs)]

@@ -151,6 +151,11 @@ class OutputsGram:
     def last_h(self) -> Array:
         return self._h
 
+    def may_hold(self, design: OutputsDesign, n_columns: int) -> bool:
+        """Whether there is room for the curvature: products take none but X."""
+        features = n_columns / self.n_outputs
+        return design.shares_data or features**2 * len(self._grams) <= LARGEST_BLOCKS
+
     def take_rows(self, rows: Indices) -> None:
         """Go on with some rows."""
         self._grams = [WeightedGram(self.ones) for _ in self._grams]

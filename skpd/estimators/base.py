@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import assert_all_finite
@@ -240,8 +241,39 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
 
     # Fitted attributes
 
-    def _set_solutions(self, solutions, labels=None):
-        """Store one solution, or a list of them and their labels for one-vs-rest."""
+    def _fit_problem(self, problem, task, start, attributes):
+        """Solve a problem and set what was found.
+
+        Parameters
+        ----------
+        problem : BaseProblem
+        task : dict
+            What scikit-learn's hooks are told of the fit.
+        start : Point or None
+        attributes : callable
+            The fitted attributes that make predictions, of a point.
+        """
+        context = self._init_callback_context(max_subtasks=self._n_ticks)
+        context.call_on_fit_task_begin(**task)
+        solution = self._solve(
+            problem,
+            start=start,
+            random_state=check_random_state(self.random_state),
+            on_check=self._reporter(
+                context, task, attributes=lambda monitor: attributes(monitor.best)
+            ),
+        )
+        for name, value in attributes(solution).items():
+            setattr(self, name, value)
+        self.dual_coef_ = problem.dual_table(solution.dual_coef)
+        self._set_solutions(solution, depth=6)
+        context.call_on_fit_task_end(**task, reconstruction_attributes={})
+
+    def _set_solutions(self, solutions, labels=None, *, depth=5):
+        """Store one solution, or a list of them and their labels for one-vs-rest.
+
+        ``depth`` says how far up the caller of `fit` is, past its two decorators.
+        """
         found = [solutions] if labels is None else solutions
         certificates = [solution.certificate for solution in found]
         histories = [solution.history for solution in found]
@@ -271,7 +303,7 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
             f"{worst.primal:.6g}, is certified to be at most {worst.gap:.2e} above the optimum. "
             f"{advice}.",
             ConvergenceWarning,
-            stacklevel=5,  # the caller of fit, past its two decorators
+            stacklevel=depth,
         )
 
 

@@ -21,7 +21,7 @@ from ..designs import Design
 from .base import _CALLBACK_LOCK, _DATA, PrimalDualEstimator, _linear_predictions, map_in_threads
 from .validation import validated
 
-__all__ = ["PrimalDualClassifier"]
+__all__ = ["PrimalDualClassifier", "checked_classes", "weights_of_classes"]
 
 
 class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
@@ -122,12 +122,12 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
     def _problems(self, X, y, sample_weight):
         """The validated data, a problem for each output and the classes."""
         X, y, unchecked = self._validated(X, y)
-        classes = _checked_classes(y)
+        classes = checked_classes(y)
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         labels = np.searchsorted(classes, y)
-        weights = sample_weight * self._class_weights(classes, y, sample_weight)[labels]
+        weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
         n_present = np.count_nonzero(np.bincount(labels, weights > 0))
         if n_present < 2:
             raise ValueError(
@@ -144,23 +144,6 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         if unchecked:
             self._require_finite(problems[0], X)
         return X, y, problems, classes
-
-    def _class_weights(self, classes, y, sample_weight):
-        """The weight of each class; 1 for a class without samples of positive weight."""
-        if self.class_weight is None:
-            return np.ones(len(classes))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            class_weight = compute_class_weight(
-                self.class_weight, classes=classes, y=y, sample_weight=sample_weight
-            )
-        if self.class_weight == "balanced":
-            class_weight = np.where(np.isfinite(class_weight), class_weight, 1.0)
-        if not (np.isfinite(class_weight).all() and (class_weight >= 0).all()):
-            raise ValueError(
-                "The 'class_weight' parameter must hold finite weights of at least 0, got "
-                f"{self.class_weight!r}."
-            )
-        return class_weight
 
     def decision_function(self, X: Any) -> Array:
         """Signed distances to the hyperplanes, up to the norm of the coefficients.
@@ -195,7 +178,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         return self.classes_[chosen]
 
 
-def _checked_classes(y):
+def checked_classes(y):
     """The classes of targets; two whole numbers are seen to be classes without their types."""
     if y.dtype.kind in "biuf":
         ends = np.array([np.min(y), np.max(y)])
@@ -203,3 +186,21 @@ def _checked_classes(y):
             return ends
     check_classification_targets(y)
     return np.unique(y)
+
+
+def weights_of_classes(estimator, classes, y, sample_weight):
+    """The weight of each class; 1 for a class without samples of positive weight."""
+    if estimator.class_weight is None:
+        return np.ones(len(classes))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        class_weight = compute_class_weight(
+            estimator.class_weight, classes=classes, y=y, sample_weight=sample_weight
+        )
+    if estimator.class_weight == "balanced":
+        class_weight = np.where(np.isfinite(class_weight), class_weight, 1.0)
+    if not (np.isfinite(class_weight).all() and (class_weight >= 0).all()):
+        raise ValueError(
+            "The 'class_weight' parameter must hold finite weights of at least 0, got "
+            f"{estimator.class_weight!r}."
+        )
+    return class_weight

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..designs import Design
@@ -51,23 +50,13 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         X, y, (problem,), _ = self._problems(X, y, sample_weight)
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        context = self._init_callback_context(max_subtasks=self._n_ticks)
-        context.call_on_fit_task_begin(**task)
-
-        def attributes(monitor):
-            return self._coefficients(monitor.best, np.ndim(y))
-
-        solution = self._solve(
+        n_dimensions = np.ndim(y)
+        self._fit_problem(
             problem,
-            start=self._start_of(X, y),
-            random_state=check_random_state(self.random_state),
-            on_check=self._reporter(context, task, attributes=attributes),
+            task,
+            self._start_of(X, y),
+            lambda point: self._coefficients(point, n_dimensions),
         )
-        for name, value in self._coefficients(solution, np.ndim(y)).items():
-            setattr(self, name, value)
-        self.dual_coef_ = solution.dual_coef
-        self._set_solutions(solution)
-        context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
 
     def _start_of(self, X: Any, y: Any) -> Point | None:

@@ -225,10 +225,10 @@ class DRSVMClassifier(PrimalDualClassifier):
         values = {field.name: getattr(found, field.name) for field in fields(found)}
         return _RobustSolution(**values, radius=radius)
 
-    def _set_solutions(self, solutions, labels=None) -> None:
+    def _set_solutions(self, solutions, labels=None, *, depth=5) -> None:
         found = [solutions] if labels is None else solutions
         self.radius_ = np.array([solution.radius for solution in found])
-        super()._set_solutions(solutions, labels)
+        super()._set_solutions(solutions, labels, depth=depth)
 
     # The inner supremum at the fitted model
 

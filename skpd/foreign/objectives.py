@@ -272,14 +272,13 @@ def own_objective(
     if hasattr(estimator, "classes_"):
         data.labels(estimator.classes_)
     problems = estimator._fitted_problems(X, y, sample_weight)
-    shapes = [problem.coef_shape for problem in problems]
-    n_outputs = [int(np.prod(shape[1:])) for shape in shapes]
+    n_outputs = [problem.n_outputs for problem in problems]
     coef, intercept = coefficients(estimator, data, sum(n_outputs))
     found, last = [], np.cumsum(n_outputs)
-    for problem, shape, n, end in zip(problems, shapes, n_outputs, last, strict=True):
+    for problem, n, end in zip(problems, n_outputs, last, strict=True):
         rows = slice(end - n, end)
-        w = np.ascontiguousarray(coef[rows].T).reshape(shape)
-        found.append(LinearFit(problem, w, intercept[rows].reshape(shape[1:])[()]))
+        w = np.ascontiguousarray(coef[rows].T).reshape(problem.coef_shape)
+        found.append(LinearFit(problem, w, intercept[rows].reshape(problem.intercept_shape)[()]))
     return found
 
 

@@ -12,10 +12,12 @@ kind              t                  l(y, z)             l*(y, theta)
 with z = x.w + b the prediction and, for margin losses, y in {-1, +1}. A loss gives
 ``phi``, its conjugate ``phi*`` with the interval on which that is finite, and a
 subgradient; the base class turns these into functions of y and z. The proximal
-operators of the conjugates are compiled (``kernels/losses.hpp``).
+operators of the conjugates are compiled (``kernels/losses.hpp``). Those of several predictions at
+once are in `skpd.losses.coupled`.
 """
 
 from .base import Loss
+from .coupled import CoupledLoss, CrammerSinger, L2Norm, Softmax
 from .knots import PiecewiseLinear
 from .margin import (
     GeneralizedHinge,
@@ -31,10 +33,13 @@ from .tubes import EpsilonInsensitive, SquaredEpsilonInsensitive
 
 __all__ = [
     "Absolute",
+    "CoupledLoss",
+    "CrammerSinger",
     "EpsilonInsensitive",
     "GeneralizedHinge",
     "Hinge",
     "Huber",
+    "L2Norm",
     "Logistic",
     "Loss",
     "MarginLoss",
@@ -43,6 +48,7 @@ __all__ = [
     "Pinball",
     "ResidualLoss",
     "SmoothedHinge",
+    "Softmax",
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",

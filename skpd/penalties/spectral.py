@@ -27,6 +27,9 @@ class Spectral(Penalty):
     ----------
     of_values : Penalty
         r, which must be the same for every sign and every order of its entries.
+    n_outputs : int, default=None
+        Where coefficients are the rows of a matrix, one after the other, the length of a row;
+        by default they are matrices themselves.
 
     Raises
     ------
@@ -43,6 +46,7 @@ class Spectral(Penalty):
     """
 
     of_values: Penalty
+    n_outputs: int | None = None
     structure: ClassVar[Structure] = Structure.SPECTRAL
 
     def __post_init__(self) -> None:
@@ -52,9 +56,20 @@ class Spectral(Penalty):
                 f"every order of the coefficients, got {self.of_values!r}."
             )
 
+    def bind(self, n_features: int) -> "Spectral":
+        if self.n_outputs is not None and n_features % self.n_outputs:
+            raise ValueError(
+                f"n_outputs of Spectral must divide the number of coefficients, {n_features}, got "
+                f"{self.n_outputs}."
+            )
+        return self
+
     @property
     def is_finite(self) -> bool:
         return self.of_values.is_finite
+
+    def _matrix(self, w: Array) -> Array:
+        return w if self.n_outputs is None else w.reshape(-1, self.n_outputs)
 
     @property
     def of_reduced(self) -> Penalty:
@@ -63,24 +78,43 @@ class Spectral(Penalty):
 
     def value(self, w: Array) -> float:
         """R(W), no less than it is in exact arithmetic."""
-        return self.of_values.value(largest_singular_values(w))
+        return self.of_values.value(self._values(w))
+
+    def _values(self, w: Array) -> Array:
+        return largest_singular_values(self._matrix(w))
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        left, values, right = np.linalg.svd(w, full_matrices=False)
-        return (left * self.of_values.prox(values, step)) @ right
+        """With one step for all, as of `step_sizes`."""
+        left, values, right = np.linalg.svd(self._matrix(w), full_matrices=False)
+        found: Array = (left * self.of_values.prox(values, float(np.min(step)))) @ right
+        return found.reshape(w.shape)
 
     def conjugate(self, v: Array, alpha: float) -> float:
-        return self.of_values.conjugate(largest_singular_values(v), alpha)
+        return self.of_values.conjugate(self._values(v), alpha)
 
     def support(self, v: Array, radius: float) -> float:
-        return self.of_values.support(largest_singular_values(v), radius)
+        return self.of_values.support(self._values(v), radius)
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        return self.of_values.bounded_conjugate(largest_singular_values(v), alpha, radius)
+        return self.of_values.bounded_conjugate(self._values(v), alpha, radius)
+
+    def largest_alpha(self, v: Array) -> float:
+        return self.of_values.largest_alpha(self._values(v))
+
+    def feasible(self, w: Array) -> Array:
+        """The nearest point where R is finite."""
+        if self.is_finite or self.value(w) < np.inf:
+            return w
+        matrix = self._matrix(w)
+        left, values, right = np.linalg.svd(matrix, full_matrices=False)
+        # room for the rounding errors of all singular values
+        room = 1e-12 + 2.0 * min(matrix.shape) * singular_value_rounding(matrix.shape)
+        nearest: Array = (left * (self.of_values.feasible(values) * (1.0 - room))) @ right
+        return nearest.reshape(w.shape)
 
     def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
         """The singular values, whose error is at most that of the matrix (Weyl's inequality)."""
-        values = largest_singular_values(v)
+        values = self._values(v)
         return values, np.full_like(values, kernels.euclidean_norm(np.ravel(error)))
 
 

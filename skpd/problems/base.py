@@ -3,6 +3,8 @@
 from abc import abstractmethod
 from typing import Any
 
+import numpy as np
+
 from .._typing import Array
 from ..certificates.objective import Objective
 from ..designs import Design
@@ -34,7 +36,25 @@ class BaseProblem(Objective):
     @property
     @abstractmethod
     def coef_shape(self) -> tuple[int, ...]:
-        """(n_features,), or (n_features, n_outputs)."""
+        """That of the coefficients of a point: (n_features,), or (n_features, n_outputs)."""
+
+    @property
+    def n_outputs(self) -> int:
+        """How many vectors of coefficients there are."""
+        return int(np.prod(self.coef_shape[1:]))
+
+    @property
+    def intercept_shape(self) -> tuple[int, ...]:
+        """That of the intercept of a point, () for a number."""
+        return self.coef_shape[1:]
+
+    def coef_table(self, coef: Array) -> Array:
+        """Coefficients of a point as estimators have them, those of an output in a row."""
+        return coef
+
+    def dual_table(self, dual_coef: Array) -> Array:
+        """A dual point as estimators have it, what belongs to a sample in a row."""
+        return dual_coef
 
     def in_workspace(self) -> "BaseProblem":
         """The problem as a run wants it, with room for what it keeps."""

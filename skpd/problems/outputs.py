@@ -18,8 +18,11 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
 from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
-from ..designs.outputs import OutputsDesign
+from ..designs import Design
+from ..designs.outputs import OutputsDesign, SharedDesign
 from ..designs.outputs_gram import OutputsGram
+from ..losses import Loss
+from ..penalties import Penalty
 from .dual_points import RowPoint
 from .free_directions import FreeDirections, Support
 from .problem import Problem
@@ -44,13 +47,41 @@ class OutputsProblem(Problem):
 
     design: OutputsDesign  # type: ignore[assignment]
 
+    @classmethod
+    def shared(
+        cls, design: Design, Y: Array, weights: Array, loss: Loss, penalty: Penalty, alpha: float,
+        fit_intercept: bool, total_weight: float | None = None,
+    ) -> "OutputsProblem":  # fmt: skip
+        """One X for all outputs, with targets of shape (n_samples, n_outputs)."""
+        n_outputs = Y.shape[1]
+        return cls(
+            design=SharedDesign(design, n_outputs),
+            y=np.ravel(np.asarray(Y, dtype=np.float64)),
+            weights=np.repeat(weights, n_outputs),
+            loss=loss,
+            penalty=penalty,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            total_weight=float(len(Y)) if total_weight is None else total_weight,
+        )
+
     @property
     def n_outputs(self) -> int:
         return self.design.n_outputs
 
     @property
     def coef_shape(self) -> tuple[int, ...]:
-        return self.design.n_inputs, self.n_outputs
+        return (self.n_features,)
+
+    @property
+    def intercept_shape(self) -> tuple[int, ...]:
+        return (self.n_outputs,)
+
+    def coef_table(self, coef: Array) -> Array:
+        return np.ascontiguousarray(coef.reshape(-1, self.n_outputs).T)
+
+    def dual_table(self, dual_coef: Array) -> Array:
+        return dual_coef.reshape(-1, self.n_outputs) if self.design.shares_data else dual_coef
 
     @property
     def places(self) -> list:
@@ -86,9 +117,26 @@ class OutputsProblem(Problem):
         return other
 
     def new_gram(self) -> OutputsGram:
-        shared = self.design.n_entries == self.design.parts[0].n_entries
-        agree = self.loss.constant_curvature and shared
+        agree = self.loss.constant_curvature and self.design.shares_data
         return OutputsGram(self.n_outputs, bool(self.fit_intercept), agree)
+
+    def of_output(self, k: int) -> Problem:
+        """The problem of an output alone, divided by the sum of its weights.
+
+        With a loss of single predictions and a penalty of single coefficients they are alone.
+        """
+        rows = self.places[k]
+        weights = np.ascontiguousarray(self.weights[rows])
+        total = float(np.sum(weights))
+        return Problem(
+            design=self.design.parts[k],
+            y=np.ascontiguousarray(self.y[rows]),
+            weights=weights / total,
+            loss=self.loss,
+            penalty=self.penalty,
+            alpha=self.alpha / total,
+            fit_intercept=self.fit_intercept,
+        )
 
     # The intercepts behind the coefficients
 
@@ -111,7 +159,14 @@ class OutputsProblem(Problem):
         coef = variables[: self.n_features]
         if not self.fit_intercept:
             return coef, np.zeros(self.n_outputs)
-        return coef, variables[self.n_features :].copy()
+        intercept = variables[self.n_features :]
+        if self._is_of_classes:  # a number added to all of them changes nothing
+            return coef, intercept - np.mean(intercept)
+        return coef, intercept.copy()
+
+    @property
+    def _is_of_classes(self) -> bool:
+        return self.loss.n_outputs > 1 and self.loss.of_labels
 
     def join(self, coef: Array, intercept: Any) -> Array:
         if not self.fit_intercept:

@@ -136,8 +136,8 @@ class RobustProblem(Problem):
             radius = best_radius(self, self.y * z, norm * (1.0 + ROUNDING))
             beside = self.epsilon * (radius - norm) + self._ridge(coef)
             loss: Any = self.loss
-            ends = loss.arguments(self.y, z, low, error)
-            most = float(np.sum(self.weights * _largest_loss(*ends, radius, self.kappa)))
+            least, largest = loss.arguments(self.y, z, low, error)
+            most = float(np.sum(self.weights * _largest_loss(least, largest, radius, self.kappa)))
             about = float(np.sum(self.weights * robust_loss(self.y * z, radius, self.kappa)))
         # lam is a number, and its cost and the norm's cancel
         rounding = 4.0 * EPSILON * self.epsilon * (radius + norm)

@@ -52,7 +52,7 @@ class RowObjective(Rows, Objective):
         return float(np.max(np.abs(self.y), initial=0.0))
 
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
-        if np.any(free) and not self.fit_intercept:
+        if np.any(np.abs(free) > 0.0) and not self.fit_intercept:
             raise ValueError(f"intercept must be 0 without fit_intercept, got {free!r}.")
         if kernels.max_abs(coef) == 0.0 and np.all(free == self.null_point.intercept):
             return self.null_objective

@@ -1,19 +1,86 @@
 """The default for several outputs: which method for which problem."""
 
+import numpy as np
+
 from ..penalties import Structure
+from ..problems import Point, Problem
 from ..problems.outputs import OutputsProblem
+from .monitor import Monitor
 from .newton import output_rows  # noqa: F401 (which registers its rows)
 from .newton.multipliers import method_of_multipliers
 from .proximal.outputs import pdprox_restarted_for_outputs
-from .select import LAST_RESORT, MULTIPLIERS, Choice, select
+from .select import GRADIENTS, LAST_RESORT, MULTIPLIERS, Choice, auto, select
 
 __all__ = ["select_for_outputs"]
+
+OUTPUT_BY_OUTPUT = "output by output", "neither the loss nor the penalty ties outputs together"
+SHARE = 0.5  # of the gap allowed that the outputs alone may take
+FINER, ROUNDS = 0.1, 4  # the tolerance of another round, as a share of the last, and rounds
 
 
 @select.register
 def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choice]:
-    """The method of multipliers where the penalty is in parts, then the hybrid gradient."""
-    choices = [Choice(*LAST_RESORT, pdprox_restarted_for_outputs)]
-    if problem.penalty.structure in (Structure.SEPARABLE, Structure.GROUPED):
-        choices.insert(0, Choice(*MULTIPLIERS, method_of_multipliers))
-    return choices
+    """Each output alone where nothing ties them together, else all of them.
+
+    The method of multipliers takes penalties in parts; the hybrid gradient all others, and what
+    is left.
+    """
+    structure = problem.penalty.structure
+    last = Choice(*LAST_RESORT, pdprox_restarted_for_outputs)
+    if structure is Structure.SEPARABLE and problem.loss.n_outputs == 1:
+        return [Choice(*OUTPUT_BY_OUTPUT, output_by_output), last]
+    if structure.in_parts:
+        return [Choice(*MULTIPLIERS, method_of_multipliers), last]
+    return [Choice(*GRADIENTS, pdprox_restarted_for_outputs)]
+
+
+def output_by_output(
+    problem: OutputsProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """The default of each output's own problem, whose gaps add up to that of all."""
+    K = problem.n_outputs
+    alone = [problem.of_output(k) for k in range(K)]
+    totals = [float(np.sum(problem.weights[rows])) for rows in problem.places]
+    allowed = SHARE * monitor.tol * problem.objective_unit / K
+    for _ in range(ROUNDS):
+        coef, intercept = np.zeros((problem.n_features // K, K)), np.zeros(K)
+        theta, n_iter = np.zeros(problem.n_samples), monitor.n_iter
+        for k, (one, total) in enumerate(zip(alone, totals, strict=True)):
+            rows, own = problem.places[k], None
+            if start is not None:
+                w, b = start.coef.reshape(-1, K)[:, k], float(np.atleast_1d(start.intercept)[k])
+                own = Point(
+                    np.ascontiguousarray(w), b, np.ascontiguousarray(start.dual_coef[rows])
+                )
+            found = _solve_alone(one, allowed / total, own, max_iter, random_state)
+            coef[:, k], intercept[k], theta[rows] = found.best.coef, *_rest(found)
+            n_iter = max(n_iter, monitor.n_iter + found.n_iter)
+        start = Point(np.ravel(coef), intercept, theta)
+        monitor.check(n_iter, start)
+        if monitor.done or monitor.n_iter >= max_iter:
+            return
+        allowed *= FINER
+
+
+def _rest(found: Monitor) -> tuple[float, np.ndarray]:
+    point = found.best
+    return float(point.intercept), point.dual_coef
+
+
+def _solve_alone(
+    problem: Problem, gap: float, start: Point | None, max_iter: int,
+    random_state: np.random.RandomState,
+) -> Monitor:  # fmt: skip
+    """A monitor with the solution of a problem up to a gap."""
+    problem = problem.in_workspace()
+    unit = problem.objective_unit
+    monitor = Monitor(problem, gap / unit if unit > 0.0 else np.inf)
+    monitor.begin(has_start=start is not None)
+    if not monitor.done:
+        auto(problem, monitor, start, max_iter=max_iter, random_state=random_state)
+    return monitor

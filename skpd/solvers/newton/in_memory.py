@@ -114,6 +114,11 @@ class InMemory(AllRows):
     def n_curved(self) -> int:
         return int(np.count_nonzero(self.h))
 
+    def may_hold(self, n_columns: int) -> bool:
+        return n_columns <= SETTINGS.largest_working_set or (
+            self.n_curved <= SETTINGS.largest_working_set
+        )
+
     def cost(self, n_columns: int) -> float:
         return newton_cost(self.design, self.n_curved, n_columns)
 

@@ -163,7 +163,7 @@ class _Run:
             if progress.n_iter >= most:
                 return
             chosen = self.choose(g)
-            if len(chosen.columns) > SETTINGS.largest_working_set < iterate.rows.n_curved:
+            if not iterate.rows.may_hold(len(chosen.columns)):
                 progress.stalled = True
                 return
             self.leave_out(chosen)

@@ -33,6 +33,9 @@ class OutputRows(InMemory):
         product, _ = problem.products(self.derivative, problem.threshold, coef)
         return product, self._sums(self._gradient)
 
+    def may_hold(self, n_columns: int) -> bool:
+        return self.gram.may_hold(self.design, n_columns)
+
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
         return self.gram.curvature(self.design, self.h, None, scale, columns, ridge), False
 

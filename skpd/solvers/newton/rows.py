@@ -50,6 +50,10 @@ class RowSide(ABC):
         """The rows whose losses have curvature here."""
 
     @abstractmethod
+    def may_hold(self, n_columns: int) -> bool:
+        """Whether there is room for the curvature on so many columns."""
+
+    @abstractmethod
     def cost(self, n_columns: int) -> float:
         """What a Newton step on so many columns costs, in the units of `newton_cost`."""
 
@@ -157,6 +161,9 @@ class ShrunkRows(RowSide):
     @property
     def n_curved(self) -> int:
         return self.rows.n_curved
+
+    def may_hold(self, n_columns: int) -> bool:
+        return self.rows.may_hold(n_columns)
 
     def cost(self, n_columns: int) -> float:
         return self.rows.cost(n_columns)

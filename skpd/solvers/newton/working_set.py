@@ -70,14 +70,17 @@ class WorkingSet:
 
     def _room_for_new(self) -> int:
         """Features that may join at a time, at least."""
-        problem, settings, d = self.problem, self.settings, self.problem.n_features
-        if not problem.loss.constant_curvature:
-            return settings.fewest
-        if problem.design.dense:  # their Gram matrix takes the time of a gradient
-            return max(settings.fewest, int(np.sqrt(BLAS * d)))
-        length = max(problem.design.n_entries / problem.n_samples, 1.0)  # of a row
-        affordable = int(d * np.sqrt(settings.gram_products / length))
-        return max(settings.fewest, affordable) if 2 * affordable > d else settings.fewest
+        problem, settings = self.problem, self.settings
+        n_outputs = problem.n_outputs
+        d, fewest = problem.n_features // n_outputs, settings.fewest
+        if problem.loss.constant_curvature and problem.design.dense:
+            # their Gram matrix takes the time of a gradient
+            fewest = max(fewest, int(np.sqrt(BLAS * d)))
+        elif problem.loss.constant_curvature:
+            length = max(problem.design.n_entries / problem.n_samples, 1.0)  # of a row
+            affordable = int(d * np.sqrt(settings.gram_products / length))
+            fewest = max(fewest, affordable) if 2 * affordable > d else fewest
+        return fewest * n_outputs
 
     def choose(
         self,

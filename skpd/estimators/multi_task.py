@@ -1,0 +1,327 @@
+"""Linear models of several outputs or tasks, tied together by a penalty of their matrix."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from .._typing import Array
+from ..designs import Design
+from ..designs.outputs import OutputsDesign
+from ..losses import Loss
+from ..penalties import Penalty
+from ..problems import Point, Solution
+from ..problems.outputs import OutputsProblem
+from ..solvers import OUTPUTS_SOLVERS
+from .base import _DATA, _linear_predictions, finite_targets
+from .outputs import OUTPUT_LOSSES, OUTPUT_PENALTIES, output_penalty, without_tasks
+from .regressor import PrimalDualRegressor
+from .validation import validated, validated_array
+
+__all__ = ["MultiTaskPD"]
+
+
+class MultiTaskPD(PrimalDualRegressor):
+    """Several outputs or tasks with a penalty of the matrix of coefficients, and a certificate.
+
+    Minimises over W and b the weighted mean over the samples of the sum of the losses of their
+    outputs, plus ``alpha`` times the penalty of W, whose rows belong to the features. With the
+    squared loss and the l2,1 norm that is the objective of `MultiTaskLasso`, and with an
+    ``l1_ratio`` that of `MultiTaskElasticNet`.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Weight of the penalty, greater than 0.
+    loss : {"squared", "absolute", "huber", "epsilon_insensitive", "pinball", "l2_norm", "hinge", \
+            "smoothed_hinge", "squared_hinge", "logistic"} or Loss, default="squared"
+        The loss of each output; "l2_norm" is the Euclidean norm of the residuals of all outputs
+        of a sample. For the last four y holds labels -1 and 1, and `predict` returns decision
+        values, which are positive where 1 is more likely.
+    penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "squared_l2"} or \
+            Penalty, default="l21"
+        With w^j the rows of W: sum_j of the Euclidean norms ("l21", the same features for all
+        outputs), of the largest sizes ("l1inf"), of the squared l1 norms ("exclusive", outputs
+        compete for features); the sum of the singular values ("trace", low rank); the square of
+        the l2,1 norm ("squared_groups"); of all entries the l1 norm or half the squares. A
+        `Penalty` is one of the rows of W, one after the other.
+    l1_ratio : float, default=1.0
+        Share of the penalty "l21" or "l1", in (0, 1]; the rest is half the squared Frobenius
+        norm.
+    tasks : int or str, default=None
+        The column of X, by its index or name, that holds the task of each sample: then y has
+        one dimension, and every task has coefficients and an intercept of its own. By default
+        every sample has a target for each output.
+    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
+        "auto" is the fastest known here, the others are the methods of the paper.
+    solver_options : dict, default=None
+        Options of a named solver, as for `PdproxSVC`.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the objective is then at
+        most ``tol`` times that of the best constant prediction above the optimum.
+    max_iter : int, default=50_000
+        Iterations at most.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept for each output, which is not penalised.
+    warm_start : bool, default=False
+        Whether `fit` starts from the last fit, if that was of data of the same shape.
+    random_state : int, RandomState instance or None, default=None
+        Start vector of the spectral norm's estimate of the named solvers.
+    verbose : int, default=0
+        Print a line for every certificate computed on the way.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_outputs, n_features)
+        Coefficients, in float64; without the column of tasks.
+    intercept_ : ndarray of shape (n_outputs,)
+    tasks_ : ndarray of shape (n_outputs,)
+        With ``tasks`` only: the task of each row of ``coef_``.
+    dual_coef_ : ndarray of shape (n_samples, n_outputs), or (n_samples,) with ``tasks``
+        Dual solution theta: up to the tolerance, the derivative of the loss with respect to each
+        prediction.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
+        the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str
+        The method that finished (`skpd.solvers.outputs`).
+    converged_ : bool
+        Whether the relative gap reached ``tol``.
+    n_iter_ : int
+        Iterations.
+    n_features_in_ : int
+        Number of features seen in `fit`, the column of tasks included.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had string names.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+
+    See Also
+    --------
+    MultinomialPD : Classes in place of outputs.
+
+    References
+    ----------
+    Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth
+    optimization. Machine Learning 98, 2015, sections 3 and 5.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd import MultiTaskPD
+    >>> rng = np.random.default_rng(0)
+    >>> X, W = rng.normal(size=(100, 20)), np.zeros((20, 3))
+    >>> W[:4] = rng.normal(size=(4, 3))
+    >>> Y = X @ W + rng.laplace(size=(100, 3))
+    >>> model = MultiTaskPD(alpha=0.3, loss="absolute").fit(X, Y)
+    >>> np.flatnonzero(model.coef_.any(axis=0))
+    array([0, 1, 2, 3])
+    """
+
+    _solvers: ClassVar[dict] = OUTPUTS_SOLVERS
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualRegressor._parameter_constraints,
+        "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
+        "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
+        "l1_ratio": [Interval(Real, 0, 1, closed="right")],
+        "tasks": [Integral, str, None],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1e-3,
+        *,
+        loss: str | Loss = "squared",
+        penalty: str | Penalty = "l21",
+        l1_ratio: float = 1.0,
+        tasks: int | str | None = None,
+        solver: str = "auto",
+        solver_options: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 50_000,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.loss = loss
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.tasks = tasks
+        self.solver = solver
+        self.solver_options = solver_options
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.tasks is None
+        tags.target_tags.single_output = self.tasks is not None
+        tags.input_tags.sparse = True
+        return tags
+
+    def _loss_of(self, n_outputs: int) -> Loss:
+        loss = OUTPUT_LOSSES[self.loss](n_outputs) if isinstance(self.loss, str) else self.loss
+        if loss.n_outputs not in (1, n_outputs):
+            raise ValueError(
+                f"loss must be one of {n_outputs} outputs, as y has so many, got {loss!r}."
+            )
+        if loss.n_outputs > 1 and loss.of_labels:
+            raise ValueError(
+                f"loss must be one of outputs, got {loss!r}, which takes classes: fit "
+                "MultinomialPD for it."
+            )
+        if self.tasks is not None and isinstance(loss, type(OUTPUT_LOSSES["l2_norm"](1))):
+            raise ValueError("loss 'l2_norm' needs all outputs of a sample, but there are tasks.")
+        return loss
+
+    def _problems(self, X, y, sample_weight):
+        """The validated data, the one problem in a list, and no classes."""
+        self._checked_options()
+        make = self._shared_problem if self.tasks is None else self._problem_of_tasks
+        X, y, problem = make(X, y, sample_weight)
+        with np.errstate(over="ignore"):
+            unit = problem.objective_unit
+        if not np.isfinite(unit):
+            raise ValueError(
+                "The loss of the best constant prediction overflows: y must be on a smaller "
+                f"scale, got values up to {np.max(np.abs(y)):.3g}."
+            )
+        return X, y, [problem], None
+
+    def _shared_problem(self, X, y, sample_weight):
+        X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
+        if np.ndim(y) != 2:
+            raise ValueError(
+                f"y must have two dimensions, a column for each output, got {np.ndim(y)}: fit "
+                "PdproxRegressor to a single output."
+            )
+        y = finite_targets(y, self)
+        loss = self._loss_of(y.shape[1])
+        _check_labels(loss, y)
+        weights, total = self._weights(sample_weight, X)
+        return (
+            X,
+            y,
+            OutputsProblem.shared(
+                Design(X),
+                y,
+                weights,
+                loss,
+                output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], y.shape[1]),
+                float(self.alpha),
+                bool(self.fit_intercept),
+                total,
+            ),
+        )
+
+    def _problem_of_tasks(self, X, y, sample_weight):
+        whole = X
+        X, labels = without_tasks(self, X, self.tasks, reset=True)
+        X = validated_array(X, input_name="X", estimator=self, **_DATA)
+        y = finite_targets(np.ravel(validated_array(y, ensure_2d=False, dtype=np.float64)), self)
+        if len(y) != X.shape[0]:
+            raise ValueError(f"X and y must have as many samples, got {X.shape[0]} and {len(y)}.")
+        tasks, labels = np.unique(labels, return_inverse=True)
+        loss = self._loss_of(1)
+        _check_labels(loss, y)
+        weights, total = self._weights(sample_weight, X)
+        without = np.flatnonzero(~(np.bincount(labels, weights) > 0.0))
+        if len(without):
+            raise ValueError(
+                "Every task must have samples of positive sample_weight, but "
+                f"{tasks[without[0]]!r} has none."
+            )
+        self.tasks_ = tasks
+        rows = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+        by_row = X.tocsr() if hasattr(X, "tocsr") else X
+        problem = OutputsProblem(
+            design=OutputsDesign([Design(by_row[own]) for own in rows], rows, len(y)),
+            y=y,
+            weights=weights,
+            loss=loss,
+            penalty=output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], len(tasks)),
+            alpha=float(self.alpha),
+            fit_intercept=bool(self.fit_intercept),
+            total_weight=total,
+        )
+        return whole, y, problem
+
+    def _weights(self, sample_weight, X):
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        if not sample_weight.any():
+            raise ValueError("sample_weight must hold weights that are not all zero.")
+        return self._normalised(sample_weight)
+
+    def _start_of(self, X: Any, y: Any) -> Point | None:
+        if not (self.warm_start and hasattr(self, "dual_coef_")):
+            return None
+        n_outputs = y.shape[1] if self.tasks is None else len(self.tasks_)
+        n_features = X.shape[1] - (self.tasks is not None)
+        if self.coef_.shape != (n_outputs, n_features) or self.dual_coef_.shape != y.shape:
+            return None
+        coef, intercept = np.ravel(self.coef_.T), self.intercept_
+        if not self.fit_intercept:
+            intercept = np.zeros(n_outputs)
+        return Point(coef, intercept, np.ravel(self.dual_coef_))
+
+    def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
+        intercept = np.array(point.intercept)
+        coef = np.ascontiguousarray(point.coef.reshape(-1, len(intercept)).T)
+        return {"coef_": coef, "intercept_": intercept}
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict targets, or decision values for a loss of labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With the column of tasks, if there is one.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples, n_outputs), or (n_samples,) with ``tasks``
+        """
+        check_is_fitted(self)
+        if self.tasks is None:
+            X = validated(self, X, reset=False, **_DATA)
+            return _linear_predictions(X, self.coef_, self.intercept_)
+        X, labels = without_tasks(self, X, self.tasks, reset=False)
+        X = validated_array(X, input_name="X", estimator=self, **_DATA)
+        place = np.minimum(np.searchsorted(self.tasks_, labels), len(self.tasks_) - 1)
+        unknown = np.flatnonzero(self.tasks_[place] != labels)
+        if len(unknown):
+            raise ValueError(
+                f"The tasks in X must be among those of fit, got {labels[unknown[0]]!r}."
+            )
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        z: Array = np.empty(X.shape[0])
+        for k in np.unique(place):
+            rows = np.flatnonzero(place == k)
+            own = slice(k, k + 1)
+            z[rows] = _linear_predictions(X[rows], self.coef_[own], self.intercept_[own])[:, 0]
+        return z
+
+
+def _check_labels(loss: Loss, y: Array) -> None:
+    if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
+        raise ValueError(
+            f"y must hold labels -1 and 1 for the loss {type(loss).__name__}, got values from "
+            f"{np.min(y):.3g} to {np.max(y):.3g}."
+        )

@@ -1,0 +1,332 @@
+"""Classifiers with a score for every class, fitted together."""
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.callback import with_callbacks
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from .._typing import Array
+from ..designs import Design
+from ..losses import CoupledLoss, CrammerSinger, Softmax
+from ..penalties import Penalty
+from ..problems import Point
+from ..problems.outputs import OutputsProblem
+from ..solvers import OUTPUTS_SOLVERS
+from .base import _DATA, PrimalDualEstimator, _linear_predictions
+from .classifier import checked_classes, weights_of_classes
+from .outputs import OUTPUT_PENALTIES, output_penalty
+from .validation import validated
+
+__all__ = ["MultinomialPD"]
+
+LOSSES: dict[str, Callable[[int], CoupledLoss]] = {
+    "softmax": Softmax,
+    "crammer_singer": CrammerSinger,
+}
+
+
+def _has_probabilities(estimator: "MultinomialPD") -> bool:
+    if estimator.loss == "softmax":
+        return True
+    raise AttributeError(
+        f"predict_proba needs loss='softmax', got loss={estimator.loss!r}, which makes no "
+        "probabilities."
+    )
+
+
+class MultinomialPD(ClassifierMixin, PrimalDualEstimator):
+    """Multinomial logistic regression or the multi-class SVM of Crammer and Singer, certified.
+
+    Minimises over W and b the weighted mean of the loss plus ``alpha`` times the penalty of W,
+    whose columns belong to the classes. With the softmax that is the objective of
+    `LogisticRegression` divided by C times the sum of the weights, its C being
+    ``1 / (alpha * n_samples)``; with the loss of Crammer and Singer that of `LinearSVC`, which
+    has no free intercept.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Weight of the penalty, greater than 0.
+    loss : {"softmax", "crammer_singer"}, default="softmax"
+        The negative log likelihood of the class, or how far another class comes within 1 of it.
+    penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "squared_l2"} or \
+            Penalty, default="squared_l2"
+        As for `MultiTaskPD`: "l21" selects features for all classes, "l1" for each of them. A
+        `Penalty` must treat all classes alike.
+    l1_ratio : float, default=1.0
+        Share of the penalty "l21" or "l1", in (0, 1]; the rest is half the squared Frobenius
+        norm.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
+        "auto" is the fastest known here, the others are the methods of Yang et al. (2015).
+    solver_options : dict, default=None
+        Options of a named solver, as for `PdproxSVC`.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the objective is then at
+        most ``tol`` times that of the best constant scores above the optimum.
+    max_iter : int, default=50_000
+        Iterations at most.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept for each class, which is not penalised. They sum to 0, as a
+        number added to all of them changes nothing.
+    warm_start : bool, default=False
+        Whether `fit` starts from the last fit, if that was of data of the same shape.
+    random_state : int, RandomState instance or None, default=None
+        Start vector of the spectral norm's estimate of the named solvers.
+    verbose : int, default=0
+        Print a line for every certificate computed on the way.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_classes, n_features)
+        Coefficients, in float64; for two classes too they have a row for each.
+    intercept_ : ndarray of shape (n_classes,)
+    dual_coef_ : ndarray of shape (n_samples, n_classes)
+        Dual solution theta: for the softmax, up to the tolerance, the probabilities less 1 for
+        the own class.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
+        the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str
+        The method that finished (`skpd.solvers.outputs`).
+    converged_ : bool
+        Whether the relative gap reached ``tol``.
+    n_iter_ : int
+        Iterations.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+
+    See Also
+    --------
+    PdproxSVC : One class against the rest, with any margin loss.
+
+    References
+    ----------
+    Crammer, Singer: On the algorithmic implementation of multiclass kernel-based vector
+    machines. JMLR 2, 2001. Dünner, Forte, Takáč, Jaggi: Primal-dual rates and certificates. ICML
+    2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skpd import MultinomialPD
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = MultinomialPD(alpha=0.01, penalty="l21").fit(X / 16, y)
+    >>> (model.coef_.any(axis=0).sum(), model.certificate_.relative_gap < 1e-4)
+    (np.int64(28), True)
+    """
+
+    _solvers: ClassVar[dict] = OUTPUTS_SOLVERS
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualEstimator._parameter_constraints,
+        "loss": [StrOptions(set(LOSSES))],
+        "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
+        "l1_ratio": [Interval(Real, 0, 1, closed="right")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1e-3,
+        *,
+        loss: str = "softmax",
+        penalty: str | Penalty = "squared_l2",
+        l1_ratio: float = 1.0,
+        class_weight: dict | str | None = None,
+        solver: str = "auto",
+        solver_options: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 50_000,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.loss = loss
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.class_weight = class_weight
+        self.solver = solver
+        self.solver_options = solver_options
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model and certify it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
+            they are, without a copy.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, non-negative and not all zero; 1 by default. A weight
+            of 2 equals a repeated row.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid, or if a class has no samples of
+            positive weight.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
+        """
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        X, y, (problem,), classes = self._problems(X, y, sample_weight)
+        start = self._start_of(problem)
+        task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        self._fit_problem(problem, task, start, lambda point: _attributes(point, classes))
+        return self
+
+    def _get_loss(self) -> CoupledLoss:
+        return LOSSES[self.loss](len(self.classes_))
+
+    def _problems(self, X, y, sample_weight):
+        """The validated data, the one problem in a list, and the classes."""
+        X, y = validated(self, X, y, **_DATA)
+        classes = checked_classes(y)
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        labels = np.searchsorted(classes, y)
+        weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes, got 1 class: "
+                f"{classes[0]!r}."
+            )
+        without = np.flatnonzero(~(np.bincount(labels, weights, len(classes)) > 0.0))
+        if len(without):
+            raise ValueError(
+                "Every class must have samples of positive sample_weight and class_weight, but "
+                f"{classes[without[0]]!r} has none: leave its samples out."
+            )
+        self._checked_options()
+        shares, total = self._normalised(weights)
+        n_classes = len(classes)
+        problem = OutputsProblem.shared(
+            Design(X),
+            labels[:, np.newaxis] == np.arange(n_classes),
+            shares,
+            LOSSES[self.loss](n_classes),
+            output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], n_classes),
+            float(self.alpha),
+            bool(self.fit_intercept),
+            total,
+        )
+        return X, y, [problem], classes
+
+    def _start_of(self, problem: OutputsProblem) -> Point | None:
+        if not (self.warm_start and hasattr(self, "dual_coef_")):
+            return None
+        K, d = problem.n_outputs, problem.design.n_inputs
+        if self.coef_.shape != (K, d) or self.dual_coef_.size != problem.n_samples:
+            return None
+        intercept = self.intercept_ if self.fit_intercept else np.zeros(K)
+        return Point(np.ravel(self.coef_.T), intercept, np.ravel(self.dual_coef_))
+
+    def decision_function(self, X: Any) -> Array:
+        """The scores of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            For two classes that of ``classes_[1]`` less that of the other.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X = validated(self, X, reset=False, **_DATA)
+        return _linear_predictions(X, self.coef_, self.intercept_)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        chosen = self._scores(X).argmax(axis=1)
+        return self.classes_[chosen]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Array:
+        """Predict probabilities of the classes, for the softmax.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        scores = self._scores(X)
+        return Softmax(scores.shape[1]).probabilities(np.ravel(scores))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Predict logarithms of the probabilities of the classes, for the softmax.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        scores = self._scores(X)
+        scores -= scores.max(axis=1, keepdims=True)
+        return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+
+
+def _attributes(point: Any, classes: Any) -> dict[str, Any]:
+    """The fitted attributes of a point."""
+    intercept = np.array(point.intercept)
+    coef = np.ascontiguousarray(point.coef.reshape(-1, len(intercept)).T)
+    return {"coef_": coef, "intercept_": intercept, "classes_": classes}

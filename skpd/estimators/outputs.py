@@ -1,0 +1,136 @@
+"""What estimators of several outputs, tasks or classes share."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_feature_names, _check_n_features
+
+from .._typing import Array
+from ..losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    L2Norm,
+    Logistic,
+    Loss,
+    Pinball,
+    SmoothedHinge,
+    Squared,
+    SquaredHinge,
+)
+from ..penalties import (
+    L1,
+    ElasticNet,
+    GroupElasticNet,
+    GroupL1Squared,
+    GroupL2,
+    GroupLInf,
+    Penalty,
+    Spectral,
+    SquaredGroupL2,
+    SquaredL2,
+)
+
+__all__ = ["OUTPUT_LOSSES", "OUTPUT_PENALTIES", "output_penalty", "without_tasks"]
+
+# from the number of outputs
+OUTPUT_LOSSES: dict[str, Callable[[int], Loss]] = {
+    "squared": lambda n_outputs: Squared(),
+    "absolute": lambda n_outputs: Absolute(),
+    "huber": lambda n_outputs: Huber(),
+    "epsilon_insensitive": lambda n_outputs: EpsilonInsensitive(),
+    "pinball": lambda n_outputs: Pinball(),
+    "l2_norm": L2Norm,
+    "hinge": lambda n_outputs: Hinge(),
+    "smoothed_hinge": lambda n_outputs: SmoothedHinge(),
+    "squared_hinge": lambda n_outputs: SquaredHinge(),
+    "logistic": lambda n_outputs: Logistic(),
+}
+
+# from the numbers of features and of outputs: a group is a row of the matrix of coefficients
+OUTPUT_PENALTIES: dict[str, Callable[[int, int], Penalty]] = {
+    "l21": lambda d, n_outputs: GroupL2(n_outputs, np.ones(d)),
+    "l1inf": lambda d, n_outputs: GroupLInf(n_outputs),
+    "exclusive": lambda d, n_outputs: GroupL1Squared(n_outputs),
+    "squared_groups": lambda d, n_outputs: SquaredGroupL2(n_outputs),
+    "trace": lambda d, n_outputs: Spectral(L1(), n_outputs),
+    "l1": lambda d, n_outputs: L1(),
+    "squared_l2": lambda d, n_outputs: SquaredL2(),
+}
+
+
+def output_penalty(
+    penalty: str | Penalty, l1_ratio: float, n_features: int, n_outputs: int
+) -> Penalty:
+    """A penalty by its name, beside half the squared Frobenius norm for an l1_ratio below 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no such combination.
+    """
+    if l1_ratio < 1.0:
+        if penalty == "l21":
+            return GroupElasticNet(n_outputs, np.ones(n_features), l1_ratio)
+        if penalty == "l1":
+            return ElasticNet(l1_ratio)
+        raise ValueError(
+            f"l1_ratio must be 1 unless penalty is 'l21' or 'l1', got l1_ratio={l1_ratio!r} and "
+            f"penalty={penalty!r}."
+        )
+    if isinstance(penalty, str):
+        return OUTPUT_PENALTIES[penalty](n_features, n_outputs)
+    return penalty
+
+
+def without_tasks(
+    estimator: BaseEstimator, X: Any, tasks: int | str, reset: bool
+) -> tuple[Any, Array]:
+    """X without the column that holds the task of each row, and that column.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of which the features are checked or, if ``reset``, set.
+    X : {array-like, sparse matrix, dataframe}
+    tasks : int or str
+        The index of the column, or its name in a dataframe.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    """
+    names = getattr(X, "columns", None)
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"Expected 2D array, got {len(X.shape)}D array instead: X must have a column of tasks."
+        )
+    _check_feature_names(estimator, X, reset=reset)
+    _check_n_features(estimator, X, reset=reset)
+    if isinstance(tasks, str):
+        if names is None or tasks not in list(names):
+            raise ValueError(
+                "tasks must be the index of a column of X, or a name if X has names, got "
+                f"{tasks!r}."
+            )
+        place = list(names).index(tasks)
+    else:
+        place = int(tasks)
+        if not -X.shape[1] <= place < X.shape[1]:
+            raise ValueError(
+                f"tasks must be the index of one of the {X.shape[1]} columns of X, got {tasks!r}."
+            )
+        place %= X.shape[1]
+    others = np.flatnonzero(np.arange(X.shape[1]) != place)
+    if names is not None:
+        return X.iloc[:, others], np.asarray(X.iloc[:, place])
+    if hasattr(X, "tocsc"):
+        X = X.tocsc()
+        return X[:, others].tocsr(), np.ravel(X[:, [place]].toarray())
+    return X[:, others], np.asarray(X[:, place])
