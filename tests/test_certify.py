@@ -41,13 +41,12 @@ from skpd import (
 from skpd.certificates import dual_bound
 from skpd.certificates.rigorous import rigorous_dual, rigorous_primal
 from skpd.designs import Design
-from skpd.losses import Absolute, Hinge, Squared
+from skpd.losses import Absolute, Hinge, Softmax, Squared
 from skpd.penalties import L1, ElasticNet, SquaredL2, TotalVariation
 from skpd.problems import Problem
-from skpd.problems.multinomial import MultinomialProblem
+from skpd.problems.outputs import OutputsProblem
 from skpd.problems.scaled_huber import ConcomitantHuber
 from skpd.solvers import SOLVERS
-from skpd.solvers.newton.orthant import multinomial_bounds
 from skpd.solvers.newton.scale import scaled_huber_bounds
 
 LINEAR = ("Hinge", "EpsilonInsensitive", "Pinball", "Absolute")
@@ -403,13 +402,16 @@ def test_objective_by_hand(cancer):
         (lm.LogisticRegression(C=np.inf), "C in"),
         (lm.SGDClassifier(penalty=None), "alpha must be in"),
         (lm.SGDClassifier(loss="perceptron"), "'perceptron'"),
-        (LinearSVC(multi_class="crammer_singer"), "crammer_singer"),
     ],
     ids=str,
 )
 def test_refusals_name_the_parameter(estimator, message, cancer):
     with pytest.raises(ValueError, match=message):
         certify(estimator.fit(*cancer), *cancer)
+
+
+class OwnLasso(lm.Lasso):
+    """An estimator that may minimise something else."""
 
 
 def test_data_that_does_not_fit(cancer):
@@ -431,8 +433,8 @@ def test_data_that_does_not_fit(cancer):
         certify(own, X, y + 1)
     with pytest.raises(TypeError, match="Perceptron"):
         certify(lm.Perceptron().fit(X, y), X, y)
-    with pytest.raises(TypeError, match="MultiTaskLasso"):  # a subclass of a known one
-        certify(lm.MultiTaskLasso().fit(X, np.c_[y, y]), X, np.c_[y, y])
+    with pytest.raises(TypeError, match="OwnLasso"):  # a subclass of a known one
+        certify(OwnLasso().fit(X, y), X, y)
 
 
 def test_a_bound_that_was_not_reached_warns(diabetes):
@@ -461,19 +463,66 @@ def test_multinomial_weak_duality(rng):
     X, y = make_classification(60, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
     for penalty in (L1(), SquaredL2(), ElasticNet(l1_ratio=0.5)):
         for free in (True, False):
-            problem = MultinomialProblem(Design(X), y, 3, np.full(60, 1 / 60), penalty, 0.05, free)
+            classes = y[:, np.newaxis] == np.arange(3)
+            problem = OutputsProblem.shared(
+                Design(X), classes, np.full(60, 1 / 60), Softmax(3), penalty, 0.05, free
+            )
             l1, l2 = (0.05 * term * 60 for term in penalty.terms[:2])
             arguments = (X, y, np.ones(60), l1, l2, free)
             optimum = scipy_optimum(multinomial_programme, arguments) / 60
             for scale in (0.1, 1.0, 100.0):
                 p = np.exp(scale * rng.normal(size=(60, 3)))
                 p /= p.sum(axis=1, keepdims=True)
-                assert rigorous_dual(problem, p, np.log(3.0))[0] <= optimum
-                assert dual_bound(problem, p, np.log(3.0)).value <= optimum
-            upper, lower, _, _ = multinomial_bounds(
-                problem, np.zeros((3, 5)), np.zeros(3), 1e-9, 100
-            )
-            assert_allclose([upper, lower], optimum, rtol=1e-7)
+                theta = np.ravel(p - classes)
+                assert rigorous_dual(problem, theta, np.log(3.0))[0] <= optimum
+                assert dual_bound(problem, theta, np.log(3.0)).value <= optimum
+
+
+def test_several_outputs(rng):
+    """The objective of scikit-learn's estimators is theirs, and its least value is certified."""
+    X = rng.normal(size=(60, 8)) + 1.0
+    Y = X[:, :3] @ rng.normal(size=(3, 2)) + rng.normal(size=(60, 2))
+    fits = [
+        lm.MultiTaskLasso(0.1, tol=1e-10), lm.MultiTaskElasticNet(0.1, l1_ratio=0.3, tol=1e-10),
+        lm.MultiTaskLassoCV(alphas=3, cv=3, tol=1e-10),
+        lm.MultiTaskElasticNetCV(alphas=3, cv=3, l1_ratio=[0.3, 0.9], tol=1e-10),
+    ]  # fmt: skip
+    for estimator in fits:
+        estimator.fit(X, Y)
+        alpha = getattr(estimator, "alpha_", None) or estimator.alpha
+        ratio = getattr(estimator, "l1_ratio_", getattr(estimator, "l1_ratio", 1.0))
+        ratio = 1.0 if isinstance(estimator, lm.MultiTaskLassoCV) else ratio
+        norms = np.linalg.norm(estimator.coef_, axis=0)
+        objective = 0.5 * np.sum((Y - estimator.predict(X)) ** 2) / 60
+        objective += alpha * (ratio * norms.sum() + 0.5 * (1.0 - ratio) * norms @ norms)
+        for rigorous in (False, True):
+            certificate = certify(estimator, X, Y, rigorous=rigorous)
+            assert_allclose(certificate.primal, objective, rtol=1e-12)
+            assert certificate.relative_gap < 1e-6
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_crammer_singer(n_classes, fit_intercept):
+    X, y = make_classification(
+        80, 5, n_informative=4, n_redundant=0, n_classes=n_classes, random_state=0
+    )
+    svc = LinearSVC(
+        multi_class="crammer_singer", C=0.3, fit_intercept=fit_intercept, intercept_scaling=2.0,
+        tol=1e-8, max_iter=100_000, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    scores = svc.decision_function(X)
+    coef, intercept = svc.coef_, svc.intercept_
+    if n_classes == 2:
+        scores = np.column_stack([-0.5 * scores, 0.5 * scores])
+        coef, intercept = np.vstack([-0.5 * coef, 0.5 * coef]), 0.5 * np.r_[-intercept, intercept]
+    own = scores[np.arange(80), y]
+    losses = np.max(scores + (np.arange(n_classes) != y[:, None]), axis=1) - own
+    square = np.sum(coef**2) + np.sum((intercept / 2.0) ** 2)
+    for rigorous in (False, True):
+        certificate = certify(svc, X, y, rigorous=rigorous)
+        assert_allclose(certificate.primal, losses.mean() + 0.5 * square / (0.3 * 80), rtol=1e-9)
+        assert certificate.relative_gap < 1e-5
 
 
 def test_concomitant_weak_duality(diabetes, rng):

@@ -18,13 +18,11 @@ from ..certificates.objective import Objective
 from ..certificates.rigorous import RigorousCertificate, rigorous_certificate, rigorous_primal
 from ..problems import Point
 from ..problems.base import BaseProblem
-from ..problems.multinomial import MultinomialProblem
 from ..problems.scaled_huber import ConcomitantHuber
 from ..solvers import solve
-from ..solvers.newton.orthant import multinomial_bounds
 from ..solvers.newton.scale import scaled_huber_bounds
 
-__all__ = ["ConcomitantFit", "LinearFit", "MultinomialFit"]
+__all__ = ["ConcomitantFit", "LinearFit"]
 
 
 @dataclass(frozen=True)
@@ -75,28 +73,6 @@ class LinearFit:
             return certificate_of(problem, primal, bound)[0], gap
         model, better = (self.coef, self.intercept), (best.coef, best.intercept)
         return rigorous_certificate(problem, model, better, bound), gap
-
-
-@dataclass(frozen=True)
-class MultinomialFit:
-    """Coefficients (n_classes, n_features) and intercepts that somebody found."""
-
-    problem: MultinomialProblem
-    coef: Array
-    intercept: Array
-
-    def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
-        """As for `LinearFit`."""
-        problem, coef, intercept = self.problem, self.coef, self.intercept
-        with np.errstate(over="ignore", invalid="ignore"):
-            primal, above = rigorous_primal(problem, np.ravel(coef), intercept)
-        if not primal <= problem.objective_unit:
-            coef, intercept = np.zeros_like(coef), problem.null_intercept
-        upper, dual, below, kind = multinomial_bounds(problem, coef, intercept, tol, max_iter)
-        upper = float(min(upper, primal))
-        radius = float(np.max(problem.furthest(upper))) if problem.fit_intercept else 0.0
-        bound = DualBound(float(dual), kind, None, upper / problem.alpha, radius)
-        return _between(problem, primal, upper, bound, float(above + below) if rigorous else None)
 
 
 @dataclass(frozen=True)

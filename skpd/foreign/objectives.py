@@ -16,9 +16,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 from .._typing import Array
 from ..estimators.base import PENALTIES, PrimalDualEstimator
 from ..estimators.elastic_net import penalty_of
+from ..estimators.outputs import output_penalty
 from ..estimators.regression import LOSSES as REGRESSION_LOSSES
 from ..estimators.svm import LOSSES as CLASS_LOSSES
 from ..losses import (
+    CrammerSinger,
     EpsilonInsensitive,
     Hinge,
     Huber,
@@ -26,12 +28,14 @@ from ..losses import (
     Loss,
     ModifiedHuber,
     Pinball,
+    Softmax,
     Squared,
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
+from ..losses.coupled import LabelLoss
 from ..penalties import L1, Penalty, SquaredL2
-from ..problems.multinomial import MultinomialProblem
+from ..problems.outputs import OutputsProblem
 from ..problems.scaled_huber import ConcomitantHuber
 from .data import (
     Data,
@@ -42,7 +46,7 @@ from .data import (
     shares,
     signed,
 )
-from .fits import ConcomitantFit, LinearFit, MultinomialFit
+from .fits import ConcomitantFit, LinearFit
 
 __all__ = ["OBJECTIVES", "by_hand", "own_objective"]
 
@@ -68,6 +72,26 @@ def _lasso(estimator: Any, data: Data) -> list[LinearFit]:
         signed(estimator, penalty_of(ratio)),
         lambda total: alpha,
     )
+
+
+def _multi_task(estimator: Any, data: Data) -> list[LinearFit]:
+    """sum_i ||r_i||^2 / (2 n) + alpha R(W), of all outputs together."""
+    alpha = float(estimator.alpha_ if hasattr(estimator, "alpha_") else estimator.alpha)
+    ratio = float(getattr(estimator, "l1_ratio_", getattr(estimator, "l1_ratio", 1.0)))
+    if isinstance(estimator, linear_model.MultiTaskLassoCV):
+        ratio = 1.0
+    Y = data.targets
+    n_features, n_outputs = data.X.shape[1], Y.shape[1]
+    weights, total = shares(data.sample_weight, data.name)
+    coef, intercept = coefficients(estimator, data, n_outputs)
+    penalty: Penalty = SquaredL2()
+    if ratio > 0.0:
+        penalty = output_penalty("l21", ratio, n_features, n_outputs)
+    problem = OutputsProblem.shared(
+        data.design, Y, weights, Squared(), penalty, positive(alpha, data.name),
+        bool(estimator.fit_intercept), total,
+    )  # fmt: skip
+    return [LinearFit(problem, np.ravel(coef.T), intercept)]
 
 
 def _ridge(estimator: Any, data: Data) -> list[LinearFit]:
@@ -104,16 +128,55 @@ def _liblinear(
 
 
 def _linear_svc(estimator: Any, data: Data) -> list[LinearFit]:
-    if estimator.multi_class != "ovr":
-        raise ValueError(
-            "certify takes LinearSVC with multi_class='ovr', got "
-            f"multi_class={estimator.multi_class!r}: the classes of that loss do not separate "
-            "into binary problems."
-        )
+    if estimator.multi_class == "crammer_singer":
+        return _crammer_singer(estimator, data)
     outputs = list(data.one_vs_rest(estimator, data.class_weight(estimator, weighted=True)))
     loss = Hinge() if estimator.loss == "hinge" else SquaredHinge()
     penalty: Penalty = L1() if estimator.penalty == "l1" else SquaredL2()
     return _liblinear(estimator, data, outputs, loss, penalty)
+
+
+def _crammer_singer(estimator: Any, data: Data) -> list[LinearFit]:
+    """Whose intercepts are penalised; of two classes it keeps the difference of their columns."""
+    classes, C = estimator.classes_, float(estimator.C)
+    class_weight = data.class_weight(estimator, weighted=True)
+    if len(classes) == 2:
+        # with -w / 2 and w / 2 the penalty is half of that of w, the loss that of hinges
+        outputs = list(data.one_vs_rest(estimator, class_weight))
+        column = float(estimator.intercept_scaling) if estimator.fit_intercept else None
+        return fits(
+            estimator, data, outputs, Hinge(), SquaredL2(), lambda total: 0.5 / (C * total),
+            fit_intercept=False, column=column,
+        )  # fmt: skip
+    return [_of_classes(estimator, data, CrammerSinger(len(classes)), SquaredL2(), C, class_weight,
+                        penalised_intercept=True)]  # fmt: skip
+
+
+def _of_classes(
+    estimator: Any, data: Data, loss: LabelLoss, penalty: Penalty, C: float, class_weight: Array,
+    *, penalised_intercept: bool = False,
+) -> LinearFit:  # fmt: skip
+    """The fit of C sum_i s_i l(y_i, W x_i + b) + R(W), for a loss of the classes."""
+    n_classes = len(estimator.classes_)
+    labels = data.labels(estimator.classes_)
+    weights, total = shares(data.sample_weight * class_weight[labels], data.name)
+    if len(np.unique(labels[weights > 0])) < n_classes:
+        raise ValueError(
+            f"Every class of {data.name} must have samples of positive sample_weight and "
+            "class_weight."
+        )
+    coef, intercept = coefficients(estimator, data, n_classes)
+    design, free = data.design, bool(estimator.fit_intercept)
+    if penalised_intercept and free:
+        column = float(estimator.intercept_scaling)
+        design, free = data.with_column(column), False
+        coef = np.hstack([coef, intercept[:, np.newaxis] / column])
+        intercept = np.zeros(n_classes)
+    problem = OutputsProblem.shared(
+        design, labels[:, np.newaxis] == np.arange(n_classes), weights, loss, penalty,
+        positive(1.0 / (C * total), data.name), free, total,
+    )  # fmt: skip
+    return LinearFit(problem, np.ravel(coef.T), intercept)
 
 
 def _linear_svr(estimator: Any, data: Data) -> list[LinearFit]:
@@ -129,7 +192,7 @@ def _linear_svr(estimator: Any, data: Data) -> list[LinearFit]:
 # Logistic regression: sum_i s_i l(y_i, x_i.w + b) + R(w) / C
 
 
-def _logistic(estimator: Any, data: Data) -> list[LinearFit] | list[MultinomialFit]:
+def _logistic(estimator: Any, data: Data) -> list[LinearFit]:
     C, ratio = _logistic_penalty(estimator)
     penalty = penalty_of(ratio)
     class_weight = data.class_weight(estimator, weighted=True)
@@ -144,24 +207,7 @@ def _logistic(estimator: Any, data: Data) -> list[LinearFit] | list[MultinomialF
             estimator, data, outputs, Logistic(), penalty, lambda total: 1.0 / (C * total),
             column=column,
         )  # fmt: skip
-    labels = data.labels(classes)
-    weights, total = shares(data.sample_weight * class_weight[labels], data.name)
-    if len(np.unique(labels[weights > 0])) < len(classes):
-        raise ValueError(
-            f"Every class of {data.name} must have samples of positive sample_weight and "
-            "class_weight."
-        )
-    coef, intercept = coefficients(estimator, data, len(classes))
-    problem = MultinomialProblem(
-        design=data.design,
-        labels=labels,
-        n_classes=len(classes),
-        weights=weights,
-        penalty=penalty,
-        alpha=positive(1.0 / (C * total), data.name),
-        fit_intercept=bool(estimator.fit_intercept),
-    )
-    return [MultinomialFit(problem, coef, intercept)]
+    return [_of_classes(estimator, data, Softmax(len(classes)), penalty, C, class_weight)]
 
 
 def _logistic_penalty(estimator: Any) -> tuple[float, float]:
@@ -249,6 +295,10 @@ OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
     linear_model.LassoLarsIC: _lasso,
     linear_model.ElasticNet: _lasso,
     linear_model.ElasticNetCV: _lasso,
+    linear_model.MultiTaskLasso: _multi_task,
+    linear_model.MultiTaskLassoCV: _multi_task,
+    linear_model.MultiTaskElasticNet: _multi_task,
+    linear_model.MultiTaskElasticNetCV: _multi_task,
     linear_model.Ridge: _ridge,
     linear_model.RidgeCV: _ridge,
     linear_model.RidgeClassifier: _ridge_classifier,

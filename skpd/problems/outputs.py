@@ -118,7 +118,9 @@ class OutputsProblem(Problem):
 
     def new_gram(self) -> OutputsGram:
         agree = self.loss.constant_curvature and self.design.shares_data
-        return OutputsGram(self.n_outputs, bool(self.fit_intercept), agree)
+        return OutputsGram(
+            self.n_outputs, bool(self.fit_intercept), agree, self.penalty.is_quadratic
+        )
 
     def of_output(self, k: int) -> Problem:
         """The problem of an output alone, divided by the sum of its weights.

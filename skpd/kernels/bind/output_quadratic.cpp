@@ -47,6 +47,16 @@ double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTab
         X.layout());
 }
 
+void times(const Matrix& X, bool ones, InTable d, InTable e, InTable V, OutTable out) {
+    const std::size_t K = V.shape(1), m = X.n_columns() + ones;
+    require(X.by_row() && d.shape(0) == X.n_rows() && e.shape(0) == X.n_rows() && d.shape(1) == K && e.shape(1) == K &&
+                V.shape(0) == m && out.shape(0) == m && out.shape(1) == K,
+            "X, d, e and the tables do not fit each other");
+    nb::gil_scoped_release release;
+    std::visit([&](const auto& rows) { curvature_product(rows, ones, K, d.data(), e.data(), V.data(), out.data()); },
+               X.layout());
+}
+
 void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices place, Indices ones, OutTable H) {
     const std::size_t K = d.shape(1), m = H.shape(0);
     require(X.by_row() && d.shape(0) == X.n_rows() && e.shape(0) == X.n_rows() && e.shape(1) == K && H.shape(1) == m &&
@@ -73,6 +83,8 @@ void bind_output_quadratic(nb::module_& m) {
     m.def("descend_outputs", &by_columns, "X"_a, "features"_a, "ones"_a, "d"_a, "e"_a, "diagonal"_a, "ridge"_a, "G"_a,
           "W"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "U"_a, "sweeps"_a, "tol"_a,
           "The same by the columns of X, with U the curvature of the rows times X (P - W).");
+    m.def("curvature_product", &times, "X"_a, "ones"_a, "d"_a, "e"_a, "V"_a, "out"_a,
+          "sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))', X stored by rows.");
     m.def("coupled_gram", &gram_of_entries, "X"_a, "d"_a, "e"_a, "place"_a, "ones"_a, "H"_a,
           "sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on the entries that have a place.");
 }

@@ -175,6 +175,37 @@ double descend_outputs(const M& columns, const std::int64_t* features, std::size
     return largest;
 }
 
+// The curvature times a table V of coefficients: sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))', for rows of
+// X that are stored one by one and, if there are ones, a last column of ones.
+template <class M>
+void curvature_product(const M& rows, bool ones, std::size_t K, const double* d, const double* e, const double* V,
+                       double* out) {
+    const std::size_t m = rows.n_minor + ones;
+    std::fill_n(out, m * K, 0.0);
+    std::vector<double> z(K);
+    const double* last = V + rows.n_minor * K;
+    for (std::size_t i = 0; i < rows.n_major; ++i) {
+        if (ones)
+            std::copy_n(last, K, z.begin());
+        else
+            std::fill(z.begin(), z.end(), 0.0);
+        rows.for_each(i, [&](std::size_t j, double x) {
+            const double* v = V + j * K;
+            for (std::size_t k = 0; k < K; ++k) z[k] += x * v[k];
+        });
+        const double *di = d + i * K, *ei = e + i * K;
+        double along = 0.0;
+        for (std::size_t k = 0; k < K; ++k) along += ei[k] * z[k];
+        for (std::size_t k = 0; k < K; ++k) z[k] = di[k] * z[k] - ei[k] * along;
+        rows.for_each(i, [&](std::size_t j, double x) {
+            double* to = out + j * K;
+            for (std::size_t k = 0; k < K; ++k) to[k] += x * z[k];
+        });
+        if (ones)
+            for (std::size_t k = 0; k < K; ++k) out[rows.n_minor * K + k] += z[k];
+    }
+}
+
 // H on some entries of the coefficients: sum_i x_ij x_il (d_ik [k = q] - e_ik e_iq) for entries (j, k) and (l, q),
 // for rows of X that are stored one by one. place[j K + k] is that of an entry, or -1; the places of
 // intercepts are ones[k]. Fills the lower triangle and mirrors it.

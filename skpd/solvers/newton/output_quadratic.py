@@ -42,6 +42,11 @@ class _Terms:
         """What kernels take."""
         return self.weights, self.l1, self.l2
 
+    @property
+    def is_smooth(self) -> bool:
+        """Whether there are squares alone."""
+        return self.l1 == 0.0 and not self.weights.any()
+
     def value(self, P: Array) -> float:
         own = P[: self.n_penalised]
         value = float(self.weights @ np.linalg.norm(own, axis=1))
@@ -49,7 +54,9 @@ class _Terms:
         return value + 0.5 * self.l2 * float(np.sum(own * own))
 
     def support(self, P: Array) -> Indices:
-        """The rows that are not 0, and those behind the penalised ones."""
+        """The rows that are not 0 or have no kink there."""
+        if self.is_smooth:
+            return np.arange(len(P))
         inside: Any = P.any(axis=1)
         inside[self.n_penalised :] = True
         return np.flatnonzero(inside)
@@ -161,9 +168,8 @@ def minimise_by_products(
     terms = _Terms(penalty, alpha, H.features, K)
     G, W = table(gradient), table(w)
     P, U = W.copy(), np.zeros(H.d.shape)
-    smooth = terms.l1 == 0.0 and not terms.weights.any()
     for _ in range(SETTINGS.most_rounds):
-        if not smooth and H.descend(G, W, terms.given, P, U, SETTINGS.sweeps, tol) <= tol:
+        if not terms.is_smooth and H.descend(G, W, terms.given, P, U, SETTINGS.sweeps, tol) <= tol:
             break
         R = G + H.gradient(U) + H.ridge * (P - W)
         if not _conjugate_gradient_step(H, P, R, terms, tol):

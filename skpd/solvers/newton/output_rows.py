@@ -37,7 +37,7 @@ class OutputRows(InMemory):
         return self.gram.may_hold(self.design, n_columns)
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        return self.gram.curvature(self.design, self.h, None, scale, columns, ridge), False
+        return self.gram.curvature(self.design, self.h, None, scale, columns, ridge, again)
 
 
 class CoupledRows(OutputRows):
@@ -56,8 +56,7 @@ class CoupledRows(OutputRows):
         )  # fmt: skip
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        found = self.gram.curvature(self.design, self.h, self.factor, scale, columns, ridge)
-        return found, False
+        return self.gram.curvature(self.design, self.h, self.factor, scale, columns, ridge, again)
 
 
 @rows_of.register
