@@ -40,7 +40,8 @@ class RegularizationPath:
     """The models of a path, from the largest alpha to the smallest.
 
     Where more than two classes are handled one-vs-rest, the arrays have an axis of classes
-    behind that of the alphas, and the lists hold lists.
+    behind that of the alphas, and the lists hold lists. Of `MultiTaskPD` and `MultinomialPD` the
+    coefficients and intercepts have an axis of outputs or classes.
 
     Attributes
     ----------
@@ -147,7 +148,7 @@ def path(
         map_in_threads(solve_class, seeds, n_threads, stop)
     except KeyboardInterrupt:
         stop.set()
-    models = _gathered(values, found, problems[0].n_features)
+    models = _gathered(values, found, problems)
     if stop.is_set():
         interrupt = PathInterrupt(
             f"{len(models.alphas)} of {len(values)} alphas are finished: the attribute path of "
@@ -169,10 +170,15 @@ def path(
     return models
 
 
-def _gathered(alphas: Array, found: list[list[Solution]], n_features: int) -> RegularizationPath:
+def _gathered(
+    alphas: Array, found: list[list[Solution]], problems: list[Problem]
+) -> RegularizationPath:
     """The models of the alphas that every class has a solution for."""
     rows = list(zip(*found, strict=False))
     shape: tuple[int, ...] = (len(rows), len(found)) if len(found) > 1 else (len(rows),)
+    problem = problems[0]
+    intercept_shape = problem.intercept_shape
+    coef_shape = *intercept_shape, problem.n_features // problem.n_outputs
 
     def table(value, dtype, *more):
         values = [[value(solution) for solution in row] for row in rows]
@@ -180,8 +186,8 @@ def _gathered(alphas: Array, found: list[list[Solution]], n_features: int) -> Re
 
     return RegularizationPath(
         alphas=alphas[: len(rows)],
-        coefs=table(lambda solution: solution.coef, np.float64, n_features),
-        intercepts=table(lambda solution: solution.intercept, np.float64),
+        coefs=table(lambda solution: problem.coef_table(solution.coef), np.float64, *coef_shape),
+        intercepts=table(lambda solution: solution.intercept, np.float64, *intercept_shape),
         certificates=table(lambda solution: solution.certificate, object).tolist(),
         converged=table(lambda solution: solution.converged, np.bool_),
         n_iters=table(lambda solution: solution.n_iter, np.int64),
