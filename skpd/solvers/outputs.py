@@ -1,10 +1,13 @@
 """The default for several outputs: which method for which problem."""
 
+from math import inf
+
 import numpy as np
 
 from ..penalties import Structure
 from ..problems import Point, Problem
 from ..problems.outputs import OutputsProblem
+from .accelerated.outputs import accelerated_gradients
 from .monitor import Monitor
 from .newton import output_rows  # noqa: F401 (which registers its rows)
 from .newton.multipliers import method_of_multipliers
@@ -13,6 +16,7 @@ from .select import GRADIENTS, LAST_RESORT, MULTIPLIERS, Choice, auto, select
 
 __all__ = ["select_for_outputs"]
 
+ACCELERATED = "accelerated-gradient", "a smooth loss, and a penalty with a prox alone"
 OUTPUT_BY_OUTPUT = "output by output", "neither the loss nor the penalty ties outputs together"
 SHARE = 0.5  # of the gap allowed that the outputs alone may take
 FINER, ROUNDS = 0.1, 4  # the tolerance of another round, as a share of the last, and rounds
@@ -22,8 +26,8 @@ FINER, ROUNDS = 0.1, 4  # the tolerance of another round, as a share of the last
 def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choice]:
     """Each output alone where nothing ties them together, else all of them.
 
-    The method of multipliers takes penalties in parts; the hybrid gradient all others, and what
-    is left.
+    The method of multipliers takes penalties in parts, accelerated gradients all others with a
+    smooth loss, and the hybrid gradient what is left.
     """
     structure = problem.penalty.structure
     last = Choice(*LAST_RESORT, pdprox_restarted_for_outputs)
@@ -31,6 +35,8 @@ def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choi
         return [Choice(*OUTPUT_BY_OUTPUT, output_by_output), last]
     if structure.in_parts:
         return [Choice(*MULTIPLIERS, method_of_multipliers), last]
+    if problem.loss.smoothness < inf:
+        return [Choice(*ACCELERATED, accelerated_gradients), last]
     return [Choice(*GRADIENTS, pdprox_restarted_for_outputs)]
 
 

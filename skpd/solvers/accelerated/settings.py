@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["SETTINGS", "AcceleratedSettings"]
+__all__ = ["GRADIENTS", "SETTINGS", "AcceleratedSettings", "GradientSettings"]
 
 
 @dataclass(frozen=True)
@@ -91,3 +91,26 @@ class AcceleratedSettings:
 
 
 SETTINGS = AcceleratedSettings()
+
+
+@dataclass(frozen=True)
+class GradientSettings:
+    """Numbers of accelerated proximal gradients. None has a part in a proof."""
+
+    # What the estimate of the curvature is multiplied by before a step, and where that was too
+    # long: it follows the curvature down within some twenty steps
+    curvature_decrease: float = 0.95
+    curvature_increase: float = 1.5
+    # Rounding error of the mean loss, as a share of it
+    objective_rounding: float = 1e-14
+    # Iterations between estimates of the gap, which may cost a decomposition, and certificates
+    estimate_every: int = 5
+    check_every: int = 100
+    # After a certificate that was not good enough, wait for this share of all iterations
+    check_share: int = 20
+    # Iterations without a tenth off the gap after which the method gives up
+    patience: int = 2000
+    progress: float = 0.9
+
+
+GRADIENTS = GradientSettings()
