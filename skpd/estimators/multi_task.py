@@ -10,13 +10,20 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from .._typing import Array
 from ..designs import Design
 from ..designs.outputs import OutputsDesign
-from ..losses import Loss
+from ..losses import CoupledLoss, Loss
 from ..penalties import Penalty
 from ..problems import Point, Solution
 from ..problems.outputs import OutputsProblem
 from ..solvers import OUTPUTS_SOLVERS
 from .base import _DATA, _linear_predictions, finite_targets
-from .outputs import OUTPUT_LOSSES, OUTPUT_PENALTIES, output_penalty, without_tasks
+from .outputs import (
+    OUTPUT_LOSSES,
+    OUTPUT_PENALTIES,
+    check_labels,
+    checked_loss,
+    output_penalty,
+    without_tasks,
+)
 from .regressor import PrimalDualRegressor
 from .validation import validated, validated_array
 
@@ -176,17 +183,11 @@ class MultiTaskPD(PrimalDualRegressor):
 
     def _loss_of(self, n_outputs: int) -> Loss:
         loss = OUTPUT_LOSSES[self.loss](n_outputs) if isinstance(self.loss, str) else self.loss
-        if loss.n_outputs not in (1, n_outputs):
+        loss = checked_loss(loss, n_outputs)
+        if self.tasks is not None and isinstance(loss, CoupledLoss):
             raise ValueError(
-                f"loss must be one of {n_outputs} outputs, as y has so many, got {loss!r}."
+                f"loss must be one of single outputs where there are tasks, got {self.loss!r}."
             )
-        if loss.n_outputs > 1 and loss.of_labels:
-            raise ValueError(
-                f"loss must be one of outputs, got {loss!r}, which takes classes: fit "
-                "MultinomialPD for it."
-            )
-        if self.tasks is not None and isinstance(loss, type(OUTPUT_LOSSES["l2_norm"](1))):
-            raise ValueError("loss 'l2_norm' needs all outputs of a sample, but there are tasks.")
         return loss
 
     def _problems(self, X, y, sample_weight):
@@ -212,7 +213,7 @@ class MultiTaskPD(PrimalDualRegressor):
             )
         y = finite_targets(y, self)
         loss = self._loss_of(y.shape[1])
-        _check_labels(loss, y)
+        check_labels(loss, y)
         weights, total = self._weights(sample_weight, X)
         return (
             X,
@@ -238,7 +239,7 @@ class MultiTaskPD(PrimalDualRegressor):
             raise ValueError(f"X and y must have as many samples, got {X.shape[0]} and {len(y)}.")
         tasks, labels = np.unique(labels, return_inverse=True)
         loss = self._loss_of(1)
-        _check_labels(loss, y)
+        check_labels(loss, y)
         weights, total = self._weights(sample_weight, X)
         without = np.flatnonzero(~(np.bincount(labels, weights) > 0.0))
         if len(without):
@@ -317,11 +318,3 @@ class MultiTaskPD(PrimalDualRegressor):
             own = slice(k, k + 1)
             z[rows] = _linear_predictions(X[rows], self.coef_[own], self.intercept_[own])[:, 0]
         return z
-
-
-def _check_labels(loss: Loss, y: Array) -> None:
-    if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
-        raise ValueError(
-            f"y must hold labels -1 and 1 for the loss {type(loss).__name__}, got values from "
-            f"{np.min(y):.3g} to {np.max(y):.3g}."
-        )

@@ -34,7 +34,10 @@ from ..penalties import (
     SquaredL2,
 )
 
-__all__ = ["OUTPUT_LOSSES", "OUTPUT_PENALTIES", "output_penalty", "without_tasks"]
+__all__ = [
+    "OUTPUT_LOSSES", "OUTPUT_PENALTIES", "check_labels", "checked_loss", "output_penalty",
+    "without_tasks",
+]  # fmt: skip
 
 # from the number of outputs
 OUTPUT_LOSSES: dict[str, Callable[[int], Loss]] = {
@@ -84,6 +87,35 @@ def output_penalty(
     if isinstance(penalty, str):
         return OUTPUT_PENALTIES[penalty](n_features, n_outputs)
     return penalty
+
+
+def checked_loss(loss: Loss, n_outputs: int) -> Loss:
+    """A loss, seen to be one of so many outputs.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    if loss.n_outputs not in (1, n_outputs):
+        raise ValueError(
+            f"loss must be one of {n_outputs} outputs, as y has so many, got {loss!r}."
+        )
+    if loss.n_outputs > 1 and loss.of_labels:
+        raise ValueError(
+            f"loss must be one of outputs, got {loss!r}, which takes classes: fit MultinomialPD "
+            "for it."
+        )
+    return loss
+
+
+def check_labels(loss: Loss, y: Array) -> None:
+    """Raise a ValueError if a loss of labels has other targets than -1 and 1."""
+    if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
+        raise ValueError(
+            f"y must hold labels -1 and 1 for the loss {type(loss).__name__}, got values from "
+            f"{np.min(y):.3g} to {np.max(y):.3g}."
+        )
 
 
 def without_tasks(

@@ -1,4 +1,4 @@
-"""Regression with many outputs over the trace-norm ball."""
+"""Linear models of many outputs with a coefficient matrix of low rank."""
 
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -8,11 +8,15 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ..losses import Squared
+from ..designs import Design
+from ..losses import Loss
+from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Solution
+from ..problems.outputs import OutputsProblem
 from ..problems.trace_norm import TraceNormProblem
 from ..solvers import TRACE_NORM_SOLVERS
 from .base import finite_targets
+from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
 from .regressor import PrimalDualRegressor
 from .validation import validated
 
@@ -24,18 +28,24 @@ NEGLIGIBLE = 1e-8  # of the largest singular value: what is not counted in the r
 
 
 class TraceNormPD(PrimalDualRegressor):
-    """Least squares for many outputs over the trace-norm ball, fitted with a certificate.
+    """Many outputs with a bound or a penalty on the trace norm, fitted with a certificate.
 
-    Minimises ``mean(||y - W x - b||^2) / 2 + alpha ||W||_F^2 / 2`` subject to ``||W||_* <=
-    radius``, the sum of the singular values of W, which keeps its rank low. Solved by
-    primal-dual block Frank-Wolfe with updates of low rank.
+    Minimises the weighted mean over the samples of the sum of the losses of their outputs plus
+    ``alpha ||W||_F^2 / 2`` subject to ``||W||_* <= radius``, the sum of the singular values of W,
+    which keeps its rank low; or, without a radius, plus ``alpha ||W||_*``. Least squares over the
+    ball are solved by primal-dual block Frank-Wolfe with updates of low rank.
 
     Parameters
     ----------
     alpha : float, default=1e-3
-        Weight of the squared Frobenius norm, greater than 0.
-    radius : float, default=1.0
-        Radius of the ball, greater than 0.
+        Weight of half the squared Frobenius norm or, without a radius, of the trace norm; greater
+        than 0.
+    radius : float or None, default=1.0
+        Radius of the ball, greater than 0; None for the trace norm as a penalty.
+    loss : {"squared", "absolute", "huber", "epsilon_insensitive", "pinball", "l2_norm", "hinge", \
+            "smoothed_hinge", "squared_hinge", "logistic"} or Loss, default="squared"
+        As for `MultiTaskPD`: for the last four y holds labels -1 and 1, for a multi-label problem,
+        and `predict` returns decision values.
     step_size : {"line-search", "theory"}, default="line-search"
         "theory" for the step sizes of the paper's Theorem 4.3, see
         `skpd.solvers.frank_wolfe.trace_norm`.
@@ -75,7 +85,7 @@ class TraceNormPD(PrimalDualRegressor):
         The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
         the recorded iterate itself, with fields iterate_primal and iterate_dual.
     solver_ : str
-        The method: "frank-wolfe".
+        The method that finished: "frank-wolfe", or one of `skpd.solvers.outputs`.
     converged_ : bool
         Whether the relative gap reached ``tol``.
     n_iter_ : int
@@ -110,7 +120,8 @@ class TraceNormPD(PrimalDualRegressor):
     _solvers: ClassVar[dict] = TRACE_NORM_SOLVERS
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, np.inf, closed="neither")],
-        "radius": [Interval(Real, 0, np.inf, closed="neither")],
+        "radius": [Interval(Real, 0, np.inf, closed="neither"), None],
+        "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
         "step_size": [StrOptions({"line-search", "theory"})],
         "rank": [Interval(Integral, 1, None, closed="left"), None],
         "n_rows": [Interval(Integral, 1, None, closed="left"), None],
@@ -126,7 +137,8 @@ class TraceNormPD(PrimalDualRegressor):
         self,
         alpha: float = 1e-3,
         *,
-        radius: float = 1.0,
+        radius: float | None = 1.0,
+        loss: str | Loss = "squared",
         step_size: str = "line-search",
         rank: int | None = None,
         n_rows: int | None = None,
@@ -139,6 +151,7 @@ class TraceNormPD(PrimalDualRegressor):
     ) -> None:
         self.alpha = alpha
         self.radius = radius
+        self.loss = loss
         self.step_size = step_size
         self.rank = rank
         self.n_rows = n_rows
@@ -154,14 +167,28 @@ class TraceNormPD(PrimalDualRegressor):
         tags.target_tags.multi_output = True
         return tags
 
-    def _get_loss(self) -> Squared:
-        return Squared()
+    def _loss_of(self, n_outputs: int) -> Loss:
+        loss = OUTPUT_LOSSES[self.loss](n_outputs) if isinstance(self.loss, str) else self.loss
+        return checked_loss(loss, n_outputs)
+
+    @property
+    def _by_frank_wolfe(self) -> bool:
+        """Whether it is the problem of the block Frank-Wolfe method: least squares over a ball."""
+        return self.radius is not None and self.loss == "squared"
 
     def _solver(self) -> str:
-        return "frank-wolfe"
+        return "frank-wolfe" if self._by_frank_wolfe else "auto"
 
     def _checked_options(self) -> dict[str, Any]:
-        return {"step_size": self.step_size, "rank": self.rank, "n_rows": self.n_rows}
+        options = {"step_size": self.step_size, "rank": self.rank, "n_rows": self.n_rows}
+        if self._by_frank_wolfe:
+            return options
+        if (self.step_size, self.rank, self.n_rows) != ("line-search", None, None):
+            raise ValueError(
+                "step_size, rank and n_rows are options of least squares over a ball, got "
+                f"{options} with loss={self.loss!r} and radius={self.radius!r}."
+            )
+        return {}
 
     def _problems(self, X, y, sample_weight):
         """The validated data, the one problem in a list, and no classes."""
@@ -179,13 +206,22 @@ class TraceNormPD(PrimalDualRegressor):
                     f"{name} must hold values of at most {LARGEST:g} in size, got {largest:.3g}: "
                     "bring it to a smaller scale."
                 )
-        problem = TraceNormProblem(
-            X.tocsr() if sp.issparse(X) else X,
-            y.reshape(len(y), -1),
-            self._normalised(sample_weight)[0],
-            float(self.alpha),
-            float(self.radius),
-            bool(self.fit_intercept),
+        self._checked_options()
+        Y, (weights, total) = y.reshape(len(y), -1), self._normalised(sample_weight)
+        alpha, fit_intercept = float(self.alpha), bool(self.fit_intercept)
+        if self._by_frank_wolfe:
+            assert self.radius is not None
+            rows = X.tocsr() if sp.issparse(X) else X
+            radius = float(self.radius)
+            return X, y, [TraceNormProblem(rows, Y, weights, alpha, radius, fit_intercept)], None
+        loss = self._loss_of(Y.shape[1])
+        check_labels(loss, y)
+        of_values: Penalty = L1()
+        if self.radius is not None:
+            of_values = SquaredL2OnL1Ball(float(self.radius))
+        penalty = Spectral(of_values, Y.shape[1])
+        problem = OutputsProblem.shared(
+            Design(X), Y, weights, loss, penalty, alpha, fit_intercept, total
         )
         return X, y, [problem], None
 
@@ -196,10 +232,12 @@ class TraceNormPD(PrimalDualRegressor):
         n_outputs = 1 if np.ndim(y) == 1 else y.shape[1]
         if coef.shape != (n_outputs, X.shape[1]) or self.dual_coef_.shape != (len(y), n_outputs):
             return None
-        return Point(np.ascontiguousarray(coef.T), intercept, self.dual_coef_)
+        if self._by_frank_wolfe:
+            return Point(np.ascontiguousarray(coef.T), intercept, self.dual_coef_)
+        return Point(np.ravel(coef.T), intercept, np.ravel(self.dual_coef_))
 
     def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
-        W, intercept = point.coef, point.intercept
+        W, intercept = point.coef.reshape(-1, len(point.intercept)), point.intercept
         if y_ndim == 1:
             return {"coef_": W[:, 0], "intercept_": float(intercept[0])}
         return {"coef_": np.ascontiguousarray(W.T), "intercept_": intercept}
