@@ -127,6 +127,12 @@ class OutputColumns:
             table = np.vstack([table, self.d.sum(axis=0)])
         return np.where(self.mask, table, 0.0)
 
+    @cached_property
+    def averaged(self) -> Array:
+        """The curvature of one output, on the average: a matrix of the features."""
+        weights = np.ascontiguousarray(np.mean(self.d - self.e * self.e, axis=1))
+        return self.design.gram(weights, self.features, self.ones)
+
     def descend(self, G: Array, W: Array, penalty: tuple, P: Array, U: Array, sweeps: int,
                 tol: float) -> float:  # fmt: skip
         """Sweeps over the rows of P, U the curvature of the rows times X (P - W)."""

@@ -4,6 +4,8 @@ See `skpd.designs.outputs_gram` for the shapes in which the curvature comes. A r
 norm ||p|| and weight a has the second derivative D (I - u u') with u = p / ||p||, D = a / ||p||.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -169,7 +171,10 @@ def minimise_by_products(
     G, W = table(gradient), table(w)
     P, U = W.copy(), np.zeros(H.d.shape)
     for _ in range(SETTINGS.most_rounds):
-        if not terms.is_smooth and H.descend(G, W, terms.given, P, U, SETTINGS.sweeps, tol) <= tol:
+        if (
+            not terms.is_smooth
+            and H.descend(G, W, terms.given, P, U, SETTINGS.sweeps_by_products, tol) <= tol
+        ):
             break
         R = G + H.gradient(U) + H.ridge * (P - W)
         if not _conjugate_gradient_step(H, P, R, terms, tol):
@@ -205,11 +210,11 @@ def _conjugate_gradient_step(
         product[~inside] = 0.0
         return product
 
-    diagonal = H.diagonal + H.ridge + ridge
-    inverse = np.where(inside & (diagonal > 0.0), 1.0 / np.where(diagonal > 0.0, diagonal, 1.0), 0)
-    target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
+    precondition = _preconditioner(H, inside, support, ridge)
+    # what is smooth needs no sweeps in between
+    target = tol if terms.is_smooth else max(SETTINGS.linear_accuracy * first, 0.5 * tol)
     step, residual = np.zeros_like(P), -slope
-    z = inverse * residual
+    z = precondition(residual)
     direction, size = z, float(np.sum(residual * z))
     for _ in range(SETTINGS.most_linear_steps):
         if float(np.max(np.abs(residual))) <= target:
@@ -221,10 +226,32 @@ def _conjugate_gradient_step(
         length = size / curvature
         step += length * direction
         residual = residual - length * product
-        z = inverse * residual
+        z = precondition(residual)
         next_size = float(np.sum(residual * z))
         direction, size = z + next_size / size * direction, next_size
     return _move(H, P, R, terms, step)
+
+
+def _preconditioner(
+    H: OutputColumns, inside: Any, support: Indices, ridge: Array
+) -> Callable[[Array], Array]:
+    """The inverse of an average of the outputs' own curvatures, or of the diagonal."""
+    if len(support) <= SETTINGS.newton_rows and inside[support].all():
+        M = H.averaged[np.ix_(support, support)]
+        M.ravel()[:: len(M) + 1] += ridge[support, 0] + np.mean(H.ridge[support], axis=1)
+        M.ravel()[:: len(M) + 1] *= SETTINGS.diagonal_factor
+        with suppress(LinAlgError):
+            factor = cho_factor(M, lower=True)
+
+            def by_factor(table: Array) -> Array:
+                out = np.zeros_like(table)
+                out[support] = cho_solve(factor, table[support], check_finite=False)
+                return out
+
+            return by_factor
+    diagonal = np.where(inside, H.diagonal + H.ridge + ridge, 0.0)
+    inverse = np.where(diagonal > 0.0, 1.0 / np.where(diagonal > 0.0, diagonal, 1.0), 0.0)
+    return lambda table: inverse * table
 
 
 def _move(H: OutputColumns, P: Array, R: Array, terms: _Terms, step: Array) -> bool:

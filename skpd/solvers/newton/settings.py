@@ -218,6 +218,8 @@ class OutputQuadraticSettings:
     # Turns of coordinate descent and Newton steps at most, and sweeps in a turn
     most_rounds: int = 50
     sweeps: int = 10
+    # Sweeps where each reads X: they find the support, conjugate gradients the values
+    sweeps_by_products: int = 2
     # Rows up to which a Newton step, which takes their number cubed, does more than sweeps
     newton_rows: int = 600
     halvings: int = 7

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from ...designs import ColumnCurvature
+from ...designs.outputs_gram import OutputColumns
 from ...kernels import dot
 from ...penalties import Structure
 from ...problems import Problem
@@ -101,7 +102,7 @@ class NewtonSteps:
     def _accuracy(self, H, violation: float, settled: bool, upper: float) -> float:
         """The largest change of a gradient at which to stop minimising a model."""
         problem = self.problem
-        by_columns = isinstance(H, ColumnCurvature)
+        by_columns = isinstance(H, (ColumnCurvature, OutputColumns))
         tol = violation * (self.by_columns if by_columns else self.by_matrix)
         if problem.loss.constant_curvature and settled and problem.penalty.is_norm:
             # the model is the problem: an error of a gradient costs the gap that times the radius
