@@ -274,6 +274,10 @@ class OutputsProblem(Problem):
         found = theta.copy()
         for rows in self.places:
             own = [np.ascontiguousarray(x[rows]) for x in (theta, lower, upper, self.weights)]
+            some = own[-1] > 0.0
+            if not (np.any(own[1][some] < 0.0) and np.any(own[2][some] > 0.0)):
+                found[rows] = 0.0  # one class alone: nothing else has a sum of 0, to the last bit
+                continue
             try:
                 found[rows] = kernels.project_box_hyperplane(*own, own[-1], 0.0)
             except ValueError:  # rounding can leave no such point
@@ -345,6 +349,9 @@ class OutputsPoint(RowPoint):
         found = []
         for rows in problem.places:
             weights, theta = (np.ascontiguousarray(x[rows]) for x in (problem.weights, self.theta))
+            if not theta.any():  # exactly 0, beside an interval that may be infinite
+                found.append(NOTHING)
+                continue
             value, error = kernels.compensated_dot(weights, theta)
             if self._spread is not None:
                 error += 1.01 * float(np.sum(self._spread[rows]))
