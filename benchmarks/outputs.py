@@ -186,17 +186,20 @@ def check(drawn, unit, index, options, tally):
         tally.unsolved += 1
         return
     estimator, model, start = drawn.estimator(options.max_iter), drawn.model, time.perf_counter()
-    estimator.fit(drawn.X, drawn.y, sample_weight=drawn.sample_weight)
-    seconds = time.perf_counter() - start
-    certificate = estimator.certificate_
-    W, b = estimator.coef_.T, estimator.intercept_
-    primal = float(model.objective(W, b))
-    upper = min(primal, reference[0])
     line = (
         f"problem {index} of seed {options.seed}: {model.loss} {model.penalty} "
         f"l1_ratio={model.l1_ratio} tasks={model.tasks is not None} "
         f"fit_intercept={model.fit_intercept} alpha={model.alpha:.3g} {drawn.what}"
     )
+    try:
+        estimator.fit(drawn.X, drawn.y, sample_weight=drawn.sample_weight)
+    except Exception as error:
+        tally.report("RAISED", f"{type(error).__name__}: {error}, {line}")
+        return
+    seconds = time.perf_counter() - start
+    certificate = estimator.certificate_
+    primal = float(model.objective(estimator.coef_.T, estimator.intercept_))
+    upper = min(primal, reference[0])
     excess, behind = (certificate.dual - upper) / unit, (primal - reference[0]) / unit
     tally.excess = max(tally.excess, excess)
     tally.definitions = max(tally.definitions, abs(reference[0] - reference[1]) / unit)
@@ -232,7 +235,7 @@ def main(arguments=()):
     parser = argparse.ArgumentParser(prog="python -m benchmarks outputs", description=__doc__)
     parser.add_argument("--problems", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--max-iter", type=int, default=20_000)
+    parser.add_argument("--max-iter", type=int, default=6_000)
     parser.add_argument("--rigorous-every", type=int, default=4, help="problems, without tasks")
     parser.add_argument("--only", type=int, default=None, help="the number of one problem")
     options = parser.parse_args(arguments)

@@ -32,6 +32,7 @@ from .workspace import Workspace
 __all__ = ["OutputsProblem"]
 
 BALANCE_STEPS = 30  # of Newton's method, which takes about five
+FURTHEST = 40.0  # in place of an infinite intercept of a logistic loss
 RIDGE = 1e-12  # of the largest diagonal entry: coupled losses leave a direction without curvature
 
 
@@ -226,7 +227,8 @@ class OutputsProblem(Problem):
         b = np.zeros(self.n_outputs)
         if self.fit_intercept:
             found = self.loss.best_constants(self.y, self.weights, self.places)
-            b = np.where(np.isfinite(found), found, 0.0)
+            # labels that are all the same: the loss is 0 but for rounding
+            b = np.where(np.isinf(found), np.copysign(FURTHEST, found), found)
         theta = self.loss.gradient(self.y, self.spread(b))
         if self.fit_intercept and not np.isfinite(self.loss.smoothness):
             near = 1e-9 * (1.0 + np.abs(self.spread(b)) + np.abs(self.y))
