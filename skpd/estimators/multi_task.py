@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from .._typing import Array
 from ..designs import Design
 from ..designs.outputs import OutputsDesign
-from ..losses import Loss
+from ..losses import Absolute, CoupledLoss, L2Norm, Loss
 from ..penalties import Penalty
 from ..problems import Point, Solution
 from ..problems.outputs import OutputsProblem
@@ -176,17 +176,21 @@ class MultiTaskPD(PrimalDualRegressor):
 
     def _loss_of(self, n_outputs: int) -> Loss:
         loss = OUTPUT_LOSSES[self.loss](n_outputs) if isinstance(self.loss, str) else self.loss
-        if loss.n_outputs not in (1, n_outputs):
-            raise ValueError(
-                f"loss must be one of {n_outputs} outputs, as y has so many, got {loss!r}."
-            )
-        if loss.n_outputs > 1 and loss.of_labels:
+        if not isinstance(loss, CoupledLoss):
+            return loss
+        if loss.of_labels:
             raise ValueError(
                 f"loss must be one of outputs, got {loss!r}, which takes classes: fit "
                 "MultinomialPD for it."
             )
-        if self.tasks is not None and isinstance(loss, type(OUTPUT_LOSSES["l2_norm"](1))):
+        if self.tasks is not None:
             raise ValueError("loss 'l2_norm' needs all outputs of a sample, but there are tasks.")
+        if loss.n_outputs != n_outputs:
+            raise ValueError(
+                f"loss must be one of {n_outputs} outputs, as y has so many, got {loss!r}."
+            )
+        if isinstance(loss, L2Norm) and n_outputs == 1:
+            return Absolute()  # which all methods take
         return loss
 
     def _problems(self, X, y, sample_weight):
