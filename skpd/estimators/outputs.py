@@ -72,6 +72,8 @@ def output_penalty(
     ValueError
         If there is no such combination.
     """
+    if n_outputs == 1 and penalty == "l21":
+        penalty = "l1"  # the same, and its entries can be taken alone
     if l1_ratio < 1.0:
         if penalty == "l21":
             return GroupElasticNet(n_outputs, np.ones(n_features), l1_ratio)
