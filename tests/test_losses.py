@@ -241,3 +241,8 @@ def test_dual_values_are_sums_of_conjugates(loss, rng):
         expected = -fsum(weights * loss.conjugate(y, scale * theta))
         assert_allclose(value, expected, rtol=1e-13, atol=1e-15)
         assert abs(value - expected) <= rounding <= 1e-12
+
+
+def test_the_best_constant_between_rows_far_apart():
+    """Any constant as far as delta from both is as good, and none of the rows is."""
+    assert L.Huber().best_constant(np.array([0.0, 10.0]), np.array([0.5, 0.5])) == 5.0

@@ -231,6 +231,9 @@ class OutputsGram:
         blocks = np.empty((n, n, len(self._grams)))
         for k, gram in enumerate(self._grams):
             own = np.ascontiguousarray(h[design.places[k]])
+            if len(own) == 0:
+                blocks[..., k] = 0.0
+                continue
             blocks[..., k] = gram.of(design.parts[k], own, features)
         blocks *= scale
         diagonal = np.einsum("iik->ik", blocks)

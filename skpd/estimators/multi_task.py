@@ -183,12 +183,9 @@ class MultiTaskPD(PrimalDualRegressor):
 
     def _loss_of(self, n_outputs: int) -> Loss:
         loss = OUTPUT_LOSSES[self.loss](n_outputs) if isinstance(self.loss, str) else self.loss
-        loss = checked_loss(loss, n_outputs)
-        if self.tasks is not None and isinstance(loss, CoupledLoss):
-            raise ValueError(
-                f"loss must be one of single outputs where there are tasks, got {self.loss!r}."
-            )
-        return loss
+        if self.tasks is not None and isinstance(loss, CoupledLoss) and not loss.of_labels:
+            raise ValueError("loss 'l2_norm' needs all outputs of a sample, but there are tasks.")
+        return checked_loss(loss, n_outputs)
 
     def _problems(self, X, y, sample_weight):
         """The validated data, the one problem in a list, and no classes."""

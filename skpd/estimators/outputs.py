@@ -10,6 +10,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 from .._typing import Array
 from ..losses import (
     Absolute,
+    CoupledLoss,
     EpsilonInsensitive,
     Hinge,
     Huber,
@@ -75,6 +76,8 @@ def output_penalty(
     ValueError
         If there is no such combination.
     """
+    if n_outputs == 1 and penalty == "l21":
+        penalty = "l1"  # the same, and its entries can be taken alone
     if l1_ratio < 1.0:
         if penalty == "l21":
             return GroupElasticNet(n_outputs, np.ones(n_features), l1_ratio)
@@ -97,16 +100,18 @@ def checked_loss(loss: Loss, n_outputs: int) -> Loss:
     ValueError
         If it is not.
     """
-    if loss.n_outputs not in (1, n_outputs):
-        raise ValueError(
-            f"loss must be one of {n_outputs} outputs, as y has so many, got {loss!r}."
-        )
-    if loss.n_outputs > 1 and loss.of_labels:
+    if not isinstance(loss, CoupledLoss):
+        return loss
+    if loss.of_labels:
         raise ValueError(
             f"loss must be one of outputs, got {loss!r}, which takes classes: fit MultinomialPD "
             "for it."
         )
-    return loss
+    if loss.n_outputs != n_outputs:
+        raise ValueError(
+            f"loss must be one of {n_outputs} outputs, as y has so many, got {loss!r}."
+        )
+    return Absolute() if n_outputs == 1 else loss  # the same, which all methods take
 
 
 def check_labels(loss: Loss, y: Array) -> None:

@@ -367,7 +367,8 @@ class Softmax(LabelLoss):
 
     def _dual_values(self, y: Array, theta: Array) -> Array:
         others, total = self._others(np.ravel(y), np.ravel(theta))
-        return -(np.sum(xlogy(others, others), axis=1) + xlog1py(1.0 - total, -total))
+        own = np.maximum(1.0 - total, 0.0)  # rounding can leave less than nothing
+        return -(np.sum(xlogy(others, others), axis=1) + xlog1py(own, -total))
 
     def dual_values(
         self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]

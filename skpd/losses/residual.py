@@ -308,8 +308,9 @@ class Huber(ResidualLoss):
         point = centre - np.ascontiguousarray(y, dtype=np.float64)
         theta = kernels.project_box_hyperplane(point, -edge, edge, weights, weights, 0.0)
         inside = (np.abs(theta) < self.delta) & (weights > 0)
-        if not inside.any():
-            return centre
+        if not inside.any():  # in the middle between rows that all are at least delta away
+            below, above = (y[(side * theta > 0.0) & (weights > 0)] for side in (1.0, -1.0))
+            return 0.5 * (float(np.max(below)) + float(np.min(above)))
         return centre + float(np.average((theta - point)[inside], weights=weights[inside]))
 
     def _residual_interval(self, value: float) -> tuple[float, float]:

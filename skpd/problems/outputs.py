@@ -32,6 +32,7 @@ from .workspace import Workspace
 __all__ = ["OutputsProblem"]
 
 BALANCE_STEPS = 30  # of Newton's method, which takes about five
+FURTHEST = 40.0  # in place of an infinite intercept of a logistic loss
 RIDGE = 1e-12  # of the largest diagonal entry: coupled losses leave a direction without curvature
 
 
@@ -228,7 +229,8 @@ class OutputsProblem(Problem):
         b = np.zeros(self.n_outputs)
         if self.fit_intercept:
             found = self.loss.best_constants(self.y, self.weights, self.places)
-            b = np.where(np.isfinite(found), found, 0.0)
+            # labels that are all the same: the loss is 0 but for rounding
+            b = np.where(np.isinf(found), np.copysign(FURTHEST, found), found)
         theta = self.loss.gradient(self.y, self.spread(b))
         if self.fit_intercept and not np.isfinite(self.loss.smoothness):
             near = 1e-9 * (1.0 + np.abs(self.spread(b)) + np.abs(self.y))
@@ -276,6 +278,10 @@ class OutputsProblem(Problem):
         found = theta.copy()
         for rows in self.places:
             own = [np.ascontiguousarray(x[rows]) for x in (theta, lower, upper, self.weights)]
+            some = own[-1] > 0.0
+            if not (np.any(own[1][some] < 0.0) and np.any(own[2][some] > 0.0)):
+                found[rows] = 0.0  # one class alone: nothing else has a sum of 0, to the last bit
+                continue
             try:
                 found[rows] = kernels.project_box_hyperplane(*own, own[-1], 0.0)
             except ValueError:  # rounding can leave no such point
@@ -347,6 +353,9 @@ class OutputsPoint(RowPoint):
         found = []
         for rows in problem.places:
             weights, theta = (np.ascontiguousarray(x[rows]) for x in (problem.weights, self.theta))
+            if not theta.any():  # exactly 0, beside an interval that may be infinite
+                found.append(NOTHING)
+                continue
             value, error = kernels.compensated_dot(weights, theta)
             if self._spread is not None:
                 error += 1.01 * float(np.sum(self._spread[rows]))

@@ -1,0 +1,339 @@
+"""MultiTaskPD and MultinomialPD against scikit-learn, HiGHS and optimality conditions."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, MultiTaskElasticNet, MultiTaskLasso, Ridge
+from sklearn.svm import LinearSVC
+
+from benchmarks.output_models import Model
+from skpd import MultinomialPD, MultiTaskPD, certify
+
+EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+def regression(rng, n=40, d=6, K=3):
+    X, W = rng.normal(size=(n, d)), rng.normal(size=(d, K))
+    W[d // 2 :] = 0.0
+    return X, X @ W + [1.0, -2.0, 0.5] + rng.standard_t(3, size=(n, K))
+
+
+def classes(rng, n=60, d=5, K=3):
+    X = rng.normal(size=(n, d))
+    y = np.argmax(X @ rng.normal(size=(d, K)) + 0.7 * rng.normal(size=(n, K)), axis=1)
+    return X, y
+
+
+def tasks(rng, n=60, d=4, K=3):
+    """Features with the number of each row's task behind them, and a target."""
+    X, of_task = rng.normal(size=(n, d)), np.arange(n) % K
+    W = rng.normal(size=(d, K))
+    y = np.sum(X * W[:, of_task].T, axis=1) + of_task + 0.5 * rng.normal(size=n)
+    return np.column_stack([X, of_task]), y
+
+
+def definition(model, X, y, weights=None):
+    """The objective of an estimator by its definition, a function of W and b."""
+    n = X.shape[0]
+    weights = np.ones(n) if weights is None else weights
+    of_task, K = None, len(model.coef_)
+    if getattr(model, "tasks", None) is not None:
+        of_task = np.searchsorted(model.tasks_, X[:, model.tasks])
+        X = np.delete(X, model.tasks, axis=1)
+    if hasattr(model, "classes_"):
+        y = (y[:, np.newaxis] == model.classes_).astype(float)
+    return Model(
+        X, y, weights / weights.sum(), of_task, K, model.loss, model.penalty, model.l1_ratio,
+        model.fit_intercept, model.alpha,
+    )  # fmt: skip
+
+
+def near_optimal(model, X, y, tol=1e-8):
+    """A certificate that tells its objective, which is less than that of models nearby."""
+    objective = definition(model, X, y).objective
+    W, b = model.coef_.T, model.intercept_
+    value = objective(W, b)
+    assert_allclose(model.certificate_.primal, float(value), rtol=1e-12)
+    assert model.certificate_.relative_gap <= tol
+    rng = np.random.default_rng(1)
+    for size in (1e-3, 1e-2, 0.3):
+        for _ in range(10):
+            near = b + model.fit_intercept * size * rng.normal(size=b.shape)
+            assert model.certificate_.dual <= objective(W + size * rng.normal(size=W.shape), near)
+    return float(value)
+
+
+# Models of scikit-learn
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_multi_task_lasso_and_elastic_net(fit_intercept, rng):
+    X, Y = regression(rng)
+    options = {"alpha": 0.3, "fit_intercept": fit_intercept}
+    for other, l1_ratio in [
+        (MultiTaskLasso(tol=1e-14, max_iter=100_000, **options), 1.0),
+        (MultiTaskElasticNet(l1_ratio=0.4, tol=1e-14, max_iter=100_000, **options), 0.4),
+    ]:
+        model = MultiTaskPD(l1_ratio=l1_ratio, tol=1e-13, **options).fit(X, Y)
+        other.fit(X, Y)
+        assert_allclose(model.coef_, other.coef_, atol=1e-6)
+        assert_allclose(model.intercept_, other.intercept_ * np.ones(3), atol=1e-6)
+        assert_array_equal(model.coef_.any(axis=0), other.coef_.any(axis=0))
+
+
+def test_ridge_with_weights(rng):
+    X, Y = regression(rng)
+    weights = rng.uniform(0.1, 2.0, len(X))
+    model = MultiTaskPD(alpha=0.2, penalty="squared_l2", tol=1e-12).fit(X, Y, weights)
+    other = Ridge(alpha=0.2 * weights.sum()).fit(X, Y, weights)
+    assert_allclose(model.coef_, other.coef_, atol=1e-6)
+    assert_allclose(model.intercept_, other.intercept_, atol=1e-6)
+
+
+def test_the_trace_norm_of_one_row_is_its_l2_norm(rng):
+    X, Y = regression(rng, d=2)
+    X = X[:, :1]
+    coef = [
+        MultiTaskPD(alpha=0.1, penalty=penalty, tol=1e-12).fit(X, Y).coef_
+        for penalty in ("trace", "l21")
+    ]
+    assert_allclose(*coef, atol=1e-6)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_multinomial_logistic_regression(fit_intercept, rng):
+    X, y = classes(rng)
+    alpha = 0.02
+    options = {"C": 1 / (alpha * len(X)), "fit_intercept": fit_intercept, "max_iter": 100_000}
+    other = LogisticRegression(tol=1e-10, **options).fit(X, y)
+    model = MultinomialPD(alpha, fit_intercept=fit_intercept, tol=1e-13).fit(X, y)
+    assert_allclose(model.coef_, other.coef_, atol=1e-5)
+    shift = other.intercept_ - other.intercept_.mean()
+    assert_allclose(model.intercept_, shift, atol=1e-5)
+    assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-5)
+    assert_allclose(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+    assert_array_equal(model.predict(X), other.predict(X))
+
+
+def test_sparse_multinomial_logistic_regression(rng):
+    X, y = classes(rng)
+    alpha = 0.03
+    other = LogisticRegression(
+        C=1 / (alpha * len(X)), l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=100_000,
+        fit_intercept=False,
+    ).fit(X, y)  # fmt: skip
+    model = MultinomialPD(alpha, penalty="l1", fit_intercept=False, tol=1e-13).fit(X, y)
+    assert_allclose(model.coef_, other.coef_, atol=1e-5)
+    assert np.count_nonzero(model.coef_) < model.coef_.size
+
+
+def test_the_svm_of_crammer_and_singer(rng):
+    X, y = classes(rng)
+    alpha = 0.05
+    other = LinearSVC(
+        C=1 / (alpha * len(X)), multi_class="crammer_singer", fit_intercept=False, tol=1e-10,
+        max_iter=1_000_000,
+    ).fit(X, y)  # fmt: skip
+    model = MultinomialPD(
+        alpha, loss="crammer_singer", fit_intercept=False, tol=1e-12, max_iter=100_000
+    ).fit(X, y)
+    assert_allclose(model.coef_, other.coef_, atol=1e-4)
+
+
+# Conditions of optimality
+
+
+def slopes(model, X, y):
+    """The gradient of the mean loss in W, of a differentiable loss."""
+    if hasattr(model, "classes_"):
+        theta = model.predict_proba(X) - (y[:, None] == model.classes_)
+    else:
+        z = model.predict(X)
+        theta = np.clip(z - y, -1.35, 1.35) if model.loss == "huber" else z - y
+    return X.T @ theta / len(X), theta.mean(axis=0)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "softmax"])
+@pytest.mark.parametrize("penalty", ["l21", "l1inf", "exclusive", "trace", "squared_groups"])
+def test_the_gradient_is_a_subgradient_of_the_penalty(loss, penalty, rng):
+    """G.W = - alpha R(W) and the dual norm of G is alpha for norms; G.W = -2 alpha R for squares.
+
+    For a square of a norm that is 2 alpha times the norm of W.
+    """
+    alpha = 0.05
+    if loss == "softmax":
+        X, y = classes(rng)
+        model = MultinomialPD(alpha, penalty=penalty, tol=1e-12).fit(X, y)
+    else:
+        X, y = regression(rng)
+        model = MultiTaskPD(alpha, loss=loss, penalty=penalty, tol=1e-12).fit(X, y)
+    W = model.coef_.T
+    G, of_intercept = slopes(model, X, y)
+    assert_allclose(of_intercept, 0.0, atol=1e-5)
+    rows, sums, largest = np.linalg.norm(G, axis=1), np.abs(G).sum(axis=1), np.abs(G).max(axis=1)
+    product = -np.sum(G * W)
+    if penalty == "l21":
+        active = W.any(axis=1)
+        assert_allclose(rows[active], alpha, rtol=1e-4)
+        assert np.all(rows <= alpha * (1 + 1e-4))
+        assert_allclose(product, alpha * np.linalg.norm(W, axis=1).sum(), rtol=1e-4)
+    elif penalty == "l1inf":
+        assert np.max(sums) <= alpha * (1 + 1e-4)
+        assert_allclose(product, alpha * np.abs(W).max(axis=1).sum(), rtol=1e-4)
+    elif penalty == "trace":
+        assert np.linalg.norm(G, 2) <= alpha * (1 + 1e-4)
+        assert_allclose(product, alpha * np.linalg.norm(W, "nuc"), rtol=1e-4)
+    elif penalty == "exclusive":
+        norms = np.abs(W).sum(axis=1)
+        assert_allclose(largest, 2 * alpha * norms, rtol=1e-3, atol=1e-5)
+        assert_allclose(product, 2 * alpha * np.sum(norms**2), rtol=1e-4)
+    else:
+        norm = np.linalg.norm(W, axis=1).sum()
+        assert_allclose(np.max(rows), 2 * alpha * norm, rtol=1e-4)
+        assert_allclose(product, 2 * alpha * norm**2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("penalty", ["l1inf", "l21", "trace", "exclusive", "l1"])
+@pytest.mark.parametrize("loss", ["absolute", "l2_norm", "epsilon_insensitive", "pinball"])
+def test_losses_without_a_derivative(loss, penalty, rng):
+    X, Y = regression(rng, n=25, d=4)
+    model = MultiTaskPD(0.05, loss=loss, penalty=penalty, tol=1e-6).fit(X, Y)
+    near_optimal(model, X, Y, 1e-6)
+    # the dual solution satisfies what asks for an optimum up to the gap
+    theta = model.dual_coef_
+    assert_allclose(theta.sum(axis=0), 0.0, atol=1e-6)
+    sizes = np.linalg.norm(theta, axis=1) if loss == "l2_norm" else np.abs(theta)
+    assert np.max(sizes) <= (0.5 if loss == "pinball" else 1.0) + 1e-12
+
+
+@pytest.mark.parametrize("penalty", ["l21", "l1inf", "trace", "squared_groups"])
+@pytest.mark.parametrize("loss", ["squared", "hinge", "logistic", "squared_hinge"])
+def test_tasks(loss, penalty, rng):
+    X, y = tasks(rng)
+    if loss != "squared":
+        y = np.where(y > np.median(y), 1.0, -1.0)
+    model = MultiTaskPD(0.02, loss=loss, penalty=penalty, tasks=4, tol=1e-6).fit(X, y)
+    near_optimal(model, X, y, 1e-6)
+
+
+# Linear programmes
+
+
+def test_absolute_loss_and_l1inf_by_highs(rng):
+    """Variables: W by rows, b, the residuals t and the rows' largest sizes m."""
+    X, Y = regression(rng, n=20, d=4)
+    (n, d), K, alpha = X.shape, 3, 0.05
+    cost = np.concatenate([np.zeros(d * K + K), np.full(n * K, 1 / n), np.full(d, alpha)])
+    Z = np.hstack([np.kron(X, np.eye(K)), np.kron(np.ones((n, 1)), np.eye(K))])
+    none, rows = np.zeros((n * K, d)), np.hstack([np.eye(d * K), np.zeros((d * K, K + n * K))])
+    largest = np.kron(np.eye(d), np.ones((K, 1)))
+    A = np.vstack(
+        [np.hstack([sign * Z, -np.eye(n * K), none]) for sign in (1, -1)]
+        + [np.hstack([sign * rows, -largest]) for sign in (1, -1)]
+    )
+    limits = np.concatenate([Y.ravel(), -Y.ravel(), np.zeros(2 * d * K)])
+    found = linprog(cost, A, limits, bounds=(None, None), method="highs", options=EXACT)
+    model = MultiTaskPD(alpha, loss="absolute", penalty="l1inf", tol=1e-8).fit(X, Y)
+    assert_allclose(near_optimal(model, X, Y), found.fun, rtol=1e-7)
+    assert model.certificate_.dual <= found.fun * (1 + 1e-12)
+
+
+def linear_programme_of_l1(Z, offsets, of_loss, weights, alpha, free):
+    """min weights.t + alpha ||w||_1 with t[of_loss] >= Z (w, b) + offsets and t >= 0.
+
+    The last ``free`` columns of Z are those of b.
+    """
+    m, n = Z.shape[1] - free, len(weights)
+    cost = np.concatenate([np.full(2 * m, alpha), np.zeros(free), weights])
+    slack = -(of_loss[:, None] == np.arange(n)).astype(float)
+    A = np.hstack([Z[:, :m], -Z[:, :m], Z[:, m:], slack])
+    bounds = [(0, None)] * (2 * m) + [(None, None)] * free + [(0, None)] * n
+    return linprog(cost, A, -offsets, bounds=bounds, method="highs", options=EXACT).fun
+
+
+def test_hinge_and_l1_by_highs(rng):
+    X, Y = regression(rng, n=20, d=4)
+    Y = np.where(Y > 0, 1.0, -1.0)
+    n, K = Y.shape
+    Z = np.hstack([np.kron(X, np.eye(K)), np.kron(np.ones((n, 1)), np.eye(K))])
+    Z *= -Y.reshape(-1, 1)
+    each = np.arange(n * K)
+    value = linear_programme_of_l1(Z, np.ones(n * K), each, np.full(n * K, 1 / n), 0.03, K)
+    model = MultiTaskPD(0.03, loss="hinge", penalty="l1", tol=1e-9).fit(X, Y)
+    assert_allclose(near_optimal(model, X, Y), value, rtol=1e-8)
+    assert model.certificate_.dual <= value * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_crammer_singer_and_l1_by_highs(fit_intercept, rng):
+    X, y = classes(rng, n=30)
+    (n, d), K = X.shape, 3
+    differences, offsets = [], []
+    for x, label in zip(X, y, strict=True):
+        for k in range(K):
+            sides = np.eye(K)[k] - np.eye(K)[label]
+            differences.append(np.concatenate([np.outer(x, sides).ravel(), sides]))
+            offsets.append(float(k != label))
+    Z = np.array(differences)[:, : d * K + fit_intercept * K]
+    value = linear_programme_of_l1(
+        Z, np.array(offsets), np.repeat(np.arange(n), K), np.full(n, 1 / n), 0.03,
+        fit_intercept * K,
+    )  # fmt: skip
+    model = MultinomialPD(
+        0.03, loss="crammer_singer", penalty="l1", tol=1e-9, fit_intercept=fit_intercept
+    ).fit(X, y)
+    assert_allclose(near_optimal(model, X, y), value, rtol=1e-8)
+    assert model.certificate_.dual <= value * (1 + 1e-12)
+
+
+# Certificates
+
+
+@pytest.mark.parametrize("penalty", ["l21", "l1inf", "trace", "exclusive"])
+def test_a_certificate_holds_before_convergence(penalty, rng):
+    X, Y = regression(rng)
+    best = MultiTaskPD(0.05, loss="absolute", penalty=penalty, tol=1e-7).fit(X, Y)
+    early = MultiTaskPD(0.05, loss="absolute", penalty=penalty, tol=1e-12, max_iter=3)
+    with pytest.warns(ConvergenceWarning):
+        early.fit(X, Y)
+    assert not early.converged_ and early.n_iter_ <= 3
+    value = float(definition(early, X, Y).objective(early.coef_.T, early.intercept_))
+    assert_allclose(early.certificate_.primal, value, rtol=1e-12)
+    assert early.certificate_.dual <= best.certificate_.primal
+    assert best.certificate_.dual <= early.certificate_.primal
+
+
+def test_rigorous_certificates(rng):
+    X, Y = regression(rng)
+    cases = [MultiTaskPD(0.05, loss=loss) for loss in ("absolute", "l2_norm", "squared")]
+    Xc, y = classes(rng)
+    labels = [MultinomialPD(0.02, loss=loss) for loss in ("softmax", "crammer_singer")]
+    data = [(model, X, Y) for model in cases] + [(model, Xc, y) for model in labels]
+    for model, features, target in data:
+        model.set_params(tol=1e-6).fit(features, target)
+        found = certify(model, features, target, rigorous=True)
+        assert found.relative_gap <= 2e-6 and found.rounding <= 1e-9
+        assert found.dual <= model.certificate_.primal
+        assert_allclose(found.primal, model.certificate_.primal, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("penalty", ["l21", "l1inf", "l1"])
+def test_a_task_of_one_class(penalty, loss, kind, rng):
+    """Its intercept may be infinite, and all of its rows may be left out."""
+    n = 24
+    X = np.column_stack([rng.normal(size=(n, 3)), np.arange(n) % 3])
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    y[2::3] = 1.0
+    model = MultiTaskPD(0.05, loss=loss, penalty=penalty, tasks=3, max_iter=2000)
+    model.fit(kind(X), y)
+    assert model.converged_
+    unit = model.certificate_.gap / model.certificate_.relative_gap
+    shares = [np.mean(y[k::3] == 1.0) for k in range(2)]
+    if loss == "logistic":
+        entropy = [-p * np.log(p) - (1 - p) * np.log(1 - p) for p in shares]
+        assert_allclose(unit, np.sum(entropy) / 3, rtol=1e-6)
