@@ -60,6 +60,7 @@ def skpd(X, y, model, alpha, tol):
     return fit.coef_, {
         "converged": bool(fit.converged_),
         "n_iter": int(fit.n_iter_),
+        "solver": fit.solver_,
         "dual": float(fit.certificate_.dual),
     }
 

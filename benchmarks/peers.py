@@ -23,6 +23,7 @@ from benchmarks.contenders import OURS as SKPD
 from benchmarks.contenders import PEERS
 from benchmarks.data import dataset, save
 from benchmarks.further_peers import FURTHER_PEERS
+from benchmarks.matrix_peers import MATRIX_PEERS
 from benchmarks.models import CASES, MODELS, add_selection, alpha_of, selected, with_more
 from benchmarks.race import race
 from benchmarks.results import OURS, alpha_text, best_objective, certified, excess, report
@@ -101,7 +102,7 @@ def run_all(options, chosen, contenders):
                 "model": model,
                 "rule": rule,
                 "alpha": alpha_of(rule, MODELS[model], X, y),
-                "zero": MODELS[model].objective(X, y, 1.0, np.zeros(X.shape[1])),
+                "zero": MODELS[model].objective(X, y, 1.0, MODELS[model].zero(X, y)),
                 "limit": options.limit,
                 "races": [],
             }
@@ -113,7 +114,8 @@ def run_all(options, chosen, contenders):
 
 def entrants(model):
     """skpd first, then the peers that fit a model, installed or not."""
-    return [SKPD, *(peer for peer in (*PEERS, *FURTHER_PEERS) if model in peer.models)]
+    peers = (*PEERS, *FURTHER_PEERS, *MATRIX_PEERS)
+    return [SKPD, *(peer for peer in peers if model in peer.models)]
 
 
 def main(arguments=()):
