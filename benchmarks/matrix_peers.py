@@ -47,12 +47,10 @@ def cyanure(X, y, model, alpha, tol, solver):
         "penalty": {"l21": "l1l2", "l1": "l1", "squared_l2": "l2"}[model.penalty],
     }  # fmt: skip
     if model.loss == "squared":
-        return Regression(**options).fit(X, y).coef_.T
-    return (
-        Classifier(loss="multiclass-logistic", multi_class="multinomial", **options)
-        .fit(X, y)
-        .coef_.T
-    )
+        fit = Regression(**options)
+    else:
+        fit = Classifier(loss="multiclass-logistic", multi_class="multinomial", **options)
+    return fit.fit(X, y).coef_.T
 
 
 def logistic_regression(X, classes, model, alpha, tol, solver):
