@@ -127,20 +127,16 @@ def with_response(rng, X, coef, noise):
     return Data(X, np.where(response > 0, 1.0, -1.0), response)
 
 
-def with_outputs(rng, X, W, noise, *, one_hot=False):
+def with_outputs(rng, X, W, noise):
     """X with the targets X W plus noise, and the class whose target is the largest.
 
-    The noise is relative to the deviation of each column of X W. If ``one_hot``, the columns
-    count for the classes in units of that deviation around their means, and the targets are
-    1 for the class and 0 elsewhere.
+    The noise is relative to the deviation of each column of X W, and the columns count for the
+    classes in units of that deviation around their means, such that no class is rare.
     """
     Z = X @ W
     deviation = Z.std(axis=0)
     Y = Z + noise * deviation * rng.standard_normal(Z.shape)
-    if one_hot:
-        classes = ((Y - Z.mean(axis=0)) / deviation).argmax(axis=1)
-        return Data(X, classes=classes, targets=np.eye(Z.shape[1])[classes])
-    return Data(X, classes=Y.argmax(axis=1), targets=Y)
+    return Data(X, classes=((Y - Z.mean(axis=0)) / deviation).argmax(axis=1), targets=Y)
 
 
 def correlated_outputs(rng, n, d, n_true, n_outputs, n_factors, noise):
@@ -185,7 +181,7 @@ def digits(quick):
 def reuters_classes(quick, n_outputs=10, n_true=50, noise=0.3):
     """The text of Reuters with drawn classes, each of which has frequent words of its own.
 
-    The data itself has no more than two classes.
+    The data itself has no more than two classes. The targets are 1 for the class, 0 elsewhere.
     """
     X, rng = load("reuters")[0], np.random.default_rng(0)
     X = with_short_indices(sp.csr_array(X[::10] if quick else X))
@@ -193,7 +189,8 @@ def reuters_classes(quick, n_outputs=10, n_true=50, noise=0.3):
     W = np.zeros((X.shape[1], n_outputs))
     for k in range(n_outputs):
         W[rng.choice(frequent, n_true, replace=False), k] = rng.standard_normal(n_true)
-    return with_outputs(rng, X, W, noise, one_hot=True)
+    classes = with_outputs(rng, X, W, noise).classes
+    return Data(X, classes=classes, targets=np.eye(n_outputs)[classes])
 
 
 SEVERAL_OUTPUTS = {"digits": digits, "reuters-10": reuters_classes}

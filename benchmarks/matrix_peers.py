@@ -123,7 +123,8 @@ MATRIX_PEERS = [
     *(
         Contender("cyanure", "cyanure", ("multitask", *SOFTMAX), TOLERANCES,
                   partial(cyanure, solver=solver), solver, "rows")
-        for solver in ("auto", "catalyst-svrg", "qning-svrg", "qning-ista")
+        # with sparse data its methods of reduced variance crash where there are several outputs
+        for solver in ("auto", "qning-svrg", "catalyst-miso", "qning-miso", "qning-ista")
     ),
     Contender("Clarabel", "clarabel", ("multitask-absolute", "multitask-hinge"), CONIC,
               conic_programme, layout="rows"),
