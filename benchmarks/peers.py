@@ -6,9 +6,10 @@ is that of the fastest setting whose objective, evaluated here, is above the bes
 at most that share of the objective of w = 0. Entries are a peer's time over skpd's: above 1
 skpd is faster. "> r" is a bound from the fits up to the time limit; "stops at e" is
 the best accuracy of a peer that ended by itself. `pairs` is skpd's time to 1e-6 over that of
-one product with X and one with its transpose, and the last columns say whether skpd reached
-these certified relative gaps without a warning, with the iterations. The last table gives,
-for each peer, the ratios at 1e-6 over all cases.
+one product with X and one with its transpose, for several outputs of a table with as many
+columns, and the last columns say whether skpd reached these certified relative gaps without a
+warning, with the iterations. The last table gives, for each peer, the ratios at 1e-6 over all
+cases.
 """
 
 import argparse
