@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.matrix_models import MATRIX_MODELS
 from benchmarks.models import L1_RATIO, MODELS, QUANTILE, group_size
 
 TOLERANCES = tuple(10.0**-k for k in range(1, 11))
@@ -60,6 +61,7 @@ def skpd(X, y, model, alpha, tol):
     return fit.coef_, {
         "converged": bool(fit.converged_),
         "n_iter": int(fit.n_iter_),
+        "solver": fit.solver_,
         "dual": float(fit.certificate_.dual),
     }
 
@@ -225,7 +227,7 @@ OURS = Contender(
     (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9),
     skpd,
     layout="as it comes",
-    by_columns=SPARSE_MODELS,
+    by_columns=(*SPARSE_MODELS, *MATRIX_MODELS),
     dense_by_columns=tuple(name for name in MODELS if name not in AS_THEY_COME),
 )
 PEERS = [

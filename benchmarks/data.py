@@ -7,18 +7,25 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.datasets import load_svmlight_file
+from sklearn.datasets import load_digits, load_svmlight_file
 
+TARGETS = ("labels", "response", "classes", "targets")
 WIDTHS = {"a1a": 123, "a9a": 123, "reuters": 8315}
 
 
 @dataclass(frozen=True)
 class Data:
-    """X with labels -1 and 1, and a real response (the labels where there is none)."""
+    """X with labels -1 and 1, and a real response (the labels where there is none).
+
+    Or, where there are several outputs, with classes from 0 on and a column of real targets for
+    each output.
+    """
 
     X: np.ndarray | sp.csr_array
-    labels: np.ndarray
-    response: np.ndarray
+    labels: np.ndarray | None = None
+    response: np.ndarray | None = None
+    classes: np.ndarray | None = None
+    targets: np.ndarray | None = None
 
 
 def load(name):
@@ -120,6 +127,33 @@ def with_response(rng, X, coef, noise):
     return Data(X, np.where(response > 0, 1.0, -1.0), response)
 
 
+def with_outputs(rng, X, W, noise):
+    """X with the targets X W plus noise, and the class whose target is the largest.
+
+    The noise is relative to the deviation of each column of X W, and the columns count for the
+    classes in units of that deviation around their means, such that no class is rare.
+    """
+    Z = X @ W
+    deviation = Z.std(axis=0)
+    Y = Z + noise * deviation * rng.standard_normal(Z.shape)
+    return Data(X, classes=((Y - Z.mean(axis=0)) / deviation).argmax(axis=1), targets=Y)
+
+
+def correlated_outputs(rng, n, d, n_true, n_outputs, n_factors, noise):
+    """Standard normal features, a few of which act on all outputs by way of fewer factors."""
+    X, W = rng.standard_normal((n, d)), np.zeros((d, n_outputs))
+    factors = rng.standard_normal((n_true, n_factors))
+    W[rng.choice(d, n_true, replace=False)] = factors @ rng.standard_normal((n_factors, n_outputs))
+    return with_outputs(rng, X, W, noise)
+
+
+def gaussian_classes(rng, n, d, n_true, n_outputs, noise):
+    """Standard normal features, a few of which act on all outputs."""
+    X, W = rng.standard_normal((n, d)), np.zeros((d, n_outputs))
+    W[rng.choice(d, n_true, replace=False)] = rng.standard_normal((n_true, n_outputs))
+    return with_outputs(rng, X, W, noise)
+
+
 GENERATED = {
     "dense": (gaussian, {"n": 1_000, "d": 10_000, "n_true": 50}),
     "power-law": (power_law, {"n": 20_000, "d": 50_000, "density": 0.002, "n_true": 100}),
@@ -129,11 +163,53 @@ GENERATED = {
     "one-hot": (one_hot, {"n": 200_000, "levels": (2, 3, 5, 8, 12, 20, 30, 50, 70, 100)}),
     "short-rows": (gaussian, {"n": 100_000, "d": 20, "n_true": 10}),
     "text": (text, {"n": 50_000, "d": 20_000, "density": 0.003, "n_true": 100}),
+    "wide": (
+        correlated_outputs,
+        {"n": 500, "d": 5_000, "n_true": 50, "n_outputs": 20, "n_factors": 5},
+    ),
+    "gen": (gaussian_classes, {"n": 20_000, "d": 500, "n_true": 50, "n_outputs": 10}),
 }
+
+
+def digits(quick):
+    """Images of digits, with pixels from 0 to 1 and the digits as classes and one-hot targets."""
+    X, classes = load_digits(return_X_y=True)
+    step = 10 if quick else 1
+    return Data(X[::step] / 16.0, classes=classes[::step], targets=np.eye(10)[classes[::step]])
+
+
+def reuters_classes(quick, n_outputs=10, n_true=50, noise=0.3):
+    """The text of Reuters with drawn classes, each of which has frequent words of its own.
+
+    The data itself has no more than two classes. The targets are 1 for the class, 0 elsewhere.
+    """
+    X, rng = load("reuters")[0], np.random.default_rng(0)
+    X = with_short_indices(sp.csr_array(X[::10] if quick else X))
+    frequent = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]))[: X.shape[1] // 20]
+    W = np.zeros((X.shape[1], n_outputs))
+    for k in range(n_outputs):
+        W[rng.choice(frequent, n_true, replace=False), k] = rng.standard_normal(n_true)
+    classes = with_outputs(rng, X, W, noise).classes
+    return Data(X, classes=classes, targets=np.eye(n_outputs)[classes])
+
+
+SEVERAL_OUTPUTS = {"digits": digits, "reuters-10": reuters_classes}
+
+
+def tiny(*, sparse):
+    """60 rows of 15 features with targets of every kind, for a first fit."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 15))
+    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(60) > 0, 1.0, -1.0)
+    outputs = with_outputs(rng, X, np.eye(15, 3), 0.3)
+    X = sp.csr_array(X) if sparse else X
+    return Data(X, y, y, outputs.classes, outputs.targets)
 
 
 def dataset(name, *, quick=False):
     """The data of a name: always the same, with a tenth of the rows if quick."""
+    if name in SEVERAL_OUTPUTS:
+        return SEVERAL_OUTPUTS[name](quick)
     if name not in GENERATED:
         X, y = load(name)
         if quick:
@@ -152,7 +228,8 @@ def save(data, folder):
         sp.save_npz(folder / "X.npz", data.X, compressed=False)
     else:
         np.save(folder / "X.npy", data.X)
-    np.savez(folder / "y.npz", labels=data.labels, response=data.response)
+    given = {name: getattr(data, name) for name in TARGETS}
+    np.savez(folder / "y.npz", **{name: y for name, y in given.items() if y is not None})
 
 
 def saved(folder):
@@ -160,7 +237,7 @@ def saved(folder):
     y = np.load(folder / "y.npz")
     sparse = (folder / "X.npz").exists()
     X = sp.csr_array(sp.load_npz(folder / "X.npz")) if sparse else np.load(folder / "X.npy")
-    return Data(X, y["labels"], y["response"])
+    return Data(X, **{name: y[name] for name in y})
 
 
 def n_bytes(X):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.matrix_models import MATRIX_CASES, MATRIX_MODELS
 from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC
 from skpd.losses import Huber, Pinball, SmoothedHinge
 from skpd.penalties import ElasticNet
@@ -136,6 +137,10 @@ class Model:
     def target(self, data):
         return data.labels if self.loss in OF_SIGNS else data.response
 
+    def zero(self, X, y):
+        """The coefficients that are all 0."""
+        return np.zeros(X.shape[1])
+
     def objective(self, X, y, alpha, w):
         return float(np.mean(LOSSES[self.loss](y, X @ w)) + alpha * PENALTIES[self.penalty](w))
 
@@ -176,6 +181,7 @@ MODELS = {
     "ridge": Model("squared", "squared_l2"),
     "l2-logistic": Model("logistic", "squared_l2"),
     "elastic-net-logistic": Model("logistic", "elastic-net"),
+    **MATRIX_MODELS,
 }
 
 # alpha is a number, or a rule: a share of alpha_max, 1/n, or the alphas of a path
@@ -196,10 +202,11 @@ CASES = {
 
 
 def with_more(cases):
-    """The cases with those on which the peers of `benchmarks.further_peers` present themselves.
+    """The cases with those of further peers and of several outputs.
 
-    These are dense rows for ReHLine, text for cyanure and Snap ML, and tables of numbers and
-    of categories, all with many more rows than columns, for glum.
+    Those on which the peers of `benchmarks.further_peers` present themselves are dense rows for
+    ReHLine, text for cyanure and Snap ML, and tables of numbers and of categories, all with many
+    more rows than columns, for glum.
     """
     rows, tables = ("regression", "heavy-tailed"), ("short-rows", "one-hot")
     more = {
@@ -218,6 +225,7 @@ def with_more(cases):
         "ridge": {data: SMALL_ALPHA for data in (*REAL, "text", "tall", *tables)},
         "l2-logistic": {data: SMALL_ALPHA for data in (*REAL, "text", "tall", *tables)},
         "elastic-net-logistic": {data: SMOOTH for data in (*REAL, *tables)},
+        **MATRIX_CASES,
     }
     names = dict.fromkeys([*cases, *more])
     return {name: {**cases.get(name, {}), **more.get(name, {})} for name in names}
@@ -236,8 +244,8 @@ def selected(models=None, names=None, cases=CASES):
 
 def alpha_of(rule, model, X, y):
     """The number behind a rule of `CASES`; a list for a path, at equal ratios."""
-    if rule == "1/n":
-        return 1.0 / len(y)
+    if rule in ("1/n", "100/n"):
+        return float(rule.removesuffix("/n")) / len(y)
     if rule == PATH:
         return (model.alpha_max(X, y) * np.geomspace(1.0, 0.01, N_ALPHAS)).tolist()
     if isinstance(rule, str):

@@ -6,9 +6,10 @@ is that of the fastest setting whose objective, evaluated here, is above the bes
 at most that share of the objective of w = 0. Entries are a peer's time over skpd's: above 1
 skpd is faster. "> r" is a bound from the fits up to the time limit; "stops at e" is
 the best accuracy of a peer that ended by itself. `pairs` is skpd's time to 1e-6 over that of
-one product with X and one with its transpose, and the last columns say whether skpd reached
-these certified relative gaps without a warning, with the iterations. The last table gives,
-for each peer, the ratios at 1e-6 over all cases.
+one product with X and one with its transpose, for several outputs of a table with as many
+columns, and the last columns say whether skpd reached these certified relative gaps without a
+warning, with the iterations. The last table gives, for each peer, the ratios at 1e-6 over all
+cases.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from benchmarks.contenders import OURS as SKPD
 from benchmarks.contenders import PEERS
 from benchmarks.data import dataset, save
 from benchmarks.further_peers import FURTHER_PEERS
+from benchmarks.matrix_peers import MATRIX_PEERS
 from benchmarks.models import CASES, MODELS, add_selection, alpha_of, selected, with_more
 from benchmarks.race import race
 from benchmarks.results import OURS, alpha_text, best_objective, certified, excess, report
@@ -101,7 +103,7 @@ def run_all(options, chosen, contenders):
                 "model": model,
                 "rule": rule,
                 "alpha": alpha_of(rule, MODELS[model], X, y),
-                "zero": MODELS[model].objective(X, y, 1.0, np.zeros(X.shape[1])),
+                "zero": MODELS[model].objective(X, y, 1.0, MODELS[model].zero(X, y)),
                 "limit": options.limit,
                 "races": [],
             }
@@ -113,7 +115,8 @@ def run_all(options, chosen, contenders):
 
 def entrants(model):
     """skpd first, then the peers that fit a model, installed or not."""
-    return [SKPD, *(peer for peer in (*PEERS, *FURTHER_PEERS) if model in peer.models)]
+    peers = (*PEERS, *FURTHER_PEERS, *MATRIX_PEERS)
+    return [SKPD, *(peer for peer in peers if model in peer.models)]
 
 
 def main(arguments=()):

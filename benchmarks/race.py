@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.data import saved
+from benchmarks.data import saved, tiny
 from benchmarks.models import MODELS
 
 LOADING = 600.0  # seconds that importing, loading and a tiny first fit may take
@@ -84,7 +84,7 @@ def run(connection, entrant, model, alpha, folder, clock):
         connection.send(
             {
                 "first_fit": warm_up(entrant, name, alpha, sparse=sp.issparse(X)),
-                "pair": product_pair(data.X, clock),
+                "pair": product_pair(data.X, clock, width=model.zero(X, y).size // X.shape[1]),
             }
         )
         while True:
@@ -99,10 +99,8 @@ def run(connection, entrant, model, alpha, folder, clock):
 def warm_up(entrant, name, alpha, *, sparse):
     """Seconds of the first fit in the process, of a tiny problem in the same layout."""
     alpha = 0.05 * np.asarray(alpha) / np.max(alpha)
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 15))
-    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(60) > 0, 1.0, -1.0)
-    X = entrant.arrange(sp.csr_array(X) if sparse else X, name)
+    data = tiny(sparse=sparse)
+    X, y = entrant.arrange(data.X, name), MODELS[name].target(data)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -129,9 +127,12 @@ def timed(entrant, X, y, model, alpha, setting, clock=time.perf_counter):
     }
 
 
-def product_pair(X, clock=time.perf_counter, budget=0.5):
-    """Seconds of one X @ w plus one X.T @ theta by NumPy or SciPy, the least seen."""
-    w, theta = np.full(X.shape[1], 0.01), np.full(X.shape[0], 0.01)
+def product_pair(X, clock=time.perf_counter, budget=0.5, width=1):
+    """Seconds of one X @ w plus one X.T @ theta by NumPy or SciPy, the least seen.
+
+    Both have ``width`` columns.
+    """
+    w, theta = (np.full((size, width) if width > 1 else size, 0.01) for size in X.shape[::-1])
     seconds = []
     while len(seconds) < 5 or (sum(seconds) < budget and len(seconds) < 200):
         start = clock()

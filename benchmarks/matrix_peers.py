@@ -1,0 +1,131 @@
+"""Solvers of several outputs or classes as contenders, each at what makes it fastest.
+
+All of them minimise the objectives of `benchmarks.matrix_models`; they differ in how they scale
+them.
+"""
+
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.contenders import CONIC, OFTEN, TOLERANCES, Contender
+from benchmarks.further_peers import LARGEST_HESSIAN, PASSES
+
+SWEEPS = 10_000  # outer iterations of celer and skglm
+
+
+def multi_task_lasso(X, Y, model, alpha, tol):
+    from sklearn.linear_model import MultiTaskLasso
+
+    fit = MultiTaskLasso(alpha, fit_intercept=False, copy_X=False, tol=tol, max_iter=OFTEN)
+    return fit.fit(X, Y).coef_
+
+
+def celer(X, Y, model, alpha, tol):
+    """Its path of one alpha: its MultiTaskLasso calls what scikit-learn no longer has."""
+    from celer.homotopy import mtl_path
+
+    return mtl_path(X, Y, alphas=[alpha], tol=tol, max_iter=SWEEPS)[1][:, :, 0]
+
+
+def skglm(X, Y, model, alpha, tol):
+    from skglm.datafits import QuadraticMultiTask
+    from skglm.penalties import L2_1
+    from skglm.solvers import MultiTaskBCD
+
+    solver = MultiTaskBCD(tol=tol, max_iter=SWEEPS, fit_intercept=False)
+    return solver.solve(X, Y, QuadraticMultiTask(), L2_1(alpha))[0].T
+
+
+def cyanure(X, y, model, alpha, tol, solver):
+    from cyanure.estimators import Classifier, Regression
+
+    options = {
+        "fit_intercept": False, "tol": tol, "max_iter": PASSES, "solver": solver, "safe": False,
+        "verbose": False, "lambda_1": alpha,
+        "penalty": {"l21": "l1l2", "l1": "l1", "squared_l2": "l2"}[model.penalty],
+    }  # fmt: skip
+    if model.loss == "squared":
+        fit = Regression(**options)
+    else:
+        fit = Classifier(loss="multiclass-logistic", multi_class="multinomial", **options)
+    return fit.fit(X, y).coef_.T
+
+
+def logistic_regression(X, classes, model, alpha, tol, solver):
+    from sklearn.linear_model import LogisticRegression
+
+    C, n_classes = 1.0 / (alpha * len(classes)), classes.max() + 1
+    if solver == "newton-cholesky" and X.shape[1] * n_classes > LARGEST_HESSIAN:
+        raise RuntimeError(f"no room for second derivatives of {X.shape[1]} x {n_classes}")
+    share = 1.0 if model.penalty == "l1" else 0.0
+    options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
+    fit = LogisticRegression(C=C, l1_ratio=share, solver=solver, **options)
+    return fit.fit(X, classes).coef_
+
+
+def linear_svc(X, classes, model, alpha, tol):
+    from sklearn.svm import LinearSVC
+
+    C = 1.0 / (alpha * len(classes))
+    options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
+    return LinearSVC(multi_class="crammer_singer", C=C, **options).fit(X, classes).coef_
+
+
+def conic_programme(X, Y, model, alpha, tol):
+    """The models of the hinge and the absolute error by Clarabel, in their dual form.
+
+    It is max <Y, U> over X'U = V, where the rows of V have norms up to n alpha, the products
+    y u are in [0, 1] for the hinge and in [-1, 1] for the absolute error, and the multipliers
+    of the equations are -W.
+    """
+    import clarabel
+
+    (n, d), K = X.shape, Y.shape[1]
+    rows = sp.eye_array(n * K)
+    lower = 0.0 if model.loss == "hinge" else 1.0
+    signed = sp.kron(sp.csr_array(X), sp.eye_array(K)).T @ sp.diags_array(np.ravel(Y))
+    # every feature gives the cone (n alpha, v^j), its first row the bound
+    places = np.arange(d * K) + np.arange(d * K) // K + 1
+    ball = sp.coo_array((-np.ones(d * K), (places, np.arange(d * K))), shape=(d * K + d, d * K))
+    limits = np.zeros(d * K + d)
+    limits[:: K + 1] = n * alpha
+    A = sp.block_array(
+        [[signed, -sp.eye_array(d * K)], [rows, None], [-rows, None], [None, ball]], format="csc"
+    )
+    b = np.concatenate([np.zeros(d * K), np.ones(n * K), np.full(n * K, lower), limits])
+    cones = [clarabel.ZeroConeT(d * K), clarabel.NonnegativeConeT(2 * n * K)]
+    cones += [clarabel.SecondOrderConeT(K + 1)] * d
+    cost = np.concatenate([-np.ones(n * K), np.zeros(d * K)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_iter = 1000
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
+    quadratic = sp.csc_matrix((n * K + d * K,) * 2)
+    solver = clarabel.DefaultSolver(quadratic, cost, sp.csc_matrix(A), b, cones, settings)
+    return np.array(solver.solve().z)[: d * K].reshape(d, K).T
+
+
+SOFTMAX = ("multinomial-l21", "multinomial-l1", "multinomial-l2")
+MATRIX_PEERS = [
+    Contender("scikit-learn", "sklearn", ("multitask",), TOLERANCES, multi_task_lasso),
+    Contender("celer", "celer", ("multitask",), TOLERANCES, celer),
+    Contender("skglm", "skglm", ("multitask",), TOLERANCES, skglm, compiles=True),
+    *(
+        Contender(solver, "sklearn", ("multinomial-l2",), TOLERANCES,
+                  partial(logistic_regression, solver=solver), layout="rows")
+        for solver in ("lbfgs", "newton-cg", "newton-cholesky")
+    ),
+    Contender("saga", "sklearn", ("multinomial-l1", "multinomial-l2"), TOLERANCES,
+              partial(logistic_regression, solver="saga"), layout="rows"),
+    Contender("LinearSVC", "sklearn", ("crammer-singer",), TOLERANCES, linear_svc, layout="rows"),
+    *(
+        Contender("cyanure", "cyanure", ("multitask", *SOFTMAX), TOLERANCES,
+                  partial(cyanure, solver=solver), solver, "rows")
+        # with sparse data its methods of reduced variance crash where there are several outputs
+        for solver in ("auto", "qning-svrg", "catalyst-miso", "qning-miso", "qning-ista")
+    ),
+    Contender("Clarabel", "clarabel", ("multitask-absolute", "multitask-hinge"), CONIC,
+              conic_programme, layout="rows"),
+]  # fmt: skip
