@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import MultinomialPD, MultiTaskPD, PdproxRegressor
+from skpd import MultinomialPD, MultiTaskPD, PdproxRegressor, certify
 from skpd.losses import L2Norm, Softmax
 
 CHECKED = [
@@ -188,3 +188,16 @@ def test_named_solvers(solver, rng):
         unit = best.gap / best.relative_gap
         assert abs(model.certificate_.primal - best.primal) <= 1e-3 * unit
         assert model.certificate_.dual <= best.primal
+
+
+def test_certify_takes_the_column_of_tasks(rng):
+    """The objective is that of the fit, and another set of tasks is an error."""
+    X = np.column_stack([rng.normal(size=(60, 3)) + 30.0, rng.integers(0, 3, 60)])
+    y = X[:, 0] + rng.normal(size=60)
+    model = MultiTaskPD(0.1, loss="absolute", tasks=3, tol=1e-8).fit(X, y)
+    for rigorous in (False, True):
+        certificate = certify(model, X, y, rigorous=rigorous)
+        assert_allclose(certificate.primal, model.certificate_.primal, rtol=1e-10)
+        assert certificate.relative_gap < 1e-6
+    with pytest.raises(ValueError, match="tasks that MultiTaskPD was fitted with"):
+        certify(model, X[X[:, 3] > 0], y[X[:, 3] > 0])

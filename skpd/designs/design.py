@@ -290,8 +290,10 @@ class Design:
                 out += weighted.T @ part
         return out
 
-    def shift_of_columns(self, weights: Array) -> Array | None:
+    def shift_of_columns(self, weights: Array, far: float = FAR) -> Array | None:
         """Weighted means of the columns that are far from 0 beside their spread, or None.
+
+        Far is a mean of so many standard deviations.
 
         Some rows tell which they are; the others have 0. A column of a sparse X is far from 0 only
         if nearly all of its entries are stored.
@@ -310,11 +312,11 @@ class Design:
         else:
             columns, part = np.arange(d), self._X[:: max(1, n // SAMPLE)][:SAMPLE]
         mean, spread = np.mean(part, axis=0, dtype=np.float64), np.std(part, axis=0)
-        far = columns[(np.abs(mean) > FAR * spread) & (spread > 0.0)]
-        if len(far) == 0:
+        chosen = columns[(np.abs(mean) > far * spread) & (spread > 0.0)]
+        if len(chosen) == 0:
             return None
         shift = np.zeros(d)
-        shift[far] = self.rmatvec(weights)[far]
+        shift[chosen] = self.rmatvec(weights)[chosen]
         return shift
 
     def shifted(self, shift: Array) -> "Design":

@@ -145,9 +145,23 @@ class OutputsDesign:
 
     # Others
 
-    def shift_of_columns(self, weights: Array) -> Array | None:
-        """None: of a task's rows no sample tells what features are far from 0."""
-        return None
+    def shift_of_columns(self, weights: Array, far: float) -> Array | None:
+        """What features far from 0 may be shifted by, for each output, or None."""
+        shift = np.zeros(self.shape[1])
+        for k, part in enumerate(self.parts):
+            own = np.ascontiguousarray(weights[self.places[k]])
+            found = part.shift_of_columns(own / float(np.sum(own)), far)
+            if found is not None:
+                shift[self._columns(k)] = found
+        return shift if shift.any() else None
+
+    def shifted(self, shift: Array) -> "OutputsDesign":
+        """The data less a number in every column of each output, copied where it is not 0."""
+        parts = []
+        for k, part in enumerate(self.parts):
+            own = np.ascontiguousarray(shift[self._columns(k)])
+            parts.append(part.shifted(own) if own.any() else part)
+        return OutputsDesign(parts, self.places, self.shape[0])
 
     @property
     def by_columns(self) -> "OutputsDesign":
@@ -267,10 +281,9 @@ class SharedDesign(OutputsDesign):
     def row_norms(self) -> Array:
         return np.repeat(self.base.row_norms(), self.n_outputs)
 
-    def shift_of_columns(self, weights: Array) -> Array | None:
-        """What features far from 0 may be shifted by, the same for each output, or None."""
+    def shift_of_columns(self, weights: Array, far: float) -> Array | None:
         own = np.ascontiguousarray(weights[:: self.n_outputs])
-        shift = self.base.shift_of_columns(own / float(np.sum(own)))
+        shift = self.base.shift_of_columns(own / float(np.sum(own)), far)
         return None if shift is None else np.repeat(shift, self.n_outputs)
 
     def shifted(self, shift: Array) -> "SharedDesign":

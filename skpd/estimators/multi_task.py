@@ -259,12 +259,20 @@ class MultiTaskPD(PrimalDualRegressor):
         )
         return whole, y, problem
 
+    def _fitted_problems(self, X, y, sample_weight):
+        tasks = None if self.tasks is None else self.tasks_
+        problems = super()._fitted_problems(X, y, sample_weight)
+        if tasks is not None and not np.array_equal(tasks, self.tasks_):
+            raise ValueError(
+                f"X must hold the tasks that {type(self).__name__} was fitted with, {tasks!r}, "
+                f"got {self.tasks_!r}."
+            )
+        return problems
+
     def _weights(self, sample_weight, X):
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-        if not sample_weight.any():
-            raise ValueError("sample_weight must hold weights that are not all zero.")
         return self._normalised(sample_weight)
 
     def _start_of(self, X: Any, y: Any) -> Point | None:

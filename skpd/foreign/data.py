@@ -24,6 +24,7 @@ __all__ = [
     "Data",
     "coefficients",
     "fits",
+    "own_coefficients",
     "positive",
     "regression_outputs",
     "shares",
@@ -115,18 +116,25 @@ class Data:
 
 def coefficients(estimator: Any, data: Data, n_outputs: int) -> tuple[Array, Array]:
     """coef of shape (n_outputs, n_features) and intercept of shape (n_outputs,)."""
+    return own_coefficients(estimator, data.name, data.X.shape[1], n_outputs)
+
+
+def own_coefficients(
+    estimator: Any, name: str, n_features: int, n_outputs: int
+) -> tuple[Array, Array]:
+    """The same for so many features."""
     coef = estimator.coef_
     coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef)
     coef = np.atleast_2d(coef.astype(np.float64))
-    if coef.shape != (n_outputs, data.X.shape[1]):
+    if coef.shape != (n_outputs, n_features):
         raise ValueError(
-            f"X has {data.X.shape[1]} features and y makes {n_outputs} output(s), but the "
-            f"coef_ of {data.name} has shape {np.shape(estimator.coef_)}."
+            f"X has {n_features} features and y makes {n_outputs} output(s), but the "
+            f"coef_ of {name} has shape {np.shape(estimator.coef_)}."
         )
     intercept = np.ravel(np.asarray(getattr(estimator, "intercept_", 0.0), dtype=np.float64))
     intercept = np.broadcast_to(intercept, n_outputs)
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
-        raise ValueError(f"coef_ and intercept_ of {data.name} must be finite.")
+        raise ValueError(f"coef_ and intercept_ of {name} must be finite.")
     return coef, intercept
 
 

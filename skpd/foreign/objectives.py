@@ -41,6 +41,7 @@ from .data import (
     Data,
     coefficients,
     fits,
+    own_coefficients,
     positive,
     regression_outputs,
     shares,
@@ -318,12 +319,12 @@ def own_objective(
     estimator: PrimalDualEstimator, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> list[LinearFit]:
     """The fits of one of this package's estimators."""
-    data = Data.of(estimator, X, y, sample_weight)
     if hasattr(estimator, "classes_"):
-        data.labels(estimator.classes_)
+        Data.of(estimator, X, y, sample_weight).labels(estimator.classes_)
     problems = estimator._fitted_problems(X, y, sample_weight)
     n_outputs = [problem.n_outputs for problem in problems]
-    coef, intercept = coefficients(estimator, data, sum(n_outputs))
+    name, n_features = type(estimator).__name__, int(np.prod(problems[0].coef_shape))
+    coef, intercept = own_coefficients(estimator, name, n_features // n_outputs[0], sum(n_outputs))
     found, last = [], np.cumsum(n_outputs)
     for problem, n, end in zip(problems, n_outputs, last, strict=True):
         rows = slice(end - n, end)

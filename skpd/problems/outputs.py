@@ -19,6 +19,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices
 from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
+from ..designs.design import FAR
 from ..designs.outputs import OutputsDesign, SharedDesign
 from ..designs.outputs_gram import OutputsGram
 from ..losses import Loss
@@ -31,6 +32,7 @@ from .workspace import Workspace
 
 __all__ = ["OutputsProblem"]
 
+FAR_FOR_GRADIENTS = 0.3  # as FAR: gradients, unlike Newton steps, feel every shift
 BALANCE_STEPS = 30  # of Newton's method, which takes about five
 FURTHEST = 40.0  # in place of an infinite intercept of a logistic loss
 RIDGE = 1e-12  # of the largest diagonal entry: coupled losses leave a direction without curvature
@@ -88,6 +90,10 @@ class OutputsProblem(Problem):
     def places(self) -> list:
         """For each output the places of its rows."""
         return self.design.places
+
+    def _shift(self) -> Array | None:
+        far = FAR if self.penalty.structure.in_parts else FAR_FOR_GRADIENTS
+        return self.design.shift_of_columns(self.weights, far)
 
     def of_design(self, design: Any) -> "OutputsProblem":
         return replace(self, design=design, workspace=None)

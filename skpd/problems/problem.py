@@ -115,6 +115,10 @@ class Problem(RowObjective, BaseProblem):
         vars(other).update(vars(self), **changes)
         return other
 
+    def _shift(self) -> Array | None:
+        """What features far from 0 are shifted by, None if there are none."""
+        return self.design.shift_of_columns(self.weights)
+
     def of_design(self, design: Any) -> "Problem":
         """The same with other data."""
         return replace(self, design=design, workspace=None)
@@ -213,7 +217,7 @@ class Problem(RowObjective, BaseProblem):
         if workspace is not None and workspace.centred is not None:
             base, shift = workspace.centred
         else:
-            shift = self.design.shift_of_columns(self.weights)
+            shift = self._shift()
             base = None
             if shift is not None:
                 base = self.of_design(self.design.shifted(shift))
