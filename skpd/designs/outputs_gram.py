@@ -133,6 +133,14 @@ class OutputColumns:
         weights = np.ascontiguousarray(np.mean(self.d - self.e * self.e, axis=1))
         return self.design.gram(weights, self.features, self.ones)
 
+    def scaled_table(self, places: Indices) -> Array:
+        """A with A'A the curvature of one output, on the average, for some of the features."""
+        weights = np.maximum(np.mean(self.d - self.e * self.e, axis=1), 0.0)
+        table = self.design.table(self.features[places[places < len(self.features)]])
+        if self.ones and len(places) and places[-1] == len(self.features):
+            table = np.column_stack([table, np.ones(len(table))])
+        return np.sqrt(weights)[:, np.newaxis] * table
+
     def descend(self, G: Array, W: Array, penalty: tuple, P: Array, U: Array, sweeps: int,
                 tol: float) -> float:  # fmt: skip
         """Sweeps over the rows of P, U the curvature of the rows times X (P - W)."""

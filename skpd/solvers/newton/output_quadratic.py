@@ -170,12 +170,14 @@ def minimise_by_products(
     terms = _Terms(penalty, alpha, H.features, K)
     G, W = table(gradient), table(w)
     P, U = W.copy(), np.zeros(H.d.shape)
+    exact = not H.e.any()  # then sweeps take the curvature of a row as it is
     for _ in range(SETTINGS.most_rounds):
-        if (
-            not terms.is_smooth
-            and H.descend(G, W, terms.given, P, U, SETTINGS.sweeps_by_products, tol) <= tol
-        ):
+        by_sweeps = exact and len(terms.support(P)) > SETTINGS.newton_rows
+        sweeps = SETTINGS.sweeps if by_sweeps else SETTINGS.sweeps_by_products
+        if not terms.is_smooth and H.descend(G, W, terms.given, P, U, sweeps, tol) <= tol:
             break
+        if by_sweeps and not terms.is_smooth:
+            continue
         R = G + H.gradient(U) + H.ridge * (P - W)
         if not _conjugate_gradient_step(H, P, R, terms, tol):
             break
@@ -210,7 +212,7 @@ def _conjugate_gradient_step(
         product[~inside] = 0.0
         return product
 
-    precondition = _preconditioner(H, inside, support, ridge)
+    precondition = _preconditioner(H, inside, support, ridge, terms.is_smooth)
     # what is smooth needs no sweeps in between
     target = tol if terms.is_smooth else max(SETTINGS.linear_accuracy * first, 0.5 * tol)
     step, residual = np.zeros_like(P), -slope
@@ -233,25 +235,62 @@ def _conjugate_gradient_step(
 
 
 def _preconditioner(
-    H: OutputColumns, inside: Any, support: Indices, ridge: Array
+    H: OutputColumns, inside: Any, support: Indices, ridge: Array, is_smooth: bool
 ) -> Callable[[Array], Array]:
     """The inverse of an average of the outputs' own curvatures, or of the diagonal."""
-    if len(support) <= SETTINGS.newton_rows and inside[support].all():
-        M = H.averaged[np.ix_(support, support)]
-        M.ravel()[:: len(M) + 1] += ridge[support, 0] + np.mean(H.ridge[support], axis=1)
-        M.ravel()[:: len(M) + 1] *= SETTINGS.diagonal_factor
-        with suppress(LinAlgError):
-            factor = cho_factor(M, lower=True)
+    more = ridge[:, 0] + np.mean(H.ridge, axis=1)
+    if inside[support].all():
+        parts = [(support, slice(None))]
+    else:
+        parts = [(np.flatnonzero(own), slice(k, k + 1)) for k, own in enumerate(inside.T)]
+    solvers = [_averaged_inverse(H, rows, more[rows], is_smooth) for rows, _ in parts]
+    if all(solver is not None for solver in solvers):
 
-            def by_factor(table: Array) -> Array:
-                out = np.zeros_like(table)
-                out[support] = cho_solve(factor, table[support], check_finite=False)
-                return out
+        def by_factors(table: Array) -> Array:
+            out = np.zeros_like(table)
+            for (rows, outputs), solve in zip(parts, solvers, strict=True):
+                assert solve is not None
+                out[rows, outputs] = solve(table[rows, outputs])
+            return out
 
-            return by_factor
+        return by_factors
     diagonal = np.where(inside, H.diagonal + H.ridge + ridge, 0.0)
     inverse = np.where(diagonal > 0.0, 1.0 / np.where(diagonal > 0.0, diagonal, 1.0), 0.0)
     return lambda table: inverse * table
+
+
+def _averaged_inverse(
+    H: OutputColumns, rows: Indices, ridge: Array, is_smooth: bool
+) -> Callable[[Array], Array] | None:
+    """The inverse of M + diag(ridge) on some rows, M the curvature averaged over the outputs.
+
+    Where the samples are fewer than the rows, with M = A'A, by Woodbury's identity: for squares
+    alone, as the curvature of norms is 0 along a row. None where neither is small.
+    """
+    fewer = is_smooth and H.design.shape[0] < len(rows) and bool(np.all(ridge > 0.0))
+    if len(rows) > SETTINGS.newton_rows and not (
+        fewer and H.design.shape[0] <= SETTINGS.newton_rows
+    ):
+        return None
+    with suppress(LinAlgError):
+        if not fewer:
+            M = H.averaged[np.ix_(rows, rows)]
+            M.ravel()[:: len(M) + 1] += ridge
+            M.ravel()[:: len(M) + 1] *= SETTINGS.diagonal_factor
+            factor = cho_factor(M, lower=True)
+            return lambda table: cho_solve(factor, table, check_finite=False)
+        A = H.scaled_table(rows)
+        inverse = 1.0 / ridge[:, np.newaxis]
+        inner = A @ (inverse * A.T)
+        inner.ravel()[:: len(inner) + 1] += 1.0
+        factor = cho_factor(inner, lower=True)
+
+        def by_rows(table: Array) -> Array:
+            scaled = inverse * table
+            return scaled - inverse * (A.T @ cho_solve(factor, A @ scaled, check_finite=False))
+
+        return by_rows
+    return None
 
 
 def _move(H: OutputColumns, P: Array, R: Array, terms: _Terms, step: Array) -> bool:
