@@ -17,13 +17,13 @@ MODULES = ["skpd"] + [
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
         "designs.design", "estimators.displays", "estimators.elastic_net",
-        "estimators.elastic_net_cv", "estimators.lasso", "estimators.path",
+        "estimators.elastic_net_cv", "estimators.lasso", "estimators.multi_task",
+        "estimators.multinomial", "estimators.path",
         "estimators.regression", "estimators.robust_svm", "estimators.svm",
-        "estimators.trace_norm", "foreign.certify", "losses.knots", "losses.margin",
-        "losses.residual",
-        "losses.tubes", "penalties.balls", "penalties.chains", "penalties.epigraph",
-        "penalties.groups", "penalties.norms", "penalties.separable", "penalties.spectral",
-        "penalties.weighted",
+        "estimators.trace_norm", "foreign.certify", "losses.coupled", "losses.knots",
+        "losses.margin", "losses.residual", "losses.tubes", "penalties.balls", "penalties.chains",
+        "penalties.epigraph", "penalties.group_norms", "penalties.groups", "penalties.norms",
+        "penalties.separable", "penalties.spectral", "penalties.weighted",
     )
 }  # fmt: skip
 
