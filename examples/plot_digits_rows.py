@@ -55,8 +55,10 @@ print(f"largest relative gap: {gaps.max():.0e}")
 # %%
 # The pixels
 # ----------
-# The images show the norms of the coefficients of each pixel, each on a scale of its own; white
-# pixels are not used at all.
+# The images show the norms of the coefficients of each pixel, the larger the darker, each image on
+# a scale of its own; white pixels are not used at all. That each model is the best one for its
+# ``alpha`` is proven by its certificate: the relative gap bounds what any other model could gain,
+# as a share of the objective of the model without pixels.
 
 shown = [int(np.argmax(used >= n)) for n in (10, 20, 30)] + [int(best)]
 fig = plt.figure(figsize=(11, 6.5), layout="constrained")
@@ -67,13 +69,14 @@ for axis, place in zip(upper.subplots(1, len(shown)), shown, strict=True):
     axis.set(xticks=[], yticks=[])
     axis.set_title(f"{used[place]} pixels, accuracy {accuracies[place]:.1%}")
 left, right = lower.subplots(1, 2)
+enough = used[accuracies >= 0.9].min()
 left.semilogx(alphas, accuracies, "o-", markersize=3, label="accuracy on held-out images")
 left.semilogx(alphas, used / 64, "s--", markersize=3, label="share of the 64 pixels used")
 left.plot(alphas[shown], accuracies[shown], "ko", fillstyle="none", label="shown above")
-left.set(xlabel="alpha", ylim=(0, 1.02), title="A third of the pixels is enough for 90 %")
+left.set(xlabel="alpha", ylim=(0, 1.02), title=f"{enough} of 64 pixels are enough for 90 %")
 left.legend(loc="lower left")
 right.loglog(alphas, gaps, "o-", markersize=3, label="certified relative gap")
 right.axhline(model.tol, color="black", linestyle=":", label="tol")
-right.set(xlabel="alpha", title="Every model is proven optimal to within tol")
+right.set(xlabel="alpha", ylim=(1e-14, 1e-5), title="Every model is proven optimal to within tol")
 right.legend(loc="lower left")
 plt.show()
