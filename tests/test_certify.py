@@ -33,6 +33,8 @@ from skpd import (
     ElasticNetPDCV,
     GroupLassoSVC,
     LassoPDCertifiedCV,
+    MultinomialPD,
+    MultiTaskPD,
     PdproxRegressor,
     PdproxSVC,
     RigorousCertificate,
@@ -465,8 +467,9 @@ def test_multinomial_weak_duality(rng):
         for free in (True, False):
             classes = y[:, np.newaxis] == np.arange(3)
             problem = OutputsProblem.shared(
-                Design(X), classes, np.full(60, 1 / 60), Softmax(3), penalty, 0.05, free
-            )
+                Design(X), classes, np.full(60, 1 / 60), Softmax(3), penalty, alpha=0.05,
+                fit_intercept=free,
+            )  # fmt: skip
             l1, l2 = (0.05 * term * 60 for term in penalty.terms[:2])
             arguments = (X, y, np.ones(60), l1, l2, free)
             optimum = scipy_optimum(multinomial_programme, arguments) / 60
@@ -499,6 +502,25 @@ def test_several_outputs(rng):
             certificate = certify(estimator, X, Y, rigorous=rigorous)
             assert_allclose(certificate.primal, objective, rtol=1e-12)
             assert certificate.relative_gap < 1e-6
+
+
+def test_matrix_models_by_hand(rng):
+    """Of all outputs together, where the loss or the penalty ties them."""
+    X = rng.normal(size=(50, 6))
+    Y = X[:, :2] @ rng.normal(size=(2, 3)) + rng.normal(size=(50, 3))
+    for loss, penalty in (("l2_norm", "l1"), ("absolute", "l1inf"), ("squared", "trace")):
+        model = MultiTaskPD(0.1, loss=loss, penalty=penalty, tol=1e-8).fit(X, Y)
+        found = certify(model, X, Y, loss=loss, penalty=penalty, alpha=0.1)
+        assert_allclose(found.primal, model.certificate_.primal, rtol=1e-10)
+        assert found.relative_gap < 1e-6
+    labels = np.argmax(Y, axis=1)
+    for loss in ("softmax", "crammer_singer"):
+        model = MultinomialPD(0.1, loss=loss, tol=1e-8).fit(X, labels)
+        found = certify(model, X, labels, loss=loss, penalty="squared_l2", alpha=0.1)
+        assert_allclose(found.primal, model.certificate_.primal, rtol=1e-10)
+        assert found.relative_gap < 1e-6
+    with pytest.raises(ValueError, match="beside this loss"):
+        certify(model, X, labels, loss="softmax", penalty="linf", alpha=0.1)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

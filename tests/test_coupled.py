@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from skpd.losses import CrammerSinger, L2Norm, Softmax
-from skpd.losses.coupled import LabelLoss
+from skpd.losses import CrammerSinger, L2Norm, LabelLoss, Softmax
 
 K, N = 4, 12
 LOSSES = [L2Norm(K), Softmax(K), CrammerSinger(K)]

@@ -141,8 +141,9 @@ class OutputColumns:
             table = np.column_stack([table, np.ones(len(table))])
         return np.sqrt(weights)[:, np.newaxis] * table
 
-    def descend(self, G: Array, W: Array, penalty: tuple, P: Array, U: Array, sweeps: int,
-                tol: float) -> float:  # fmt: skip
+    def descend(
+        self, G: Array, W: Array, penalty: tuple, P: Array, U: Array, *, sweeps: int, tol: float
+    ) -> float:
         """Sweeps over the rows of P, U the curvature of the rows times X (P - W)."""
         return kernels.descend_outputs(
             self.design.by_columns.matrix, self.features, self.ones, self.d, self.e,
@@ -192,7 +193,7 @@ class OutputsGram:
         self.take_rows(rows)
 
     def curvature(
-        self, design: OutputsDesign, h: Array, e: Array | None, scale: float, columns: Indices,
+        self, design: OutputsDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None, again: bool = False,
     ) -> tuple[RowBlocks | OutputColumns | Array, bool]:  # fmt: skip
         """scale A_W' (diag(h) - e e') A_W + diag(ridge) on the coefficients W.
@@ -222,7 +223,7 @@ class OutputsGram:
         m = len(features)
         if e is None:
             n_samples = len(h) / K
-            many = m > FEWER_ROWS * n_samples and m > LARGEST_MATRIX / K
+            many = design.shares_data and m > max(FEWER_ROWS * n_samples, LARGEST_MATRIX / K)
             if m * m * len(self._grams) <= LARGEST_BLOCKS and not many:
                 return self._blocks(design, h, scale, features, ridge), False
         elif len(columns) <= LARGEST_MATRIX and not self.all_at_once:
@@ -230,7 +231,7 @@ class OutputsGram:
             if ridge is None:
                 self._last = columns, H
             return H, False
-        return self._by_products(design, h, e, scale, columns, features, ridge), False
+        return self._by_products(design, h, e, columns, scale=scale, ridge=ridge), False
 
     def _blocks(
         self, design: OutputsDesign, h: Array, scale: float, features: Indices, ridge: Array | None
@@ -307,10 +308,13 @@ class OutputsGram:
         return H
 
     def _by_products(
-        self, design: Any, h: Array, e: Array | None, scale: float, columns: Indices,
-        features: Indices, ridge: Array | None,
+        self, design: Any, h: Array, e: Array | None, columns: Indices, *, scale: float,
+        ridge: Array | None,
     ) -> OutputColumns:  # fmt: skip
-        K, m = self.n_outputs, len(features)
+        K = self.n_outputs
+        features = columns // K
+        features = features[np.diff(features, prepend=-1) > 0]
+        m = len(features)
         mask = np.zeros((m + self.ones, K), dtype=bool)
         places = np.searchsorted(features, columns // K)
         mask[places, columns % K] = True

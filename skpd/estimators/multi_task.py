@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from .._typing import Array
 from ..designs import Design
 from ..designs.outputs import OutputsDesign
-from ..losses import CoupledLoss, Loss
+from ..losses import Loss
 from ..penalties import Penalty
 from ..problems import Point, Solution
 from ..problems.outputs import OutputsProblem
@@ -104,7 +104,7 @@ class MultiTaskPD(PrimalDualRegressor):
         Iterations.
     n_features_in_ : int
         Number of features seen in `fit`, the column of tasks included.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X had string names.
 
     Warns
@@ -183,7 +183,7 @@ class MultiTaskPD(PrimalDualRegressor):
 
     def _loss_of(self, n_outputs: int) -> Loss:
         loss = OUTPUT_LOSSES[self.loss](n_outputs) if isinstance(self.loss, str) else self.loss
-        if self.tasks is not None and isinstance(loss, CoupledLoss) and not loss.of_labels:
+        if self.tasks is not None and loss.couples_outputs and not loss.of_labels:
             raise ValueError("loss 'l2_norm' needs all outputs of a sample, but there are tasks.")
         return checked_loss(loss, n_outputs)
 
@@ -221,9 +221,9 @@ class MultiTaskPD(PrimalDualRegressor):
                 weights,
                 loss,
                 output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], y.shape[1]),
-                float(self.alpha),
-                bool(self.fit_intercept),
-                total,
+                alpha=float(self.alpha),
+                fit_intercept=bool(self.fit_intercept),
+                total_weight=total,
             ),
         )
 

@@ -244,9 +244,9 @@ class MultinomialPD(ClassifierMixin, PrimalDualEstimator):
             shares,
             LOSSES[self.loss](n_classes),
             output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], n_classes),
-            float(self.alpha),
-            bool(self.fit_intercept),
-            total,
+            alpha=float(self.alpha),
+            fit_intercept=bool(self.fit_intercept),
+            total_weight=total,
         )
         return X, y, [problem], classes
 

@@ -10,7 +10,6 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 from .._typing import Array
 from ..losses import (
     Absolute,
-    CoupledLoss,
     EpsilonInsensitive,
     Hinge,
     Huber,
@@ -100,7 +99,7 @@ def checked_loss(loss: Loss, n_outputs: int) -> Loss:
     ValueError
         If it is not.
     """
-    if not isinstance(loss, CoupledLoss):
+    if not loss.couples_outputs:
         return loss
     if loss.of_labels:
         raise ValueError(

@@ -221,8 +221,9 @@ class TraceNormPD(PrimalDualRegressor):
             of_values = SquaredL2OnL1Ball(float(self.radius))
         penalty = Spectral(of_values, Y.shape[1])
         problem = OutputsProblem.shared(
-            Design(X), Y, weights, loss, penalty, alpha, fit_intercept, total
-        )
+            Design(X), Y, weights, loss, penalty, alpha=alpha, fit_intercept=fit_intercept,
+            total_weight=total,
+        )  # fmt: skip
         return X, y, [problem], None
 
     def _start_of(self, X: Any, y: Any) -> Point | None:

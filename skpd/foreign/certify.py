@@ -46,12 +46,12 @@ def certify(
     Parameters
     ----------
     estimator : estimator
-        A fitted `Lasso`, `LassoLars`, `ElasticNet`, `Ridge`, `RidgeClassifier`, `LinearSVC`,
-        `LinearSVR`, `LogisticRegression`, `SGDClassifier`, `SGDRegressor`,
-        `QuantileRegressor` or `HuberRegressor` of scikit-learn, their variants with
-        cross-validation, or an estimator of this package; also a `OneVsRestClassifier`, a
-        `Pipeline` or a search over parameters, also one within the other, whose (last, best)
-        estimator is one of these.
+        A fitted `Lasso`, `LassoLars`, `ElasticNet`, `MultiTaskLasso`, `MultiTaskElasticNet`,
+        `Ridge`, `RidgeClassifier`, `LinearSVC`, `LinearSVR`, `LogisticRegression`,
+        `SGDClassifier`, `SGDRegressor`, `QuantileRegressor` or `HuberRegressor` of
+        scikit-learn, their variants with cross-validation, or an estimator of this package;
+        also a `OneVsRestClassifier`, a `Pipeline` or a search over parameters, also one within
+        the other, whose (last, best) estimator is one of these.
         Anything else with ``coef_`` and ``intercept_`` together with ``loss``, ``penalty``
         and ``alpha``.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -70,13 +70,15 @@ def certify(
     max_iter : int, default=20_000
         Iterations of the solver that improves on the lower bound, at most.
     loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", "logistic", \
-            "absolute", "epsilon_insensitive", "huber", "pinball", "squared"} or Loss, \
-            default=None
+            "absolute", "epsilon_insensitive", "huber", "pinball", "squared", "l2_norm", \
+            "softmax", "crammer_singer"} or Loss, default=None
         With ``penalty`` and ``alpha``, an objective in place of the estimator's own: the
         weighted mean of the loss plus ``alpha`` times the penalty. More than two classes are
-        taken one-vs-rest.
-    penalty : {"l1", "squared_l2", "l2_norm", "linf"} or Penalty, default=None
-        See ``loss``.
+        taken one-vs-rest, but for the last two, which take all of them together.
+    penalty : {"l1", "squared_l2", "l2_norm", "linf", "l21", "l1inf", "exclusive", "trace", \
+            "squared_groups"} or Penalty, default=None
+        See ``loss``. The last five are those of a matrix (`MultiTaskPD`): then, and with a
+        loss of several outputs, the certificate is one of all outputs together.
     alpha : float, default=None
         See ``loss``; greater than 0.
     fit_intercept : bool, default=None
@@ -113,6 +115,7 @@ def certify(
     estimator                                   loss                factor
     ==========================================  ==================  ===================
     Lasso, LassoLars, ElasticNet                r^2 / 2             1
+    MultiTaskLasso, MultiTaskElasticNet         sum r_k^2 / 2       1
     Ridge, RidgeClassifier                      r^2 / 2             2 S
     LinearSVC, LinearSVR                        its own             C S
     LogisticRegression                          its own             C S

@@ -16,11 +16,10 @@ from sklearn.utils.class_weight import compute_sample_weight
 from .._typing import Array
 from ..estimators.base import PENALTIES, PrimalDualEstimator
 from ..estimators.elastic_net import penalty_of
-from ..estimators.outputs import output_penalty
+from ..estimators.outputs import OUTPUT_PENALTIES
 from ..estimators.regression import LOSSES as REGRESSION_LOSSES
 from ..estimators.svm import LOSSES as CLASS_LOSSES
 from ..losses import (
-    CrammerSinger,
     EpsilonInsensitive,
     Hinge,
     Huber,
@@ -33,9 +32,7 @@ from ..losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from ..losses.coupled import LabelLoss
 from ..penalties import L1, Penalty, SquaredL2
-from ..problems.outputs import OutputsProblem
 from ..problems.scaled_huber import ConcomitantHuber
 from .data import (
     Data,
@@ -48,6 +45,15 @@ from .data import (
     signed,
 )
 from .fits import ConcomitantFit, LinearFit
+from .outputs import (
+    COUPLED_LOSSES,
+    by_hand_of_outputs,
+    crammer_singer,
+    has_intercept,
+    multi_task,
+    of_classes,
+    ties_outputs,
+)
 
 __all__ = ["OBJECTIVES", "by_hand", "own_objective"]
 
@@ -73,26 +79,6 @@ def _lasso(estimator: Any, data: Data) -> list[LinearFit]:
         signed(estimator, penalty_of(ratio)),
         lambda total: alpha,
     )
-
-
-def _multi_task(estimator: Any, data: Data) -> list[LinearFit]:
-    """sum_i ||r_i||^2 / (2 n) + alpha R(W), of all outputs together."""
-    alpha = float(estimator.alpha_ if hasattr(estimator, "alpha_") else estimator.alpha)
-    ratio = float(getattr(estimator, "l1_ratio_", getattr(estimator, "l1_ratio", 1.0)))
-    if isinstance(estimator, linear_model.MultiTaskLassoCV):
-        ratio = 1.0
-    Y = data.targets
-    n_features, n_outputs = data.X.shape[1], Y.shape[1]
-    weights, total = shares(data.sample_weight, data.name)
-    coef, intercept = coefficients(estimator, data, n_outputs)
-    penalty: Penalty = SquaredL2()
-    if ratio > 0.0:
-        penalty = output_penalty("l21", ratio, n_features, n_outputs)
-    problem = OutputsProblem.shared(
-        data.design, Y, weights, Squared(), penalty, positive(alpha, data.name),
-        bool(estimator.fit_intercept), total,
-    )  # fmt: skip
-    return [LinearFit(problem, np.ravel(coef.T), intercept)]
 
 
 def _ridge(estimator: Any, data: Data) -> list[LinearFit]:
@@ -130,54 +116,11 @@ def _liblinear(
 
 def _linear_svc(estimator: Any, data: Data) -> list[LinearFit]:
     if estimator.multi_class == "crammer_singer":
-        return _crammer_singer(estimator, data)
+        return crammer_singer(estimator, data)
     outputs = list(data.one_vs_rest(estimator, data.class_weight(estimator, weighted=True)))
     loss = Hinge() if estimator.loss == "hinge" else SquaredHinge()
     penalty: Penalty = L1() if estimator.penalty == "l1" else SquaredL2()
     return _liblinear(estimator, data, outputs, loss, penalty)
-
-
-def _crammer_singer(estimator: Any, data: Data) -> list[LinearFit]:
-    """Whose intercepts are penalised; of two classes it keeps the difference of their columns."""
-    classes, C = estimator.classes_, float(estimator.C)
-    class_weight = data.class_weight(estimator, weighted=True)
-    if len(classes) == 2:
-        # with -w / 2 and w / 2 the penalty is half of that of w, the loss that of hinges
-        outputs = list(data.one_vs_rest(estimator, class_weight))
-        column = float(estimator.intercept_scaling) if estimator.fit_intercept else None
-        return fits(
-            estimator, data, outputs, Hinge(), SquaredL2(), lambda total: 0.5 / (C * total),
-            fit_intercept=False, column=column,
-        )  # fmt: skip
-    return [_of_classes(estimator, data, CrammerSinger(len(classes)), SquaredL2(), C, class_weight,
-                        penalised_intercept=True)]  # fmt: skip
-
-
-def _of_classes(
-    estimator: Any, data: Data, loss: LabelLoss, penalty: Penalty, C: float, class_weight: Array,
-    *, penalised_intercept: bool = False,
-) -> LinearFit:  # fmt: skip
-    """The fit of C sum_i s_i l(y_i, W x_i + b) + R(W), for a loss of the classes."""
-    n_classes = len(estimator.classes_)
-    labels = data.labels(estimator.classes_)
-    weights, total = shares(data.sample_weight * class_weight[labels], data.name)
-    if len(np.unique(labels[weights > 0])) < n_classes:
-        raise ValueError(
-            f"Every class of {data.name} must have samples of positive sample_weight and "
-            "class_weight."
-        )
-    coef, intercept = coefficients(estimator, data, n_classes)
-    design, free = data.design, bool(estimator.fit_intercept)
-    if penalised_intercept and free:
-        column = float(estimator.intercept_scaling)
-        design, free = data.with_column(column), False
-        coef = np.hstack([coef, intercept[:, np.newaxis] / column])
-        intercept = np.zeros(n_classes)
-    problem = OutputsProblem.shared(
-        design, labels[:, np.newaxis] == np.arange(n_classes), weights, loss, penalty,
-        positive(1.0 / (C * total), data.name), free, total,
-    )  # fmt: skip
-    return LinearFit(problem, np.ravel(coef.T), intercept)
 
 
 def _linear_svr(estimator: Any, data: Data) -> list[LinearFit]:
@@ -208,7 +151,7 @@ def _logistic(estimator: Any, data: Data) -> list[LinearFit]:
             estimator, data, outputs, Logistic(), penalty, lambda total: 1.0 / (C * total),
             column=column,
         )  # fmt: skip
-    return [_of_classes(estimator, data, Softmax(len(classes)), penalty, C, class_weight)]
+    return [of_classes(estimator, data, Softmax(len(classes)), penalty, C, class_weight)]
 
 
 def _logistic_penalty(estimator: Any) -> tuple[float, float]:
@@ -296,10 +239,10 @@ OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
     linear_model.LassoLarsIC: _lasso,
     linear_model.ElasticNet: _lasso,
     linear_model.ElasticNetCV: _lasso,
-    linear_model.MultiTaskLasso: _multi_task,
-    linear_model.MultiTaskLassoCV: _multi_task,
-    linear_model.MultiTaskElasticNet: _multi_task,
-    linear_model.MultiTaskElasticNetCV: _multi_task,
+    linear_model.MultiTaskLasso: multi_task,
+    linear_model.MultiTaskLassoCV: multi_task,
+    linear_model.MultiTaskElasticNet: multi_task,
+    linear_model.MultiTaskElasticNetCV: multi_task,
     linear_model.Ridge: _ridge,
     linear_model.RidgeCV: _ridge,
     linear_model.RidgeClassifier: _ridge_classifier,
@@ -342,28 +285,25 @@ def by_hand(
     fit_intercept: bool | None,
 ) -> list[LinearFit]:
     """The fits of anything with coef_ and intercept_ for an objective that is given."""
+    if ties_outputs(loss, penalty):
+        return [by_hand_of_outputs(estimator, data, loss, penalty, alpha, fit_intercept)]
     names = {**CLASS_LOSSES, **REGRESSION_LOSSES}
     if isinstance(loss, str):
         if loss not in names:
-            raise ValueError(f"loss must be a Loss or one of {sorted(names)}, got {loss!r}.")
+            known = sorted({*names, *COUPLED_LOSSES})
+            raise ValueError(f"loss must be a Loss or one of {known}, got {loss!r}.")
         loss = cast(Loss, names[loss]())
     if isinstance(penalty, str):
         if penalty not in PENALTIES:
-            raise ValueError(
-                f"penalty must be a Penalty or one of {sorted(PENALTIES)}, got {penalty!r}."
-            )
+            known = sorted({*PENALTIES, *OUTPUT_PENALTIES})
+            raise ValueError(f"penalty must be a Penalty or one of {known}, got {penalty!r}.")
         penalty = PENALTIES[penalty]()
-    if fit_intercept is None:
-        fit_intercept = bool(
-            getattr(estimator, "fit_intercept", np.any(getattr(estimator, "intercept_", 0.0)))
-        )
+    free = has_intercept(estimator, fit_intercept)
     if loss.of_labels:
         outputs = list(data.one_vs_rest(_Classes(estimator, data.y)))
     else:
         outputs = regression_outputs(data)
-    return fits(
-        estimator, data, outputs, loss, penalty, lambda total: alpha, fit_intercept=fit_intercept
-    )
+    return fits(estimator, data, outputs, loss, penalty, lambda total: alpha, fit_intercept=free)
 
 
 class _Classes:

@@ -13,11 +13,12 @@ with z = x.w + b the prediction and, for margin losses, y in {-1, +1}. A loss gi
 ``phi``, its conjugate ``phi*`` with the interval on which that is finite, and a
 subgradient; the base class turns these into functions of y and z. The proximal
 operators of the conjugates are compiled (``kernels/losses.hpp``). Those of several predictions at
-once are in `skpd.losses.coupled`.
+once are in `skpd.losses.coupled` and `skpd.losses.classes`.
 """
 
 from .base import Loss
-from .coupled import CoupledLoss, CrammerSinger, L2Norm, Softmax
+from .classes import CrammerSinger, LabelLoss, Softmax
+from .coupled import CoupledLoss, L2Norm
 from .knots import PiecewiseLinear
 from .margin import (
     GeneralizedHinge,
@@ -40,6 +41,7 @@ __all__ = [
     "Hinge",
     "Huber",
     "L2Norm",
+    "LabelLoss",
     "Logistic",
     "Loss",
     "MarginLoss",

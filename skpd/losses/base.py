@@ -100,8 +100,8 @@ class Loss(ABC):
         Whether l(y, .) is linear or a parabola in pieces.
     of_labels : bool
         Whether y are labels, -1 and 1.
-    n_outputs : int
-        How many predictions, side by side, a value depends on.
+    couples_outputs : bool
+        Whether a value depends on several predictions: on ``n_outputs``, side by side.
     """
 
     linear_conjugate: ClassVar[bool] = False
@@ -110,6 +110,7 @@ class Loss(ABC):
     constant_curvature: ClassVar[bool] = False
     piecewise_quadratic: ClassVar[bool] = False
     of_labels: ClassVar[bool] = False
+    couples_outputs: ClassVar[bool] = False
     n_outputs: int = 1
 
     @property

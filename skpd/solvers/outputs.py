@@ -31,7 +31,7 @@ def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choi
     """
     structure = problem.penalty.structure
     last = Choice(*LAST_RESORT, pdprox_restarted_for_outputs)
-    if structure is Structure.SEPARABLE and problem.loss.n_outputs == 1:
+    if structure is Structure.SEPARABLE and not problem.loss.couples_outputs:
         return [Choice(*OUTPUT_BY_OUTPUT, output_by_output), last]
     if structure.in_parts:
         return [Choice(*MULTIPLIERS, method_of_multipliers), last]

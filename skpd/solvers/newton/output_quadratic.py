@@ -172,12 +172,13 @@ def minimise_by_products(
     P, U = W.copy(), np.zeros(H.d.shape)
     exact = not H.e.any()  # then sweeps take the curvature of a row as it is
     for _ in range(SETTINGS.most_rounds):
-        by_sweeps = exact and len(terms.support(P)) > SETTINGS.newton_rows
-        sweeps = SETTINGS.sweeps if by_sweeps else SETTINGS.sweeps_by_products
-        if not terms.is_smooth and H.descend(G, W, terms.given, P, U, sweeps, tol) <= tol:
-            break
-        if by_sweeps and not terms.is_smooth:
-            continue
+        if not terms.is_smooth:
+            by_sweeps = exact and len(terms.support(P)) > SETTINGS.newton_rows
+            sweeps = SETTINGS.sweeps if by_sweeps else SETTINGS.sweeps_by_products
+            if H.descend(G, W, terms.given, P, U, sweeps=sweeps, tol=tol) <= tol:
+                break
+            if by_sweeps:
+                continue
         R = G + H.gradient(U) + H.ridge * (P - W)
         if not _conjugate_gradient_step(H, P, R, terms, tol):
             break

@@ -37,7 +37,9 @@ class OutputRows(InMemory):
         return self.gram.may_hold(self.design, n_columns)
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        return self.gram.curvature(self.design, self.h, None, scale, columns, ridge, again)
+        return self.gram.curvature(
+            self.design, self.h, None, columns, scale=scale, ridge=ridge, again=again
+        )
 
 
 class CoupledRows(OutputRows):
@@ -56,10 +58,12 @@ class CoupledRows(OutputRows):
         )  # fmt: skip
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        return self.gram.curvature(self.design, self.h, self.factor, scale, columns, ridge, again)
+        return self.gram.curvature(
+            self.design, self.h, self.factor, columns, scale=scale, ridge=ridge, again=again
+        )
 
 
 @rows_of.register
 def rows_of_outputs(problem: OutputsProblem, start: Point | None, gram: Any) -> OutputRows:
-    kind = CoupledRows if problem.loss.n_outputs > 1 else OutputRows
+    kind = CoupledRows if problem.loss.couples_outputs else OutputRows
     return kind.of(problem, start, gram)

@@ -1,0 +1,142 @@
+"""What estimators of several outputs or classes minimise, as points of one problem."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn import linear_model
+
+from .._typing import Array
+from ..estimators.outputs import OUTPUT_LOSSES, OUTPUT_PENALTIES, checked_loss, output_penalty
+from ..losses import CrammerSinger, Hinge, L2Norm, LabelLoss, Loss, Softmax, Squared
+from ..penalties import Penalty, SquaredL2
+from ..problems.outputs import OutputsProblem
+from .data import Data, coefficients, fits, positive, shares
+from .fits import LinearFit
+
+__all__ = [
+    "COUPLED_LOSSES", "by_hand_of_outputs", "crammer_singer", "has_intercept", "multi_task",
+    "of_classes", "ties_outputs",
+]  # fmt: skip
+
+COUPLED_LOSSES: dict[str, Callable[[int], Loss]] = {
+    "l2_norm": L2Norm,
+    "softmax": Softmax,
+    "crammer_singer": CrammerSinger,
+}
+# penalties of single coefficients, whose outputs a loss of single predictions leaves alone
+ALONE = {"l1", "squared_l2"}
+
+
+def multi_task(estimator: Any, data: Data) -> list[LinearFit]:
+    """sum_i ||r_i||^2 / (2 n) + alpha R(W), of all outputs together."""
+    alpha = float(estimator.alpha_ if hasattr(estimator, "alpha_") else estimator.alpha)
+    ratio = float(getattr(estimator, "l1_ratio_", getattr(estimator, "l1_ratio", 1.0)))
+    if isinstance(estimator, linear_model.MultiTaskLassoCV):
+        ratio = 1.0
+    Y = data.targets
+    n_features, n_outputs = data.X.shape[1], Y.shape[1]
+    weights, total = shares(data.sample_weight, data.name)
+    coef, intercept = coefficients(estimator, data, n_outputs)
+    penalty: Penalty = SquaredL2()
+    if ratio > 0.0:
+        penalty = output_penalty("l21", ratio, n_features, n_outputs)
+    problem = OutputsProblem.shared(
+        data.design, Y, weights, Squared(), penalty, alpha=positive(alpha, data.name),
+        fit_intercept=bool(estimator.fit_intercept), total_weight=total,
+    )  # fmt: skip
+    return [LinearFit(problem, np.ravel(coef.T), intercept)]
+
+
+def crammer_singer(estimator: Any, data: Data) -> list[LinearFit]:
+    """Whose intercepts are penalised; of two classes it keeps the difference of their columns."""
+    classes, C = estimator.classes_, float(estimator.C)
+    class_weight = data.class_weight(estimator, weighted=True)
+    if len(classes) == 2:
+        # with -w / 2 and w / 2 the penalty is half of that of w, the loss that of hinges
+        outputs = list(data.one_vs_rest(estimator, class_weight))
+        column = float(estimator.intercept_scaling) if estimator.fit_intercept else None
+        return fits(
+            estimator, data, outputs, Hinge(), SquaredL2(), lambda total: 0.5 / (C * total),
+            fit_intercept=False, column=column,
+        )  # fmt: skip
+    return [of_classes(estimator, data, CrammerSinger(len(classes)), SquaredL2(), C, class_weight,
+                        penalised_intercept=True)]  # fmt: skip
+
+
+def of_classes(
+    estimator: Any, data: Data, loss: LabelLoss, penalty: Penalty, C: float, class_weight: Array,
+    *, penalised_intercept: bool = False,
+) -> LinearFit:  # fmt: skip
+    """The fit of C sum_i s_i l(y_i, W x_i + b) + R(W), for a loss of the classes."""
+    n_classes = len(estimator.classes_)
+    labels = data.labels(estimator.classes_)
+    weights, total = shares(data.sample_weight * class_weight[labels], data.name)
+    if len(np.unique(labels[weights > 0])) < n_classes:
+        raise ValueError(
+            f"Every class of {data.name} must have samples of positive sample_weight and "
+            "class_weight."
+        )
+    coef, intercept = coefficients(estimator, data, n_classes)
+    design, free = data.design, bool(estimator.fit_intercept)
+    if penalised_intercept and free:
+        column = float(estimator.intercept_scaling)
+        design, free = data.with_column(column), False
+        coef = np.hstack([coef, intercept[:, np.newaxis] / column])
+        intercept = np.zeros(n_classes)
+    problem = OutputsProblem.shared(
+        design, labels[:, np.newaxis] == np.arange(n_classes), weights, loss, penalty,
+        alpha=positive(1.0 / (C * total), data.name), fit_intercept=free, total_weight=total,
+    )  # fmt: skip
+    return LinearFit(problem, np.ravel(coef.T), intercept)
+
+
+def ties_outputs(loss: str | Loss, penalty: str | Penalty) -> bool:
+    """Whether an objective that is given is one of all outputs together."""
+    coupled = loss in COUPLED_LOSSES if isinstance(loss, str) else loss.couples_outputs
+    return coupled or (isinstance(penalty, str) and penalty in {*OUTPUT_PENALTIES} - ALONE)
+
+
+def has_intercept(estimator: Any, fit_intercept: bool | None) -> bool:
+    """Whether the intercept is free: as given, or as the estimator seems to have it."""
+    if fit_intercept is not None:
+        return fit_intercept
+    fitted = np.any(getattr(estimator, "intercept_", 0.0))
+    return bool(getattr(estimator, "fit_intercept", fitted))
+
+
+def by_hand_of_outputs(
+    estimator: Any, data: Data, loss: str | Loss, penalty: str | Penalty, alpha: float,
+    fit_intercept: bool | None,
+) -> LinearFit:  # fmt: skip
+    """The fit of anything with coef_ and intercept_ for an objective of all outputs together."""
+    classes = getattr(estimator, "classes_", None)
+    takes_classes = loss in ("softmax", "crammer_singer") or (
+        not isinstance(loss, str) and loss.couples_outputs and loss.of_labels
+    )
+    if takes_classes:
+        classes = np.unique(data.y) if classes is None else classes
+        Y = (data.labels(classes)[:, np.newaxis] == np.arange(len(classes))).astype(np.float64)
+    else:
+        Y = data.targets
+    n_features, n_outputs = data.X.shape[1], Y.shape[1]
+    if isinstance(loss, str):
+        names = {**OUTPUT_LOSSES, **COUPLED_LOSSES}
+        if loss not in names:
+            raise ValueError(f"loss must be a Loss or one of {sorted(names)}, got {loss!r}.")
+        loss = names[loss](n_outputs)
+    if not takes_classes:
+        loss = checked_loss(loss, n_outputs)
+    if isinstance(penalty, str) and penalty not in OUTPUT_PENALTIES:
+        raise ValueError(
+            f"penalty must be a Penalty or one of {sorted(OUTPUT_PENALTIES)} beside this loss, "
+            f"got {penalty!r}."
+        )
+    weights, total = shares(data.sample_weight, data.name)
+    coef, intercept = coefficients(estimator, data, n_outputs)
+    problem = OutputsProblem.shared(
+        data.design, Y, weights, loss, output_penalty(penalty, 1.0, n_features, n_outputs),
+        alpha=positive(alpha, data.name), fit_intercept=has_intercept(estimator, fit_intercept),
+        total_weight=total,
+    )  # fmt: skip
+    return LinearFit(problem, np.ravel(coef.T), intercept)

@@ -1,0 +1,110 @@
+"""Dual points of several outputs, and the free directions that their intercepts are."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array
+from ..certificates.objective import NOTHING, Interval, Sum
+from ..designs.outputs import OutputsDesign
+from .dual_points import RowPoint
+from .free_directions import FreeDirections, Support
+
+__all__ = ["FreeOutputs", "OutputsPoint"]
+
+
+class OutputsPoint(RowPoint):
+    """A dual point of several outputs, with a free sum for each."""
+
+    problem: Any  # an `OutputsProblem`
+
+    @cached_property
+    def _spread(self) -> Array | None:
+        """The weighted errors of entries that stand for exact sums."""
+        loss: Any = self.problem.loss
+        if not (loss.couples_outputs and loss.of_labels):
+            return None
+        spread: Array = self.problem.weights * loss.spread(self.problem.y, self.theta)
+        return spread
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        product, error = super().products(precise)
+        if self._spread is None:
+            return product, error
+        return product, error + 1.01 * self.problem.design.column_sums(self._spread)
+
+    def sums_without_products(self) -> list[Sum]:
+        return self._intercept_sums
+
+    @cached_property
+    def _intercept_sums(self) -> list[Sum]:
+        problem = self.problem
+        if not problem.fit_intercept:
+            return [NOTHING] * problem.n_outputs
+        found = []
+        for rows in problem.places:
+            weights, theta = (np.ascontiguousarray(x[rows]) for x in (problem.weights, self.theta))
+            if not theta.any():  # exactly 0, beside an interval that may be infinite
+                found.append(NOTHING)
+                continue
+            value, error = kernels.compensated_dot(weights, theta)
+            if self._spread is not None:
+                error += 1.01 * float(np.sum(self._spread[rows]))
+            found.append((value, error))
+        return found
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        columns = self.problem.free_columns
+        of_columns = zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
+        return [*self._intercept_sums, *of_columns]
+
+    def errors_by_precision(self) -> Any:
+        return 0.0
+
+    def largest_scale(self) -> float:
+        loss: Any = self.problem.loss
+        if loss.couples_outputs:
+            return float(loss.largest_scale(self.problem.y, self.theta))
+        return super().largest_scale()
+
+
+class FreeOutputs(FreeDirections):
+    """The intercepts of the outputs, and coefficients that are not penalised."""
+
+    design: OutputsDesign  # type: ignore[assignment]
+
+    def sums(self, gradient: Array, slope: Any) -> list[float]:
+        sums = np.broadcast_to(slope, self.design.n_outputs).tolist()
+        return sums + gradient[self.columns].tolist()
+
+    def _intercepts(self, upper: float, radius: float) -> list[Interval]:
+        if not self.fit_intercept:
+            return [NOTHING] * self.design.n_outputs
+        if self.loss.couples_outputs and self.loss.of_labels:
+            return [self.intercept(upper, radius)] * self.design.n_outputs
+        return [one.intercept(upper, radius) for one in self._each]
+
+    @cached_property
+    def _each(self) -> list[FreeDirections]:
+        """Those of each output alone, the weights of other rows being 0."""
+        found = []
+        for place in self.design.places:
+            weights = np.zeros_like(self.weights)
+            weights[place] = self.weights[place]
+            found.append(
+                FreeDirections(self.design, self.y, weights, self.loss, self.penalty, True)  # type: ignore[arg-type]
+            )
+        return found
+
+    def _support(self, row: Array, error: Array) -> Support:
+        """For a loss of classes, of the mean row of a class less that for another class."""
+        if self.loss.couples_outputs and self.loss.of_labels:
+            table = np.reshape(row, (-1, self.design.n_outputs))
+            own = int(np.argmax(np.any(table != 0.0, axis=0)))
+            other = (own + 1) % self.design.n_outputs
+            table = table.copy()
+            table[:, other] = -table[:, own]
+            row = np.ravel(table)
+        return super()._support(row, error)
