@@ -64,8 +64,13 @@ class _Run:
         self.z_x = self.z_y = problem.matvec(self.x)
         self.momentum = 1.0
         self._differentiate()
-        along = problem.matvec(self.gradient)
-        size = float(self.gradient @ self.gradient)
+        # the steps of the variables beside each other, of single features if the penalty allows it
+        scale = problem.squares
+        scale = 1.0 / np.where(scale > 0.0, scale, np.max(scale, initial=0.0) or 1.0)
+        d = problem.n_features
+        self.scale = np.append(problem.penalty.step_sizes(scale[:d]), scale[d:])
+        towards = self.scale * self.gradient
+        along, size = problem.matvec(towards), float(self.gradient @ towards)
         most = float(problem.weights @ along**2) * problem.loss.smoothness
         self.curvature = most / size if size > 0.0 and most > 0.0 else 1.0
 
@@ -84,16 +89,16 @@ class _Run:
         problem = self.problem
         self.curvature *= SETTINGS.curvature_decrease
         while True:
-            step = 1.0 / self.curvature
+            step = self.scale / self.curvature
             x = problem.prox(self.y - step * self.gradient, step)
             z, move = problem.matvec(x), x - self.y
             most = self.loss + float(self.gradient @ move)
-            most += 0.5 * self.curvature * float(move @ move)
+            most += 0.5 * float(move @ (move / step))
             rounding = SETTINGS.objective_rounding * abs(self.loss)
             if self._mean_loss(z) <= most + rounding or not np.isfinite(self.curvature):
                 break
             self.curvature *= SETTINGS.curvature_increase
-        if float((self.y - x) @ (x - self.x)) > 0.0:
+        if float((self.y - x) @ ((x - self.x) / self.scale)) > 0.0:
             self.momentum = 1.0
         momentum = 0.5 * (1.0 + sqrt(1.0 + 4.0 * self.momentum**2))
         ahead = (self.momentum - 1.0) / momentum
