@@ -30,7 +30,7 @@ from skpd.penalties import (
 from skpd.problems import Point, Problem
 from skpd.solvers import Monitor, solve
 from skpd.solvers.frank_wolfe.l1_ball import search_for_multiplier
-from skpd.solvers.newton import multipliers, quadratic
+from skpd.solvers.newton import quadratic
 from skpd.solvers.newton.multipliers import method_of_multipliers
 from skpd.solvers.newton.quadratic import minimise_quadratic
 from skpd.solvers.newton.settings import QUADRATIC, SETTINGS
@@ -567,7 +567,7 @@ def test_it_hands_over_where_it_stalls(rng, monkeypatch):
     X = rng.normal(size=(60, 40))
     y = X @ rng.normal(size=40)
     problem = Problem(Design(X), y, np.full(60, 1 / 60), Absolute(), SquaredL2(), 0.1, True)
-    monkeypatch.setattr(multipliers, "SETTINGS", replace(SETTINGS, largest_working_set=10))
+    monkeypatch.setattr(in_memory, "SETTINGS", replace(SETTINGS, largest_working_set=10))
     alone = Monitor(problem, 1e-4)
     alone.check(0, problem.null_point)
     method_of_multipliers(problem, alone, None, max_iter=50_000, random_state=None)

@@ -74,6 +74,7 @@ class Penalty(ABC):
     is_norm : bool
         Whether R is a norm, or one on the non-negative coefficients, and has a ``dual_norm``.
     is_quadratic : bool
+        Whether R(t w) = t^2 R(w).
     free_level : bool
         Whether R is the same for w + m, whatever the constant m. The level, the mean of w,
         is then left to the loss (`skpd.problems.free_directions`): `support`, `bounded_conjugate`

@@ -114,6 +114,8 @@ class GroupLInf(_Tabular, _Weighted, Norm):
 class _Square(_Tabular, Penalty):
     """A penalty that is quadratic along every ray: its conjugate is dual_size(v)^2 / (4 alpha)."""
 
+    is_quadratic: ClassVar[bool] = True
+
     @abstractmethod
     def _dual_size(self, v: Array) -> float:
         """sup of v.w over R(w) <= 1."""
