@@ -30,7 +30,7 @@ from skpd.penalties import (
 from skpd.problems import Point, Problem
 from skpd.solvers import Monitor, solve
 from skpd.solvers.frank_wolfe.l1_ball import search_for_multiplier
-from skpd.solvers.newton import quadratic
+from skpd.solvers.newton import in_memory, quadratic
 from skpd.solvers.newton.multipliers import method_of_multipliers
 from skpd.solvers.newton.quadratic import minimise_quadratic
 from skpd.solvers.newton.settings import QUADRATIC, SETTINGS
