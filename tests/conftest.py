@@ -7,7 +7,12 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
+from hypothesis import settings
 from sklearn.datasets import load_svmlight_file
+
+# enough for the suite, which has hundreds of such tests; longer searches are benchmarks
+settings.register_profile("suite", max_examples=40, deadline=None)
+settings.load_profile("suite")
 
 matplotlib.use("Agg")
 
