@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.output_models import Model
 from skpd import MultinomialPD, MultiTaskPD, certify
+from skpd.penalties import WeightedL1
 
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -337,3 +338,20 @@ def test_a_task_of_one_class(penalty, loss, kind, rng):
     if loss == "logistic":
         entropy = [-p * np.log(p) - (1 - p) * np.log(1 - p) for p in shares]
         assert_allclose(unit, np.sum(entropy) / 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "crammer_singer"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_penalty_need_not_treat_classes_alike(loss, seed):
+    """The intervals of the intercepts hold those of an optimum, whatever the weights are."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(25, 3)) + 5.0, np.append(np.arange(3), rng.integers(0, 3, 22))
+    penalty = WeightedL1(10.0 ** rng.uniform(-3, 1, 9))
+    model = MultinomialPD(0.05, loss=loss, penalty=penalty, tol=1e-8).fit(X, y)
+    certificate = model.certificate_
+    assert model.converged_
+    (problem,) = model._problems(X, y, None)[2]
+    lowest, highest = problem.free_intervals(certificate.primal)[0]
+    assert np.ptp(model.intercept_) <= min(-lowest, highest)
+    scaled = certificate.primal / (0.05 * np.min(penalty.weights))  # of the largest coefficient
+    assert highest >= 0.5 * scaled

@@ -58,8 +58,7 @@ class MultinomialPD(ClassifierMixin, PrimalDualEstimator):
         The negative log likelihood of the class, or how far another class comes within 1 of it.
     penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "squared_l2"} or \
             Penalty, default="squared_l2"
-        As for `MultiTaskPD`: "l21" selects features for all classes, "l1" for each of them. A
-        `Penalty` must treat all classes alike.
+        As for `MultiTaskPD`: "l21" selects features for all classes, "l1" for each of them.
     l1_ratio : float, default=1.0
         Share of the penalty "l21" or "l1", in (0, 1]; the rest is half the squared Frobenius
         norm.

@@ -99,12 +99,17 @@ class FreeOutputs(FreeDirections):
         return found
 
     def _support(self, row: Array, error: Array) -> Support:
-        """For a loss of classes, of the mean row of a class less that for another class."""
-        if self.loss.couples_outputs and self.loss.of_labels:
-            table = np.reshape(row, (-1, self.design.n_outputs))
-            own = int(np.argmax(np.any(table != 0.0, axis=0)))
-            other = (own + 1) % self.design.n_outputs
-            table = table.copy()
-            table[:, other] = -table[:, own]
-            row = np.ravel(table)
-        return super()._support(row, error)
+        """For a loss of classes, of the mean row of a class less that for any other class."""
+        if not (self.loss.couples_outputs and self.loss.of_labels):
+            return super()._support(row, error)
+        n_outputs = self.design.n_outputs
+        own = int(np.argmax(np.any(np.reshape(row, (-1, n_outputs)) != 0.0, axis=0)))
+        others = [k for k in range(n_outputs) if k != own]
+        if self.penalty.symmetric:  # which treats all classes alike
+            others = others[:1]
+        supports = []
+        for other in others:
+            table, room = (np.array(np.reshape(x, (-1, n_outputs))) for x in (row, error))
+            table[:, other], room[:, other] = -table[:, own], room[:, own]
+            supports.append(super()._support(np.ravel(table), np.ravel(room)))
+        return lambda radius: max([support(radius) for support in supports])

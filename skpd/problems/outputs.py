@@ -44,8 +44,7 @@ class OutputsProblem(Problem):
 
     Parameters are those of `Problem`; the design is an `OutputsDesign`. The weights of the rows
     sum to the number of outputs where they share X, so that the objective is the mean over the
-    samples of the sum over the outputs, else to 1. A loss of classes presupposes a penalty that
-    treats them alike.
+    samples of the sum over the outputs, else to 1.
     """
 
     design: OutputsDesign  # type: ignore[assignment]
