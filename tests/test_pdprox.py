@@ -245,12 +245,13 @@ def test_invalid_solver_options(solver, options, message):
         check_solver_options(solver, options)
 
 
-TABLES = [SOLVERS, ROBUST_SOLVERS, TRACE_NORM_SOLVERS]
+TABLES = {"vectors": SOLVERS, "robust": ROBUST_SOLVERS, "trace norm": TRACE_NORM_SOLVERS}
 
 
-@pytest.mark.parametrize(
-    "solver, table", [(solver, table) for table in TABLES for solver in table], ids=str
-)
+@pytest.mark.parametrize("solver, table", [
+    pytest.param(solver, table, id=f"{name}-{solver}")
+    for name, table in TABLES.items() for solver in table
+])  # fmt: skip
 def test_what_solvers_declare_is_what_they_take(solver, table):
     """Every keyword that a user may pass is an option, and its default a valid one."""
     parameters = inspect.signature(table[solver]).parameters.values()
