@@ -17,7 +17,7 @@ from .design import Design
 
 __all__ = ["OutputsDesign", "SharedDesign"]
 
-Rows = Any  # indices of rows or a slice
+TINY = 1e-150  # added to norms: what their squares can lose to underflow
 
 
 class OutputsDesign:
@@ -34,7 +34,7 @@ class OutputsDesign:
 
     shares_data: ClassVar[bool] = False  # whether all outputs have the same X
 
-    def __init__(self, parts: list[Design], rows: list[Rows], n_rows: int) -> None:
+    def __init__(self, parts: list[Design], rows: list[Any], n_rows: int) -> None:
         self.parts, self.places = parts, rows
         self.n_outputs, self.n_inputs = len(parts), parts[0].shape[1]
         self.shape = n_rows, self.n_inputs * self.n_outputs
@@ -48,6 +48,12 @@ class OutputsDesign:
     def _columns(self, k: int) -> slice:
         """The places of the coefficients of output k."""
         return slice(k, None, self.n_outputs)
+
+    def features_of(self, columns: Indices) -> Indices:
+        """The features of increasing coefficients, each once."""
+        features = columns // self.n_outputs
+        found: Indices = features[np.diff(features, prepend=-1) > 0]
+        return found
 
     def _over_outputs(self, function: Any, *given: Array) -> Array:
         """function(part, ...) of the parts of row vectors, as coefficients."""
@@ -88,13 +94,14 @@ class OutputsDesign:
 
     def rmatvec_bounded(self, weights: Array, rows: Array) -> tuple[Array, Array]:
         """The transpose of `matvec` on weights * rows, and a bound on its rounding error."""
-        return self._pairs("rmatvec_bounded", weights, rows)
+        return self._with_errors(Design.rmatvec_bounded, weights, rows)
 
     def rmatvec_compensated(self, weights: Array, rows: Array) -> tuple[Array, Array]:
         """The same in twice the working precision."""
-        return self._pairs("rmatvec_compensated", weights, rows)
+        return self._with_errors(Design.rmatvec_compensated, weights, rows)
 
-    def _pairs(self, name: str, weights: Array, rows: Array) -> tuple[Array, Array]:
+    def _with_errors(self, function: Any, weights: Array, rows: Array) -> tuple[Array, Array]:
+        """function(part, ...) of the parts of two row vectors: coefficients and their errors."""
         product, error = np.zeros(self.shape[1]), np.zeros(self.shape[1])
         for k, part in enumerate(self.parts):
             own = np.ascontiguousarray(rows[self.places[k]])
@@ -102,7 +109,7 @@ class OutputsDesign:
                 continue
             own_weights = np.ascontiguousarray(weights[self.places[k]])
             columns = self._columns(k)
-            product[columns], error[columns] = getattr(part, name)(own_weights, own)
+            product[columns], error[columns] = function(part, own_weights, own)
         return product, error
 
     def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
@@ -122,15 +129,9 @@ class OutputsDesign:
         return self._over_outputs(Design.column_norms, weights)
 
     def row_sums(self) -> Array:
-        return self._by_row([part.row_sums() for part in self.parts])
-
-    def row_norms(self) -> Array:
-        return self._by_row([part.row_norms() for part in self.parts])
-
-    def _by_row(self, values: list[Array]) -> Array:
         out = np.empty(self.shape[0])
-        for rows, own in zip(self.places, values, strict=True):
-            out[rows] = own
+        for rows, part in zip(self.places, self.parts, strict=True):
+            out[rows] = part.row_sums()
         return out
 
     def table(self, columns: Indices) -> Array:
@@ -217,16 +218,14 @@ class SharedDesign(OutputsDesign):
         return np.ravel(self.base.rmatmul(rows.reshape(-1, self.n_outputs)))
 
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
-        features = columns // self.n_outputs
-        some = features[np.diff(features, prepend=-1) > 0]
+        some = self.features_of(columns)
         product = self.base.rmatmul(rows.reshape(-1, self.n_outputs), some)
-        places = np.searchsorted(some, features)
+        places = np.searchsorted(some, columns // self.n_outputs)
         found: Array = product[places, columns % self.n_outputs]
         return found
 
     def work_on(self, columns: Indices) -> float:
-        features = columns // self.n_outputs
-        return self.base.work_on(features[np.diff(features, prepend=-1) > 0])
+        return self.base.work_on(self.features_of(columns))
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """As above; errors by the inequality of Cauchy and Schwarz for each row and output."""
@@ -246,7 +245,7 @@ class SharedDesign(OutputsDesign):
 
     @cached_property
     def _row_norms(self) -> Array:
-        return self.base.row_norms() + TINY  # what squares lose to underflow
+        return self.base.row_norms() + TINY
 
     @cached_property
     def _column_norms(self) -> Array:
@@ -278,9 +277,6 @@ class SharedDesign(OutputsDesign):
     def row_sums(self) -> Array:
         return np.repeat(self.base.row_sums(), self.n_outputs)
 
-    def row_norms(self) -> Array:
-        return np.repeat(self.base.row_norms(), self.n_outputs)
-
     def shift_of_columns(self, weights: Array, far: float) -> Array | None:
         own = np.ascontiguousarray(weights[:: self.n_outputs])
         shift = self.base.shift_of_columns(own / float(np.sum(own)), far)
@@ -304,6 +300,3 @@ class SharedDesign(OutputsDesign):
         """Whole samples, copied."""
         samples = indices[:: self.n_outputs] // self.n_outputs
         return SharedDesign(self.base.rows(samples), self.n_outputs)
-
-
-TINY = 1e-150

@@ -145,9 +145,10 @@ class OutputColumns:
         self, G: Array, W: Array, penalty: tuple, P: Array, U: Array, *, sweeps: int, tol: float
     ) -> float:
         """Sweeps over the rows of P, U the curvature of the rows times X (P - W)."""
+        weights, l1, l2 = penalty
         return kernels.descend_outputs(
             self.design.by_columns.matrix, self.features, self.ones, self.d, self.e,
-            self.diagonal, self.ridge, G, W, *penalty, P, U, sweeps, tol,
+            self.diagonal, self.ridge, G, W, weights, l1, l2, P, U, sweeps, tol,
         )  # fmt: skip
 
 
@@ -217,9 +218,7 @@ class OutputsGram:
             self._last = last
             return last[1], True
         self._h = h.copy()
-        K = self.n_outputs
-        features = columns // K
-        features = features[np.diff(features, prepend=-1) > 0]
+        K, features = self.n_outputs, design.features_of(columns)
         m = len(features)
         if e is None:
             n_samples = len(h) / K
@@ -259,7 +258,7 @@ class OutputsGram:
         size = m + K * self.ones
         d, e = h.reshape(-1, K), e.reshape(-1, K)
         if design.dense:
-            H = self._dense_matrix(design.base, d, e, columns)
+            H = self._dense_matrix(design, d, e, columns)
         else:
             H = np.empty((size, size))
             place = np.full(design.shape[1], -1)
@@ -273,23 +272,21 @@ class OutputsGram:
         self.system = kernels.SupportSystem()
         return H
 
-    def _dense_matrix(self, base: Design, d: Array, e: Array, columns: Indices) -> Array:
+    def _dense_matrix(self, design: Any, d: Array, e: Array, columns: Indices) -> Array:
         """By the product of a matrix, x_i (x) e_i in its rows, with itself."""
-        K = self.n_outputs
-        features = columns // K
-        some = features[np.diff(features, prepend=-1) > 0]
-        table = base.table(some)
+        K, some = self.n_outputs, design.features_of(columns)
+        table = design.base.table(some)
         # rows of a kinked loss that are certain of their class have no curvature
         curved = np.flatnonzero(np.sum(d - e * e, axis=1) > ROUNDING * np.sum(d, axis=1))
         if 2 * len(curved) < len(d):
             table, d, e = table[curved], d[curved], e[curved]
-        n, m = len(table), len(columns)
+        n = len(table)
         if self.ones:
             table = np.column_stack([table, np.ones(n)])
         entries = table.shape[1] * K
         factor = (table[:, :, np.newaxis] * e[:, np.newaxis]).reshape(n, entries)
         inside = np.append(
-            np.searchsorted(some, features) * K + columns % K,
+            np.searchsorted(some, columns // K) * K + columns % K,
             np.arange(entries - K * self.ones, entries),
         )
         is_all = len(inside) == entries
@@ -304,16 +301,13 @@ class OutputsGram:
                     H[own, own] += block
                 else:
                     H[np.ix_(own, own)] += block
-        assert len(H) == m + K * self.ones
         return H
 
     def _by_products(
         self, design: Any, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None,
     ) -> OutputColumns:  # fmt: skip
-        K = self.n_outputs
-        features = columns // K
-        features = features[np.diff(features, prepend=-1) > 0]
+        K, features = self.n_outputs, design.features_of(columns)
         m = len(features)
         mask = np.zeros((m + self.ones, K), dtype=bool)
         places = np.searchsorted(features, columns // K)

@@ -183,7 +183,7 @@ class MultiTaskPD(PrimalDualRegressor):
 
     def _loss_of(self, n_outputs: int) -> Loss:
         loss = OUTPUT_LOSSES[self.loss](n_outputs) if isinstance(self.loss, str) else self.loss
-        if self.tasks is not None and loss.couples_outputs and not loss.of_labels:
+        if self.tasks is not None and loss.couples_outputs and not loss.of_classes:
             raise ValueError("loss 'l2_norm' needs all outputs of a sample, but there are tasks.")
         return checked_loss(loss, n_outputs)
 

@@ -101,7 +101,7 @@ def checked_loss(loss: Loss, n_outputs: int) -> Loss:
     """
     if not loss.couples_outputs:
         return loss
-    if loss.of_labels:
+    if loss.of_classes:
         raise ValueError(
             f"loss must be one of outputs, got {loss!r}, which takes classes: fit MultinomialPD "
             "for it."

@@ -112,7 +112,7 @@ def by_hand_of_outputs(
     """The fit of anything with coef_ and intercept_ for an objective of all outputs together."""
     classes = getattr(estimator, "classes_", None)
     takes_classes = loss in ("softmax", "crammer_singer") or (
-        not isinstance(loss, str) and loss.couples_outputs and loss.of_labels
+        not isinstance(loss, str) and loss.of_classes
     )
     if takes_classes:
         classes = np.unique(data.y) if classes is None else classes

@@ -102,6 +102,9 @@ class Loss(ABC):
         Whether y are labels, -1 and 1.
     couples_outputs : bool
         Whether a value depends on several predictions: on ``n_outputs``, side by side.
+    of_classes : bool
+        Whether these are the scores of classes, y a row of 0 with a 1 for the sample's own: a
+        number added to all scores of a sample changes nothing.
     """
 
     linear_conjugate: ClassVar[bool] = False
@@ -111,6 +114,7 @@ class Loss(ABC):
     piecewise_quadratic: ClassVar[bool] = False
     of_labels: ClassVar[bool] = False
     couples_outputs: ClassVar[bool] = False
+    of_classes: ClassVar[bool] = False
     n_outputs: int = 1
 
     @property

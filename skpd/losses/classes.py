@@ -24,7 +24,7 @@ PROX_STEPS = 100  # of Newton's method for the prox of an entropy, which takes a
 class LabelLoss(CoupledLoss):
     """A loss of the class of a row: dual points are those of a simplex less its own corner."""
 
-    of_labels: ClassVar[bool] = True
+    of_classes: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
 
     @property

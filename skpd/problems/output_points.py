@@ -24,7 +24,7 @@ class OutputsPoint(RowPoint):
     def _spread(self) -> Array | None:
         """The weighted errors of entries that stand for exact sums."""
         loss: Any = self.problem.loss
-        if not (loss.couples_outputs and loss.of_labels):
+        if not loss.of_classes:
             return None
         spread: Array = self.problem.weights * loss.spread(self.problem.y, self.theta)
         return spread
@@ -82,7 +82,7 @@ class FreeOutputs(FreeDirections):
     def _intercepts(self, upper: float, radius: float) -> list[Interval]:
         if not self.fit_intercept:
             return [NOTHING] * self.design.n_outputs
-        if self.loss.couples_outputs and self.loss.of_labels:
+        if self.loss.of_classes:
             return [self.intercept(upper, radius)] * self.design.n_outputs
         return [one.intercept(upper, radius) for one in self._each]
 
@@ -100,7 +100,7 @@ class FreeOutputs(FreeDirections):
 
     def _support(self, row: Array, error: Array) -> Support:
         """For a loss of classes, of the mean row of a class less that for any other class."""
-        if not (self.loss.couples_outputs and self.loss.of_labels):
+        if not self.loss.of_classes:
             return super()._support(row, error)
         n_outputs = self.design.n_outputs
         own = int(np.argmax(np.any(np.reshape(row, (-1, n_outputs)) != 0.0, axis=0)))

@@ -111,13 +111,11 @@ class OutputsProblem(Problem):
 
     def by_columns(self) -> "OutputsProblem":
         if self.loss.linear_tails or not self.penalty.structure.in_parts:
-            return self._in_workspace()
-        return replace(self, design=self.design.by_columns, workspace=None)._in_workspace()
+            return self.in_workspace()
+        return replace(self, design=self.design.by_columns, workspace=None).in_workspace()
 
     def in_workspace(self, of_path: bool = False) -> "OutputsProblem":
-        return self._in_workspace()
-
-    def _in_workspace(self) -> "OutputsProblem":
+        """As of any problem; products of paths are not kept from one alpha to the next."""
         other = self._with(workspace=Workspace(self))
         assert isinstance(other, OutputsProblem)
         return other
@@ -168,13 +166,9 @@ class OutputsProblem(Problem):
         if not self.fit_intercept:
             return coef, np.zeros(self.n_outputs)
         intercept = variables[self.n_features :]
-        if self._is_of_classes:  # a number added to all of them changes nothing
+        if self.loss.of_classes:  # a number added to all of them changes nothing
             return coef, intercept - np.mean(intercept)
         return coef, intercept.copy()
-
-    @property
-    def _is_of_classes(self) -> bool:
-        return self.loss.couples_outputs and self.loss.of_labels
 
     def join(self, coef: Array, intercept: Any) -> Array:
         if not self.fit_intercept:
@@ -282,13 +276,15 @@ class OutputsProblem(Problem):
         """The nearest point between bounds whose sums over the rows of outputs vanish."""
         found = theta.copy()
         for rows in self.places:
-            own = [np.ascontiguousarray(x[rows]) for x in (theta, lower, upper, self.weights)]
-            some = own[-1] > 0.0
-            if not (np.any(own[1][some] < 0.0) and np.any(own[2][some] > 0.0)):
+            own, low, high, c = (
+                np.ascontiguousarray(x[rows]) for x in (theta, lower, upper, self.weights)
+            )
+            some = c > 0.0
+            if not (np.any(low[some] < 0.0) and np.any(high[some] > 0.0)):
                 found[rows] = 0.0  # one class alone: nothing else has a sum of 0, to the last bit
                 continue
             try:
-                found[rows] = kernels.project_box_hyperplane(*own, own[-1], 0.0)
+                found[rows] = kernels.project_box_hyperplane(own, low, high, c, c, 0.0)
             except ValueError:  # rounding can leave no such point
                 continue
         return found

@@ -64,18 +64,14 @@ def output_by_output(
                     np.ascontiguousarray(w), b, np.ascontiguousarray(start.dual_coef[rows])
                 )
             found = _solve_alone(one, allowed / total, own, max_iter, random_state)
-            coef[:, k], intercept[k], theta[rows] = found.best.coef, *_rest(found)
+            coef[:, k], theta[rows] = found.best.coef, found.best.dual_coef
+            intercept[k] = float(found.best.intercept)
             n_iter = max(n_iter, monitor.n_iter + found.n_iter)
         start = Point(np.ravel(coef), intercept, theta)
         monitor.check(n_iter, start)
         if monitor.done or monitor.n_iter >= max_iter:
             return
         allowed *= FINER
-
-
-def _rest(found: Monitor) -> tuple[float, np.ndarray]:
-    point = found.best
-    return float(point.intercept), point.dual_coef
 
 
 def _solve_alone(
