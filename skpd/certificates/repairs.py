@@ -129,8 +129,11 @@ class Repairs:
 
     def by_precision(self, point: DualPoint) -> float:
         """About how much a bound loses as theta is rounded to numbers."""
+        errors = point.errors_by_precision()
+        if not np.any(errors):
+            return 0.0
         v = self._sums(point, precise=False)[0]
-        return self._by_errors(v, np.broadcast_to(point.errors_by_precision(), v.shape))
+        return self._by_errors(v, np.broadcast_to(errors, v.shape))
 
     def _by_rounding(self, v: Array, error: Array, sums: list[Sum]) -> float:
         """How much the errors of the products take off a bound."""
