@@ -2,6 +2,7 @@
 
 from .design import Design
 from .dual_products import DualProducts, DualProductsOfPath
+from .entries import EntriesDesign
 from .gram import ColumnCurvature, WeightedGram, newton_cost
 from .spectral_norm import spectral_norm_bound
 
@@ -10,6 +11,7 @@ __all__ = [
     "Design",
     "DualProducts",
     "DualProductsOfPath",
+    "EntriesDesign",
     "WeightedGram",
     "newton_cost",
     "spectral_norm_bound",

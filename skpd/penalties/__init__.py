@@ -11,6 +11,7 @@ from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
 from .base import FreeFeatures, Norm, Penalty, Structure
 from .chains import FusedLasso, TotalVariation
 from .epigraph import NormEpigraph
+from .factored import FactoredTraceNorm
 from .group_norms import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .groups import GroupL2, SparseGroup
 from .norms import L2, LInf
@@ -24,6 +25,7 @@ __all__ = [
     "Box",
     "ElasticNet",
     "ElasticNetBall",
+    "FactoredTraceNorm",
     "FreeFeatures",
     "FusedLasso",
     "GroupElasticNet",

@@ -61,6 +61,11 @@ class BaseProblem(Objective):
         return self
 
     @property
+    def centred(self) -> Any:
+        """The problem with features shifted to where solvers do better, if there is one."""
+        return None
+
+    @property
     @abstractmethod
     def null_point(self) -> Point:
         """The best constant prediction with a dual point."""

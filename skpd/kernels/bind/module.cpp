@@ -18,6 +18,7 @@ void bind_norms(nb::module_& m);
 void bind_output_quadratic(nb::module_& m);
 void bind_projections(nb::module_& m);
 void bind_quadratic(nb::module_& m);
+void bind_sampled_products(nb::module_& m);
 void bind_separable_quadratic(nb::module_& m);
 void bind_total_variation(nb::module_& m);
 void bind_vectors(nb::module_& m);
@@ -45,6 +46,7 @@ NB_MODULE(_kernels, m) {
     bind_output_quadratic(m);
     bind_projections(m);
     bind_quadratic(m);
+    bind_sampled_products(m);
     bind_separable_quadratic(m);
     bind_total_variation(m);
     bind_vectors(m);

@@ -1,0 +1,101 @@
+"""The linear map from a matrix, given by its factors, to some of its entries."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import kernels
+from .._floats import EPSILON
+from .._typing import Array, Indices
+
+__all__ = ["EntriesDesign"]
+
+
+class EntriesDesign:
+    """Some entries of a matrix U V', each of them seen in one row of a problem or in several.
+
+    Coefficients are a table of shape (n_left + n_right, rank), U above V.
+
+    Parameters
+    ----------
+    left, right : ndarray of shape (n_rows,)
+        The row and the column of the matrix that each row of the problem belongs to, in the order
+        of the rows of the matrix, and of its columns within these.
+    n_left, n_right : int
+        The numbers of rows and of columns of the matrix.
+    """
+
+    def __init__(self, left: Indices, right: Indices, n_left: int, n_right: int) -> None:
+        self.n_left, self.n_right = n_left, n_right
+        new = np.ones(len(left), dtype=bool)
+        new[1:] = (np.diff(left) != 0) | (np.diff(right) != 0)
+        self._first: Indices | None = None if new.all() else np.flatnonzero(new)
+        some: Any = slice(None) if self._first is None else self._first
+        self.left = np.ascontiguousarray(left[some], dtype=np.int32)
+        self.right = np.ascontiguousarray(right[some], dtype=np.int32)
+        self.shape = len(left), (n_left + n_right)
+
+    @property
+    def n_entries(self) -> int:
+        """Different entries of the matrix."""
+        return len(self.left)
+
+    @cached_property
+    def _repeats(self) -> Indices:
+        """In how many rows of the problem each entry is seen."""
+        if self._first is None:
+            return np.ones(self.n_entries, dtype=np.int64)
+        repeats: Indices = np.diff(np.append(self._first, self.shape[0]))
+        return repeats
+
+    def of_rows(self, rows: Array) -> Array:
+        """For each entry the sum over the rows of the problem in which it is seen."""
+        return rows if self._first is None else np.add.reduceat(rows, self._first)
+
+    def to_rows(self, entries: Array) -> Array:
+        """The transpose of `of_rows`."""
+        return entries if self._first is None else np.repeat(entries, self._repeats)
+
+    @property
+    def most_repeats(self) -> int:
+        return int(np.max(self._repeats))
+
+    def entries(self, U: Array, V: Array) -> Array:
+        """The entries of U V'."""
+        out = np.empty(self.n_entries)
+        U, V = np.ascontiguousarray(U), np.ascontiguousarray(V)
+        kernels.sampled_products(U, V, self.left, self.right, out)
+        return out
+
+    def matvec(self, coef: Array) -> Array:
+        """The entries, in the rows of the problem."""
+        return self.to_rows(self.entries(coef[: self.n_left], coef[self.n_left :]))
+
+    def matvec_bounded(self, coef: Array) -> tuple[Array, Array]:
+        """The same with bounds on the errors, by the inequality of Cauchy and Schwarz."""
+        norms = np.sqrt(np.einsum("ij,ij->i", coef, coef)) + np.finfo(float).tiny
+        error = norms[self.left] * norms[self.n_left + self.right]
+        error *= (coef.shape[1] + 8.0) * EPSILON
+        return self.matvec(coef), self.to_rows(error)
+
+    def matrix(self, entries: Array) -> Any:
+        """The sparse matrix with these entries, stored by rows."""
+        return sp.csr_array((entries, self.right, self._starts), shape=(self.n_left, self.n_right))
+
+    def transposed_matrix(self, entries: Array) -> Any:
+        """Its transpose, stored by rows."""
+        order, rows, starts = self._transposed
+        return sp.csr_array((entries[order], rows, starts), shape=(self.n_right, self.n_left))
+
+    @cached_property
+    def _starts(self) -> Any:
+        counts = np.bincount(self.left, minlength=self.n_left)
+        return np.append(0, np.cumsum(counts)).astype(np.int32)
+
+    @cached_property
+    def _transposed(self) -> tuple[Any, Any, Any]:
+        order = np.argsort(self.right, kind="stable").astype(np.int32)
+        counts = np.bincount(self.right, minlength=self.n_right)
+        return order, self.left[order], np.append(0, np.cumsum(counts)).astype(np.int32)

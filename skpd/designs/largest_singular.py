@@ -1,0 +1,150 @@
+"""The largest singular value of a sparse matrix: an estimate, and a proven upper bound."""
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, eigh_tridiagonal
+
+from .._floats import EPSILON
+from .._typing import Array
+from .threads import blas_threads_for
+
+__all__ = ["estimated_largest_singular_value", "largest_singular_value_bound"]
+
+STEPS = 150  # of Lanczos at most for a bound, which together cost less than a factorisation
+RESIDUAL = 1e-7  # of the largest eigenvalue: its error is about the square of that
+EXAMINED_EVERY = 8  # steps, to see whether they are enough
+FIRST_MARGIN = 1e-11  # of the estimate squared, that a bound is tried at
+MARGIN_GROWTH = 10.0  # of the margin where that was too little
+BISECTIONS = 2  # of the exponent of the margin, where it had to grow beyond this
+SMALL_MARGIN = 1e-8
+MOST_NUMBERS = 2e8  # in the dense matrix of a Cholesky factorisation: 1.6 GB
+BLOCK_NUMBERS = 4e6  # made dense at a time
+TINY = np.finfo(float).tiny
+
+
+def estimated_largest_singular_value(
+    matrix: Any, transposed: Any, start: Array | None = None, steps: int = STEPS
+) -> tuple[float, Array]:
+    """A lower bound on the largest singular value, up to rounding, and about its right vector.
+
+    By the method of Lanczos with full orthogonalisation.
+
+    Parameters
+    ----------
+    matrix, transposed : linear maps with ``@`` and ``shape``
+        G and G'.
+    start : ndarray of shape (n_columns,), default=None
+        A vector to begin with, such as the right vector of a matrix nearby.
+    steps : int, default=40
+        Products with G and G' at most.
+    """
+    n = matrix.shape[1]
+    if start is None or not start.any():
+        start = np.random.default_rng(0).standard_normal(n)
+    steps = min(steps, *matrix.shape)
+    basis = np.zeros((steps, n))
+    diagonal, off_diagonal = np.zeros(steps), np.zeros(steps)
+    v = start / np.linalg.norm(start)
+    value, vector = 0.0, start
+    for k in range(1, steps + 1):
+        basis[k - 1] = v
+        v = transposed @ (matrix @ v)
+        diagonal[k - 1] = v @ basis[k - 1]
+        for _ in range(2):  # once leaves what rounding makes of large parts
+            v = v - (basis[:k] @ v) @ basis[:k]
+        off_diagonal[k - 1] = np.linalg.norm(v)
+        exhausted = not off_diagonal[k - 1] > EPSILON * np.max(diagonal[:k])
+        if k % EXAMINED_EVERY and k < steps and not exhausted:
+            v = v / off_diagonal[k - 1]
+            continue
+        if not np.isfinite(diagonal[:k]).all() or not diagonal[:k].any():
+            break
+        values, vectors = eigh_tridiagonal(diagonal[:k], off_diagonal[: k - 1])
+        value, vector = float(values[-1]), vectors[:, -1] @ basis[:k]
+        if exhausted or abs(off_diagonal[k - 1] * vectors[-1, -1]) <= RESIDUAL * value:
+            break
+        v = v / off_diagonal[k - 1]
+    return sqrt(max(value, 0.0)), vector
+
+
+def largest_singular_value_bound(matrix: Any, transposed: Any) -> float:
+    """An upper bound on the largest singular value of a sparse matrix G, rounding included.
+
+    tau^2 I - G G' has a Cholesky factorisation in floating-point arithmetic only if tau^2 plus
+    the rounding errors of that factorisation (Rump, 2006, Verification of positive definiteness)
+    and of G G' is at least the largest eigenvalue of G G', or of G'G where that is smaller. Where
+    that would need more than 1.6 GB it is the Frobenius norm, which is far above in general.
+
+    Parameters
+    ----------
+    matrix, transposed : sparse arrays, stored by rows
+        G and G'.
+    """
+    if matrix.shape[0] > matrix.shape[1]:
+        matrix, transposed = transposed, matrix
+    m = matrix.shape[0]
+    largest = float(np.max(np.abs(matrix.data), initial=0.0))
+    if not 0.0 < largest < np.inf:
+        return largest
+    # a power of two: nothing is rounded, and no square under- or overflows
+    unit = 2.0 ** np.floor(np.log2(largest))
+    matrix, transposed = matrix / unit, transposed / unit
+    frobenius = sqrt(np.sum(matrix.data**2)) * (1.0 + (matrix.nnz + 8.0) * EPSILON)
+    if float(m) * m > MOST_NUMBERS:
+        return unit * frobenius + TINY
+    estimate, _ = estimated_largest_singular_value(matrix, transposed)
+    scale = 1.0 / estimate
+    longest = int(np.max(np.diff(matrix.indptr), initial=0))
+    of_products = (longest + 2.0) * EPSILON * (scale * frobenius) ** 2
+    gram = _Gram(scale * matrix, scale * transposed)
+
+    margin, failed = FIRST_MARGIN, 0.0
+    while not gram.is_below(1.0 + margin):
+        failed, margin = margin, MARGIN_GROWTH * margin
+    if margin > SMALL_MARGIN:
+        for _ in range(BISECTIONS):
+            middle = sqrt(failed * margin)
+            if gram.is_below(1.0 + middle):
+                margin = middle
+            else:
+                failed = middle
+    # the trace of what was factorised bounds the squares of the factor's entries
+    of_factor = (m + 3.0) * EPSILON * m * (1.0 + margin)
+    square = 1.0 + margin + 2.0 * (of_products + of_factor)
+    return unit * min(estimate * sqrt(square) * (1.0 + 8.0 * EPSILON), frobenius) + TINY
+
+
+class _Gram:
+    """G G' as a dense matrix, which each factorisation overwrites and is made anew."""
+
+    def __init__(self, matrix: Any, transposed: Any) -> None:
+        self.matrix, self.transposed = matrix, transposed
+        self.kept: Array | None = None
+
+    def _dense(self) -> Array:
+        m = self.matrix.shape[0]
+        if self.kept is not None:
+            return self.kept.copy(order="F")
+        H = np.empty((m, m), order="F")
+        step = max(1, int(BLOCK_NUMBERS // m))
+        for first in range(0, m, step):
+            some = slice(first, min(first + step, m))
+            # G G' is symmetric: columns are rows
+            H[:, some] = (self.matrix[some] @ self.transposed).toarray().T
+        if 2.0 * m * m <= MOST_NUMBERS / 4.0:
+            self.kept = H.copy(order="F")
+        return H
+
+    def is_below(self, square: float) -> bool:
+        """Whether square I - G G' has a Cholesky factorisation."""
+        H = self._dense()
+        np.negative(H, out=H)
+        np.einsum("ii->i", H)[:] += square
+        try:
+            with blas_threads_for(len(H)):
+                cholesky(H, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return False
+        return True
