@@ -7,10 +7,12 @@ import numpy as np
 
 from ..problems import Point, Problem, Solution
 from ..problems.base import BaseProblem
+from ..problems.completion import CompletionProblem
 from ..problems.outputs import OutputsProblem
 from ..problems.robust import RobustProblem
 from ..problems.trace_norm import TraceNormProblem
 from .accelerated.agm import agm
+from .completion import pdprox_dual_of_entries
 from .coordinates.primal import approx, coordinate_descent
 from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.trace_norm import trace_norm
@@ -23,8 +25,8 @@ from .robust.incremental import hybrid, ippa, isg
 from .select import auto, select
 
 __all__ = [
-    "OUTPUTS_SOLVERS", "ROBUST_SOLVERS", "SOLVERS", "TRACE_NORM_SOLVERS", "Monitor",
-    "check_solver_options", "select", "solve",
+    "COMPLETION_SOLVERS", "OUTPUTS_SOLVERS", "ROBUST_SOLVERS", "SOLVERS", "TRACE_NORM_SOLVERS",
+    "Monitor", "check_solver_options", "select", "solve",
 ]  # fmt: skip
 
 SOLVERS: dict[str, Callable[..., None]] = {
@@ -59,7 +61,14 @@ TRACE_NORM_SOLVERS: dict[str, Callable[..., None]] = {
     "frank-wolfe": trace_norm,
 }
 
+# of a `CompletionProblem`
+COMPLETION_SOLVERS: dict[str, Callable[..., None]] = {
+    "auto": auto,
+    "pdprox-dual": pdprox_dual_of_entries,
+}
+
 _TABLES: dict[type, dict[str, Callable[..., None]]] = {
+    CompletionProblem: COMPLETION_SOLVERS,
     Problem: SOLVERS,
     OutputsProblem: OUTPUTS_SOLVERS,
     RobustProblem: ROBUST_SOLVERS,

@@ -128,7 +128,7 @@ TRIALS: dict[Structure, Callable[[Problem, bool], list[Choice]]] = {}
 
 
 @singledispatch
-def select(problem: Problem, warm: bool = False) -> list[Choice]:
+def select(problem: Any, warm: bool = False) -> list[Choice]:
     """The methods that `auto` tries, in this order; ``warm`` says whether it has a start.
 
     1. A squared l2 penalty, alone or beside the l1 norm: dual coordinate descent, if the loss

@@ -1,0 +1,190 @@
+"""The primal-dual prox method for matrix completion, with any loss.
+
+The methods of `skpd.solvers.proximal.pdprox`, with M known by its factors: a prox of the trace
+norm makes M of low rank again, and all else that is as large as the data are vectors of its rows.
+"""
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array
+from ...problems import Point
+from ...problems.completion import CompletionProblem
+from ..monitor import Monitor
+from ..options import BOOLEAN, POSITIVE, OneOf, OrNone, takes_options
+from ..proximal.settings import REPORTS
+from .factors import Factors, SingularThreshold, compressed
+from .progress import Progress
+from .settings import SETTINGS
+
+__all__ = ["pdprox_adaptive", "pdprox_dual_of_entries"]
+
+
+class _Primal:
+    """M and the free numbers, with their predictions."""
+
+    def __init__(
+        self, problem: CompletionProblem, start: Point, random_state: np.random.RandomState
+    ) -> None:
+        self.problem = problem
+        self.threshold = SingularThreshold(problem.design, random_state)
+        self.M, self.free = Factors.of(start.coef, problem.design), start.intercept
+        # the squared norm of the map, in the metric of the weights: 1 for the entries, in units of
+        # the largest weight, and 1 for the free numbers, in the metric of their own
+        self.parts = 1.0 if problem.groups is None else 2.0
+        self._predict()
+
+    def _predict(self) -> None:
+        problem = self.problem
+        z = problem.design.to_rows(problem.design.entries(*self.M))
+        self.z = z + problem.free_values(self.free)
+
+    def step(self, theta: Array, step: float) -> None:
+        """A proximal step against X' diag(c) theta, by a step in units of the weights."""
+        problem, c = self.problem, self.problem.weights
+        if problem.groups is not None:
+            sums = problem.groups.sums(c * theta)
+            change = problem.groups.solve_for_weights(sums, SETTINGS.free_accuracy)
+            self.free = self.free - step * change
+        tau = step / problem.largest_weight
+        entries = -tau * problem.design.of_rows(c * theta)
+        self.M = self.threshold(self.M, entries, tau * problem.alpha)
+        self._predict()
+
+    def objective(self) -> float:
+        problem = self.problem
+        value = float(problem.weights @ problem.loss.value(problem.y, self.z))
+        return value + problem.alpha * problem.penalty.value(self.M.coef)
+
+    def point(self, theta: Array) -> Point:
+        return Point(self.M.coef, self.free, theta)
+
+
+def pdprox_adaptive(
+    problem: CompletionProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """The method of Chambolle and Pock (2011), the ratio of its steps following what they reach.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    """
+    start = problem.null_point if start is None else start
+    primal = _Primal(problem, start, random_state)
+    theta = problem.loss.project_dual(problem.y, start.dual_coef)
+    progress = Progress(problem, monitor, max_iter, SETTINGS.hybrid_estimate_every)
+    ratio, next_balance = _first_ratio(problem), progress.n_iter + SETTINGS.first_balance
+    anchor = theta, primal.z
+    try:
+        while not progress.ended:
+            before = primal.z
+            primal.step(theta, 1.0 / (primal.parts * ratio))
+            z = 2.0 * primal.z - before
+            theta = problem.loss.prox_conjugate(problem.y, theta + ratio * z, ratio)
+            progress.n_iter += 1
+            if progress.n_iter == next_balance:
+                ratio = _balanced(problem, ratio, theta - anchor[0], primal.z - anchor[1])
+                anchor, next_balance = (theta, primal.z), 2 * next_balance
+            if progress.is_due:
+                progress.report(primal.objective(), primal.point(theta))
+    except KeyboardInterrupt:
+        monitor.check(progress.n_iter, primal.point(theta))
+        raise
+
+
+def _first_ratio(problem: CompletionProblem) -> float:
+    """The sizes of dual variables over those of predictions, roughly."""
+    null = problem.null_point
+    z = problem.free_values(null.intercept) * np.ones(problem.n_samples)
+    slope = np.sqrt(problem.weights @ null.dual_coef**2)
+    scale = np.sqrt(problem.weights @ (problem.y - z) ** 2)
+    return float(slope / scale) if slope > 0.0 and scale > 0.0 else 1.0
+
+
+def _balanced(problem: CompletionProblem, ratio: float, dual: Array, primal: Array) -> float:
+    """Half way, on a log scale, to the ratio of what dual variables and predictions moved."""
+    moved = [sqrt(float(problem.weights @ x**2)) for x in (dual, primal)]
+    if not min(moved) > 0.0:
+        return ratio
+    change = sqrt(moved[0] / moved[1] / ratio)
+    return ratio * min(max(change, 1.0 / SETTINGS.most_balance), SETTINGS.most_balance)
+
+
+@takes_options(
+    algorithm=OneOf(1, 3), average=BOOLEAN, step_scale=POSITIVE, step_ratio=OrNone(POSITIVE)
+)
+def pdprox_dual_of_entries(
+    problem: CompletionProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    algorithm: int = 1,
+    average: bool = True,
+    step_scale: float = 1.0,
+    step_ratio: float | None = None,
+) -> None:
+    """Pdprox-dual, Algorithms 1 and 3, in the double-dual implementation.
+
+    Parameters are those of `skpd.solvers.proximal.pdprox.pdprox_dual`. Averages of matrices are
+    kept by factors too, whose rank grows.
+    """
+    primal = _Primal(problem, problem.null_point if start is None else start, random_state)
+    theta = np.zeros(problem.n_samples)
+    if start is not None:
+        theta = problem.loss.project_dual(problem.y, start.dual_coef)
+    # of a row, in units of its prediction, and of M in units of the inverse of the largest weight
+    balance = 2.0 if step_ratio is None else step_ratio
+    size = sqrt(problem.largest_weight * problem.n_samples)
+    tau = step_scale * size / sqrt(balance * primal.parts)
+    sigma = step_scale / (size * sqrt(primal.parts))
+    sigma *= sqrt(0.5) if step_ratio is None else sqrt(step_ratio)
+    prox_conjugate, y, beta = problem.loss.prox_conjugate, problem.y, theta
+    sums = _Averages(primal) if average else None
+    next_report = 1
+    for t in range(1, max_iter + 1):
+        theta = prox_conjugate(y, beta + sigma * primal.z, sigma)
+        before = primal.z
+        primal.step(theta, tau)
+        if algorithm == 1:
+            beta = prox_conjugate(y, beta + sigma * primal.z, sigma)
+        else:
+            beta = theta + sigma * (primal.z - before)
+        if sums is not None:
+            sums.add(primal, theta)
+        if t >= next_report or t == max_iter:
+            next_report = max(t + REPORTS.report_every, int(REPORTS.report_factor * t))
+            point = primal.point(theta) if sums is None else sums.point()
+            monitor.check(t, point)
+            if monitor.done:
+                return
+
+
+class _Averages:
+    """The means of all iterates."""
+
+    def __init__(self, primal: _Primal) -> None:
+        self.n, self._M = 0, primal.M.times(0.0)
+        self._free: Any = 0.0
+        self._theta: Any = 0.0
+
+    def add(self, primal: _Primal, theta: Array) -> None:
+        self.n += 1
+        self._M = self._M.plus(primal.M)
+        self._free, self._theta = self._free + primal.free, self._theta + theta
+        if self._M.U.shape[1] > min(len(self._M.U), len(self._M.V)):
+            self._M = compressed(self._M)
+
+    def point(self) -> Point:
+        self._M = compressed(self._M)
+        root = 1.0 / sqrt(self.n)
+        return Point(root * self._M.coef, self._free / self.n, self._theta / self.n)

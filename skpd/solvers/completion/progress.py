@@ -1,0 +1,67 @@
+"""When a method for a `CompletionProblem` asks for a certificate."""
+
+import numpy as np
+
+from ..._typing import Array
+from ...certificates import relative_gap
+from ...designs.largest_singular import estimated_largest_singular_value
+from ...problems import Point
+from ...problems.completion import CompletionProblem
+from ..monitor import Monitor
+from .settings import SETTINGS
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Estimates gaps by a few Lanczos steps, and checks where they are small enough.
+
+    Parameters
+    ----------
+    problem : CompletionProblem
+    monitor : Monitor
+    max_iter : int
+    every : int
+        Iterations between estimates.
+    """
+
+    def __init__(
+        self, problem: CompletionProblem, monitor: Monitor, max_iter: int, every: int
+    ) -> None:
+        self.problem, self.monitor, self.every = problem, monitor, every
+        self.n_iter, self.max_iter = monitor.n_iter, max_iter
+        self._next_check = self.n_iter + SETTINGS.first_check
+        self._next_near = 0
+        self._vector: Array | None = None
+        self._dual = -np.inf
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the gap should be estimated."""
+        return self.n_iter % self.every == 0 or self.n_iter >= self.max_iter
+
+    @property
+    def ended(self) -> bool:
+        return self.monitor.done or self.n_iter >= self.max_iter
+
+    def report(self, primal: float, point: Point) -> None:
+        """Check a point if the gap seems small enough, or has not been seen for long."""
+        self._dual = max(self._dual, self._estimated_dual(point.dual_coef))
+        gap = min(primal, self.monitor.primal) - self._dual
+        near = relative_gap(self.problem, gap) <= SETTINGS.near_goal * self.monitor.tol
+        near &= self.n_iter >= self._next_near
+        if near or self.n_iter >= min(self._next_check, self.max_iter):
+            self.monitor.check(self.n_iter, point)
+            self._next_check = int(SETTINGS.check_growth * self.n_iter) + 1
+            self._next_near = int((1.0 + SETTINGS.check_share) * self.n_iter)
+
+    def _estimated_dual(self, theta: Array) -> float:
+        """The dual value of theta, scaled to be feasible, by plain sums."""
+        problem = self.problem
+        entries = problem.design.of_rows(problem.weights * theta)
+        sigma, self._vector = estimated_largest_singular_value(
+            problem.design.matrix(entries), problem.design.transposed_matrix(entries),
+            self._vector, SETTINGS.lanczos_steps,
+        )  # fmt: skip
+        scale = min(1.0, problem.alpha / sigma) if sigma > 0.0 else 1.0
+        return -float(problem.weights @ problem.loss.conjugate(problem.y, scale * theta))

@@ -1,0 +1,106 @@
+"""The restarted hybrid gradient for matrices that are small enough to be held whole.
+
+Iterates of the reflected Halpern iteration (`skpd.solvers.proximal.restarts`) are sums of many
+matrices of low rank; what it reports, the values of the prox, have low rank themselves.
+"""
+
+from math import sqrt
+
+import numpy as np
+
+from ...problems import Point
+from ...problems.completion import CompletionProblem
+from ..monitor import Monitor
+from ..proximal.restarts import HybridGradient, iterate_with_restarts
+from .factors import Factors, SingularThreshold
+from .settings import SETTINGS
+
+__all__ = ["pdprox_restarted_for_completion"]
+
+
+def pdprox_restarted_for_completion(
+    problem: CompletionProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """As `skpd.solvers.proximal.pdprox.pdprox_restarted`, for any loss.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    """
+    start = problem.null_point if start is None else start
+    variables = _Variables(problem, start, random_state)
+    most = max_iter - monitor.n_iter
+    iterate_with_restarts(variables, monitor, _first_weight(problem), most)
+
+
+class _Variables(HybridGradient):
+    """M as an array, the free numbers f and the dual variables theta.
+
+    The metrics are those in which the map has the norm 1: parts c_max ||M||^2 for the matrix,
+    parts f' F' diag(c) F f for the free numbers, and theta' diag(c) theta.
+    """
+
+    def __init__(
+        self, problem: CompletionProblem, start: Point, random_state: np.random.RandomState
+    ) -> None:
+        self.problem = problem
+        self.threshold = SingularThreshold(problem.design, random_state)
+        self.parts = 1.0 if problem.groups is None else 2.0
+        self.M_prox, self.f_prox = Factors.of(start.coef, problem.design), start.intercept
+        self.theta_prox = problem.loss.project_dual(problem.y, start.dual_coef)
+        self.restart()
+
+    def restart(self) -> None:
+        self.M = self.M_anchor = self.M_prox.U @ self.M_prox.V.T
+        self.f = self.f_anchor = self.f_prox
+        self.theta = self.theta_anchor = self.theta_prox
+
+    def step(self, primal_weight: float, momentum: float) -> None:
+        problem, design, c = self.problem, self.problem.design, self.problem.weights
+        step = 1.0 / (self.parts * primal_weight)
+        if problem.groups is not None:
+            sums = problem.groups.sums(c * self.theta)
+            change = problem.groups.solve_for_weights(sums, SETTINGS.free_accuracy)
+            self.f_prox = self.f - step * change
+        tau = step / problem.largest_weight
+        towards = self.M.copy()
+        towards[design.left, design.right] -= tau * design.of_rows(c * self.theta)
+        self.M_prox = self.threshold.of(towards, towards.T, tau * problem.alpha)
+        M = 2.0 * (self.M_prox.U @ self.M_prox.V.T) - self.M
+        f = 2.0 * self.f_prox - self.f
+        z = design.to_rows(M[design.left, design.right]) + problem.free_values(f)
+        self.theta_prox = problem.loss.prox_conjugate(
+            problem.y, self.theta + primal_weight * z, primal_weight
+        )
+        back = 1.0 - momentum
+        self.M = momentum * M + back * self.M_anchor
+        self.f = momentum * f + back * self.f_anchor
+        theta = 2.0 * self.theta_prox - self.theta
+        self.theta = momentum * theta + back * self.theta_anchor
+
+    def point(self) -> Point:
+        return Point(self.M_prox.coef, self.f_prox, self.theta_prox)
+
+    def distances(self) -> tuple[float, float]:
+        problem, c = self.problem, self.problem.weights
+        moved = self.M_prox.U @ self.M_prox.V.T - self.M_anchor
+        square = problem.largest_weight * float(np.sum(moved**2))
+        if problem.groups is not None:
+            square += float(c @ problem.groups.values(self.f_prox - self.f_anchor) ** 2)
+        dual = float(c @ (self.theta_prox - self.theta_anchor) ** 2)
+        return sqrt(self.parts * square), sqrt(dual)
+
+
+def _first_weight(problem: CompletionProblem) -> float:
+    """The sizes of dual variables over those of predictions, roughly."""
+    null = problem.null_point
+    z = problem.free_values(null.intercept) * np.ones(problem.n_samples)
+    slope = sqrt(float(problem.weights @ null.dual_coef**2))
+    scale = sqrt(float(problem.weights @ (problem.y - z) ** 2))
+    return slope / scale if slope > 0.0 and scale > 0.0 else 1.0
