@@ -8,6 +8,7 @@ from .estimators.displays import GapDisplay
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.elastic_net_cv import ElasticNetPDCV
 from .estimators.lasso import LassoPDCertified, LassoPDCertifiedCV
+from .estimators.matrix_completion import MatrixCompletionPD
 from .estimators.multi_task import MultiTaskPD
 from .estimators.multinomial import MultinomialPD
 from .estimators.path import RegularizationPath, path
@@ -27,6 +28,7 @@ __all__ = [
     "GroupLassoSVC",
     "LassoPDCertified",
     "LassoPDCertifiedCV",
+    "MatrixCompletionPD",
     "MultiTaskPD",
     "MultinomialPD",
     "PdproxRegressor",

@@ -1,0 +1,412 @@
+"""Ratings of pairs by a matrix of low rank."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+)
+
+from .._typing import Array, Indices
+from ..designs import EntriesDesign
+from ..losses import Absolute, Hinge, Huber, Loss, Squared
+from ..problems import Point, Solution
+from ..problems.completion import CompletionProblem
+from ..problems.free_groups import FreeGroups
+from ..solvers import COMPLETION_SOLVERS
+from .base import finite_targets
+from .regressor import PrimalDualRegressor
+
+__all__ = ["MatrixCompletionPD"]
+
+LOSSES = {"squared": Squared, "absolute": Absolute, "huber": Huber, "hinge": Hinge}
+
+
+class _Labels(NamedTuple):
+    """The labels of rows and of columns, and those of each pair by their places."""
+
+    rows: Any
+    columns: Any
+    of_rows: Indices
+    of_columns: Indices
+
+
+class MatrixCompletionPD(PrimalDualRegressor):
+    """Ratings of pairs by a matrix of low rank, fitted with a certificate.
+
+    Minimises over matrices M and biases a, b the weighted mean over the ratings y of pairs (i, j)
+    of ``loss(y, M_ij + a_i + b_j) + alpha ||M||_*``, with the trace norm, the sum of the singular
+    values. M is only ever known by its factors.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-4
+        Weight of the trace norm, greater than 0. For ratings that spread by about s, a matrix of 0
+        is optimal from about ``s * sqrt(max(n_rows, n_columns) / (n_ratings * min(n_rows,
+        n_columns)))`` on.
+    loss : {"squared", "absolute", "huber", "hinge"} or Loss, default="squared"
+        Of single predictions. "hinge" is for ordered levels, such as 1 to 5 stars, or two labels:
+        predictions plus a threshold, one between each level and the next, should have the sign
+        that says whether the rating is above it (Rennie and Srebro, 2005). A `Loss` takes the
+        ratings as they are.
+    biases : bool, default=True
+        Whether to fit a bias of each row and of each column, which are not penalised; for "hinge"
+        thresholds of each row and a bias of each column, else thresholds that all rows share.
+    solver : {"auto", "pdprox-dual"}, default="auto"
+        "pdprox-dual" is the published method, see `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    solver_options : dict, default=None
+        Options of the solver.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the objective is then at most ``tol``
+        times that of the best constant prediction above the optimum.
+    max_iter : int, default=5_000
+        Iterations at most; each takes a partial singular value decomposition.
+    warm_start : bool, default=False
+        Whether `fit` starts from the last fit, if that had the same labels.
+    random_state : int, RandomState instance or None, default=None
+        Start of the subspace iteration for singular vectors.
+    verbose : int, default=0
+        Print a line for every certificate computed on the way.
+
+    Attributes
+    ----------
+    row_factors_ : ndarray of shape (n_rows, rank)
+    column_factors_ : ndarray of shape (n_columns, rank)
+        M is ``row_factors_ @ column_factors_.T``.
+    row_biases_ : ndarray of shape (n_rows,)
+    column_biases_ : ndarray of shape (n_columns,)
+        They are 0 in the mean over the ratings, and all 0 without biases.
+    intercept_ : float
+        What is added to all predictions.
+    thresholds_ : ndarray of shape (n_levels - 1,) or (n_rows, n_levels - 1)
+        For "hinge": a rating is predicted to be above a level where the prediction plus the
+        threshold is greater than 0.
+    levels_ : ndarray of shape (n_levels,)
+        For "hinge": the ratings, in order.
+    row_labels_, column_labels_ : ndarray
+        The labels seen in `fit`, in order.
+    rank_ : int
+    dual_coef_ : ndarray of shape (n_ratings,) or (n_ratings, n_levels - 1)
+        Dual solution theta.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
+        the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str
+        The method that finished.
+    converged_ : bool
+        Whether the relative gap reached ``tol``.
+    n_iter_ : int
+        Iterations.
+    n_features_in_ : int
+        2, for the pairs.
+    feature_names_in_ : ndarray of shape (2,)
+        Names of the columns of the pairs, where they had string names.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+
+    Notes
+    -----
+    A lower bound needs the largest singular value of a sparse matrix, which is proven by a
+    Cholesky factorisation with a row for each row or column, whichever are fewer: beyond some
+    14,000 of both a weaker bound takes its place, and `converged_` may stay False.
+
+    References
+    ----------
+    Yang, Mahdavi, Jin, Zhu: An efficient primal-dual prox method for non-smooth optimization.
+    Machine Learning, 2015, section 5.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd import MatrixCompletionPD
+    >>> pairs = [("ann", "up"), ("ann", "heat"), ("bob", "up"), ("bob", "jaws"), ("eve", "heat")]
+    >>> model = MatrixCompletionPD(alpha=0.1, loss="absolute").fit(pairs, [5, 3, 4, 1, 3])
+    >>> model.predict([("eve", "up")]).round(1)
+    array([5.])
+    """
+
+    _solvers: ClassVar[dict] = COMPLETION_SOLVERS
+    _parameter_constraints: ClassVar[dict] = {
+        "alpha": [Interval(Real, 0, np.inf, closed="neither")],
+        "loss": [StrOptions(set(LOSSES)), Loss],
+        "biases": ["boolean"],
+        "solver": [StrOptions(set(COMPLETION_SOLVERS))],
+        "solver_options": [dict, None],
+        "tol": [Interval(Real, 0, np.inf, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1e-4,
+        *,
+        loss: str | Loss = "squared",
+        biases: bool = True,
+        solver: str = "auto",
+        solver_options: dict | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 5_000,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.loss = loss
+        self.biases = biases
+        self.solver = solver
+        self.solver_options = solver_options
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.target_tags.required = False  # a sparse matrix holds its ratings
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "row_factors_")
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit the model and certify it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_ratings, 2) or sparse matrix of shape (n_rows, n_columns)
+            Pairs of a row's and a column's label, of any type that can be sorted; or the ratings
+            themselves, in their places in a matrix, whose labels are then 0, 1 and so on. A pair
+            may be rated several times; places that a sparse matrix does not store are not rated.
+        y : array-like of shape (n_ratings,), default=None
+            Ratings of pairs.
+        sample_weight : array-like of shape (n_ratings,), default=None
+            Weights of the ratings, non-negative and not all zero; 1 by default. Those of a sparse
+            matrix are in the order of its stored values as CSR.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
+        """
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            if "_seen" in vars(self):
+                del self._seen
+
+    def _problems(self, X, y, sample_weight):
+        """The data, the one problem in a list, and no classes."""
+        labels, y = _pairs_and_ratings(self, X, y)
+        sample_weight = _check_sample_weight(
+            sample_weight, y, dtype=np.float64, ensure_non_negative=True
+        )
+        self._checked_options()
+        weights, _ = self._normalised(sample_weight)
+        loss = LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
+        if loss.couples_outputs:
+            raise ValueError(f"loss must be one of single predictions, got {loss!r}.")
+        make = self._of_levels if self.loss == "hinge" else self._of_ratings
+        problem = make(labels, y, weights, loss)
+        self._seen = labels, problem  # while it is fitted
+        return X, y, [problem], None
+
+    def _of_ratings(self, labels, y, weights, loss):
+        if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
+            raise ValueError(f"y must hold labels -1 and 1 for loss {loss!r}.")
+        n_rows, n_columns = len(labels.rows), len(labels.columns)
+        order = np.lexsort((labels.of_columns, labels.of_rows))
+        left, right = labels.of_rows[order], labels.of_columns[order]
+        weights = weights[order]
+        groups = FreeGroups(left, right, n_rows, n_columns, weights) if self.biases else None
+        return CompletionProblem(
+            EntriesDesign(left, right, n_rows, n_columns), y[order], weights, loss,
+            float(self.alpha), groups, order=order,
+        )  # fmt: skip
+
+    def _of_levels(self, labels, y, weights, loss):
+        """A row for each rating and each level but the last, labelled by what is above it."""
+        self.levels_ = np.unique(y)
+        n_between = len(self.levels_) - 1
+        if not n_between:
+            raise ValueError(f"y must hold several levels for loss 'hinge', got {y[0]:g} alone.")
+        n_rows, n_columns = len(labels.rows), len(labels.columns)
+        signs = np.where(y[:, np.newaxis] > self.levels_[:-1], 1.0, -1.0)
+        level = np.tile(np.arange(n_between), len(y))
+        left, right, weights = (
+            np.repeat(x, n_between) for x in (labels.of_rows, labels.of_columns, weights)
+        )
+        order = np.lexsort((level, right, left))
+        left, right, level, weights = left[order], right[order], level[order], weights[order]
+        if self.biases:
+            levels = np.tile(np.arange(n_between), n_rows)
+            places = left * n_between + level, right, n_rows * n_between, n_columns
+        else:
+            levels = np.arange(n_between)
+            places = level, np.zeros_like(level), n_between, 1
+        return CompletionProblem(
+            EntriesDesign(left, right, n_rows, n_columns), np.ravel(signs)[order], weights, loss,
+            float(self.alpha), FreeGroups(*places, weights), levels, order,
+        )  # fmt: skip
+
+    def _start_of(self, X: Any, y: Any) -> Point | None:
+        if not (self.warm_start and hasattr(self, "_free")):
+            return None
+        labels, problem = self._seen
+        same = np.array_equal(self.row_labels_, labels.rows)
+        same &= np.array_equal(self.column_labels_, labels.columns)
+        free, theta = self._free, np.ravel(self.dual_coef_)
+        same &= free.shape == problem.null_point.intercept.shape
+        if not same or len(theta) != problem.n_samples:
+            return None
+        coef = np.vstack([self.row_factors_, self.column_factors_])
+        return Point(coef, free, theta[problem.order])
+
+    def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
+        seen, coef, free = self._seen[0], point.coef, point.intercept
+        n_rows, n_columns = len(seen.rows), len(seen.columns)
+        found = {
+            "row_labels_": seen.rows,
+            "column_labels_": seen.columns,
+            "row_factors_": np.array(coef[:n_rows]),
+            "column_factors_": np.array(coef[n_rows:]),
+            "rank_": coef.shape[1],
+            "row_biases_": np.zeros(n_rows),
+            "column_biases_": np.zeros(n_columns),
+            "intercept_": 0.0,
+            "_free": free,
+        }
+        if self.loss == "hinge":
+            n_between = len(self.levels_) - 1
+            if not self.biases:
+                return {**found, "thresholds_": free[:n_between] + free[n_between]}
+            columns = free[n_rows * n_between :]
+            mean = float(np.mean(columns[seen.of_columns]))
+            thresholds = free[: n_rows * n_between].reshape(n_rows, n_between) + mean
+            return {**found, "thresholds_": thresholds, "column_biases_": columns - mean}
+        if self.biases:
+            rows, columns = free[:n_rows], free[n_rows:]
+            means = float(np.mean(rows[seen.of_rows])), float(np.mean(columns[seen.of_columns]))
+            found["row_biases_"], found["column_biases_"] = rows - means[0], columns - means[1]
+            found["intercept_"] = sum(means)
+        return found
+
+    def _set_solutions(self, solutions, labels=None, *, depth=5):
+        if self.loss == "hinge":
+            self.dual_coef_ = self.dual_coef_.reshape(-1, len(self.levels_) - 1)
+        self.n_features_in_ = 2
+        super()._set_solutions(solutions, labels, depth=depth + 2)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict ratings.
+
+        Labels that were not seen in `fit` have the factors and the biases 0.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_pairs, 2)
+            Pairs of a row's and a column's label.
+
+        Returns
+        -------
+        y : ndarray of shape (n_pairs,)
+            For "hinge" levels, else numbers.
+        """
+        check_is_fitted(self)
+        if sp.issparse(X):
+            raise ValueError("X must hold pairs of labels to predict for, got a sparse matrix.")
+        rows, columns = _two_columns(self, X, reset=False)
+        row, is_row = _places(self.row_labels_, rows)
+        column, is_column = _places(self.column_labels_, columns)
+        z = np.einsum("ij,ij->i", self.row_factors_[row], self.column_factors_[column])
+        z = np.where(is_row & is_column, z, 0.0)
+        z += np.where(is_column, self.column_biases_[column], 0.0)
+        if self.loss == "hinge":
+            thresholds = self.thresholds_
+            if self.biases:
+                mean = np.mean(self.thresholds_, axis=0)
+                thresholds = np.where(is_row[:, np.newaxis], self.thresholds_[row], mean)
+            return self.levels_[np.sum(z[:, np.newaxis] + thresholds > 0.0, axis=1)]
+        return z + np.where(is_row, self.row_biases_[row], 0.0) + self.intercept_
+
+
+def _pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[_Labels, Array]:
+    """The labels of pairs and their ratings, of pairs or of a sparse matrix."""
+    if sp.issparse(X):
+        if y is not None:
+            raise ValueError("y must be None where X is a sparse matrix: it holds the ratings.")
+        matrix = sp.coo_array(sp.csr_array(X))
+        rows, columns = matrix.coords
+        labels = _Labels(
+            np.arange(matrix.shape[0]), np.arange(matrix.shape[1]),
+            rows.astype(np.intp), columns.astype(np.intp),
+        )  # fmt: skip
+        y = matrix.data
+    else:
+        if y is None:
+            raise ValueError("y must hold the ratings of the pairs in X, got None.")
+        rows, columns = _two_columns(estimator, X, reset=True)
+        row_labels, of_rows = np.unique(rows, return_inverse=True)
+        column_labels, of_columns = np.unique(columns, return_inverse=True)
+        labels = _Labels(row_labels, column_labels, of_rows, of_columns)
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise ValueError(f"y must have one dimension, got {y.ndim}.")
+    check_consistent_length(labels.of_rows, y)
+    if not len(y):
+        raise ValueError("X must hold at least one pair, got none.")
+    return labels, finite_targets(y, estimator)
+
+
+def _two_columns(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
+    """The labels of rows and of columns of pairs, each of a type of its own where they can be."""
+    _check_feature_names(estimator, X, reset=reset)
+    if hasattr(X, "iloc"):
+        shape = X.shape
+        columns = [np.asarray(X.iloc[:, k]) for k in range(min(2, shape[-1]))]
+    else:
+        # numbers beside strings must not become strings
+        table = X if isinstance(X, np.ndarray) else np.array(list(map(tuple, X)), dtype=object)
+        shape, columns = table.shape, []
+        if table.ndim == 2 and shape[1] == 2:
+            columns = [np.array(column.tolist()) for column in table.T]
+    if len(shape) != 2 or shape[1] != 2:
+        raise ValueError(f"X must hold pairs, in the shape (n_pairs, 2), got {tuple(shape)}.")
+    for k, column in enumerate(columns):
+        if column.ndim != 1 or np.any(column != column):  # NaN is not equal to itself
+            raise ValueError(f"The labels in column {k} of X must be single values, got NaN.")
+    return columns[0], columns[1]
+
+
+def _places(labels: Any, wanted: Any) -> tuple[Indices, Any]:
+    """Where labels are among those in order, and whether they are."""
+    place = np.minimum(np.searchsorted(labels, wanted), len(labels) - 1)
+    return place, labels[place] == wanted
