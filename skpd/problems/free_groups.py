@@ -97,8 +97,8 @@ class FreeGroups:
 
     @cached_property
     def _inverse(self) -> Array:
-        inverse: Array = np.linalg.pinv(self._system(self.weights), rcond=RIDGE, hermitian=True)
-        return inverse
+        system = self._system(self.weights)
+        return np.asarray(np.linalg.pinv(system, rcond=RIDGE, hermitian=True), dtype=np.float64)
 
     def solve_for_weights(self, right_side: Array, accuracy: float) -> Array:
         """f with sums of weights * values(f) as given, which are sums of rows.
