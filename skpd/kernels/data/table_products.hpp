@@ -126,34 +126,6 @@ SKPD_CLONES void add_some(const M& matrix, std::size_t i, const double* a, doubl
     }
 }
 
-// Asks for what a product with a row will read: its entries, and later the rows of the table that they need. A
-// processor foresees neither where rows come in any order. Dense rows read all of the table, one row after the other.
-SKPD_INLINE void ask_for_line(const void* place) {
-#if defined(__GNUC__)
-    __builtin_prefetch(place);
-#endif
-}
-template <class T>
-void ask_for_entries(const Dense<T>& matrix, std::size_t i) {
-    ask_for(matrix.major(i), matrix.n_minor);
-}
-template <class T, class I>
-void ask_for_entries(const Sparse<T, I>& matrix, std::size_t i) {
-    ask_for(matrix.data + matrix.indptr[i], matrix.length(i));
-    ask_for(matrix.indices + matrix.indptr[i], matrix.length(i));
-}
-template <class T>
-void ask_for_table(const Dense<T>&, std::size_t, const double*, std::size_t) {}
-template <class T, class I>
-void ask_for_table(const Sparse<T, I>& matrix, std::size_t i, const double* table, std::size_t stride) {
-    constexpr std::size_t line = 64 / sizeof(double);
-    for (I p = matrix.indptr[i]; p < matrix.indptr[i + 1]; ++p) {
-        const double* row = table + static_cast<std::size_t>(matrix.indices[p]) * stride;
-        for (std::size_t k = 0; k < stride; k += line) ask_for_line(row + k);
-        ask_for_line(row + stride - 1);
-    }
-}
-
 template <std::size_t Count>
 struct CountOf {
     static constexpr std::size_t value = Count;

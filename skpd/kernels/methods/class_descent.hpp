@@ -102,7 +102,6 @@ class ClassDescentOn final : public ClassDescent {
 
    private:
     static constexpr std::size_t block = 4;  // rows that are visited in order
-    static constexpr std::size_t ahead = 4;  // visits before which the entries of a row are asked for
     static constexpr double look_at = 1e-3;  // share of the last gap at which to look at all rows again
 
     static constexpr double look_after = 10.0;  // passes over all rows after which to look in any case
@@ -130,13 +129,16 @@ class ClassDescentOn final : public ClassDescent {
     double epoch() {
         accelerating_ |= first_estimate_ >= 0.0 && last_estimate_ <= 0.01 * first_estimate_;
         if (accelerating_) moves_.begin_move(iterate_, active_);
-        shuffle();
+        const std::size_t n_blocks = (active_.size() + block - 1) / block;
+        blocks_.resize(n_blocks);
+        std::iota(blocks_.begin(), blocks_.end(), 0u);
         active_.begin_epoch();
         Seen seen;
         const double slack = 2.0 * patience_ * largest_violation_;
-        for (std::size_t m = 0; m < sequence_.size(); ++m) {
-            ask_for_rows(m);
-            visit(sequence_[m], slack, seen);
+        for (std::size_t k = 0; k < n_blocks; ++k) {
+            std::swap(blocks_[k], blocks_[k + random_.below(n_blocks - k)]);
+            const std::size_t first = blocks_[k] * block, last = std::min(first + block, active_.size());
+            for (std::size_t place = first; place < last; ++place) visit(place, slack, seen);
         }
         if (first_estimate_ < 0.0) first_estimate_ = seen.estimate;
         last_estimate_ = seen.estimate;
@@ -145,27 +147,6 @@ class ClassDescentOn final : public ClassDescent {
             largest_violation_ = std::max(largest_violation_, moves_.end_move(iterate_, active_));
         active_.shrink();
         return seen.estimate;
-    }
-
-    // The places of the active rows, in an order of blocks drawn at random
-    void shuffle() {
-        const std::size_t n_blocks = (active_.size() + block - 1) / block;
-        blocks_.resize(n_blocks);
-        std::iota(blocks_.begin(), blocks_.end(), 0u);
-        sequence_.clear();
-        for (std::size_t k = 0; k < n_blocks; ++k) {
-            std::swap(blocks_[k], blocks_[k + random_.below(n_blocks - k)]);
-            const std::size_t first = blocks_[k] * block, last = std::min(first + block, active_.size());
-            for (std::size_t place = first; place < last; ++place)
-                sequence_.push_back(static_cast<std::uint32_t>(place));
-        }
-    }
-
-    // Asks for what the next visits will read.
-    void ask_for_rows(std::size_t m) const {
-        if (m + ahead + 1 >= sequence_.size()) return;
-        iterate_.ask_for_table(active_[sequence_[m + 1]]);
-        iterate_.ask_for_entries(active_[sequence_[m + ahead]]);
     }
 
     // Moves p_i to where the dual is largest along it. A row that does not move, nor would if the difference
@@ -205,7 +186,7 @@ class ClassDescentOn final : public ClassDescent {
     ClassMoves<M> moves_;
     Xorshift random_;
     Numbers G_, change_;
-    std::vector<std::uint32_t> blocks_, sequence_;
+    std::vector<std::uint32_t> blocks_;
     std::vector<unsigned char> would_move_;
     double largest_violation_ = std::numeric_limits<double>::infinity();  // of the last epoch
     double patience_ = 0.7;  // times the largest violation is the slack of a score of rows to be left out

@@ -90,13 +90,6 @@ struct ClassIterate {
         G[rows[i].own] -= 1.0;
     }
 
-    // Asks for what `rivals` will read, the entries first.
-    void ask_for_entries(std::size_t i) const {
-        skpd::ask_for_entries(matrix, i);
-        ask_for(point(i), stride);
-    }
-    void ask_for_table(std::size_t i) const { skpd::ask_for_table(matrix, i, W.data(), stride); }
-
     // What follows in W from a change of p_i: table -= (c_i / alpha) x_i change'
     void add(std::size_t i, const double* change, double* table) {
         const double a = -rows[i].weight / alpha;
@@ -128,6 +121,7 @@ struct ClassIterate {
             candidates_.push_back(static_cast<std::uint32_t>(k));
             sum += ascent_[k];
         }
+        if (candidates_.empty()) return {0.0, lacks};  // where scores overflow
         double threshold = largest - 1.0;
         while (candidates_.size() > 1) {
             threshold = (sum - 1.0) / static_cast<double>(candidates_.size());

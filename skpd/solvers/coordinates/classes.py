@@ -84,17 +84,20 @@ class _ClassDescent:
         )  # fmt: skip
         self.visits = 0.0  # of rows
         work = max(1, design.n_entries) * K
-        self.passes, self.most_passes = CLASSES.first_pause, CLASSES.pause_work / work
+        self.passes, self.pause = CLASSES.first_run, CLASSES.pause_work / work
 
     def run(self, accuracy: float, most: int) -> tuple[int, bool]:
-        """Epochs until the gap is at most so large, so many at most, or for a while.
+        """Epochs until the gap is at most so large, so many at most, or until one is to certify.
 
         Returns their number, and whether the gap is at most so large.
         """
-        passes = min(self.passes, self.most_passes)
-        self.passes *= CLASSES.pause_factor
-        epochs, visits, gap = self.compiled.run(accuracy, most, passes * self.n_rows)
-        self.visits += visits
+        wanted, self.passes = self.passes * self.n_rows, CLASSES.run_factor * self.passes
+        epochs, done, gap = 0, 0.0, inf
+        while epochs < most and done < wanted and gap > accuracy:
+            pause = min(wanted - done, self.pause * self.n_rows)
+            taken, visits, gap = self.compiled.run(accuracy, most - epochs, pause)
+            epochs, done = epochs + taken, done + visits
+        self.visits += done
         return epochs, gap <= accuracy
 
     def point(self) -> Point:

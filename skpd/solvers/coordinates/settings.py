@@ -34,8 +34,8 @@ class ClassSettings:
 
     # Passes over X up to the first certificate, and by how many times as many up to each of the
     # next: certificates cost about as much as passes, and tell how it goes
-    first_pause: float = 50.0
-    pause_factor: float = 1.5
+    first_run: float = 50.0
+    run_factor: float = 1.5
     # Products of entries of X with coefficients between two looks at Ctrl-C at most: half a second
     pause_work: float = 2e8
     # The gap at which it ends, as a share of that asked for, and its factor where the certificate
