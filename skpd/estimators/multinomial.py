@@ -79,7 +79,8 @@ class MultinomialPD(ClassifierMixin, PrimalDualEstimator):
     warm_start : bool, default=False
         Whether `fit` starts from the last fit, if that was of data of the same shape.
     random_state : int, RandomState instance or None, default=None
-        Start vector of the spectral norm's estimate of the named solvers.
+        The order of the rows in dual descent, for the loss of Crammer and Singer without
+        intercepts; start vector of the spectral norm's estimate of the named solvers.
     verbose : int, default=0
         Print a line for every certificate computed on the way.
 

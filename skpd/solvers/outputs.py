@@ -8,6 +8,7 @@ from ..penalties import Structure
 from ..problems import Point, Problem
 from ..problems.outputs import OutputsProblem
 from .accelerated.outputs import accelerated_gradients
+from .coordinates.classes import class_descent, has_class_descent
 from .monitor import Monitor
 from .newton import output_rows  # noqa: F401 (which registers its rows)
 from .newton.multipliers import method_of_multipliers
@@ -18,6 +19,7 @@ __all__ = ["select_for_outputs"]
 
 ACCELERATED = "accelerated-gradient", "a smooth loss, and a penalty with a prox alone"
 OUTPUT_BY_OUTPUT = "output by output", "neither the loss nor the penalty ties outputs together"
+CLASS_DESCENT = "dual-descent", "the loss of Crammer and Singer and a squared l2 penalty"
 SHARE = 0.5  # of the gap allowed that the outputs alone may take
 FINER, ROUNDS = 0.1, 4  # the tolerance of another round, as a share of the last, and rounds
 
@@ -26,15 +28,20 @@ FINER, ROUNDS = 0.1, 4  # the tolerance of another round, as a share of the last
 def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choice]:
     """Each output alone where nothing ties them together, else all of them.
 
-    The method of multipliers takes penalties in parts, accelerated gradients all others with a
-    smooth loss, and the hybrid gradient what is left.
+    Dual descent takes the loss of Crammer and Singer with a squared l2 norm and without
+    intercepts, and leaves what is ill-conditioned to the next. The method of multipliers takes
+    penalties in parts, accelerated gradients all others with a smooth loss, and the hybrid
+    gradient what is left.
     """
     structure = problem.penalty.structure
     last = Choice(*LAST_RESORT, pdprox_restarted_for_outputs)
     if structure is Structure.SEPARABLE and not problem.loss.couples_outputs:
         return [Choice(*OUTPUT_BY_OUTPUT, output_by_output), last]
     if structure.in_parts:
-        return [Choice(*MULTIPLIERS, method_of_multipliers), last]
+        methods = [Choice(*MULTIPLIERS, method_of_multipliers), last]
+        if has_class_descent(problem):
+            return [Choice(*CLASS_DESCENT, class_descent), *methods]
+        return methods
     if problem.loss.smoothness < inf:
         return [Choice(*ACCELERATED, accelerated_gradients), last]
     return [Choice(*GRADIENTS, pdprox_restarted_for_outputs)]

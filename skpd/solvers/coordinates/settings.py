@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["DUAL", "PRIMAL", "DualSettings", "PrimalSettings"]
+__all__ = ["CLASSES", "DUAL", "PRIMAL", "DualSettings", "PrimalSettings"]
 
 
 @dataclass(frozen=True)
@@ -28,5 +28,34 @@ class PrimalSettings:
     report_factor: float = 1.1
 
 
+@dataclass(frozen=True)
+class ClassSettings:
+    """Numbers of dual descent for the loss of Crammer and Singer."""
+
+    # Passes over X up to the first certificate, and by how many times as many up to each of the
+    # next: certificates cost about as much as passes, and tell how it goes
+    first_run: float = 50.0
+    run_factor: float = 1.5
+    # Products of entries of X with coefficients between two looks at Ctrl-C at most: half a second
+    pause_work: float = 2e8
+    # The gap at which it ends, as a share of that asked for, and its factor where the certificate
+    # wants more
+    last_share: float = 0.9
+    last_factor: float = 0.5
+
+    # Costs in the units of `skpd.designs.newton_cost`: of an entry of X for each class, dense and
+    # sparse, and of a visit of a row beside these
+    dense_cost: float = 0.5
+    sparse_cost: float = 1.5
+    visit_overhead: float = 100.0
+    # What is expected of the method of multipliers: its Newton steps, and what each takes beside
+    # products and factors
+    newton_steps: float = 40.0
+    newton_overhead: float = 2e6
+    # The share of its cost that the descent may take before it is judged
+    trial_share: float = 0.1
+
+
+CLASSES = ClassSettings()
 DUAL = DualSettings()
 PRIMAL = PrimalSettings()

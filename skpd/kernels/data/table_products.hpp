@@ -1,0 +1,164 @@
+// Products of a row of the data with a table, whose rows lie one after the other: row j of the table belongs to
+// feature j and holds a number for each class. Its length is a multiple of `lanes`, so that processors add several
+// classes at once and read the table in the order in which it lies.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "data/layouts.hpp"
+
+namespace skpd {
+
+constexpr std::size_t lanes = 4;    // classes that are added at once
+constexpr std::size_t widest = 16;  // classes whose sums stay in the registers
+
+constexpr std::size_t padded(std::size_t n_classes) { return (n_classes + lanes - 1) / lanes * lanes; }
+
+// Memory that begins with a line of the cache, so that no `Lanes` lie in two of them.
+template <class T>
+struct ByLines {
+    using value_type = T;
+    static constexpr std::align_val_t line{64};
+
+    ByLines() = default;
+    template <class U>
+    ByLines(const ByLines<U>&) {}
+    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), line)); }
+    void deallocate(T* place, std::size_t) { ::operator delete(place, line); }
+    template <class U>
+    bool operator==(const ByLines<U>&) const {
+        return true;
+    }
+};
+using Numbers = std::vector<double, ByLines<double>>;
+
+// Numbers of neighbouring classes. Compilers that are left to find them put neighbouring features side by side.
+#if defined(__GNUC__)
+using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
+#else
+struct Lanes {
+    double x[lanes];
+    Lanes& operator+=(const Lanes& other) {
+        for (std::size_t k = 0; k < lanes; ++k) x[k] += other.x[k];
+        return *this;
+    }
+    friend Lanes operator*(double a, Lanes v) {
+        for (std::size_t k = 0; k < lanes; ++k) v.x[k] *= a;
+        return v;
+    }
+};
+#endif
+
+// The entries of a row, by their places in it
+template <class T>
+struct DenseEntries {
+    const T* x;
+    std::size_t n;
+    std::size_t feature(std::size_t q) const { return q; }
+    double value(std::size_t q) const { return static_cast<double>(x[q]); }
+};
+template <class T, class I>
+struct SparseEntries {
+    const T* x;
+    const I* indices;
+    std::size_t n;
+    std::size_t feature(std::size_t q) const { return static_cast<std::size_t>(indices[q]); }
+    double value(std::size_t q) const { return static_cast<double>(x[q]); }
+};
+template <class T>
+DenseEntries<T> entries_of(const Dense<T>& matrix, std::size_t i) {
+    return {matrix.major(i), matrix.n_minor};
+}
+template <class T, class I>
+SparseEntries<T, I> entries_of(const Sparse<T, I>& matrix, std::size_t i) {
+    return {matrix.data + matrix.indptr[i], matrix.indices + matrix.indptr[i], matrix.length(i)};
+}
+
+// One after the other: GCC moves larger pieces by way of memory.
+SKPD_INLINE Lanes load(const double* place) {
+    Lanes values;
+    std::memcpy(&values, place, sizeof(values));
+    return values;
+}
+SKPD_INLINE void store(double* place, Lanes values) { std::memcpy(place, &values, sizeof(values)); }
+
+// out_k = sum_j x_ij table_jk for Count times `lanes` classes
+template <std::size_t Count, class M>
+SKPD_CLONES void some_scores(const M& matrix, std::size_t i, const double* table, std::size_t stride, double* out) {
+    Lanes even[Count] = {}, odd[Count] = {};  // two chains, so that additions overlap
+    const auto entries = entries_of(matrix, i);
+    std::size_t q = 0;
+    for (; q + 1 < entries.n; q += 2) {
+        const double *first = table + entries.feature(q) * stride, *second = table + entries.feature(q + 1) * stride;
+        const double x = entries.value(q), next = entries.value(q + 1);
+        for (std::size_t m = 0; m < Count; ++m) {
+            even[m] += x * load(first + m * lanes);
+            odd[m] += next * load(second + m * lanes);
+        }
+    }
+    if (q < entries.n) {
+        const double* last = table + entries.feature(q) * stride;
+        for (std::size_t m = 0; m < Count; ++m) even[m] += entries.value(q) * load(last + m * lanes);
+    }
+    for (std::size_t m = 0; m < Count; ++m) {
+        even[m] += odd[m];
+        store(out + m * lanes, even[m]);
+    }
+}
+
+// table_jk += x_ij a_k for Count times `lanes` classes
+template <std::size_t Count, class M>
+SKPD_CLONES void add_some(const M& matrix, std::size_t i, const double* a, double* table, std::size_t stride) {
+    Lanes own[Count];
+    for (std::size_t m = 0; m < Count; ++m) own[m] = load(a + m * lanes);
+    const auto entries = entries_of(matrix, i);
+    for (std::size_t q = 0; q < entries.n; ++q) {
+        double* place = table + entries.feature(q) * stride;
+        const double x = entries.value(q);
+        for (std::size_t m = 0; m < Count; ++m) {
+            Lanes row = load(place + m * lanes);
+            row += x * own[m];
+            store(place + m * lanes, row);
+        }
+    }
+}
+
+template <std::size_t Count>
+struct CountOf {
+    static constexpr std::size_t value = Count;
+};
+
+// Calls visit(CountOf<Count>, first) for each of the pieces that a row of the table is made of.
+template <class Visit>
+void by_pieces(std::size_t stride, Visit visit) {
+    static_assert(widest == 4 * lanes);
+    std::size_t first = 0;
+    for (; first + widest <= stride; first += widest) visit(CountOf<4>{}, first);
+    switch ((stride - first) / lanes) {
+        case 3: return visit(CountOf<3>{}, first);
+        case 2: return visit(CountOf<2>{}, first);
+        case 1: return visit(CountOf<1>{}, first);
+        default: return;
+    }
+}
+
+// out = x_i' table
+template <class M>
+void scores(const M& matrix, std::size_t i, const double* table, std::size_t stride, double* out) {
+    by_pieces(stride, [&](auto count, std::size_t first) {
+        some_scores<decltype(count)::value>(matrix, i, table + first, stride, out + first);
+    });
+}
+
+// table += x_i a'
+template <class M>
+void add_outer(const M& matrix, std::size_t i, const double* a, double* table, std::size_t stride) {
+    by_pieces(stride, [&](auto count, std::size_t first) {
+        add_some<decltype(count)::value>(matrix, i, a + first, table + first, stride);
+    });
+}
+
+}  // namespace skpd

@@ -1,0 +1,151 @@
+"""Dual descent over the rows for the loss of Crammer and Singer and the squared l2 penalty."""
+
+from math import inf, log
+from typing import Any
+
+import numpy as np
+
+from ...designs import newton_cost
+from ...penalties import Structure
+from ...problems import Point, Problem
+from ...problems.outputs import OutputsProblem
+from ..monitor import Monitor
+from .dual import has_square
+from .settings import CLASSES
+
+__all__ = ["class_descent", "has_class_descent"]
+
+
+def has_class_descent(problem: OutputsProblem) -> bool:
+    """Whether `class_descent` takes a problem.
+
+    The dual points of a row must be a simplex on which the conjugate is linear, and the penalty
+    a square with the same weight for all coefficients. Free intercepts tie all rows together.
+    """
+    penalty, loss = problem.penalty, problem.loss
+    return (
+        loss.of_classes
+        and loss.linear_conjugate
+        and penalty.structure is Structure.SEPARABLE
+        and penalty.is_quadratic
+        and has_square(penalty)
+        and problem.design.shares_data
+        and not problem.fit_intercept
+    )
+
+
+def class_descent(
+    problem: OutputsProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """Sequential dual descent with shrinking (Keerthi et al., 2008), without intercepts.
+
+    It ends unfinished where its own progress says that Newton steps would be done before.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `pdprox_dual`; an iteration is an epoch, a pass over the rows not left out.
+        ``random_state`` orders the rows.
+    """
+    descent = _ClassDescent(problem, start, random_state)
+    goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)
+    prospects = _Prospects(problem, goal)
+    accuracy, n_iter = CLASSES.last_share * goal, monitor.n_iter
+    while n_iter < max_iter and not monitor.done and not prospects.are_poor:
+        epochs, finished = descent.run(accuracy, max_iter - n_iter)
+        n_iter += epochs
+        monitor.check(n_iter, descent.point())
+        prospects.note(descent.visits, monitor.primal - monitor.dual)
+        if finished:  # if not for the certificate, rounding has gathered
+            descent.refresh()
+            accuracy *= CLASSES.last_factor
+
+
+class _ClassDescent:
+    """The compiled iteration."""
+
+    def __init__(
+        self, problem: OutputsProblem, start: Point | None, random_state: np.random.RandomState
+    ) -> None:
+        self.problem, self.ridge = problem, problem.alpha * _weight_of_square(problem)
+        design = problem.design.parts[0].by_rows
+        self.n_rows, K = design.shape[0], problem.n_outputs
+        theta = np.zeros(problem.n_samples)
+        if start is not None:
+            theta = problem.loss.project_dual(problem.y, start.dual_coef)
+        self.compiled = design.matrix.class_descent(
+            problem.y, np.ascontiguousarray(problem.weights[::K]), theta, self.ridge,
+            int(random_state.randint(1, np.iinfo(np.int32).max)),
+        )  # fmt: skip
+        self.visits = 0.0  # of rows
+        work = max(1, design.n_entries) * K
+        self.passes, self.pause = CLASSES.first_run, CLASSES.pause_work / work
+
+    def run(self, accuracy: float, most: int) -> tuple[int, bool]:
+        """Epochs until the gap is at most so large, so many at most, or until one is to certify.
+
+        Returns their number, and whether the gap is at most so large.
+        """
+        wanted, self.passes = self.passes * self.n_rows, CLASSES.run_factor * self.passes
+        epochs, done, gap = 0, 0.0, inf
+        while epochs < most and done < wanted and gap > accuracy:
+            pause = min(wanted - done, self.pause * self.n_rows)
+            taken, visits, gap = self.compiled.run(accuracy, most - epochs, pause)
+            epochs, done = epochs + taken, done + visits
+        self.visits += done
+        return epochs, gap <= accuracy
+
+    def point(self) -> Point:
+        theta = self.compiled.theta()
+        gradient, _ = self.problem.products(theta)  # that the certificate to come will want
+        return Point(-gradient / self.ridge, np.zeros(self.problem.n_outputs), theta)
+
+    def refresh(self) -> None:
+        self.compiled.refresh()
+
+
+def _weight_of_square(problem: Problem) -> float:
+    penalty: Any = problem.penalty
+    weight: float = penalty.terms[1]
+    return weight
+
+
+class _Prospects:
+    """Whether the descent is likely to be done before the method of multipliers would be.
+
+    Its gap falls at a rate of its own, which changes with the faces of the dual: the rate of the
+    second half of its work is that expected for the rest.
+    """
+
+    def __init__(self, problem: OutputsProblem, goal: float) -> None:
+        self.goal = goal
+        design = problem.design.parts[0]
+        step = newton_cost(design, design.shape[0], problem.n_features)
+        self.other_cost = CLASSES.newton_steps * (step + CLASSES.newton_overhead)
+        entry = CLASSES.dense_cost if design.dense else CLASSES.sparse_cost
+        length = design.n_entries / max(design.shape[0], 1)
+        self.visit = entry * length * problem.n_outputs + CLASSES.visit_overhead
+        self.history: list[tuple[float, float]] = []  # the work done, and the gap
+
+    def note(self, visits: float, gap: float) -> None:
+        self.history.append((self.visit * visits, gap))
+
+    @property
+    def are_poor(self) -> bool:
+        if not self.history:
+            return False
+        work, gap = self.history[-1]
+        if work < CLASSES.trial_share * self.other_cost or gap <= self.goal:
+            return False
+        return self._work_left(work, gap) > self.other_cost
+
+    def _work_left(self, work: float, gap: float) -> float:
+        before, gap_before = next(pair for pair in self.history if pair[0] >= 0.5 * work)
+        if not gap < gap_before:
+            return inf
+        return (work - before) * log(gap / self.goal) / log(gap_before / gap)
