@@ -23,6 +23,7 @@ from .._typing import Array, Indices
 from .design import Design
 from .gram import ROUNDING, WeightedGram
 from .outputs import OutputsDesign
+from .outputs_spectrum import OutputsSpectrum
 from .threads import blas_threads_for_product
 
 __all__ = ["OutputColumns", "OutputsGram", "RowBlocks"]
@@ -78,6 +79,8 @@ class OutputColumns:
         The entries of the working set.
     ridge : ndarray of the same shape
         What is added to the diagonal, 0 outside of the working set.
+    spectrum : OutputsSpectrum or None
+        Of all features, for curvatures that hardly change and are taken of all of them.
     """
 
     design: Design
@@ -87,10 +90,18 @@ class OutputColumns:
     e: Array
     mask: Any
     ridge: Array
+    spectrum: OutputsSpectrum | None = None
 
     @cached_property
     def _some(self) -> Design:
+        if len(self.features) == self.design.shape[1]:
+            return self.design
         return self.design.columns(self.features)
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        """Whether all entries of the features are in the working set."""
+        return bool(self.mask.all())
 
     def predictions(self, table: Array) -> Array:
         """X times a table of coefficients."""
@@ -99,14 +110,15 @@ class OutputColumns:
 
     def of_rows(self, z: Array) -> Array:
         """The curvature of the rows times a change of their predictions."""
-        return self.d * z - self.e * np.sum(self.e * z, axis=1, keepdims=True)
+        along = np.einsum("ik,ik->i", self.e, z)
+        return self.d * z - self.e * along[:, np.newaxis]
 
     def gradient(self, rows: Array) -> Array:
         """X' times a table of the rows, on the working set."""
         table = self._some.rmatmul(rows)
         if self.ones:
             table = np.vstack([table, rows.sum(axis=0)])
-        return np.where(self.mask, table, 0.0)
+        return table if self._is_whole else np.where(self.mask, table, 0.0)
 
     def times(self, table: Array) -> Array:
         """The curvature on the working set times a table of coefficients."""
@@ -116,16 +128,24 @@ class OutputColumns:
         kernels.curvature_product(
             self._some.by_rows.matrix, self.ones, self.d, self.e, np.ascontiguousarray(table), out
         )
-        return np.where(self.mask, out, 0.0) + self.ridge * table
+        if not self._is_whole:
+            out[~self.mask] = 0.0
+        out += self.ridge * table
+        return out
 
     @cached_property
     def diagonal(self) -> Array:
         """That of X' diag(d) X, which is at least that of the curvature."""
-        columns = [self._some.column_norms(np.ascontiguousarray(d)) ** 2 for d in self.d.T]
-        table = np.column_stack(columns)
+        table = self._some.rmatmul_square(self.d)
         if self.ones:
             table = np.vstack([table, self.d.sum(axis=0)])
         return np.where(self.mask, table, 0.0)
+
+    @property
+    def of_outputs(self) -> Array:
+        """The sum of the curvatures of the rows, a matrix of the outputs."""
+        total: Array = np.diag(np.sum(self.d, axis=0)) - self.e.T @ self.e
+        return total
 
     @cached_property
     def averaged(self) -> Array:
@@ -174,6 +194,7 @@ class OutputsGram:
         self._last: tuple[Indices, Array] | None = None  # columns and the matrix of these
         self._grams = [WeightedGram(ones) for _ in range(1 if agree else n_outputs)]
         self._h: Array = np.empty(0)
+        self._spectrum: tuple[OutputsSpectrum | None] | None = None
 
     @property
     def last_h(self) -> Array:
@@ -186,7 +207,7 @@ class OutputsGram:
 
     def take_rows(self, rows: Indices) -> None:
         """Go on with some rows."""
-        self._last = None
+        self._last = self._spectrum = None
         self._grams = [WeightedGram(self.ones) for _ in self._grams]
 
     def all_rows(self, rows: Indices, n_rows: int) -> None:
@@ -320,5 +341,13 @@ class OutputsGram:
         d = scale * h.reshape(-1, K)
         e = np.zeros_like(d) if e is None else np.sqrt(scale) * e.reshape(-1, K)
         found = OutputColumns(design.base, features, self.ones, d, e, mask, table)
-        found.ridge += ROUNDING * found.diagonal
+        if not self.all_at_once:
+            found.ridge += ROUNDING * found.diagonal
+            return found
+        found.ridge[m:] += ROUNDING * np.sum(d, axis=0)  # the others have a ridge
+        if ridge is None:
+            if self._spectrum is None:
+                weights = np.sum(d - e * e, axis=1)
+                self._spectrum = (OutputsSpectrum.of(design.base, weights, features, self.ones),)
+            (found.spectrum,) = self._spectrum
         return found

@@ -11,9 +11,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "data/compensated.hpp"
 #include "data/matrix.hpp"
 
 namespace skpd {
+
+// y += a x for the outputs, few of them: by fours, without a look at whether x and y overlap.
+SKPD_INLINE void add_multiple(double a, const double* x, double* y, std::size_t K) {
+    std::size_t k = 0;
+    for (; k + 4 <= K; k += 4) {
+        double sums[4];
+        for (std::size_t q = 0; q < 4; ++q) sums[q] = y[k + q] + a * x[k + q];
+        for (std::size_t q = 0; q < 4; ++q) y[k + q] = sums[q];
+    }
+    for (; k < K; ++k) y[k] += a * x[k];
+}
 
 // What the penalty makes of a row, given diagonal curvatures.
 struct RowPenalty {
@@ -69,7 +81,7 @@ struct RowPenalty {
 // Sweeps with H given by matrices of the features: one for all outputs (blocks = 1), or one for
 // each, entry (i, j, k) of which is at (i m + j) K + k. R, the gradient at P, is kept up to date.
 // Returns the largest change of a gradient in the last sweep.
-inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, std::size_t K, const RowPenalty& penalty,
+SKPD_CLONES inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, std::size_t K, const RowPenalty& penalty,
                            double* P, double* R, int sweeps, double tol) {
     double largest = 0.0;
     std::vector<double> L(K), x(K), change(K);
@@ -104,7 +116,7 @@ inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, s
                 for (std::size_t i = 0; i < m; ++i) {
                     const double h = row[i];
                     double* to = R + i * K;
-                    for (std::size_t k = 0; k < K; ++k) to[k] += h * change[k];
+                    add_multiple(h, change.data(), to, K);
                 }
             } else {
                 for (std::size_t i = 0; i < m; ++i)
@@ -120,7 +132,7 @@ inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, s
 // are the rows of P and a column of ones may be the last. U = (diag(d_i) - e_i e_i') (X (P - W))_i
 // is kept up to date; ridge is added to the diagonal. d majorises the curvature of a row.
 template <class M>
-double descend_outputs(const M& columns, const std::int64_t* features, std::size_t m, bool ones, std::size_t n,
+SKPD_CLONES double descend_outputs(const M& columns, const std::int64_t* features, std::size_t m, bool ones, std::size_t n,
                        std::size_t K, const double* d, const double* e, const double* diagonal, const double* ridge,
                        const double* G, const double* W, const RowPenalty& penalty, double* P, double* U, int sweeps,
                        double tol) {
@@ -140,7 +152,7 @@ double descend_outputs(const M& columns, const std::int64_t* features, std::size
             for (std::size_t k = 0; k < K; ++k) r[k] = G[j * K + k] + ridge[j * K + k] * (p[k] - W[j * K + k]);
             visit(j, [&](std::size_t i, double value) {
                 const double* u = U + i * K;
-                for (std::size_t k = 0; k < K; ++k) r[k] += value * u[k];
+                add_multiple(value, u, r.data(), K);
             });
             bool was = false, is = false, any = false;
             for (std::size_t k = 0; k < K; ++k) {
@@ -178,7 +190,7 @@ double descend_outputs(const M& columns, const std::int64_t* features, std::size
 // The curvature times a table V of coefficients: sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))', for rows of
 // X that are stored one by one and, if there are ones, a last column of ones.
 template <class M>
-void curvature_product(const M& rows, bool ones, std::size_t K, const double* d, const double* e, const double* V,
+SKPD_CLONES void curvature_product(const M& rows, bool ones, std::size_t K, const double* d, const double* e, const double* V,
                        double* out) {
     const std::size_t m = rows.n_minor + ones;
     std::fill_n(out, m * K, 0.0);
@@ -191,7 +203,7 @@ void curvature_product(const M& rows, bool ones, std::size_t K, const double* d,
             std::fill(z.begin(), z.end(), 0.0);
         rows.for_each(i, [&](std::size_t j, double x) {
             const double* v = V + j * K;
-            for (std::size_t k = 0; k < K; ++k) z[k] += x * v[k];
+            add_multiple(x, v, z.data(), K);
         });
         const double *di = d + i * K, *ei = e + i * K;
         double along = 0.0;
@@ -199,7 +211,7 @@ void curvature_product(const M& rows, bool ones, std::size_t K, const double* d,
         for (std::size_t k = 0; k < K; ++k) z[k] = di[k] * z[k] - ei[k] * along;
         rows.for_each(i, [&](std::size_t j, double x) {
             double* to = out + j * K;
-            for (std::size_t k = 0; k < K; ++k) to[k] += x * z[k];
+            add_multiple(x, z.data(), to, K);
         });
         if (ones)
             for (std::size_t k = 0; k < K; ++k) out[rows.n_minor * K + k] += z[k];

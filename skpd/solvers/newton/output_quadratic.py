@@ -170,20 +170,62 @@ def minimise_by_products(
     terms = _Terms(penalty, alpha, H.features, K)
     G, W = table(gradient), table(w)
     P, U = W.copy(), np.zeros(H.d.shape)
+    if terms.is_smooth:
+        P += _smooth_step(H, G, W, terms, tol)
+        return np.append(P[places], P[n_features:])
     exact = not H.e.any()  # then sweeps take the curvature of a row as it is
     for _ in range(SETTINGS.most_rounds):
-        if not terms.is_smooth:
-            by_sweeps = exact and len(terms.support(P)) > SETTINGS.newton_rows
-            sweeps = SETTINGS.sweeps if by_sweeps else SETTINGS.sweeps_by_products
-            if H.descend(G, W, terms.given, P, U, sweeps=sweeps, tol=tol) <= tol:
-                break
-            if by_sweeps:
-                continue
+        by_sweeps = exact and len(terms.support(P)) > SETTINGS.newton_rows
+        sweeps = SETTINGS.sweeps if by_sweeps else SETTINGS.sweeps_by_products
+        if H.descend(G, W, terms.given, P, U, sweeps=sweeps, tol=tol) <= tol:
+            break
+        if by_sweeps:
+            continue
         R = G + H.gradient(U) + H.ridge * (P - W)
         if not _conjugate_gradient_step(H, P, R, terms, tol):
             break
         U = H.of_rows(H.predictions(P - W))
     return np.append(P[places], P[n_features:])
+
+
+def _smooth_step(H: OutputColumns, G: Array, W: Array, terms: _Terms, tol: float) -> Array:
+    """The minimiser of a model without kinks: a linear system."""
+    ridge = np.zeros((len(W), 1))
+    ridge[: terms.n_penalised] = terms.l2
+    if H.spectrum is not None:
+        precondition = H.spectrum.inverse(H.of_outputs, terms.l2)
+    else:
+        everywhere = np.arange(len(W))
+        precondition = _preconditioner(H, H.mask, everywhere, ridge, True)
+    most = SETTINGS.most_smooth_steps
+    return _conjugate_gradients(
+        lambda V: H.times(V) + ridge * V, precondition, -(G + ridge * W), tol, most
+    )
+
+
+def _conjugate_gradients(
+    times: Callable[[Array], Array], precondition: Callable[[Array], Array], residual: Array,
+    target: float, most: int,
+) -> Array:  # fmt: skip
+    """The solution of a linear system up to a largest residual, from 0."""
+    step = np.zeros_like(residual)
+    with blas_threads_for(len(residual)):
+        direction, last_size = np.zeros_like(residual), 1.0
+        for _ in range(most):
+            if float(np.max(np.abs(residual))) <= target:
+                break
+            z = precondition(residual)
+            size = float(np.sum(residual * z))
+            direction = z + size / last_size * direction
+            last_size = size
+            product = times(direction)
+            curvature = float(np.sum(direction * product))
+            if not curvature > 0.0:
+                break
+            length = size / curvature
+            step += length * direction
+            residual = residual - length * product
+    return step
 
 
 def _conjugate_gradient_step(
@@ -213,25 +255,10 @@ def _conjugate_gradient_step(
         product[~inside] = 0.0
         return product
 
-    precondition = _preconditioner(H, inside, support, ridge, terms.is_smooth)
-    # what is smooth needs no sweeps in between
-    target = tol if terms.is_smooth else max(SETTINGS.linear_accuracy * first, 0.5 * tol)
-    step, residual = np.zeros_like(P), -slope
-    z = precondition(residual)
-    direction, size = z, float(np.sum(residual * z))
-    for _ in range(SETTINGS.most_linear_steps):
-        if float(np.max(np.abs(residual))) <= target:
-            break
-        product = times(direction)
-        curvature = float(np.sum(direction * product))
-        if not curvature > 0.0:
-            break
-        length = size / curvature
-        step += length * direction
-        residual = residual - length * product
-        z = precondition(residual)
-        next_size = float(np.sum(residual * z))
-        direction, size = z + next_size / size * direction, next_size
+    precondition = _preconditioner(H, inside, support, ridge, False)
+    target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
+    most = SETTINGS.most_linear_steps
+    step = _conjugate_gradients(times, precondition, -slope, target, most)
     return _move(H, P, R, terms, step)
 
 

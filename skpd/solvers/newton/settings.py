@@ -76,6 +76,10 @@ class MultiplierSettings:
     # ... without a Gram matrix, where accuracy costs passes over the columns
     accuracy_by_columns: float = 3e-2
     accuracy_by_columns_kinked: float = 1e-1
+    # ... of several outputs with squares alone: the products are all that it costs
+    accuracy_by_products: float = 1e-1
+    # An error of the gradient that adds so much of the gap wanted, where it tells beforehand
+    gap_share: float = 0.1
     # The next step may take the last Gram matrix (a chord step) where the gap, if it shrinks
     # as it did last, comes below this share of the target
     chord_margin: float = 0.3
@@ -228,6 +232,8 @@ class OutputQuadraticSettings:
     # The share of the residual that conjugate gradients leave, and their steps at most
     linear_accuracy: float = 0.1
     most_linear_steps: int = 100
+    # ... where there are no kinks, so that they are all that a Newton step takes
+    most_smooth_steps: int = 500
 
 
 OUTPUT_QUADRATIC = OutputQuadraticSettings()
