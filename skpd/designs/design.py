@@ -10,6 +10,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from .. import kernels
 from .._typing import Array, Indices
+from .tables import product, transposed_product, transposed_product_of
 from .threads import blas_threads_for_product
 
 __all__ = ["Design"]
@@ -17,7 +18,6 @@ __all__ = ["Design"]
 NARROW = 50  # columns up to which a kernel forms Gram matrices; BLAS first needs scaled copies
 SAMPLE = 50  # rows that tell which columns are far from 0
 FEW = 8  # times as many columns: that some of them are worth a copy
-AT_A_TIME = 64  # columns of which squares are formed
 FAR = 10.0  # mean over standard deviation from which on a column is
 _BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB
 
@@ -194,10 +194,7 @@ class Design:
             return np.column_stack([self.matvec(np.ascontiguousarray(w)) for w in coefs.T])
         if few and (self.dense or not self.matrix.by_row):
             X, coefs = X[:, active], coefs[active]
-        with blas_threads_for_product(X.shape[0] * coefs.size):
-            # the narrow matrix first: of tall X it takes a half to a third of the time
-            product = (coefs.T @ X.T).T if self.dense else X @ coefs
-        return np.ascontiguousarray(product)
+        return product(X, coefs)
 
     def rmatmul(self, rows: Array, columns: Indices | None = None) -> Array:
         """X' rows for rows of shape (n_samples, n_outputs), or some of its rows."""
@@ -205,30 +202,15 @@ class Design:
         if self.dense and X.dtype != np.float64:
             own = self if columns is None else self.columns(columns)
             return np.column_stack([own.rmatvec(np.ascontiguousarray(r)) for r in rows.T])
-        with blas_threads_for_product(X.shape[1] * rows.size):
-            product = (rows.T @ X).T if self.dense else X.T @ rows
-        return np.ascontiguousarray(product)
+        return transposed_product(X, rows)
 
     def rmatmul_square(self, rows: Array) -> Array:
         """sum_i x_ij^2 rows_ik, of shape (n_features, n_outputs)."""
-        return self._rmatmul_of(np.square, rows)
+        return transposed_product_of(np.square, self._X, rows)
 
     def rmatmul_absolute(self, rows: Array) -> Array:
         """sum_i |x_ij| rows_ik, of shape (n_features, n_outputs)."""
-        return self._rmatmul_of(np.abs, rows)
-
-    def _rmatmul_of(self, function: Any, rows: Array) -> Array:
-        """The same of a function of the entries, which is 0 at 0."""
-        X = self._X
-        if sp.issparse(X):
-            data = function(X.data.astype(np.float64))
-            return np.asarray(type(X)((data, X.indices, X.indptr), shape=X.shape).T @ rows)
-        out = np.empty((X.shape[1], rows.shape[1]))
-        with blas_threads_for_product(X.shape[1] * rows.size):
-            for first in range(0, X.shape[1], AT_A_TIME):
-                some = slice(first, first + AT_A_TIME)
-                out[some] = (rows.T @ function(X[:, some].astype(np.float64))).T
-        return out
+        return transposed_product_of(np.abs, self._X, rows)
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """X coef + intercept and a bound on its rounding error."""

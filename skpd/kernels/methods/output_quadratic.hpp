@@ -13,19 +13,9 @@
 
 #include "data/compensated.hpp"
 #include "data/matrix.hpp"
+#include "methods/output_responses.hpp"
 
 namespace skpd {
-
-// y += a x for the outputs, few of them: by fours, without a look at whether x and y overlap.
-SKPD_INLINE void add_multiple(double a, const double* x, double* y, std::size_t K) {
-    std::size_t k = 0;
-    for (; k + 4 <= K; k += 4) {
-        double sums[4];
-        for (std::size_t q = 0; q < 4; ++q) sums[q] = y[k + q] + a * x[k + q];
-        for (std::size_t q = 0; q < 4; ++q) y[k + q] = sums[q];
-    }
-    for (; k < K; ++k) y[k] += a * x[k];
-}
 
 // What the penalty makes of a row, given diagonal curvatures.
 struct RowPenalty {
@@ -81,8 +71,8 @@ struct RowPenalty {
 // Sweeps with H given by matrices of the features: one for all outputs (blocks = 1), or one for
 // each, entry (i, j, k) of which is at (i m + j) K + k. R, the gradient at P, is kept up to date.
 // Returns the largest change of a gradient in the last sweep.
-SKPD_CLONES inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, std::size_t K, const RowPenalty& penalty,
-                           double* P, double* R, int sweeps, double tol) {
+SKPD_CLONES inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, std::size_t K,
+                                       const RowPenalty& penalty, double* P, double* R, int sweeps, double tol) {
     double largest = 0.0;
     std::vector<double> L(K), x(K), change(K);
     for (int sweep = 0; sweep < sweeps; ++sweep) {
@@ -115,8 +105,7 @@ SKPD_CLONES inline double descend_rows(const double* H, std::size_t blocks, std:
             if (blocks == 1) {
                 for (std::size_t i = 0; i < m; ++i) {
                     const double h = row[i];
-                    double* to = R + i * K;
-                    add_multiple(h, change.data(), to, K);
+                    add_multiple(h, change.data(), R + i * K, K);
                 }
             } else {
                 for (std::size_t i = 0; i < m; ++i)
@@ -132,28 +121,22 @@ SKPD_CLONES inline double descend_rows(const double* H, std::size_t blocks, std:
 // are the rows of P and a column of ones may be the last. U = (diag(d_i) - e_i e_i') (X (P - W))_i
 // is kept up to date; ridge is added to the diagonal. d majorises the curvature of a row.
 template <class M>
-SKPD_CLONES double descend_outputs(const M& columns, const std::int64_t* features, std::size_t m, bool ones, std::size_t n,
+double descend_outputs(const M& columns, const std::int64_t* features, std::size_t m, bool ones, std::size_t n,
                        std::size_t K, const double* d, const double* e, const double* diagonal, const double* ridge,
                        const double* G, const double* W, const RowPenalty& penalty, double* P, double* U, int sweeps,
                        double tol) {
     double largest = 0.0;
     std::vector<double> L(K), x(K), r(K);
-    const auto visit = [&](std::size_t j, auto act) {
-        if (ones && j == m - 1)
-            for (std::size_t i = 0; i < n; ++i) act(i, 1.0);
-        else
-            columns.for_each(static_cast<std::size_t>(features[j]), act);
-    };
+    Responses<M> responses{columns, n, K, d, e, U};
     for (int sweep = 0; sweep < sweeps; ++sweep) {
         largest = 0.0;
         bool settled = true;
         for (std::size_t j = 0; j < m; ++j) {
             double* p = P + j * K;
             for (std::size_t k = 0; k < K; ++k) r[k] = G[j * K + k] + ridge[j * K + k] * (p[k] - W[j * K + k]);
-            visit(j, [&](std::size_t i, double value) {
-                const double* u = U + i * K;
-                add_multiple(value, u, r.data(), K);
-            });
+            const bool is_ones = ones && j == m - 1;
+            const std::size_t column = is_ones ? 0 : static_cast<std::size_t>(features[j]);
+            responses.add_products(column, is_ones, r.data());
             bool was = false, is = false, any = false;
             for (std::size_t k = 0; k < K; ++k) {
                 L[k] = diagonal[j * K + k] + ridge[j * K + k];
@@ -174,13 +157,7 @@ SKPD_CLONES double descend_outputs(const M& columns, const std::int64_t* feature
             settled &= was == is;
             if (moved == 0.0) continue;
             largest = std::max(largest, moved);
-            visit(j, [&](std::size_t i, double value) {
-                const double *di = d + i * K, *ei = e + i * K;
-                double* u = U + i * K;
-                double along = 0.0;
-                for (std::size_t k = 0; k < K; ++k) along += ei[k] * x[k];
-                for (std::size_t k = 0; k < K; ++k) u[k] += value * (di[k] * x[k] - ei[k] * along);
-            });
+            responses.change(column, is_ones, x.data());
         }
         if (largest <= tol || settled) break;
     }
@@ -190,8 +167,8 @@ SKPD_CLONES double descend_outputs(const M& columns, const std::int64_t* feature
 // The curvature times a table V of coefficients: sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))', for rows of
 // X that are stored one by one and, if there are ones, a last column of ones.
 template <class M>
-SKPD_CLONES void curvature_product(const M& rows, bool ones, std::size_t K, const double* d, const double* e, const double* V,
-                       double* out) {
+SKPD_CLONES void curvature_product(const M& rows, bool ones, std::size_t K, const double* d, const double* e,
+                                   const double* V, double* out) {
     const std::size_t m = rows.n_minor + ones;
     std::fill_n(out, m * K, 0.0);
     std::vector<double> z(K);
@@ -202,16 +179,13 @@ SKPD_CLONES void curvature_product(const M& rows, bool ones, std::size_t K, cons
         else
             std::fill(z.begin(), z.end(), 0.0);
         rows.for_each(i, [&](std::size_t j, double x) {
-            const double* v = V + j * K;
-            add_multiple(x, v, z.data(), K);
+            add_multiple(x, V + j * K, z.data(), K);
         });
         const double *di = d + i * K, *ei = e + i * K;
-        double along = 0.0;
-        for (std::size_t k = 0; k < K; ++k) along += ei[k] * z[k];
+        const double along = product_of_outputs(ei, z.data(), K);
         for (std::size_t k = 0; k < K; ++k) z[k] = di[k] * z[k] - ei[k] * along;
         rows.for_each(i, [&](std::size_t j, double x) {
-            double* to = out + j * K;
-            add_multiple(x, z.data(), to, K);
+            add_multiple(x, z.data(), out + j * K, K);
         });
         if (ones)
             for (std::size_t k = 0; k < K; ++k) out[rows.n_minor * K + k] += z[k];
