@@ -30,6 +30,7 @@ __all__ = ["OutputColumns", "OutputsGram", "RowBlocks"]
 
 LARGEST_BLOCKS = 16e6  # numbers in the matrices of all outputs: 128 MB
 LARGEST_MATRIX = 1000  # entries of a working set: 8 MB, and few enough to factorise often
+SHIFT_FREE = 1e-12  # of the largest curvature: what a shift may have of it by rounding
 FEWER_ROWS = 2.0  # times as many features as samples: products cost less than matrices
 
 
@@ -140,6 +141,12 @@ class OutputColumns:
         if self.ones:
             table = np.vstack([table, self.d.sum(axis=0)])
         return np.where(self.mask, table, 0.0)
+
+    @cached_property
+    def is_shift_free(self) -> bool:
+        """Whether a number added to all outputs of a feature has no curvature but by rounding."""
+        left = self.d - self.e * np.sum(self.e, axis=1, keepdims=True)
+        return bool(np.max(np.abs(left)) <= SHIFT_FREE * np.max(self.d))
 
     @property
     def of_outputs(self) -> Array:
