@@ -76,7 +76,7 @@ class MultiplierSettings:
     # ... without a Gram matrix, where accuracy costs passes over the columns
     accuracy_by_columns: float = 3e-2
     accuracy_by_columns_kinked: float = 1e-1
-    # ... of several outputs with squares alone: the products are all that it costs
+    # ... of coupled outputs, where another Newton step costs as little as few products
     accuracy_by_products: float = 1e-1
     # An error of the gradient that adds so much of the gap wanted, where it tells beforehand
     gap_share: float = 0.1
@@ -223,7 +223,7 @@ class OutputQuadraticSettings:
     most_rounds: int = 50
     sweeps: int = 10
     # Sweeps where each reads X: they find the support, conjugate gradients the values
-    sweeps_by_products: int = 2
+    sweeps_by_products: int = 1
     # Rows up to which a Newton step, which takes their number cubed, does more than sweeps
     newton_rows: int = 600
     halvings: int = 7
