@@ -210,7 +210,7 @@ def _smooth_step(H: OutputColumns, G: Array, W: Array, terms: _Terms, tol: float
         precondition = H.spectrum.inverse(H.of_outputs, terms.l2)
     else:
         everywhere = np.arange(len(W))
-        precondition = _preconditioner(H, H.mask, everywhere, ridge, True)
+        precondition, _ = _preconditioner(H, H.mask, everywhere, ridge, True)
     most = SETTINGS.most_smooth_steps
     return _conjugate_gradients(
         lambda V: H.times(V) + ridge * V, precondition, -(G + ridge * W), tol, most
@@ -269,7 +269,12 @@ def _conjugate_gradient_step(
         product[~inside] = 0.0
         return product
 
-    precondition = _preconditioner(H, inside, support, ridge, False)
+    precondition, is_diagonal = _preconditioner(H, inside, support, ridge, False)
+    curved = np.flatnonzero(D > 0.0)
+    if len(curved) and (is_diagonal or inside[support].all()):
+        precondition = _along_rows(
+            precondition, support[curved], D[curved], u[curved], len(P), is_diagonal
+        )
     target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
     most = SETTINGS.most_linear_steps
     step = _conjugate_gradients(times, precondition, -slope, target, most)
@@ -278,8 +283,11 @@ def _conjugate_gradient_step(
 
 def _preconditioner(
     H: OutputColumns, inside: Any, support: Indices, ridge: Array, is_smooth: bool
-) -> Callable[[Array], Array]:
-    """The inverse of an average of the outputs' own curvatures, or of the diagonal."""
+) -> tuple[Callable[[Array], Array], bool]:
+    """The inverse of an average of the outputs' own curvatures, or of the diagonal.
+
+    Beside it is whether it is that of the diagonal.
+    """
     more = ridge[:, 0] + np.mean(H.ridge, axis=1)
     if inside[support].all():
         parts = [(support, slice(None))]
@@ -295,10 +303,50 @@ def _preconditioner(
                 out[rows, outputs] = solve(table[rows, outputs])
             return out
 
-        return by_factors
+        return by_factors, False
     diagonal = np.where(inside, H.diagonal + H.ridge + ridge, 0.0)
     inverse = np.where(diagonal > 0.0, 1.0 / np.where(diagonal > 0.0, diagonal, 1.0), 0.0)
-    return lambda table: inverse * table
+    return lambda table: inverse * table, True
+
+
+def _along_rows(
+    precondition: Callable[[Array], Array],
+    rows: Indices,
+    D: Array,
+    u: Array,
+    n_rows: int,
+    is_diagonal: bool,
+) -> Callable[[Array], Array]:
+    """A preconditioner without the curvature D_j that norms do not have along their rows u_j.
+
+    By Woodbury's identity for M - sum_j D_j (e_j u_j')(e_j u_j')' with M^-1 the preconditioner: a
+    system with a number for each row, diagonal where M is. Where D_j is large, this direction
+    alone moves, and it decides how many steps conjugate gradients take.
+    """
+    if is_diagonal:
+        own = np.zeros((n_rows, u.shape[1]))
+        own[rows] = u
+        system = 1.0 / D - np.sum(u * precondition(own)[rows], axis=1)
+        if not np.all(system > 0.0):
+            return precondition
+    else:
+        units = np.zeros((n_rows, len(rows)))
+        units[rows, np.arange(len(rows))] = 1.0
+        system = np.diag(1.0 / D) - precondition(units)[rows] * (u @ u.T)
+        try:
+            factor = cho_factor(system, lower=True)
+        except LinAlgError:
+            return precondition
+
+    def times(table: Array) -> Array:
+        out = precondition(table)
+        right = np.sum(u * out[rows], axis=1)
+        right = right / system if is_diagonal else cho_solve(factor, right, check_finite=False)
+        more = np.zeros_like(table)
+        more[rows] = right[:, np.newaxis] * u
+        return out + precondition(more)
+
+    return times
 
 
 def _averaged_inverse(
