@@ -30,6 +30,8 @@ __all__ = ["OutputColumns", "OutputsGram", "RowBlocks"]
 
 LARGEST_BLOCKS = 16e6  # numbers in the matrices of all outputs: 128 MB
 LARGEST_MATRIX = 1000  # entries of a working set: 8 MB, and few enough to factorise often
+PAIRS_AT_A_TIME = 1e5  # products of pairs of features, which stay in the cache
+FORMING = 15.0  # multiplications by BLAS in the time of forming such a product
 SHIFT_FREE = 1e-12  # of the largest curvature: what a shift may have of it by rounding
 FEWER_ROWS = 2.0  # times as many features as samples: products cost less than matrices
 
@@ -301,34 +303,33 @@ class OutputsGram:
         return H
 
     def _dense_matrix(self, design: Any, d: Array, e: Array, columns: Indices) -> Array:
-        """By the product of a matrix, x_i (x) e_i in its rows, with itself."""
+        """By the product of a matrix, x_i (x) e_i in its rows, with itself, or by pairs."""
         K, some = self.n_outputs, design.features_of(columns)
         table = design.base.table(some)
         # rows of a kinked loss that are certain of their class have no curvature
         curved = np.flatnonzero(np.sum(d - e * e, axis=1) > ROUNDING * np.sum(d, axis=1))
         if 2 * len(curved) < len(d):
             table, d, e = table[curved], d[curved], e[curved]
-        n = len(table)
+        features = np.searchsorted(some, columns // K)
+        outputs = columns % K
         if self.ones:
-            table = np.column_stack([table, np.ones(n)])
-        entries = table.shape[1] * K
-        factor = (table[:, :, np.newaxis] * e[:, np.newaxis]).reshape(n, entries)
-        inside = np.append(
-            np.searchsorted(some, columns // K) * K + columns % K,
-            np.arange(entries - K * self.ones, entries),
-        )
-        is_all = len(inside) == entries
-        factor = factor if is_all else np.ascontiguousarray(factor[:, inside])
-        with blas_threads_for_product(factor.size * factor.shape[1]):
-            H = -(factor.T @ factor)
-            for k in range(K):
-                own: Any = slice(k, None, K) if is_all else np.flatnonzero(inside % K == k)
-                part = table if is_all else table[:, inside[own] // K]
-                block = part.T @ (part * d[:, k : k + 1])
-                if is_all:
-                    H[own, own] += block
-                else:
-                    H[np.ix_(own, own)] += block
+            table = np.column_stack([table, np.ones(len(table))])
+            features = np.append(features, np.full(K, len(some)))
+            outputs = np.append(outputs, np.arange(K))
+        # by columns, so that entries are whole rows of what is copied and multiplied
+        table, d, e = (np.ascontiguousarray(part.T) for part in (table, d, e))
+        counts = np.bincount(outputs, minlength=K).astype(float)
+        # twice the multiplications for each row
+        by_entries = np.sum(counts) ** 2 + np.sum(counts**2)
+        if by_entries > len(table) ** 2 * (K * (K + 1) / 2 + FORMING):
+            return _matrix_by_pairs(table, d, e, features * K + outputs)
+        factor = table[features] * e[outputs]
+        with blas_threads_for_product(factor.size * len(factor)):
+            H = -(factor @ factor.T)
+            for k, root in enumerate(np.sqrt(d)):
+                own = np.flatnonzero(outputs == k)
+                part = table[features[own]] * root
+                H[np.ix_(own, own)] += part @ part.T
         return H
 
     def _by_products(
@@ -358,3 +359,28 @@ class OutputsGram:
                 self._spectrum = (OutputsSpectrum.of(design.base, weights, features, self.ones),)
             (found.spectrum,) = self._spectrum
         return found
+
+
+def _matrix_by_pairs(table: Array, d: Array, e: Array, entries: Indices) -> Array:
+    """sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on some entries, X, d and e by columns.
+
+    Both factors are symmetric: one product of the pairs of features with those of outputs takes
+    half the multiplications that all entries with each other do.
+    """
+    (m, n), K = table.shape, len(d)
+    left, right = np.triu_indices(m)
+    first, second = np.triu_indices(K)
+    weights = -e[first] * e[second]
+    weights[first == second] += d
+    sums = np.zeros((len(left), len(first)))
+    size = max(int(PAIRS_AT_A_TIME) // len(left), 1)
+    with blas_threads_for_product(n * sums.size):
+        for start in range(0, n, size):
+            some = table[:, start : start + size]
+            sums += (some[left] * some[right]) @ weights[:, start : start + size].T
+    features, outputs = np.empty((m, m), dtype=np.int64), np.empty((K, K), dtype=np.int64)
+    features[left, right] = features[right, left] = np.arange(len(left))
+    outputs[first, second] = outputs[second, first] = np.arange(len(first))
+    H = sums[features[:, np.newaxis, :, np.newaxis], outputs[:, np.newaxis, :]]
+    H = H.reshape(m * K, m * K)
+    return H if len(entries) == len(H) else H[np.ix_(entries, entries)]
