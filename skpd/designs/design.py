@@ -10,6 +10,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from .. import kernels
 from .._typing import Array, Indices
+from .tables import product, transposed_product, transposed_product_of
 from .threads import blas_threads_for_product
 
 __all__ = ["Design"]
@@ -193,9 +194,7 @@ class Design:
             return np.column_stack([self.matvec(np.ascontiguousarray(w)) for w in coefs.T])
         if few and (self.dense or not self.matrix.by_row):
             X, coefs = X[:, active], coefs[active]
-        with blas_threads_for_product(X.shape[0] * coefs.size):
-            product = X @ coefs
-        return np.ascontiguousarray(product)
+        return product(X, coefs)
 
     def rmatmul(self, rows: Array, columns: Indices | None = None) -> Array:
         """X' rows for rows of shape (n_samples, n_outputs), or some of its rows."""
@@ -203,9 +202,15 @@ class Design:
         if self.dense and X.dtype != np.float64:
             own = self if columns is None else self.columns(columns)
             return np.column_stack([own.rmatvec(np.ascontiguousarray(r)) for r in rows.T])
-        with blas_threads_for_product(X.shape[1] * rows.size):
-            product = X.T @ rows
-        return np.ascontiguousarray(product)
+        return transposed_product(X, rows)
+
+    def rmatmul_square(self, rows: Array) -> Array:
+        """sum_i x_ij^2 rows_ik, of shape (n_features, n_outputs)."""
+        return transposed_product_of(np.square, self._X, rows)
+
+    def rmatmul_absolute(self, rows: Array) -> Array:
+        """sum_i |x_ij| rows_ik, of shape (n_features, n_outputs)."""
+        return transposed_product_of(np.abs, self._X, rows)
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """X coef + intercept and a bound on its rounding error."""

@@ -261,7 +261,7 @@ class SharedDesign(OutputsDesign):
         return (float(np.max(self.base.column_counts, initial=0)) + 8.0) * EPSILON
 
     def column_sums(self, weights: Array) -> Array:
-        return self._of_weights(weights, self.base.column_sums)
+        return np.ravel(self.base.rmatmul_absolute(weights.reshape(-1, self.n_outputs)))
 
     def column_norms(self, weights: Array) -> Array:
         return self._of_weights(weights, self.base.column_norms)

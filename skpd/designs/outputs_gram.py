@@ -23,12 +23,16 @@ from .._typing import Array, Indices
 from .design import Design
 from .gram import ROUNDING, WeightedGram
 from .outputs import OutputsDesign
+from .outputs_spectrum import OutputsSpectrum
 from .threads import blas_threads_for_product
 
 __all__ = ["OutputColumns", "OutputsGram", "RowBlocks"]
 
 LARGEST_BLOCKS = 16e6  # numbers in the matrices of all outputs: 128 MB
 LARGEST_MATRIX = 1000  # entries of a working set: 8 MB, and few enough to factorise often
+PAIRS_AT_A_TIME = 1e5  # products of pairs of features, which stay in the cache
+FORMING = 15.0  # multiplications by BLAS in the time of forming such a product
+SHIFT_FREE = 1e-12  # of the largest curvature: what a shift may have of it by rounding
 FEWER_ROWS = 2.0  # times as many features as samples: products cost less than matrices
 
 
@@ -78,6 +82,8 @@ class OutputColumns:
         The entries of the working set.
     ridge : ndarray of the same shape
         What is added to the diagonal, 0 outside of the working set.
+    spectrum : OutputsSpectrum or None
+        Of all features, for curvatures that hardly change and are taken of all of them.
     """
 
     design: Design
@@ -87,10 +93,18 @@ class OutputColumns:
     e: Array
     mask: Any
     ridge: Array
+    spectrum: OutputsSpectrum | None = None
 
     @cached_property
     def _some(self) -> Design:
+        if len(self.features) == self.design.shape[1]:
+            return self.design
         return self.design.columns(self.features)
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        """Whether all entries of the features are in the working set."""
+        return bool(self.mask.all())
 
     def predictions(self, table: Array) -> Array:
         """X times a table of coefficients."""
@@ -99,14 +113,15 @@ class OutputColumns:
 
     def of_rows(self, z: Array) -> Array:
         """The curvature of the rows times a change of their predictions."""
-        return self.d * z - self.e * np.sum(self.e * z, axis=1, keepdims=True)
+        along = np.einsum("ik,ik->i", self.e, z)
+        return self.d * z - self.e * along[:, np.newaxis]
 
     def gradient(self, rows: Array) -> Array:
         """X' times a table of the rows, on the working set."""
         table = self._some.rmatmul(rows)
         if self.ones:
             table = np.vstack([table, rows.sum(axis=0)])
-        return np.where(self.mask, table, 0.0)
+        return table if self._is_whole else np.where(self.mask, table, 0.0)
 
     def times(self, table: Array) -> Array:
         """The curvature on the working set times a table of coefficients."""
@@ -116,16 +131,30 @@ class OutputColumns:
         kernels.curvature_product(
             self._some.by_rows.matrix, self.ones, self.d, self.e, np.ascontiguousarray(table), out
         )
-        return np.where(self.mask, out, 0.0) + self.ridge * table
+        if not self._is_whole:
+            out[~self.mask] = 0.0
+        out += self.ridge * table
+        return out
 
     @cached_property
     def diagonal(self) -> Array:
         """That of X' diag(d) X, which is at least that of the curvature."""
-        columns = [self._some.column_norms(np.ascontiguousarray(d)) ** 2 for d in self.d.T]
-        table = np.column_stack(columns)
+        table = self._some.rmatmul_square(self.d)
         if self.ones:
             table = np.vstack([table, self.d.sum(axis=0)])
         return np.where(self.mask, table, 0.0)
+
+    @cached_property
+    def is_shift_free(self) -> bool:
+        """Whether a number added to all outputs of a feature has no curvature but by rounding."""
+        left = self.d - self.e * np.sum(self.e, axis=1, keepdims=True)
+        return bool(np.max(np.abs(left)) <= SHIFT_FREE * np.max(self.d))
+
+    @property
+    def of_outputs(self) -> Array:
+        """The sum of the curvatures of the rows, a matrix of the outputs."""
+        total: Array = np.diag(np.sum(self.d, axis=0)) - self.e.T @ self.e
+        return total
 
     @cached_property
     def averaged(self) -> Array:
@@ -174,6 +203,7 @@ class OutputsGram:
         self._last: tuple[Indices, Array] | None = None  # columns and the matrix of these
         self._grams = [WeightedGram(ones) for _ in range(1 if agree else n_outputs)]
         self._h: Array = np.empty(0)
+        self._spectrum: tuple[OutputsSpectrum | None] | None = None
 
     @property
     def last_h(self) -> Array:
@@ -186,7 +216,7 @@ class OutputsGram:
 
     def take_rows(self, rows: Indices) -> None:
         """Go on with some rows."""
-        self._last = None
+        self._last = self._spectrum = None
         self._grams = [WeightedGram(self.ones) for _ in self._grams]
 
     def all_rows(self, rows: Indices, n_rows: int) -> None:
@@ -273,34 +303,33 @@ class OutputsGram:
         return H
 
     def _dense_matrix(self, design: Any, d: Array, e: Array, columns: Indices) -> Array:
-        """By the product of a matrix, x_i (x) e_i in its rows, with itself."""
+        """By the product of a matrix, x_i (x) e_i in its rows, with itself, or by pairs."""
         K, some = self.n_outputs, design.features_of(columns)
         table = design.base.table(some)
         # rows of a kinked loss that are certain of their class have no curvature
         curved = np.flatnonzero(np.sum(d - e * e, axis=1) > ROUNDING * np.sum(d, axis=1))
         if 2 * len(curved) < len(d):
             table, d, e = table[curved], d[curved], e[curved]
-        n = len(table)
+        features = np.searchsorted(some, columns // K)
+        outputs = columns % K
         if self.ones:
-            table = np.column_stack([table, np.ones(n)])
-        entries = table.shape[1] * K
-        factor = (table[:, :, np.newaxis] * e[:, np.newaxis]).reshape(n, entries)
-        inside = np.append(
-            np.searchsorted(some, columns // K) * K + columns % K,
-            np.arange(entries - K * self.ones, entries),
-        )
-        is_all = len(inside) == entries
-        factor = factor if is_all else np.ascontiguousarray(factor[:, inside])
-        with blas_threads_for_product(factor.size * factor.shape[1]):
-            H = -(factor.T @ factor)
-            for k in range(K):
-                own: Any = slice(k, None, K) if is_all else np.flatnonzero(inside % K == k)
-                part = table if is_all else table[:, inside[own] // K]
-                block = part.T @ (part * d[:, k : k + 1])
-                if is_all:
-                    H[own, own] += block
-                else:
-                    H[np.ix_(own, own)] += block
+            table = np.column_stack([table, np.ones(len(table))])
+            features = np.append(features, np.full(K, len(some)))
+            outputs = np.append(outputs, np.arange(K))
+        # by columns, so that entries are whole rows of what is copied and multiplied
+        table, d, e = (np.ascontiguousarray(part.T) for part in (table, d, e))
+        counts = np.bincount(outputs, minlength=K).astype(float)
+        # twice the multiplications for each row
+        by_entries = np.sum(counts) ** 2 + np.sum(counts**2)
+        if by_entries > len(table) ** 2 * (K * (K + 1) / 2 + FORMING):
+            return _matrix_by_pairs(table, d, e, features * K + outputs)
+        factor = table[features] * e[outputs]
+        with blas_threads_for_product(factor.size * len(factor)):
+            H = -(factor @ factor.T)
+            for k, root in enumerate(np.sqrt(d)):
+                own = np.flatnonzero(outputs == k)
+                part = table[features[own]] * root
+                H[np.ix_(own, own)] += part @ part.T
         return H
 
     def _by_products(
@@ -320,5 +349,38 @@ class OutputsGram:
         d = scale * h.reshape(-1, K)
         e = np.zeros_like(d) if e is None else np.sqrt(scale) * e.reshape(-1, K)
         found = OutputColumns(design.base, features, self.ones, d, e, mask, table)
-        found.ridge += ROUNDING * found.diagonal
+        if not self.all_at_once:
+            found.ridge += ROUNDING * found.diagonal
+            return found
+        found.ridge[m:] += ROUNDING * np.sum(d, axis=0)  # the others have a ridge
+        if ridge is None:
+            if self._spectrum is None:
+                weights = np.sum(d - e * e, axis=1)
+                self._spectrum = (OutputsSpectrum.of(design.base, weights, features, self.ones),)
+            (found.spectrum,) = self._spectrum
         return found
+
+
+def _matrix_by_pairs(table: Array, d: Array, e: Array, entries: Indices) -> Array:
+    """sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on some entries, X, d and e by columns.
+
+    Both factors are symmetric: one product of the pairs of features with those of outputs takes
+    half the multiplications that all entries with each other do.
+    """
+    (m, n), K = table.shape, len(d)
+    left, right = np.triu_indices(m)
+    first, second = np.triu_indices(K)
+    weights = -e[first] * e[second]
+    weights[first == second] += d
+    sums = np.zeros((len(left), len(first)))
+    size = max(int(PAIRS_AT_A_TIME) // len(left), 1)
+    with blas_threads_for_product(n * sums.size):
+        for start in range(0, n, size):
+            some = table[:, start : start + size]
+            sums += (some[left] * some[right]) @ weights[:, start : start + size].T
+    features, outputs = np.empty((m, m), dtype=np.int64), np.empty((K, K), dtype=np.int64)
+    features[left, right] = features[right, left] = np.arange(len(left))
+    outputs[first, second] = outputs[second, first] = np.arange(len(first))
+    H = sums[features[:, np.newaxis, :, np.newaxis], outputs[:, np.newaxis, :]]
+    H = H.reshape(m * K, m * K)
+    return H if len(entries) == len(H) else H[np.ix_(entries, entries)]

@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "data/compensated.hpp"
 #include "data/matrix.hpp"
+#include "methods/output_responses.hpp"
 
 namespace skpd {
 
@@ -69,8 +71,8 @@ struct RowPenalty {
 // Sweeps with H given by matrices of the features: one for all outputs (blocks = 1), or one for
 // each, entry (i, j, k) of which is at (i m + j) K + k. R, the gradient at P, is kept up to date.
 // Returns the largest change of a gradient in the last sweep.
-inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, std::size_t K, const RowPenalty& penalty,
-                           double* P, double* R, int sweeps, double tol) {
+SKPD_CLONES inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, std::size_t K,
+                                       const RowPenalty& penalty, double* P, double* R, int sweeps, double tol) {
     double largest = 0.0;
     std::vector<double> L(K), x(K), change(K);
     for (int sweep = 0; sweep < sweeps; ++sweep) {
@@ -103,8 +105,7 @@ inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, s
             if (blocks == 1) {
                 for (std::size_t i = 0; i < m; ++i) {
                     const double h = row[i];
-                    double* to = R + i * K;
-                    for (std::size_t k = 0; k < K; ++k) to[k] += h * change[k];
+                    add_multiple(h, change.data(), R + i * K, K);
                 }
             } else {
                 for (std::size_t i = 0; i < m; ++i)
@@ -126,22 +127,16 @@ double descend_outputs(const M& columns, const std::int64_t* features, std::size
                        double tol) {
     double largest = 0.0;
     std::vector<double> L(K), x(K), r(K);
-    const auto visit = [&](std::size_t j, auto act) {
-        if (ones && j == m - 1)
-            for (std::size_t i = 0; i < n; ++i) act(i, 1.0);
-        else
-            columns.for_each(static_cast<std::size_t>(features[j]), act);
-    };
+    Responses<M> responses{columns, n, K, d, e, U};
     for (int sweep = 0; sweep < sweeps; ++sweep) {
         largest = 0.0;
         bool settled = true;
         for (std::size_t j = 0; j < m; ++j) {
             double* p = P + j * K;
             for (std::size_t k = 0; k < K; ++k) r[k] = G[j * K + k] + ridge[j * K + k] * (p[k] - W[j * K + k]);
-            visit(j, [&](std::size_t i, double value) {
-                const double* u = U + i * K;
-                for (std::size_t k = 0; k < K; ++k) r[k] += value * u[k];
-            });
+            const bool is_ones = ones && j == m - 1;
+            const std::size_t column = is_ones ? 0 : static_cast<std::size_t>(features[j]);
+            responses.add_products(column, is_ones, r.data());
             bool was = false, is = false, any = false;
             for (std::size_t k = 0; k < K; ++k) {
                 L[k] = diagonal[j * K + k] + ridge[j * K + k];
@@ -162,13 +157,7 @@ double descend_outputs(const M& columns, const std::int64_t* features, std::size
             settled &= was == is;
             if (moved == 0.0) continue;
             largest = std::max(largest, moved);
-            visit(j, [&](std::size_t i, double value) {
-                const double *di = d + i * K, *ei = e + i * K;
-                double* u = U + i * K;
-                double along = 0.0;
-                for (std::size_t k = 0; k < K; ++k) along += ei[k] * x[k];
-                for (std::size_t k = 0; k < K; ++k) u[k] += value * (di[k] * x[k] - ei[k] * along);
-            });
+            responses.change(column, is_ones, x.data());
         }
         if (largest <= tol || settled) break;
     }
@@ -178,8 +167,8 @@ double descend_outputs(const M& columns, const std::int64_t* features, std::size
 // The curvature times a table V of coefficients: sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))', for rows of
 // X that are stored one by one and, if there are ones, a last column of ones.
 template <class M>
-void curvature_product(const M& rows, bool ones, std::size_t K, const double* d, const double* e, const double* V,
-                       double* out) {
+SKPD_CLONES void curvature_product(const M& rows, bool ones, std::size_t K, const double* d, const double* e,
+                                   const double* V, double* out) {
     const std::size_t m = rows.n_minor + ones;
     std::fill_n(out, m * K, 0.0);
     std::vector<double> z(K);
@@ -190,16 +179,13 @@ void curvature_product(const M& rows, bool ones, std::size_t K, const double* d,
         else
             std::fill(z.begin(), z.end(), 0.0);
         rows.for_each(i, [&](std::size_t j, double x) {
-            const double* v = V + j * K;
-            for (std::size_t k = 0; k < K; ++k) z[k] += x * v[k];
+            add_multiple(x, V + j * K, z.data(), K);
         });
         const double *di = d + i * K, *ei = e + i * K;
-        double along = 0.0;
-        for (std::size_t k = 0; k < K; ++k) along += ei[k] * z[k];
+        const double along = product_of_outputs(ei, z.data(), K);
         for (std::size_t k = 0; k < K; ++k) z[k] = di[k] * z[k] - ei[k] * along;
         rows.for_each(i, [&](std::size_t j, double x) {
-            double* to = out + j * K;
-            for (std::size_t k = 0; k < K; ++k) to[k] += x * z[k];
+            add_multiple(x, z.data(), out + j * K, K);
         });
         if (ones)
             for (std::size_t k = 0; k < K; ++k) out[rows.n_minor * K + k] += z[k];

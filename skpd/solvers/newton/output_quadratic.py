@@ -170,26 +170,82 @@ def minimise_by_products(
     terms = _Terms(penalty, alpha, H.features, K)
     G, W = table(gradient), table(w)
     P, U = W.copy(), np.zeros(H.d.shape)
-    exact = not H.e.any()  # then sweeps take the curvature of a row as it is
+    if terms.is_smooth:
+        P += _smooth_step(H, G, W, terms, tol)
+        return np.append(P[places], P[n_features:])
+    exact, by_sweeps = not H.e.any(), False  # then sweeps take the curvature of a row as it is
     for _ in range(SETTINGS.most_rounds):
-        if not terms.is_smooth:
-            by_sweeps = exact and len(terms.support(P)) > SETTINGS.newton_rows
-            sweeps = SETTINGS.sweeps if by_sweeps else SETTINGS.sweeps_by_products
-            if H.descend(G, W, terms.given, P, U, sweeps=sweeps, tol=tol) <= tol:
-                break
-            if by_sweeps:
-                continue
-        R = G + H.gradient(U) + H.ridge * (P - W)
-        if not _conjugate_gradient_step(H, P, R, terms, tol):
+        sweeps = SETTINGS.sweeps if by_sweeps else SETTINGS.sweeps_by_products
+        if H.descend(G, W, terms.given, P, U, sweeps=sweeps, tol=tol) <= tol:
             break
-        U = H.of_rows(H.predictions(P - W))
+        by_sweeps = exact and len(terms.support(P)) > SETTINGS.newton_rows
+        if by_sweeps:
+            continue
+        if terms.l1 > 0.0 and terms.l2 == 0.0 and H.is_shift_free:
+            _shift_to_zero(P[:n_features])
+        R = G + H.gradient(U) + H.ridge * (P - W)
+        before = P.copy()
+        if _conjugate_gradient_step(H, P, R, terms, tol):
+            U += H.of_rows(H.predictions(P - before))
+        else:
+            by_sweeps = True
     return np.append(P[places], P[n_features:])
+
+
+def _shift_to_zero(P: Array) -> None:
+    """Take a middle entry off every row without a 0: with losses of classes it adds nothing.
+
+    The l1 norm falls by that, and without a 0 Newton steps would have no end in this direction.
+    """
+    full = np.flatnonzero(P.all(axis=1))
+    middle = np.partition(P[full], P.shape[1] // 2, axis=1)[:, P.shape[1] // 2]
+    P[full] -= middle[:, np.newaxis]
+
+
+def _smooth_step(H: OutputColumns, G: Array, W: Array, terms: _Terms, tol: float) -> Array:
+    """The minimiser of a model without kinks: a linear system."""
+    ridge = np.zeros((len(W), 1))
+    ridge[: terms.n_penalised] = terms.l2
+    if H.spectrum is not None:
+        precondition = H.spectrum.inverse(H.of_outputs, terms.l2)
+    else:
+        everywhere = np.arange(len(W))
+        precondition, _ = _preconditioner(H, H.mask, everywhere, ridge, True)
+    most = SETTINGS.most_smooth_steps
+    return _conjugate_gradients(
+        lambda V: H.times(V) + ridge * V, precondition, -(G + ridge * W), tol, most
+    )
+
+
+def _conjugate_gradients(
+    times: Callable[[Array], Array], precondition: Callable[[Array], Array], residual: Array,
+    target: float, most: int,
+) -> Array:  # fmt: skip
+    """The solution of a linear system up to a largest residual, from 0."""
+    step = np.zeros_like(residual)
+    with blas_threads_for(len(residual)):
+        direction, last_size = np.zeros_like(residual), 1.0
+        for _ in range(most):
+            if float(np.max(np.abs(residual))) <= target:
+                break
+            z = precondition(residual)
+            size = float(np.sum(residual * z))
+            direction = z + size / last_size * direction
+            last_size = size
+            product = times(direction)
+            curvature = float(np.sum(direction * product))
+            if not curvature > 0.0:
+                break
+            length = size / curvature
+            step += length * direction
+            residual = residual - length * product
+    return step
 
 
 def _conjugate_gradient_step(
     H: OutputColumns, P: Array, R: Array, terms: _Terms, tol: float
 ) -> bool:
-    """A truncated Newton step on the support, R the gradient; whether there was one."""
+    """A truncated Newton step on the support, R the gradient; whether it lowered the model."""
     support = terms.support(P)
     inside: Any = np.zeros(H.mask.shape, dtype=bool)
     inside[support] = True
@@ -213,32 +269,25 @@ def _conjugate_gradient_step(
         product[~inside] = 0.0
         return product
 
-    precondition = _preconditioner(H, inside, support, ridge, terms.is_smooth)
-    # what is smooth needs no sweeps in between
-    target = tol if terms.is_smooth else max(SETTINGS.linear_accuracy * first, 0.5 * tol)
-    step, residual = np.zeros_like(P), -slope
-    z = precondition(residual)
-    direction, size = z, float(np.sum(residual * z))
-    for _ in range(SETTINGS.most_linear_steps):
-        if float(np.max(np.abs(residual))) <= target:
-            break
-        product = times(direction)
-        curvature = float(np.sum(direction * product))
-        if not curvature > 0.0:
-            break
-        length = size / curvature
-        step += length * direction
-        residual = residual - length * product
-        z = precondition(residual)
-        next_size = float(np.sum(residual * z))
-        direction, size = z + next_size / size * direction, next_size
+    precondition, is_diagonal = _preconditioner(H, inside, support, ridge, False)
+    curved = np.flatnonzero(D > 0.0)
+    if len(curved) and (is_diagonal or inside[support].all()):
+        precondition = _along_rows(
+            precondition, support[curved], D[curved], u[curved], len(P), is_diagonal
+        )
+    target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
+    most = SETTINGS.most_linear_steps
+    step = _conjugate_gradients(times, precondition, -slope, target, most)
     return _move(H, P, R, terms, step)
 
 
 def _preconditioner(
     H: OutputColumns, inside: Any, support: Indices, ridge: Array, is_smooth: bool
-) -> Callable[[Array], Array]:
-    """The inverse of an average of the outputs' own curvatures, or of the diagonal."""
+) -> tuple[Callable[[Array], Array], bool]:
+    """The inverse of an average of the outputs' own curvatures, or of the diagonal.
+
+    Beside it is whether it is that of the diagonal.
+    """
     more = ridge[:, 0] + np.mean(H.ridge, axis=1)
     if inside[support].all():
         parts = [(support, slice(None))]
@@ -254,10 +303,50 @@ def _preconditioner(
                 out[rows, outputs] = solve(table[rows, outputs])
             return out
 
-        return by_factors
+        return by_factors, False
     diagonal = np.where(inside, H.diagonal + H.ridge + ridge, 0.0)
     inverse = np.where(diagonal > 0.0, 1.0 / np.where(diagonal > 0.0, diagonal, 1.0), 0.0)
-    return lambda table: inverse * table
+    return lambda table: inverse * table, True
+
+
+def _along_rows(
+    precondition: Callable[[Array], Array],
+    rows: Indices,
+    D: Array,
+    u: Array,
+    n_rows: int,
+    is_diagonal: bool,
+) -> Callable[[Array], Array]:
+    """A preconditioner without the curvature D_j that norms do not have along their rows u_j.
+
+    By Woodbury's identity for M - sum_j D_j (e_j u_j')(e_j u_j')' with M^-1 the preconditioner: a
+    system with a number for each row, diagonal where M is. Where D_j is large, this direction
+    alone moves, and it decides how many steps conjugate gradients take.
+    """
+    if is_diagonal:
+        own = np.zeros((n_rows, u.shape[1]))
+        own[rows] = u
+        system = 1.0 / D - np.sum(u * precondition(own)[rows], axis=1)
+        if not np.all(system > 0.0):
+            return precondition
+    else:
+        units = np.zeros((n_rows, len(rows)))
+        units[rows, np.arange(len(rows))] = 1.0
+        system = np.diag(1.0 / D) - precondition(units)[rows] * (u @ u.T)
+        try:
+            factor = cho_factor(system, lower=True)
+        except LinAlgError:
+            return precondition
+
+    def times(table: Array) -> Array:
+        out = precondition(table)
+        right = np.sum(u * out[rows], axis=1)
+        right = right / system if is_diagonal else cho_solve(factor, right, check_finite=False)
+        more = np.zeros_like(table)
+        more[rows] = right[:, np.newaxis] * u
+        return out + precondition(more)
+
+    return times
 
 
 def _averaged_inverse(

@@ -76,6 +76,10 @@ class MultiplierSettings:
     # ... without a Gram matrix, where accuracy costs passes over the columns
     accuracy_by_columns: float = 3e-2
     accuracy_by_columns_kinked: float = 1e-1
+    # ... of coupled outputs, where another Newton step costs as little as few products
+    accuracy_by_products: float = 1e-1
+    # An error of the gradient that adds so much of the gap wanted, where it tells beforehand
+    gap_share: float = 0.1
     # The next step may take the last Gram matrix (a chord step) where the gap, if it shrinks
     # as it did last, comes below this share of the target
     chord_margin: float = 0.3
@@ -219,7 +223,7 @@ class OutputQuadraticSettings:
     most_rounds: int = 50
     sweeps: int = 10
     # Sweeps where each reads X: they find the support, conjugate gradients the values
-    sweeps_by_products: int = 2
+    sweeps_by_products: int = 1
     # Rows up to which a Newton step, which takes their number cubed, does more than sweeps
     newton_rows: int = 600
     halvings: int = 7
@@ -228,6 +232,8 @@ class OutputQuadraticSettings:
     # The share of the residual that conjugate gradients leave, and their steps at most
     linear_accuracy: float = 0.1
     most_linear_steps: int = 100
+    # ... where there are no kinks, so that they are all that a Newton step takes
+    most_smooth_steps: int = 500
 
 
 OUTPUT_QUADRATIC = OutputQuadraticSettings()

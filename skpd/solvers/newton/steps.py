@@ -102,6 +102,12 @@ class NewtonSteps:
     def _accuracy(self, H, violation: float, settled: bool, upper: float) -> float:
         """The largest change of a gradient at which to stop minimising a model."""
         problem = self.problem
+        if isinstance(H, OutputColumns) and not problem.loss.constant_curvature:
+            tol, enough = violation * self.settings.accuracy_by_products, 0.0
+            if self.envelope.exact and problem.penalty.is_quadratic:
+                # an error of the gradient costs the gap half its square over alpha
+                enough = 2.0 * problem.alpha * self.settings.gap_share * self.target
+            return max(tol, np.sqrt(enough / problem.n_features))
         by_columns = isinstance(H, (ColumnCurvature, OutputColumns))
         tol = violation * (self.by_columns if by_columns else self.by_matrix)
         if problem.loss.constant_curvature and settled and problem.penalty.is_norm:

@@ -1,0 +1,72 @@
+"""The eigenvalues of the features' second moments: they precondition curvatures of all outputs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import Array, Indices
+from .design import Design
+from .gram import ROUNDING
+from .threads import one_blas_thread
+
+__all__ = ["OutputsSpectrum"]
+
+LARGEST_SPECTRUM = 600  # eigenvalues: about 0.1 s
+LARGEST_TABLE = 16e6  # numbers in a copy of X and in the eigenvectors: 128 MB each
+
+
+@dataclass(frozen=True)
+class OutputsSpectrum:
+    """Q and s with G = Q diag(s) Q' for G = sum_i w_i x_i x_i', the w_i summing to 1.
+
+    The curvature of all outputs, sum_i x_i x_i' (x) C_i, is about G (x) C with C = sum_i C_i: the
+    same G serves all Newton steps, as only the weights of the rows would change it. Of the digits
+    conjugate gradients take as many steps as with a new average of the curvature each time.
+
+    Attributes
+    ----------
+    values : ndarray of shape (rank,)
+    vectors : ndarray of shape (n_features + ones, rank)
+    """
+
+    values: Array
+    vectors: Array
+
+    @classmethod
+    def of(
+        cls, design: Design, weights: Array, features: Indices, ones: bool
+    ) -> "OutputsSpectrum | None":
+        """Where the features or the samples are few, else None."""
+        n, m, total = design.shape[0], len(features) + ones, float(np.sum(weights))
+        if min(n, m) > LARGEST_SPECTRUM or n * m > LARGEST_TABLE or not total > 0.0:
+            return None
+        weights = np.ascontiguousarray(weights / total)
+        with one_blas_thread():
+            if m <= n:
+                return cls(*np.linalg.eigh(design.gram(weights, features, ones)))
+            A = design.table(features)
+            if ones:
+                A = np.column_stack([A, np.ones(n)])
+            A = np.sqrt(weights)[:, np.newaxis] * A
+            values, left = np.linalg.eigh(A @ A.T)
+            kept = values > n * ROUNDING * values[-1]
+            values = values[kept]
+            return cls(values, A.T @ (left[:, kept] / np.sqrt(values)))
+
+    def inverse(self, C: Array, ridge: float) -> Callable[[Array], Array]:
+        """The product of (G (x) C + ridge I)^-1 with a table that has a column for each output."""
+        Q = self.vectors
+        shares, outputs = np.linalg.eigh(C)
+        values = np.multiply.outer(np.maximum(self.values, 0.0), np.maximum(shares, 0.0))
+        ridge = max(ridge, ROUNDING * float(np.max(values, initial=0.0)))
+        # Q Q' is the identity, or less: then the rest is divided by the ridge
+        rest = 0.0 if Q.shape[0] == Q.shape[1] else 1.0 / ridge
+        factor = 1.0 / (values + ridge) - rest
+
+        def times(table: Array) -> Array:
+            inner = factor * (Q.T @ (table @ outputs))
+            product: Array = Q @ (inner @ outputs.T)
+            return product + rest * table if rest > 0.0 else product
+
+        return times

@@ -1,0 +1,43 @@
+"""Products of a matrix with tables of a few columns, one for each output."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._typing import Array
+from .threads import blas_threads_for_product
+
+__all__ = ["product", "transposed_product", "transposed_product_of"]
+
+AT_A_TIME = 64  # columns of which a function is formed
+
+
+def product(X: Any, table: Array) -> Array:
+    """X table.
+
+    The narrow matrix comes first: where X is tall, BLAS takes a third to a half of the time.
+    """
+    with blas_threads_for_product(X.shape[0] * table.size):
+        found = X @ table if sp.issparse(X) else (table.T @ X.T).T
+    return np.ascontiguousarray(found)
+
+
+def transposed_product(X: Any, table: Array) -> Array:
+    """X' table."""
+    with blas_threads_for_product(X.shape[1] * table.size):
+        found = X.T @ table if sp.issparse(X) else (table.T @ X).T
+    return np.ascontiguousarray(found)
+
+
+def transposed_product_of(function: Callable[[Array], Array], X: Any, table: Array) -> Array:
+    """f(X)' table for a function of the entries that is 0 at 0, in double precision."""
+    if sp.issparse(X):
+        entries = function(X.data.astype(np.float64))
+        return transposed_product(type(X)((entries, X.indices, X.indptr), shape=X.shape), table)
+    found = np.empty((X.shape[1], table.shape[1]))
+    for first in range(0, X.shape[1], AT_A_TIME):
+        some = slice(first, first + AT_A_TIME)
+        found[some] = transposed_product(function(X[:, some].astype(np.float64)), table)
+    return found

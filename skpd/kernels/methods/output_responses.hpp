@@ -1,0 +1,170 @@
+// The curvature of the rows times a change of their predictions, U = (diag(d_i) - e_i e_i') (X V)_i, as
+// coordinate descent over the rows of V keeps it: for columns of X that are stored one by one.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "data/compensated.hpp"
+#include "data/layouts.hpp"
+
+namespace skpd {
+
+// y += a x for the outputs, few of them: by fours, without a look at whether x and y overlap.
+SKPD_INLINE void add_multiple(double a, const double* x, double* y, std::size_t K) {
+    std::size_t k = 0;
+    for (; k + 4 <= K; k += 4) {
+        double sums[4];
+        for (std::size_t q = 0; q < 4; ++q) sums[q] = y[k + q] + a * x[k + q];
+        for (std::size_t q = 0; q < 4; ++q) y[k + q] = sums[q];
+    }
+    for (; k < K; ++k) y[k] += a * x[k];
+}
+
+// e.x of the outputs, in four sums that do not wait for each other.
+SKPD_INLINE double product_of_outputs(const double* e, const double* x, std::size_t K) {
+    double sums[4] = {};
+    std::size_t k = 0;
+    for (; k + 4 <= K; k += 4)
+        for (std::size_t q = 0; q < 4; ++q) sums[q] += e[k + q] * x[k + q];
+    for (; k < K; ++k) sums[0] += e[k] * x[k];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// Of sparse columns, which meet few rows: tables with a row for each row of X.
+template <class M>
+struct Responses {
+    const M& columns;
+    std::size_t n, K;
+    const double *d, *e;
+    double* U;
+
+    template <class Visit>
+    void visit(std::size_t j, bool is_ones, Visit act) const {
+        if (is_ones)
+            for (std::size_t i = 0; i < n; ++i) act(i, 1.0);
+        else
+            columns.for_each(j, act);
+    }
+    // sums += x_j' U
+    void add_products(std::size_t j, bool is_ones, double* sums) const {
+        visit(j, is_ones, [&](std::size_t i, double x) { add_multiple(x, U + i * K, sums, K); });
+    }
+    // U, where the row j of V changes
+    void change(std::size_t j, bool is_ones, const double* by) const {
+        visit(j, is_ones, [&](std::size_t i, double x) {
+            const double *di = d + i * K, *ei = e + i * K;
+            const double along = product_of_outputs(ei, by, K);
+            double* u = U + i * K;
+            for (std::size_t k = 0; k < K; ++k) u[k] += x * (di[k] * by[k] - ei[k] * along);
+        });
+    }
+};
+
+// sums[k] += x.u_k with the u_k one after the other, four at a time
+template <class T>
+SKPD_CLONES void add_dots(std::size_t n, std::size_t K, const T* x, const double* U, double* sums) {
+    std::size_t k = 0;
+    for (; k + 4 <= K; k += 4) {
+        const double *u = U + k * n, *v = u + n, *w = v + n, *z = w + n;
+        double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
+#pragma omp simd reduction(+ : a, b, c, d)
+        for (std::size_t i = 0; i < n; ++i) {
+            const double xi = x[i];
+            a += xi * u[i];
+            b += xi * v[i];
+            c += xi * w[i];
+            d += xi * z[i];
+        }
+        sums[k] += a;
+        sums[k + 1] += b;
+        sums[k + 2] += c;
+        sums[k + 3] += d;
+    }
+    for (; k < K; ++k) {
+        const double* u = U + k * n;
+        double a = 0.0;
+#pragma omp simd reduction(+ : a)
+        for (std::size_t i = 0; i < n; ++i) a += x[i] * u[i];
+        sums[k] += a;
+    }
+}
+
+// out = x d
+template <class T>
+SKPD_CLONES void multiply(std::size_t n, const T* x, const double* d, double* out) {
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] * d[i];
+}
+
+// y += a x
+SKPD_CLONES inline void add_to(std::size_t n, double a, const double* x, double* y) {
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
+}
+
+// u += x (a d - e along)
+template <class T>
+SKPD_CLONES void add_coupled(std::size_t n, const T* x, double a, const double* d, const double* e, const double* along,
+                             double* u) {
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) u[i] += x[i] * (a * d[i] - e[i] * along[i]);
+}
+
+// Of dense columns: tables with a row for each output, so that all loops are long.
+template <class T>
+class Responses<Dense<T>> {
+public:
+    Responses(const Dense<T>& columns, std::size_t n, std::size_t K, const double* d, const double* e, double* U)
+        : columns_(columns), n_(n), K_(K), given_(U), d_(by_output(d)), e_(by_output(e)), U_(by_output(U)),
+          ones_(n, T(1)), product_(n) {
+        const auto same = [&](std::size_t k) { return std::equal(d_.begin(), d_.begin() + n, d_.begin() + k * n); };
+        for (std::size_t k = 1; k < K; ++k) agree_ = agree_ && same(k);
+        coupled_ = std::any_of(e_.begin(), e_.end(), [](double value) { return value != 0.0; });
+    }
+    Responses(const Responses&) = delete;
+    Responses& operator=(const Responses&) = delete;
+    ~Responses() {
+        for (std::size_t i = 0; i < n_; ++i)
+            for (std::size_t k = 0; k < K_; ++k) given_[i * K_ + k] = U_[k * n_ + i];
+    }
+
+    void add_products(std::size_t j, bool is_ones, double* sums) const {
+        add_dots(n_, K_, column(j, is_ones), U_.data(), sums);
+    }
+    void change(std::size_t j, bool is_ones, const double* by) {
+        const T* x = column(j, is_ones);
+        double* product = product_.data();
+        if (coupled_) {
+            std::fill(product_.begin(), product_.end(), 0.0);
+            for (std::size_t k = 0; k < K_; ++k) add_to(n_, by[k], e_.data() + k * n_, product);
+            for (std::size_t k = 0; k < K_; ++k)
+                add_coupled(n_, x, by[k], d_.data() + k * n_, e_.data() + k * n_, product, U_.data() + k * n_);
+            return;
+        }
+        for (std::size_t k = 0; k < K_; ++k) {
+            if (k == 0 || !agree_) multiply(n_, x, d_.data() + k * n_, product);
+            if (by[k] != 0.0) add_to(n_, by[k], product, U_.data() + k * n_);
+        }
+    }
+
+private:
+    const T* column(std::size_t j, bool is_ones) const { return is_ones ? ones_.data() : columns_.major(j); }
+    std::vector<double> by_output(const double* table) const {
+        std::vector<double> out(n_ * K_);
+        for (std::size_t i = 0; i < n_; ++i)
+            for (std::size_t k = 0; k < K_; ++k) out[k * n_ + i] = table[i * K_ + k];
+        return out;
+    }
+
+    const Dense<T>& columns_;
+    std::size_t n_, K_;
+    double* given_;
+    std::vector<double> d_, e_, U_;
+    std::vector<T> ones_;
+    std::vector<double> product_;  // x d, or e along the change
+    bool agree_ = true, coupled_ = false;
+};
+
+}  // namespace skpd
