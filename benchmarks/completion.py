@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skpd import MatrixCompletionPD
 from skpd.designs import EntriesDesign
-from skpd.solvers.completion.factors import Factors, SingularThreshold
+from skpd.solvers.low_rank.factors import Factors, SingularThreshold, Sum
 
 TOL = 1e-8
 ALLOWED = 1e-10  # of lower bounds above the optimum, relative to the best constant's objective
@@ -157,12 +157,12 @@ def beside_clarabel(n_problems, first):
 def soft_impute(design, y, alpha, best, unit, most=2000):
     """Plain soft-impute; seconds and iterations to within 1e-6 of the best objective."""
     n = len(y)
-    threshold = SingularThreshold(design, np.random.RandomState(0))
+    threshold = SingularThreshold((design.n_left, design.n_right), np.random.RandomState(0))
     M = Factors(np.zeros((design.n_left, 0)), np.zeros((design.n_right, 0)))
     seconds, entries = 0.0, np.zeros(n)
     for k in range(1, most + 1):
         begin = time.process_time()
-        M = threshold(M, y - entries, n * alpha)
+        M = threshold(Sum(M, 1.0, design.sparse(y - entries)), n * alpha)
         entries = design.entries(*M)
         seconds += time.process_time() - begin
         objective = 0.5 * np.mean((entries - y) ** 2) + 0.5 * alpha * np.sum(M.coef**2)

@@ -1,7 +1,7 @@
 """The linear map from a matrix, given by its factors, to some of its entries."""
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,27 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
 
-__all__ = ["EntriesDesign"]
+__all__ = ["EntriesDesign", "SparseEntries"]
+
+
+class SparseEntries(NamedTuple):
+    """A sparse matrix and its transpose, each stored by rows, as products want them."""
+
+    matrix: Any
+    transposed: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n_rows, n_columns = self.matrix.shape
+        return n_rows, n_columns
+
+    @property
+    def T(self) -> "SparseEntries":
+        return SparseEntries(self.transposed, self.matrix)
+
+    def __matmul__(self, vectors: Array) -> Array:
+        product: Array = self.matrix @ vectors
+        return product
 
 
 class EntriesDesign:
@@ -79,6 +99,10 @@ class EntriesDesign:
         error = norms[self.left] * norms[self.n_left + self.right]
         error *= (coef.shape[1] + 8.0) * EPSILON
         return self.matvec(coef), self.to_rows(error)
+
+    def sparse(self, entries: Array) -> "SparseEntries":
+        """The sparse matrix with these entries, and its transpose."""
+        return SparseEntries(self.matrix(entries), self.transposed_matrix(entries))
 
     def matrix(self, entries: Array) -> Any:
         """The sparse matrix with these entries, stored by rows."""

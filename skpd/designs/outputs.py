@@ -63,6 +63,19 @@ class OutputsDesign:
             out[self._columns(k)] = function(part, *(np.ascontiguousarray(x[rows]) for x in given))
         return out
 
+    # A number for each output
+
+    def spread(self, values: Array) -> Array:
+        """For each row the number of its output."""
+        rows = np.empty(self.shape[0])
+        for place, value in zip(self.places, values, strict=True):
+            rows[place] = value
+        return rows
+
+    def sums(self, rows: Array) -> Array:
+        """For each output the sum over its rows."""
+        return np.array([rows[place].sum() for place in self.places])
+
     # Products
 
     def matvec(self, coef: Array) -> Array:
@@ -105,9 +118,9 @@ class OutputsDesign:
         product, error = np.zeros(self.shape[1]), np.zeros(self.shape[1])
         for k, part in enumerate(self.parts):
             own = np.ascontiguousarray(rows[self.places[k]])
-            if not own.any():
-                continue
             own_weights = np.ascontiguousarray(weights[self.places[k]])
+            if not (own.any() and own_weights.any()):
+                continue
             columns = self._columns(k)
             product[columns], error[columns] = function(part, own_weights, own)
         return product, error
@@ -206,6 +219,13 @@ class SharedDesign(OutputsDesign):
     @property
     def n_entries(self) -> int:
         return self.base.n_entries
+
+    def spread(self, values: Array) -> Array:
+        return np.tile(values, self.base.shape[0])
+
+    def sums(self, rows: Array) -> Array:
+        found: Array = rows.reshape(-1, self.n_outputs).sum(axis=0)
+        return found
 
     def matvec(self, coef: Array) -> Array:
         W = coef.reshape(self.n_inputs, self.n_outputs)

@@ -184,6 +184,11 @@ class Penalty(ABC):
         return v, error
 
     @property
+    def of_one_output(self) -> "Penalty | None":
+        """That of a column of a matrix whose others are 0, for a penalty of matrices, if known."""
+        return None
+
+    @property
     def of_reduced(self) -> "Penalty":
         """The penalty whose conjugate takes what `reduced` returns."""
         return self

@@ -1,5 +1,6 @@
 """Penalties of the singular values of a matrix of coefficients."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Penalty, Structure
+from .norms import L2
 
 __all__ = ["Spectral", "singular_value_rounding"]
 
@@ -76,6 +78,11 @@ class Spectral(Penalty):
         """r, as `reduced` returns singular values."""
         return self.of_values
 
+    @property
+    def of_one_output(self) -> Penalty | None:
+        """The Euclidean norm for the trace norm: a single column has one singular value."""
+        return L2() if self.n_outputs is not None and self.of_values.is_norm else None
+
     def value(self, w: Array) -> float:
         """R(W), no less than it is in exact arithmetic."""
         return self.of_values.value(self._values(w))
@@ -94,6 +101,10 @@ class Spectral(Penalty):
 
     def support(self, v: Array, radius: float) -> float:
         return self.of_values.support(self._values(v), radius)
+
+    def support_by_radius(self, v: Array) -> Callable[[float], float]:
+        values = self._values(v)
+        return lambda radius: self.of_values.support(values, radius)
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         return self.of_values.bounded_conjugate(self._values(v), alpha, radius)
@@ -124,7 +135,10 @@ def largest_singular_values(matrix: Array) -> Array:
         return np.zeros(min(matrix.shape))
     if not np.isfinite(matrix).all():
         return np.full(min(matrix.shape), np.inf)
-    values: Array = np.linalg.svd(matrix, compute_uv=False).astype(np.float64, copy=False)
+    some = matrix[:, matrix.any(axis=0)]  # mean rows of one output have one column
+    values = np.zeros(min(matrix.shape))
+    found = np.linalg.svd(some, compute_uv=False)
+    values[: len(found)] = found
     return values + singular_value_rounding(matrix.shape) * float(values[0])
 
 

@@ -19,6 +19,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices
 from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from ..designs import EntriesDesign
+from ..designs.largest_singular import estimated_largest_singular_value
 from ..losses import Loss
 from ..penalties import FactoredTraceNorm
 from .base import BaseProblem
@@ -28,6 +29,8 @@ from .solution import Point
 
 __all__ = ["CompletionProblem"]
 
+NULL_STEPS = 8  # of Lanczos, to see whether a matrix of 0 may be optimal
+NEAR = 0.99  # of a lower bound on the alpha from which on it is
 ROOM = 1e-9  # of their bounds that dual variables keep, to be balanced exactly
 
 
@@ -154,7 +157,12 @@ class CompletionProblem(BaseProblem):
 
     @property
     def null_may_be_optimal(self) -> bool:
-        return True
+        """Unless a singular vector shows that it is not."""
+        if self.groups is not None:
+            return True
+        gradient = self.design.sparse(self.null_gradient)
+        least, _ = estimated_largest_singular_value(gradient, gradient.T, steps=NULL_STEPS)
+        return self.alpha >= NEAR * least
 
     def estimated_gap(self, point: Point) -> float:
         """Not known without singular values."""

@@ -89,6 +89,13 @@ class FreeOutputs(FreeDirections):
     @cached_property
     def _each(self) -> list[FreeDirections]:
         """Those of each output alone, the weights of other rows being 0."""
+        alone = self.penalty.of_one_output
+        if alone is not None:
+            found = []
+            for part, place in zip(self.design.parts, self.design.places, strict=True):
+                y, weights = (np.ascontiguousarray(x[place]) for x in (self.y, self.weights))
+                found.append(FreeDirections(part, y, weights, self.loss, alone, True))
+            return found
         found = []
         for place in self.design.places:
             weights = np.zeros_like(self.weights)

@@ -148,14 +148,11 @@ class OutputsProblem(Problem):
 
     def spread(self, intercept: Any) -> Array:
         """For each row the intercept of its output."""
-        rows = np.empty(self.n_samples)
-        for place, b in zip(self.places, np.broadcast_to(intercept, self.n_outputs), strict=True):
-            rows[place] = b
-        return rows
+        return self.design.spread(np.broadcast_to(intercept, self.n_outputs))
 
     def sums(self, rows: Array) -> Array:
         """For each output the sum over its rows."""
-        return np.array([rows[place].sum() for place in self.places])
+        return self.design.sums(rows)
 
     @property
     def n_variables(self) -> int:

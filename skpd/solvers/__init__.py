@@ -12,10 +12,10 @@ from ..problems.outputs import OutputsProblem
 from ..problems.robust import RobustProblem
 from ..problems.trace_norm import TraceNormProblem
 from .accelerated.agm import agm
-from .completion import pdprox_dual_of_entries
 from .coordinates.primal import approx, coordinate_descent
 from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.trace_norm import trace_norm
+from .low_rank import pdprox_dual_of_entries
 from .memory import keep_freed_memory
 from .monitor import Monitor
 from .options import declared_options

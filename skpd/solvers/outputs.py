@@ -9,6 +9,7 @@ from ..problems import Point, Problem
 from ..problems.outputs import OutputsProblem
 from .accelerated.outputs import accelerated_gradients
 from .coordinates.classes import class_descent, has_class_descent
+from .low_rank import has_trace_norm, singular_gradients
 from .monitor import Monitor
 from .newton import output_rows  # noqa: F401 (which registers its rows)
 from .newton.multipliers import method_of_multipliers
@@ -18,6 +19,7 @@ from .select import GRADIENTS, LAST_RESORT, MULTIPLIERS, Choice, auto, select
 __all__ = ["select_for_outputs"]
 
 ACCELERATED = "accelerated-gradient", "a smooth loss, and a penalty with a prox alone"
+SINGULAR = "singular-gradient", "a smooth loss and the trace norm: few singular vectors at a time"
 OUTPUT_BY_OUTPUT = "output by output", "neither the loss nor the penalty ties outputs together"
 CLASS_DESCENT = "dual-descent", "the loss of Crammer and Singer and a squared l2 penalty"
 SHARE = 0.5  # of the gap allowed that the outputs alone may take
@@ -42,6 +44,8 @@ def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choi
         if has_class_descent(problem):
             return [Choice(*CLASS_DESCENT, class_descent), *methods]
         return methods
+    if has_trace_norm(problem):
+        return [Choice(*SINGULAR, singular_gradients), last]
     if problem.loss.smoothness < inf:
         return [Choice(*ACCELERATED, accelerated_gradients), last]
     return [Choice(*GRADIENTS, pdprox_restarted_for_outputs)]

@@ -20,14 +20,12 @@ class OutputRows(InMemory):
     def _sums(self, rows: Array) -> Any:
         if not self.gram.ones:
             return np.empty(0)
-        return np.array([rows[place].sum() for place in self.design.places])
+        return self.design.sums(rows)
 
     def _matvec(self, variables: Array) -> Array:
         n_features = self.design.shape[1]
         z = self.design.matvec(np.ascontiguousarray(variables[:n_features]))
-        for place, b in zip(self.design.places, variables[n_features:], strict=False):
-            z[place] += b
-        return z
+        return z + self.design.spread(variables[n_features:]) if self.gram.ones else z
 
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, Any]:
         product, _ = problem.products(self.derivative, problem.threshold, coef)

@@ -1,8 +1,8 @@
-"""Matrices by their factors, and singular value thresholding of low rank plus some entries.
+"""Matrices by their factors, and singular value thresholding of low rank plus a gradient.
 
 The prox of t ||.||_* takes t off the singular values. Its argument is a matrix of low rank plus
-one with the pattern of the data (Mazumder, Hastie and Tibshirani, 2010), of which the largest
-singular values are found by subspace iteration from the vectors of the last decomposition.
+one that is sparse, or a product of two (Mazumder, Hastie and Tibshirani, 2010), of which the
+largest singular values are found by subspace iteration from the vectors of the last decomposition.
 """
 
 from typing import Any, NamedTuple
@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._typing import Array
-from ...designs import EntriesDesign
 from .settings import SETTINGS
 
-__all__ = ["Factors", "SingularThreshold", "compressed"]
+__all__ = ["Factors", "SingularThreshold", "Sum", "compressed"]
 
 
 class Factors(NamedTuple):
@@ -21,10 +20,6 @@ class Factors(NamedTuple):
 
     U: Array
     V: Array
-
-    @classmethod
-    def of(cls, coef: Array, design: EntriesDesign) -> "Factors":
-        return cls(coef[: design.n_left], coef[design.n_left :])
 
     @property
     def coef(self) -> Array:
@@ -37,50 +32,54 @@ class Factors(NamedTuple):
     def plus(self, other: "Factors") -> "Factors":
         return Factors(np.hstack([self.U, other.U]), np.hstack([self.V, other.V]))
 
-    def dot(self, other: "Factors") -> float:
-        """The sum of the products of all entries."""
-        return float(np.sum((self.U.T @ other.U) * (self.V.T @ other.V)))
+    def square(self) -> float:
+        """The sum of the squares of all entries, precise also for a small difference."""
+        products = (self.U.T @ self.U) * (self.V.T @ self.V)
+        value, size = float(np.sum(products)), float(np.sum(np.abs(products)))
+        if value >= SETTINGS.cancelled * size:
+            return value
+        R, S = (np.asarray(np.linalg.qr(factor, mode="r")) for factor in self)
+        return float(np.sum((R @ S.T) ** 2))
 
 
-class _Sum:
-    """U V' plus a sparse matrix."""
+class Sum:
+    """U V' plus a multiple of a linear map."""
 
-    def __init__(self, left: Array, right: Array, sparse: Any) -> None:
-        self.left, self.right, self.sparse = left, right, sparse
+    def __init__(self, low_rank: Factors, scale: float, other: Any) -> None:
+        self.low_rank, self.scale, self.other = low_rank, scale, other
 
     def __matmul__(self, vectors: Array) -> Array:
-        product: Array = self.sparse @ vectors
-        return product + self.left @ (self.right.T @ vectors)
+        product: Array = self.low_rank.U @ (self.low_rank.V.T @ vectors)
+        return product + self.scale * (self.other @ vectors)
+
+    @property
+    def T(self) -> "Sum":
+        return Sum(Factors(self.low_rank.V, self.low_rank.U), self.scale, self.other.T)
 
 
 class SingularThreshold:
-    """Singular value thresholding of U V' plus entries, with the vectors of the last call.
+    """Singular value thresholding with the vectors of the last call.
 
     Parameters
     ----------
-    design : EntriesDesign
+    shape : tuple of int
+        That of the matrices.
     random_state : RandomState
         Vectors to begin with.
     """
 
-    def __init__(self, design: EntriesDesign, random_state: np.random.RandomState) -> None:
-        self.design, self.random_state = design, random_state
+    def __init__(self, shape: tuple[int, int], random_state: np.random.RandomState) -> None:
+        self.most, self.random_state = min(shape), random_state
         self.rank = SETTINGS.first_rank
-        self._right: Array = np.empty((design.n_right, 0))
+        self._right: Array = np.empty((shape[1], 0))
 
-    def __call__(self, low_rank: Factors, entries: Array, threshold: float) -> Factors:
-        """The matrix U V' + entries with its singular values less a threshold."""
-        M = _Sum(*low_rank, self.design.matrix(entries))
-        transposed = _Sum(*low_rank[::-1], self.design.transposed_matrix(entries))
-        return self.of(M, transposed, threshold)
-
-    def of(self, M: Any, transposed: Any, threshold: float) -> Factors:
-        """The same for any linear map and its transpose."""
-        most = min(self.design.n_left, self.design.n_right)
+    def __call__(self, M: Any, threshold: float) -> Factors:
+        """A matrix, or a linear map, with its singular values less a threshold."""
+        transposed = M.T
         while True:
-            U, sigma, V = self._largest(M, transposed, min(self.rank, most))
+            U, sigma, V = self._largest(M, transposed, min(self.rank, self.most))
             kept = int(np.sum(sigma > threshold))
-            if kept <= self.rank or len(sigma) == most:
+            if kept <= self.rank or len(sigma) == self.most:
                 break
             self.rank = 2 * self.rank
         self.rank = max(kept + 1, SETTINGS.first_rank)
@@ -88,7 +87,7 @@ class SingularThreshold:
         return Factors(U[:, :kept] * roots, V[:, :kept] * roots)
 
     def _largest(self, M: Any, transposed: Any, rank: int) -> tuple[Array, Array, Array]:
-        n_vectors = min(rank + SETTINGS.extra_vectors, self.design.n_left, self.design.n_right)
+        n_vectors = min(rank + SETTINGS.extra_vectors, self.most)
         V = self._right[:, :n_vectors]
         missing = n_vectors - V.shape[1]
         sweeps = SETTINGS.warm_sweeps

@@ -1,4 +1,4 @@
-"""When a method for a `CompletionProblem` asks for a certificate."""
+"""When a method whose iterates are factors asks for a certificate."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ from ..._typing import Array
 from ...certificates import relative_gap
 from ...designs.largest_singular import estimated_largest_singular_value
 from ...problems import Point
-from ...problems.completion import CompletionProblem
 from ..monitor import Monitor
+from .models import LowRankModel
 from .settings import SETTINGS
 
 __all__ = ["Progress"]
@@ -18,17 +18,15 @@ class Progress:
 
     Parameters
     ----------
-    problem : CompletionProblem
+    model : LowRankModel
     monitor : Monitor
     max_iter : int
     every : int
         Iterations between estimates.
     """
 
-    def __init__(
-        self, problem: CompletionProblem, monitor: Monitor, max_iter: int, every: int
-    ) -> None:
-        self.problem, self.monitor, self.every = problem, monitor, every
+    def __init__(self, model: LowRankModel, monitor: Monitor, max_iter: int, every: int) -> None:
+        self.model, self.monitor, self.every = model, monitor, every
         self.n_iter, self.max_iter = monitor.n_iter, max_iter
         self._next_check = self.n_iter + SETTINGS.first_check
         self._next_near = 0
@@ -48,7 +46,7 @@ class Progress:
         """Check a point if the gap seems small enough, or has not been seen for long."""
         self._dual = max(self._dual, self._estimated_dual(point.dual_coef))
         gap = min(primal, self.monitor.primal) - self._dual
-        near = relative_gap(self.problem, gap) <= SETTINGS.near_goal * self.monitor.tol
+        near = relative_gap(self.model.problem, gap) <= SETTINGS.near_goal * self.monitor.tol
         near &= self.n_iter >= self._next_near
         if near or self.n_iter >= min(self._next_check, self.max_iter):
             self.monitor.check(self.n_iter, point)
@@ -57,11 +55,9 @@ class Progress:
 
     def _estimated_dual(self, theta: Array) -> float:
         """The dual value of theta, scaled to be feasible, by plain sums."""
-        problem = self.problem
-        entries = problem.design.of_rows(problem.weights * theta)
+        problem, gradient = self.model.problem, self.model.gradient(theta)
         sigma, self._vector = estimated_largest_singular_value(
-            problem.design.matrix(entries), problem.design.transposed_matrix(entries),
-            self._vector, SETTINGS.lanczos_steps,
-        )  # fmt: skip
+            gradient, gradient.T, self._vector, SETTINGS.lanczos_steps
+        )
         scale = min(1.0, problem.alpha / sigma) if sigma > 0.0 else 1.0
         return -float(problem.weights @ problem.loss.conjugate(problem.y, scale * theta))

@@ -1,13 +1,13 @@
-"""The tuned numbers of matrix completion: each with its unit and its reason."""
+"""The tuned numbers of methods whose iterates are factors: each with its unit and its reason."""
 
 from dataclasses import dataclass
 
-__all__ = ["SETTINGS", "CompletionSettings"]
+__all__ = ["SETTINGS", "LowRankSettings"]
 
 
 @dataclass(frozen=True)
-class CompletionSettings:
-    """Numbers of the methods for a `CompletionProblem`. None has a part in a proof."""
+class LowRankSettings:
+    """Numbers of the methods for matrices of low rank. None has a part in a proof."""
 
     # Partial decompositions
 
@@ -18,8 +18,17 @@ class CompletionSettings:
     warm_sweeps: int = 1
     cold_sweeps: int = 4
 
+    # The shorter side of a matrix of coefficients from which on they cost less than whole ones
+    least_side: int = 100
+
     # Accelerated proximal gradients
 
+    # What the estimate of the curvature is multiplied by before a step, and where that was too
+    # long: it follows the curvature down within some twenty steps
+    curvature_decrease: float = 0.95
+    curvature_increase: float = 1.5
+    # Rounding error of the mean loss, as a share of it
+    rounding: float = 1e-14
     # Iterations between estimates of the gap, which cost some Lanczos steps
     estimate_every: int = 5
     lanczos_steps: int = 16
@@ -49,8 +58,10 @@ class CompletionSettings:
     check_share: float = 0.1
     check_growth: float = 1.5
     first_check: int = 50
+    # A sum of products that has lost all but four digits to cancellation is computed otherwise
+    cancelled: float = 1e-12
     # Singular values below this share of the largest are rounding, where averages are compressed
     negligible: float = 1e-12
 
 
-SETTINGS = CompletionSettings()
+SETTINGS = LowRankSettings()

@@ -12,8 +12,8 @@ from ...problems import Point
 from ...problems.completion import CompletionProblem
 from ..monitor import Monitor
 from ..proximal.restarts import HybridGradient, iterate_with_restarts
-from .factors import Factors, SingularThreshold
-from .settings import SETTINGS
+from .factors import SingularThreshold
+from .models import EntriesModel
 
 __all__ = ["pdprox_restarted_for_completion"]
 
@@ -49,10 +49,10 @@ class _Variables(HybridGradient):
     def __init__(
         self, problem: CompletionProblem, start: Point, random_state: np.random.RandomState
     ) -> None:
-        self.problem = problem
-        self.threshold = SingularThreshold(problem.design, random_state)
+        self.problem, self.model = problem, EntriesModel(problem)
+        self.threshold = SingularThreshold(self.model.shape, random_state)
         self.parts = 1.0 if problem.groups is None else 2.0
-        self.M_prox, self.f_prox = Factors.of(start.coef, problem.design), start.intercept
+        self.M_prox, self.f_prox = self.model.start(start), start.intercept
         self.theta_prox = problem.loss.project_dual(problem.y, start.dual_coef)
         self.restart()
 
@@ -65,13 +65,11 @@ class _Variables(HybridGradient):
         problem, design, c = self.problem, self.problem.design, self.problem.weights
         step = 1.0 / (self.parts * primal_weight)
         if problem.groups is not None:
-            sums = problem.groups.sums(c * self.theta)
-            change = problem.groups.solve_for_weights(sums, SETTINGS.free_accuracy)
-            self.f_prox = self.f - step * change
+            self.f_prox = self.f - step * self.model.free_step(self.theta)
         tau = step / problem.largest_weight
         towards = self.M.copy()
         towards[design.left, design.right] -= tau * design.of_rows(c * self.theta)
-        self.M_prox = self.threshold.of(towards, towards.T, tau * problem.alpha)
+        self.M_prox = self.threshold(towards, tau * problem.alpha)
         M = 2.0 * (self.M_prox.U @ self.M_prox.V.T) - self.M
         f = 2.0 * self.f_prox - self.f
         z = design.to_rows(M[design.left, design.right]) + problem.free_values(f)

@@ -15,7 +15,8 @@ from ...problems.completion import CompletionProblem
 from ..monitor import Monitor
 from ..options import BOOLEAN, POSITIVE, OneOf, OrNone, takes_options
 from ..proximal.settings import REPORTS
-from .factors import Factors, SingularThreshold, compressed
+from .factors import SingularThreshold, Sum, compressed
+from .models import EntriesModel
 from .progress import Progress
 from .settings import SETTINGS
 
@@ -28,35 +29,30 @@ class _Primal:
     def __init__(
         self, problem: CompletionProblem, start: Point, random_state: np.random.RandomState
     ) -> None:
-        self.problem = problem
-        self.threshold = SingularThreshold(problem.design, random_state)
-        self.M, self.free = Factors.of(start.coef, problem.design), start.intercept
+        self.problem, self.model = problem, EntriesModel(problem)
+        self.threshold = SingularThreshold(self.model.shape, random_state)
+        self.M, self.free = self.model.start(start), start.intercept
         # the squared norm of the map, in the metric of the weights: 1 for the entries, in units of
         # the largest weight, and 1 for the free numbers, in the metric of their own
         self.parts = 1.0 if problem.groups is None else 2.0
         self._predict()
 
     def _predict(self) -> None:
-        problem = self.problem
-        z = problem.design.to_rows(problem.design.entries(*self.M))
-        self.z = z + problem.free_values(self.free)
+        self.z = self.model.predictions(self.M) + self.problem.free_values(self.free)
 
     def step(self, theta: Array, step: float) -> None:
         """A proximal step against X' diag(c) theta, by a step in units of the weights."""
-        problem, c = self.problem, self.problem.weights
+        problem = self.problem
         if problem.groups is not None:
-            sums = problem.groups.sums(c * theta)
-            change = problem.groups.solve_for_weights(sums, SETTINGS.free_accuracy)
-            self.free = self.free - step * change
+            self.free = self.free - step * self.model.free_step(theta)
         tau = step / problem.largest_weight
-        entries = -tau * problem.design.of_rows(c * theta)
-        self.M = self.threshold(self.M, entries, tau * problem.alpha)
+        towards = Sum(self.M, -tau, self.model.gradient(theta))
+        self.M = self.threshold(towards, tau * problem.alpha)
         self._predict()
 
     def objective(self) -> float:
-        problem = self.problem
-        value = float(problem.weights @ problem.loss.value(problem.y, self.z))
-        return value + problem.alpha * problem.penalty.value(self.M.coef)
+        penalty = self.problem.penalty.value(self.M.coef)
+        return self.model.mean_loss(self.z) + self.problem.alpha * penalty
 
     def point(self, theta: Array) -> Point:
         return Point(self.M.coef, self.free, theta)
@@ -80,7 +76,7 @@ def pdprox_adaptive(
     start = problem.null_point if start is None else start
     primal = _Primal(problem, start, random_state)
     theta = problem.loss.project_dual(problem.y, start.dual_coef)
-    progress = Progress(problem, monitor, max_iter, SETTINGS.hybrid_estimate_every)
+    progress = Progress(primal.model, monitor, max_iter, SETTINGS.hybrid_estimate_every)
     ratio, next_balance = _first_ratio(problem), progress.n_iter + SETTINGS.first_balance
     anchor = theta, primal.z
     try:

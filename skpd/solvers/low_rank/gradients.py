@@ -1,0 +1,125 @@
+"""Accelerated proximal gradients with singular value thresholding, for matrices of low rank.
+
+    M <- prox of (alpha / L) ||.||_* at  Y - (gradient at Y) / L
+
+at points Y ahead of M (Beck and Teboulle, 2009), until the objective rises (O'Donoghue and Candes,
+2015); L follows the curvature that moves meet. For entries of a matrix that is soft-impute
+(Mazumder, Hastie and Tibshirani, 2010, Spectral regularization algorithms) with acceleration. The
+free numbers are at their best for every Y, which leaves the curvature no larger than it is.
+"""
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ...problems import Point
+from ...problems.completion import CompletionProblem
+from ..monitor import Monitor
+from .factors import Factors, SingularThreshold, Sum
+from .models import EntriesModel, LowRankModel, OutputsModel
+from .progress import Progress
+from .settings import SETTINGS
+
+__all__ = ["singular_gradients", "soft_impute"]
+
+
+def soft_impute(
+    problem: CompletionProblem, monitor: Monitor, start: Point | None, *, max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:  # fmt: skip
+    """Accelerated soft-impute, for entries of a matrix and a smooth loss.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    """
+    _run(EntriesModel(problem), monitor, start, max_iter, random_state)
+
+
+def singular_gradients(
+    problem: Any, monitor: Monitor, start: Point | None, *, max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:  # fmt: skip
+    """The same for several outputs with the trace norm and a smooth loss.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    """
+    _run(OutputsModel(problem), monitor, start, max_iter, random_state)
+
+
+def _run(
+    model: LowRankModel, monitor: Monitor, start: Point | None, max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:  # fmt: skip
+    point = model.problem.null_point if start is None else start
+    run = _Iterate(model, point, random_state)
+    progress = Progress(model, monitor, max_iter, SETTINGS.estimate_every)
+    try:
+        while not progress.ended:
+            run.step()
+            progress.n_iter += 1
+            if progress.is_due:
+                progress.report(*run.result())
+    except KeyboardInterrupt:
+        monitor.check(progress.n_iter, run.result()[1])
+        raise
+
+
+class _Iterate:
+    """The matrix M, the point Y ahead of it, their predictions and the free numbers."""
+
+    def __init__(
+        self, model: LowRankModel, start: Point, random_state: np.random.RandomState
+    ) -> None:
+        self.model, self.alpha = model, model.problem.alpha
+        self.threshold = SingularThreshold(model.shape, random_state)
+        self.curvature = model.curvature(random_state)
+        self.M = self.Y = model.start(start)
+        self.of_M = self.of_Y = model.predictions(self.M)
+        self.free, self.momentum, self.objective = start.intercept, 1.0, np.inf
+
+    def step(self) -> None:
+        """A proximal gradient step from Y, and the next Y."""
+        model, before = self.model, self.M
+        theta, self.free = model.fitted(self.of_Y, self.free)
+        gradient, added = model.gradient(theta), model.added(self.free)
+        loss, weighted = model.mean_loss(self.of_Y + added), model.problem.weights * theta
+        self.curvature *= SETTINGS.curvature_decrease
+        while True:
+            towards = Sum(self.Y, -1.0 / self.curvature, gradient)
+            M = self.threshold(towards, self.alpha / self.curvature)
+            of_M = model.predictions(M)
+            back = self.Y.plus(M.times(-1.0))
+            most = loss + float(weighted @ (of_M - self.of_Y))
+            most += 0.5 * self.curvature * back.square() + SETTINGS.rounding * abs(loss)
+            after = model.mean_loss(of_M + added)
+            if after <= most or not np.isfinite(self.curvature):
+                break
+            self.curvature *= SETTINGS.curvature_increase
+        objective = after + 0.5 * self.alpha * _squares(M)
+        if objective > self.objective:
+            self.momentum = 1.0
+        self.objective = objective
+        momentum = 0.5 * (1.0 + sqrt(1.0 + 4.0 * self.momentum**2))
+        ahead = (self.momentum - 1.0) / momentum
+        self.Y = M.times(1.0 + ahead).plus(before.times(-ahead)) if ahead else M
+        self.of_Y = of_M + ahead * (of_M - self.of_M)
+        self.M, self.of_M, self.momentum = M, of_M, momentum
+
+    def result(self) -> tuple[float, Point]:
+        """The objective at M and the point that it makes with the derivatives there."""
+        model = self.model
+        theta, free = model.fitted(self.of_M, self.free)
+        primal = model.mean_loss(self.of_M + model.added(free))
+        primal += 0.5 * self.alpha * _squares(self.M)
+        return primal, model.point(self.M, free, theta)
+
+
+def _squares(M: Factors) -> float:
+    """Twice the trace norm, for factors that are singular vectors times equal roots."""
+    return float(np.sum(M.U**2) + np.sum(M.V**2))

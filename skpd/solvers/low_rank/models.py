@@ -1,0 +1,190 @@
+"""What methods ask of a problem with a matrix of low rank: predictions, gradients, free numbers.
+
+Nothing that is as large as the matrix is formed: gradients are linear maps.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array
+from ...designs import spectral_norm_bound
+from ...problems import Point
+from ...problems.completion import CompletionProblem
+from ...problems.outputs import OutputsProblem
+from .factors import Factors
+from .settings import SETTINGS
+
+__all__ = ["EntriesModel", "LinearMap", "LowRankModel", "OutputsModel"]
+
+
+class LinearMap(ABC):
+    """A matrix G and its transpose, by their products with tables of vectors."""
+
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def __matmul__(self, vectors: Array) -> Array: ...
+
+    @property
+    @abstractmethod
+    def T(self) -> Any:
+        """G'."""
+
+
+class LowRankModel(ABC):
+    """The part of a problem that depends on its map.
+
+    Attributes
+    ----------
+    problem : CompletionProblem or OutputsProblem
+    shape : tuple of int
+        That of the matrix M.
+    """
+
+    problem: Any
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def predictions(self, M: Factors) -> Array:
+        """The linear part of the predictions of all rows."""
+
+    @abstractmethod
+    def gradient(self, theta: Array) -> Any:
+        """A' diag(c) theta as a `LinearMap`, or as something with the same products."""
+
+    @abstractmethod
+    def added(self, free: Array) -> Array | float:
+        """What the free numbers add to the predictions."""
+
+    @abstractmethod
+    def free_step(self, theta: Array) -> Array | float:
+        """The best free numbers for a parabola of curvature 1: F' diag(c) (theta - F f) = 0."""
+
+    @abstractmethod
+    def curvature(self, random_state: np.random.RandomState) -> float:
+        """A bound on the largest curvature of the mean loss in M."""
+
+    @abstractmethod
+    def start(self, point: Point) -> Factors:
+        """The matrix of a point."""
+
+    @abstractmethod
+    def point(self, M: Factors, free: Array, theta: Array) -> Point: ...
+
+    def fitted(self, z: Array, free: Array) -> tuple[Array, Array]:
+        """The derivatives at z, and the free numbers nearer to their best before that."""
+        problem = self.problem
+        rounds = 1 if problem.loss.constant_curvature else SETTINGS.free_steps
+        if np.size(free) == 0:
+            return problem.loss.gradient(problem.y, z), free
+        for _ in range(rounds):
+            theta = problem.loss.gradient(problem.y, z + self.added(free))
+            free = free - self.free_step(theta) / problem.loss.smoothness
+        return problem.loss.gradient(problem.y, z + self.added(free)), free
+
+    def mean_loss(self, z: Array) -> float:
+        problem = self.problem
+        return float(problem.weights @ problem.loss.value(problem.y, z))
+
+
+class EntriesModel(LowRankModel):
+    """Entries of a matrix: gradients are sparse."""
+
+    def __init__(self, problem: CompletionProblem) -> None:
+        self.problem, self.design = problem, problem.design
+        self.shape = self.design.n_left, self.design.n_right
+
+    def predictions(self, M: Factors) -> Array:
+        return self.design.to_rows(self.design.entries(*M))
+
+    def gradient(self, theta: Array) -> Any:
+        return self.design.sparse(self.design.of_rows(self.problem.weights * theta))
+
+    def added(self, free: Array) -> Array | float:
+        return self.problem.free_values(free)
+
+    def free_step(self, theta: Array) -> Array | float:
+        groups = self.problem.groups
+        sums = groups.sums(self.problem.weights * theta)
+        step: Array = groups.solve_for_weights(sums, SETTINGS.free_accuracy)
+        return step
+
+    def curvature(self, random_state: np.random.RandomState) -> float:
+        return self.problem.loss.smoothness * self.problem.largest_weight
+
+    def start(self, point: Point) -> Factors:
+        return Factors(point.coef[: self.shape[0]], point.coef[self.shape[0] :])
+
+    def point(self, M: Factors, free: Array, theta: Array) -> Point:
+        return Point(M.coef, free, theta)
+
+
+class OutputsModel(LowRankModel):
+    """X W for all outputs: gradients are products of X' and a table of the rows."""
+
+    def __init__(self, problem: OutputsProblem) -> None:
+        self.problem = problem
+        design: Any = problem.design
+        self.X = design.base
+        self.n_outputs = problem.n_outputs
+        self.shape = self.X.shape[1], self.n_outputs
+
+    def predictions(self, M: Factors) -> Array:
+        everything = np.arange(self.shape[0])
+        return np.ravel(self.X.matmul(np.ascontiguousarray(M.U), everything) @ M.V.T)
+
+    def gradient(self, theta: Array) -> Any:
+        return _OfRows(self.X, (self.problem.weights * theta).reshape(-1, self.n_outputs))
+
+    def added(self, free: Array) -> Array | float:
+        return self.problem.spread(free) if self.problem.fit_intercept else 0.0
+
+    def free_step(self, theta: Array) -> Array | float:
+        if not self.problem.fit_intercept:
+            return 0.0
+        step: Array = self.problem.sums(self.problem.weights * theta)
+        return step / self.problem.sums(self.problem.weights)
+
+    def curvature(self, random_state: np.random.RandomState) -> float:
+        root = np.sqrt(self.problem.weights[:: self.n_outputs])
+        norm = spectral_norm_bound(
+            lambda v: root * self.X.matvec(v), lambda r: self.X.rmatvec(root * r),
+            self.X.shape, random_state,
+        )  # fmt: skip
+        return self.problem.loss.smoothness * norm**2
+
+    def start(self, point: Point) -> Factors:
+        W = np.reshape(point.coef, self.shape)
+        if not W.any():
+            return Factors(np.zeros((self.shape[0], 0)), np.zeros((self.shape[1], 0)))
+        left, values, right = np.linalg.svd(W, full_matrices=False)
+        kept = values > SETTINGS.negligible * values[0]
+        return Factors(left[:, kept] * values[kept], np.ascontiguousarray(right[kept].T))
+
+    def point(self, M: Factors, free: Array, theta: Array) -> Point:
+        problem = self.problem
+        _, free = problem.split(problem.join(np.ravel(M.U @ M.V.T), free))
+        return Point(np.ravel(M.U @ M.V.T), free, theta)
+
+
+class _OfRows(LinearMap):
+    """X' R for a table R of the rows."""
+
+    def __init__(self, X: Any, rows: Array, transposed: bool = False) -> None:
+        self.X, self.rows, self.transposed = X, rows, transposed
+        self.shape = (X.shape[1], rows.shape[1])[:: -1 if transposed else 1]
+
+    def __matmul__(self, vectors: Array) -> Array:
+        table = vectors if vectors.ndim == 2 else vectors[:, np.newaxis]
+        if self.transposed:
+            everything = np.arange(self.X.shape[1])
+            product = self.rows.T @ self.X.matmul(np.ascontiguousarray(table), everything)
+        else:
+            product = self.X.rmatmul(np.ascontiguousarray(self.rows @ table))
+        return product if vectors.ndim == 2 else np.ravel(product)
+
+    @property
+    def T(self) -> Any:
+        return _OfRows(self.X, self.rows, not self.transposed)

@@ -1,0 +1,106 @@
+"""The trace norm with many outputs, by few singular vectors at a time."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from skpd import MatrixCompletionPD, TraceNormPD
+from skpd.designs import EntriesDesign
+from skpd.losses import Absolute
+from skpd.problems.completion import CompletionProblem
+from skpd.solvers.low_rank import pdprox_adaptive
+from skpd.solvers.low_rank.factors import Factors, SingularThreshold, Sum, compressed
+from skpd.solvers.low_rank.settings import SETTINGS
+from skpd.solvers.monitor import Monitor
+from skpd.solvers.outputs import accelerated_gradients
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_orthonormal_features(fit_intercept, rng):
+    """With X'X = n I the solution is X'Y / n with its singular values less alpha."""
+    n, d, n_outputs = 150, 110, 105
+    X = rng.normal(size=(n, d))
+    X = np.sqrt(n) * np.linalg.qr(X - X.mean(axis=0))[0]
+    Y = X @ rng.normal(size=(d, 3)) @ rng.normal(size=(3, n_outputs))
+    Y += rng.normal(size=(n, n_outputs)) + 2.0 * fit_intercept
+    means = Y.mean(axis=0) if fit_intercept else np.zeros(n_outputs)
+    left, values, right = np.linalg.svd(X.T @ Y / n, full_matrices=False)
+    alpha = 0.5 * values[2]
+    kept = np.maximum(values - alpha, 0.0)
+    W = (left * kept) @ right
+    optimum = 0.5 * np.sum((X @ W + means - Y) ** 2) / n + alpha * kept.sum()
+    model = TraceNormPD(alpha, radius=None, fit_intercept=fit_intercept, tol=1e-9).fit(X, Y)
+    assert model.converged_ and model.solver_ == "singular-gradient"
+    assert model.rank_ == np.count_nonzero(kept)
+    assert model.certificate_.dual <= optimum * (1 + 1e-14)
+    assert model.certificate_.primal == pytest.approx(optimum, rel=1e-8)
+    np.testing.assert_allclose(model.coef_.T, W, atol=1e-3 * np.abs(W).max())
+
+
+@pytest.mark.parametrize("loss, layout", [
+    ("huber", np.asarray), ("smoothed_hinge", sp.csr_array), ("logistic", sp.csc_array),
+])  # fmt: skip
+def test_the_same_as_by_whole_decompositions(loss, layout, rng):
+    n, d, n_outputs = 120, 100, 101
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.3)
+    Y = X @ rng.normal(size=(d, 2)) @ rng.normal(size=(2, n_outputs))
+    Y += rng.normal(size=(n, n_outputs))
+    if loss != "huber":
+        Y = np.where(Y > 0.0, 1.0, -1.0)
+    weights = rng.integers(0, 3, size=n)
+    model = TraceNormPD(1.0, radius=None, loss=loss, tol=1e-6)
+    found = model.fit(layout(X), Y, weights)
+    assert found.converged_ and found.solver_ == "singular-gradient"
+    problem = model._problems(layout(X), Y, weights)[2][0].in_workspace()
+    monitor = Monitor(problem, 1e-6)
+    monitor.begin()
+    accelerated_gradients(problem, monitor, None, max_iter=3000, random_state=None)
+    assert monitor.done
+    np.testing.assert_allclose(found.certificate_.primal, monitor.primal, rtol=2e-6)
+    assert found.certificate_.dual <= monitor.primal
+    assert monitor.dual <= found.certificate_.primal
+
+
+def test_thresholding_of_a_sum(rng):
+    U, V = rng.normal(size=(60, 4)), rng.normal(size=(50, 4))
+    other = 0.1 * rng.normal(size=(60, 50))
+    left, values, right = np.linalg.svd(U @ V.T + 2.0 * other)
+    threshold = SingularThreshold((60, 50), np.random.RandomState(0))
+    for _ in range(20):  # each call goes on where the last one ended
+        found = threshold(Sum(Factors(U, V), 2.0, other), 4.0)
+    kept = np.maximum(values - 4.0, 0.0)
+    expected = (left[:, :50] * kept) @ right
+    np.testing.assert_allclose(found.U @ found.V.T, expected, atol=1e-8)
+    assert found.U.shape[1] == np.count_nonzero(kept)
+
+
+def test_squares_of_small_differences(rng):
+    U, V = rng.normal(size=(30, 3)), rng.normal(size=(20, 3))
+    for size in (1.0, 1e-6, 1e-12):
+        change = size * rng.normal(size=U.shape)
+        difference = Factors(U + change, V).plus(Factors(U, V).times(-1.0))
+        expected = np.sum((((U + change) - U) @ V.T) ** 2)
+        assert difference.square() == pytest.approx(expected, rel=1e-2)
+    several = Factors(np.hstack([U, U]), np.hstack([V, 2.0 * V]))
+    small = compressed(several)
+    assert small.U.shape[1] == 3
+    np.testing.assert_allclose(small.U @ small.V.T, 3.0 * U @ V.T, atol=1e-12)
+
+
+def test_the_hybrid_gradient_by_factors(rng):
+    """What takes the place of restarts where a matrix is too large to be held whole."""
+    places = np.sort(rng.choice(40 * 30, size=500, replace=False))
+    left, right = np.divmod(places, 30)
+    z = np.sum(rng.normal(size=(40, 2))[left] * rng.normal(size=(30, 2))[right], axis=1)
+    y = z + rng.normal(size=500)
+    problem = CompletionProblem(
+        EntriesDesign(left, right, 40, 30), y, np.full(500, 1 / 500), Absolute(), 0.02
+    )
+    monitor = Monitor(problem, 1e-4)
+    monitor.begin()
+    pdprox_adaptive(problem, monitor, None, max_iter=3000, random_state=np.random.RandomState(0))
+    assert monitor.done
+    assert SETTINGS.dense_entries > 40 * 30  # by default it is held whole
+    model = MatrixCompletionPD(0.02, loss="absolute", biases=False, tol=1e-6)
+    best = model.fit(np.column_stack([left, right]), y).certificate_
+    assert monitor.dual <= best.primal and best.dual <= monitor.primal
