@@ -10,6 +10,7 @@ from .estimators.elastic_net_cv import ElasticNetPDCV
 from .estimators.lasso import LassoPDCertified, LassoPDCertifiedCV
 from .estimators.matrix_completion import MatrixCompletionPD
 from .estimators.multi_task import MultiTaskPD
+from .estimators.multi_task_cv import MultiTaskPDCV
 from .estimators.multinomial import MultinomialPD
 from .estimators.path import RegularizationPath, path
 from .estimators.regression import PdproxRegressor
@@ -30,6 +31,7 @@ __all__ = [
     "LassoPDCertifiedCV",
     "MatrixCompletionPD",
     "MultiTaskPD",
+    "MultiTaskPDCV",
     "MultinomialPD",
     "PdproxRegressor",
     "PdproxSVC",

@@ -18,6 +18,7 @@ WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
         "designs.design", "estimators.displays", "estimators.elastic_net",
         "estimators.elastic_net_cv", "estimators.lasso", "estimators.multi_task",
+        "estimators.multi_task_cv",
         "estimators.matrix_completion", "estimators.multinomial", "estimators.path",
         "estimators.regression", "estimators.robust_svm", "estimators.svm",
         "estimators.trace_norm", "foreign.certify", "losses.classes", "losses.coupled",

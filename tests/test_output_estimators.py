@@ -1,20 +1,25 @@
-"""MultiTaskPD and MultinomialPD as estimators: data, parameters, errors, named solvers."""
+"""MultiTaskPD, MultiTaskPDCV and MultinomialPD: data, parameters, errors, named solvers."""
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import MultinomialPD, MultiTaskPD, PdproxRegressor, certify
-from skpd.losses import L2Norm, Softmax
+from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, PdproxRegressor, certify
+from skpd.losses import Huber, L2Norm, Pinball, Softmax
 
 CHECKED = [
     MultiTaskPD(),
     MultiTaskPD(loss="absolute", penalty="l1inf", max_iter=500),
     MultinomialPD(),
     MultinomialPD(loss="crammer_singer"),
+    MultiTaskPDCV(alphas=4, cv=3),
+    MultiTaskPDCV(loss="huber", penalty="trace", alphas=3, eps=0.1, cv=2),
 ]
 LAYOUTS = [np.asfortranarray, sp.csr_array, sp.csc_matrix]
 
@@ -201,3 +206,181 @@ def test_certify_takes_the_column_of_tasks(rng):
         assert certificate.relative_gap < 1e-6
     with pytest.raises(ValueError, match="tasks that MultiTaskPD was fitted with"):
         certify(model, X[X[:, 3] > 0], y[X[:, 3] > 0])
+
+
+# Cross-validation
+
+
+@pytest.mark.parametrize("layout", [np.asarray, *LAYOUTS, np.float32])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_cross_validation_is_that_of_the_multi_task_lasso(layout, fit_intercept, rng):
+    X, Y = regression(rng, n=50)
+    options = {"alphas": 12, "eps": 0.01, "cv": 4, "fit_intercept": fit_intercept}
+    ours = MultiTaskPDCV(**options, tol=1e-12).fit(layout(X), Y)
+    X = np.asarray(X.astype(np.float32), float) if layout is np.float32 else X
+    theirs = MultiTaskLassoCV(**options, tol=1e-13, max_iter=10**5).fit(X, Y)
+    assert_allclose(ours.alphas_, theirs.alphas_, rtol=1e-6 if layout is np.float32 else 1e-12)
+    assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-6)
+    assert_allclose(ours.mse_path_, 2.0 * ours.loss_path_ / 3)
+    assert_allclose(ours.alpha_, theirs.alpha_, rtol=1e-6)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    assert_allclose(ours.intercept_, np.broadcast_to(theirs.intercept_, 3), atol=1e-6)
+    assert ours.converged_ and ours.certificate_.relative_gap <= 1e-12
+    assert ours.duality_gap_ == ours.certificate_.gap == ours.gap_history_["gap"][-1]
+    assert ours.dual_coef_.shape == Y.shape and np.shape(ours.certificates_) == (1, 4, 12)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.5, [0.3, 0.9]])
+def test_cross_validation_is_that_of_the_multi_task_elastic_net(l1_ratio, rng):
+    X, Y = regression(rng, n=50)
+    options = {"l1_ratio": l1_ratio, "alphas": 8}
+    ours = MultiTaskPDCV(**options, tol=1e-11, n_jobs=2).fit(X, Y)
+    theirs = MultiTaskElasticNetCV(**options, tol=1e-13, max_iter=10**5).fit(X, Y)
+    assert ours.mse_path_.shape == theirs.mse_path_.shape
+    assert_allclose(ours.alphas_, theirs.alphas_)
+    assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-5)
+    assert_allclose([ours.alpha_, ours.l1_ratio_], [theirs.alpha_, theirs.l1_ratio_])
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+
+
+def test_cross_validation_against_cross_val_score(rng):
+    X, Y = regression(rng)
+    folds, alphas = KFold(3, shuffle=True, random_state=0), [0.5, 0.05]
+    model = MultiTaskPDCV(penalty="trace", alphas=alphas[::-1], cv=folds, tol=1e-9).fit(X, Y)
+    assert_array_equal(model.alphas_, alphas)
+    for alpha, errors in zip(alphas, model.mse_path_, strict=True):
+        one = MultiTaskPD(alpha, penalty="trace", tol=1e-9)
+        theirs = cross_val_score(one, X, Y, scoring="neg_mean_squared_error", cv=folds)
+        assert_allclose(errors, -theirs, rtol=1e-6)
+
+
+# the loss of each sample from its targets and predictions, both of shape (n_samples, n_outputs)
+LOSSES_OF_SAMPLES = {
+    "absolute": lambda y, z: np.abs(y - z).sum(axis=1),
+    "l2_norm": lambda y, z: np.linalg.norm(y - z, axis=1),
+    "logistic": lambda y, z: np.log1p(np.exp(-y * z)).sum(axis=1),
+    Pinball(0.8): lambda y, z: np.maximum(0.8 * (y - z), 0.2 * (z - y)).sum(axis=1),
+}
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty"),
+    list(zip(LOSSES_OF_SAMPLES, ["squared_l2", "l1inf", "l21", "l1"], strict=True)),
+)
+def test_cross_validation_by_hand(loss, penalty, rng):
+    """Each fold alone: the weighted mean loss of what it holds out."""
+    X, Y = regression(rng)
+    if loss == "logistic":
+        Y = np.sign(Y)
+    weights, alphas = rng.random(len(X)), np.array([0.3, 0.03])
+    options = {"loss": loss, "penalty": penalty, "tol": 1e-6}
+    folds = [(np.r_[:20, :5], np.arange(-20, 0)), (np.arange(20, 40), np.arange(20))]  # five twice
+    model = MultiTaskPDCV(alphas=alphas, cv=folds, **options).fit(X, Y, sample_weight=weights)
+    expected = np.empty((2, 2))
+    for f, (train, test) in enumerate(folds):
+        for a, alpha in enumerate(alphas):
+            one = MultiTaskPD(alpha, **options).fit(X[train], Y[train], weights[train])
+            losses = LOSSES_OF_SAMPLES[loss](Y[test], X[test] @ one.coef_.T + one.intercept_)
+            expected[a, f] = np.average(losses, weights=weights[test])
+    assert_allclose(model.loss_path_, expected, rtol=1e-3)
+    assert model.alpha_ == alphas[np.argmin(expected.mean(axis=1))]
+    assert not hasattr(model, "mse_path_")
+    final = MultiTaskPD(model.alpha_, **options).fit(X, Y, weights)
+    assert_allclose(model.certificate_.primal, final.certificate_.primal, rtol=1e-5)
+    assert model.certificate_.dual <= final.certificate_.primal
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csc_array])
+def test_cross_validation_of_tasks(layout, rng):
+    """A number of folds means shares of every task, here sorted; the last has two samples only."""
+    X, y = tasks(rng)
+    order = np.argsort(X[:, 4], kind="stable")[:-18]
+    X, y = X[order], y[order]
+    with pytest.warns(UserWarning, match="least populated class"):  # which the fit does not
+        splits = list(StratifiedKFold(3).split(X, X[:, 4]))
+    options = {"tasks": 4, "alphas": 5, "loss": "huber", "tol": 1e-10}
+    by_number = MultiTaskPDCV(cv=3, n_jobs=2, **options).fit(layout(X), y)
+    by_splits = MultiTaskPDCV(cv=splits, **options).fit(X, y)
+    assert_array_equal(by_number.tasks_, [0, 1, 2])
+    assert_allclose(by_number.loss_path_, by_splits.loss_path_, rtol=1e-5)
+    train, test = splits[2]
+    one = MultiTaskPD(by_number.alphas_[3], tasks=4, loss="huber", tol=1e-10)
+    z = one.fit(X[train], y[train]).predict(X[test])
+    expected = np.mean(Huber().value(y[test], z))
+    assert_allclose(by_number.loss_path_[3, 2], expected, rtol=1e-5)
+    assert_allclose(by_number.predict(X), by_splits.predict(X), atol=1e-4)
+    again = [splits[0], (np.repeat(splits[0][0], 2), splits[0][1][::-1])]  # the same samples twice
+    squared = MultiTaskPDCV(tasks=4, alphas=[0.1], cv=again, tol=1e-10).fit(X, y)
+    assert_allclose(squared.mse_path_, 2.0 * squared.loss_path_)
+    assert_allclose(*squared.mse_path_[0], rtol=1e-6)
+
+
+def test_cross_validation_without_a_task(rng):
+    X, y = tasks(rng)
+    folds = [(X[:, 4] < 2, X[:, 4] == 2)]
+    with pytest.raises(ValueError, match=r"'cv' parameter.*fold 0 have none of task .*2\.0"):
+        MultiTaskPDCV(tasks=4, cv=folds).fit(X, y)
+    single = np.append(np.arange(0, 60, 3), 1)  # and one sample of another task
+    with pytest.raises(ValueError, match=r"'cv' parameter.*have none of task .*1\.0"):
+        MultiTaskPDCV(tasks=4, cv=2).fit(X[single], y[single])
+    with pytest.raises(ValueError, match=r"'cv' parameter.*largest task, which has 20, got 30"):
+        MultiTaskPDCV(tasks=4, cv=30).fit(X, y)
+    weights = np.where((X[:, 4] == 1) & (np.arange(60) != 1), 0.0, 1.0)
+    with pytest.raises(ValueError, match=r"positive sample_weight.*have none of task .*1\.0"):
+        MultiTaskPDCV(tasks=4, cv=2).fit(X, y, sample_weight=weights)
+
+
+def test_ctrl_c_keeps_what_was_cross_validated(rng, monkeypatch):
+    X, y = tasks(rng)
+    model = MultiTaskPDCV(loss="huber", tasks=4, alphas=3, cv=2).fit(X, y)
+    whole, solve_one, calls = model.loss_path_, MultiTaskPDCV._solve, []
+
+    def interrupt(self, *arguments, **options):
+        calls.append(self)
+        if len(calls) > 4:
+            raise KeyboardInterrupt
+        return solve_one(self, *arguments, **options)
+
+    monkeypatch.setattr(MultiTaskPDCV, "_solve", interrupt)
+    with pytest.raises(KeyboardInterrupt, match=r"4 of 6 fits.*see loss_path_ and"):
+        model.fit(X, y)
+    tried = ~np.isnan(model.loss_path_)
+    assert_array_equal(tried, [[True, True], [True, False], [True, False]])
+    assert_array_equal(model.loss_path_[tried], whole[tried])
+    assert model.alpha_ == model.alphas_[0] and len(model.tasks_) == 3
+    assert not hasattr(model, "coef_")
+
+
+def test_cross_validation_routes_metadata_and_certifies(rng):
+    X, Y = regression(rng)
+    groups = np.arange(len(X)) % 5
+    model = MultiTaskPDCV(l1_ratio=[0.5, 0.8], alphas=3, cv=GroupKFold(5), tol=1e-9)
+    with config_context(enable_metadata_routing=True):
+        model.fit(X, Y, groups=groups)
+    folds = list(GroupKFold(5).split(X, groups=groups))
+    given = MultiTaskPDCV(l1_ratio=[0.5, 0.8], alphas=3, cv=folds, tol=1e-9).fit(X, Y)
+    assert_array_equal(model.mse_path_, given.mse_path_)
+    certificate = certify(model, X, Y)
+    assert_allclose(certificate.primal, model.certificate_.primal, rtol=1e-12)
+    assert certificate.relative_gap <= 1e-8
+    Xt, y = tasks(rng)
+    model = MultiTaskPDCV(tasks=4, alphas=3, cv=2, tol=1e-9).fit(Xt, y)
+    assert certify(model, Xt, y).relative_gap <= 1e-8
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"l1_ratio": [0.5, 0.0]}, r"'l1_ratio' parameter of MultiTaskPDCV.*\(0.*got \[0.5, 0.0"),
+        ({"l1_ratio": 0.5, "penalty": "trace"}, "l1_ratio must be 1"),
+        ({"penalty": "exclusive"}, "alphas must be given as values"),
+        ({"alphas": [0.1, -1.0]}, "greater than 0"),
+        ({"loss": "hinge"}, "labels -1 and 1"),
+        ({"cv": [(np.arange(20), [40])]}, "'cv' parameter.*test samples of fold 0"),
+        ({"cv": 41}, "n_splits=41"),
+    ],
+)
+def test_errors_of_cross_validation(parameters, message, rng):
+    X, Y = regression(rng)
+    with pytest.raises(ValueError, match=message):
+        MultiTaskPDCV(**parameters).fit(X, Y)

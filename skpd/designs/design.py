@@ -93,6 +93,12 @@ class Design:
     def _like(self, X, by_columns: bool = False) -> "Design":
         return Design(X, by_columns, self._n_parallel)
 
+    def shared_by(self, n_parallel: int) -> "Design":
+        """The same data, for so many that use it or parts of it at the same time."""
+        if n_parallel == self._n_parallel:
+            return self
+        return Design(self._X, not self.matrix.by_row, n_parallel)
+
     @cached_property
     def by_rows(self) -> "Design":
         """The same data stored row by row, converted where it is not."""

@@ -183,19 +183,30 @@ class OutputsDesign:
         parts = [part.by_columns for part in self.parts]
         return OutputsDesign(parts, self.places, self.shape[0])
 
+    def shared_by(self, n_parallel: int) -> "OutputsDesign":
+        """The same data, for so many that use it or parts of it at the same time."""
+        parts = [part.shared_by(n_parallel) for part in self.parts]
+        return OutputsDesign(parts, self.places, self.shape[0])
+
+    def rows_of(self, samples: Indices) -> Indices:
+        """The rows of some samples, of which each has one."""
+        return samples
+
     def whole_rows(self, rows: Indices) -> Indices:
         """Those and the others that cannot be told from them."""
         return rows
 
     def rows(self, indices: Indices) -> "OutputsDesign":
-        """Some of the rows, copied."""
-        parts, places, everywhere = [], [], np.full(self.shape[0], -1)
-        everywhere[indices] = np.arange(len(indices))
-        for part, own in zip(self.parts, self.places, strict=True):
-            new = everywhere[own]
-            kept = np.flatnonzero(new >= 0)
-            parts.append(part.rows(kept))
-            places.append(new[kept])
+        """Some of the rows, copied; one that is named twice is there twice."""
+        output, within = np.empty(self.shape[0], int), np.empty(self.shape[0], int)
+        for k, (part, own) in enumerate(zip(self.parts, self.places, strict=True)):
+            output[own], within[own] = k, np.arange(part.shape[0])
+        counts = np.bincount(output[indices], minlength=self.n_outputs)
+        order = np.argsort(output[indices], kind="stable")
+        places = np.split(order, np.cumsum(counts)[:-1])
+        parts = [
+            part.rows(within[indices[own]]) for part, own in zip(self.parts, places, strict=True)
+        ]
         return OutputsDesign(parts, places, len(indices))
 
 
@@ -311,10 +322,16 @@ class SharedDesign(OutputsDesign):
     def by_columns(self) -> "SharedDesign":
         return SharedDesign(self.base.by_columns, self.n_outputs)
 
+    def shared_by(self, n_parallel: int) -> "SharedDesign":
+        return SharedDesign(self.base.shared_by(n_parallel), self.n_outputs)
+
+    def rows_of(self, samples: Indices) -> Indices:
+        """The rows of some samples, one for each output."""
+        return np.ravel(np.add.outer(samples * self.n_outputs, np.arange(self.n_outputs)))
+
     def whole_rows(self, rows: Indices) -> Indices:
         """All rows of the samples that some rows belong to."""
-        samples = np.unique(rows // self.n_outputs)
-        return np.ravel(np.add.outer(samples * self.n_outputs, np.arange(self.n_outputs)))
+        return self.rows_of(np.unique(rows // self.n_outputs))
 
     def rows(self, indices: Indices) -> "SharedDesign":
         """Whole samples, copied."""

@@ -143,14 +143,19 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
             alpha=float(self.alpha),
             fit_intercept=bool(self.fit_intercept),
         )
+        self._require_unit(problem)
+        return problem
+
+    @staticmethod
+    def _require_unit(problem):
+        """Refuse targets so large that the loss of the best constants is not finite."""
         with np.errstate(over="ignore"):
             unit = problem.objective_unit
         if not np.isfinite(unit):
             raise ValueError(
                 "The loss of the best constant prediction overflows: y must be on a smaller "
-                f"scale, got values up to {np.max(np.abs(y)):.3g}."
+                f"scale, got values up to {np.max(np.abs(problem.y)):.3g}."
             )
-        return problem
 
     def _solver(self) -> str:
         """The name of the solver among those of `skpd.solvers`."""

@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import Array
 from ..penalties import Penalty
-from .cross_validation import PathCrossValidation
+from ..problems import Problem
+from .cross_validation import L1RatioCrossValidation
 from .elastic_net import PENALISED, penalty_of
 
 __all__ = ["ElasticNetPDCV"]
 
 
-class ElasticNetPDCV(PathCrossValidation):
+class ElasticNetPDCV(L1RatioCrossValidation):
     """`ElasticNetPD` with alpha and l1_ratio chosen by cross-validation along paths.
 
     As `sklearn.linear_model.ElasticNetCV`: for every l1_ratio and fold a path of models, each
@@ -77,10 +77,8 @@ class ElasticNetPDCV(PathCrossValidation):
     0.9
     """
 
-    l1_ratio_: float
-
     _parameter_constraints: ClassVar[dict] = {
-        **PathCrossValidation._parameter_constraints,
+        **L1RatioCrossValidation._parameter_constraints,
         "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like"],
         "solver": [StrOptions(set(PENALISED))],
     }
@@ -114,18 +112,8 @@ class ElasticNetPDCV(PathCrossValidation):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _penalties(self) -> list[Penalty]:
-        ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
-        if not (ratios.ndim == 1 and len(ratios) and ((ratios >= 0.0) & (ratios <= 1.0)).all()):
-            raise ValueError(
-                "The 'l1_ratio' parameter of ElasticNetPDCV must hold numbers in [0, 1], got "
-                f"{self.l1_ratio!r}."
-            )
-        return [penalty_of(float(ratio)) for ratio in ratios]
+    def _get_penalty(self) -> Penalty:
+        return penalty_of(self._l1_ratios()[0])
 
-    def _one_path(self) -> bool:
-        return isinstance(self.l1_ratio, Real)
-
-    def _choose(self, mean: Array, grids: Array) -> None:
-        super()._choose(mean, grids)
-        self.l1_ratio_ = float(np.atleast_1d(self.l1_ratio)[self._chosen])
+    def _penalty_of(self, l1_ratio: float, problem: Problem) -> Penalty:
+        return penalty_of(l1_ratio)

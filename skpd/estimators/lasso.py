@@ -299,5 +299,5 @@ class LassoPDCertifiedCV(PathCrossValidation):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _penalties(self) -> list[Penalty]:
-        return [NonNegativeL1() if self.positive else L1()]
+    def _get_penalty(self) -> Penalty:
+        return NonNegativeL1() if self.positive else L1()

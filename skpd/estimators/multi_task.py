@@ -114,6 +114,7 @@ class MultiTaskPD(PrimalDualRegressor):
 
     See Also
     --------
+    MultiTaskPDCV : The same with ``alpha`` chosen by cross-validation.
     MultinomialPD : Classes in place of outputs.
 
     References
@@ -187,18 +188,15 @@ class MultiTaskPD(PrimalDualRegressor):
             raise ValueError("loss 'l2_norm' needs all outputs of a sample, but there are tasks.")
         return checked_loss(loss, n_outputs)
 
+    def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
+        return output_penalty(self.penalty, float(self.l1_ratio), n_features, n_outputs)
+
     def _problems(self, X, y, sample_weight):
         """The validated data, the one problem in a list, and no classes."""
         self._checked_options()
         make = self._shared_problem if self.tasks is None else self._problem_of_tasks
         X, y, problem = make(X, y, sample_weight)
-        with np.errstate(over="ignore"):
-            unit = problem.objective_unit
-        if not np.isfinite(unit):
-            raise ValueError(
-                "The loss of the best constant prediction overflows: y must be on a smaller "
-                f"scale, got values up to {np.max(np.abs(y)):.3g}."
-            )
+        self._require_unit(problem)
         return X, y, [problem], None
 
     def _shared_problem(self, X, y, sample_weight):
@@ -220,7 +218,7 @@ class MultiTaskPD(PrimalDualRegressor):
                 y,
                 weights,
                 loss,
-                output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], y.shape[1]),
+                self._output_penalty(X.shape[1], y.shape[1]),
                 alpha=float(self.alpha),
                 fit_intercept=bool(self.fit_intercept),
                 total_weight=total,
@@ -252,7 +250,7 @@ class MultiTaskPD(PrimalDualRegressor):
             y=y,
             weights=weights,
             loss=loss,
-            penalty=output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], len(tasks)),
+            penalty=self._output_penalty(X.shape[1], len(tasks)),
             alpha=float(self.alpha),
             fit_intercept=bool(self.fit_intercept),
             total_weight=total,

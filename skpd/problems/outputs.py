@@ -109,6 +109,9 @@ class OutputsProblem(Problem):
             workspace=None,
         )
 
+    def rows_of(self, samples: Indices) -> Indices:
+        return self.design.rows_of(samples)
+
     def by_columns(self) -> "OutputsProblem":
         if self.loss.linear_tails or not self.penalty.structure.in_parts:
             return self.in_workspace()

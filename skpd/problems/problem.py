@@ -136,6 +136,27 @@ class Problem(RowObjective, BaseProblem):
             fit_intercept=self.fit_intercept,
         )
 
+    def rows_of(self, samples: Indices) -> Indices:
+        """The rows that belong to samples of the data: the same where there is one output."""
+        return samples
+
+    def of_samples(self, samples: Indices) -> "Problem":
+        """The problem of some of the samples, as if they were all of the data.
+
+        One that is named twice counts twice. Their weights must not all be 0.
+        """
+        rows = self.rows_of(samples)
+        weights = self.weights[rows]
+        share = float(np.sum(weights)) / float(np.sum(self.weights))
+        return replace(
+            self,
+            design=self.design.rows(rows),
+            y=self.y[rows],
+            weights=weights / share,
+            total_weight=float(self.total_weight or self.n_samples) * share,
+            workspace=None,
+        )
+
     def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
         """The intercept of features less a shift that makes the same predictions."""
         return float(intercept) + float(shift @ coef)

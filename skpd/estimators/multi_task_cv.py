@@ -1,0 +1,205 @@
+"""Linear models of several outputs or tasks with cross-validation."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils._param_validation import Interval
+
+from .._typing import Array, Indices
+from ..losses import Loss
+from ..penalties import Penalty
+from .cross_validation import Fold, L1RatioCrossValidation, checked_folds
+from .multi_task import MultiTaskPD
+from .outputs import output_penalty
+
+__all__ = ["MultiTaskPDCV"]
+
+
+class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
+    """`MultiTaskPD` with alpha, and l1_ratio, chosen by cross-validation along paths.
+
+    For every l1_ratio and fold a path of models, each started from the one before; the pair with
+    the least mean loss on the samples held out, averaged over the folds, is fitted to all data.
+    With the squared loss and the l2,1 norm that is `sklearn.linear_model.MultiTaskLassoCV`, and
+    with an ``l1_ratio`` `MultiTaskElasticNetCV`.
+
+    Parameters
+    ----------
+    loss, penalty
+        As for `MultiTaskPD`; the loss is also what models are compared by.
+    l1_ratio : float or array-like of float, default=1.0
+        Shares of the penalty "l21" or "l1" to try, in (0, 1]; the rest is half the squared
+        Frobenius norm.
+    tasks : int or str, default=None
+        The column of X that holds the task of each sample, as for `MultiTaskPD`.
+    eps : float, default=1e-3
+        Ratio of the smallest alpha to the largest, in (0, 1), where ``alphas`` is a number.
+    alphas : int or array-like of shape (n_alphas,), default=100
+        Values of alpha to try, greater than 0, in any order; or their number: then they are at
+        equal ratios below one at which all coefficients are 0, for each l1_ratio. The penalties
+        "exclusive", "squared_groups" and "squared_l2" have no such alpha and need values.
+    cv : int, cross-validation generator or iterable, default=None
+        How to split the samples: a number of folds (5 by default) for `KFold`, a splitter, or an
+        iterable of (train, test) index arrays. With ``tasks`` a number is one for
+        `StratifiedKFold` over the tasks, so that every fold has its share of each: a task needs
+        two samples at least, and some task as many as there are folds.
+    solver, solver_options, tol, max_iter, fit_intercept, random_state, verbose
+        As for `MultiTaskPD`, for each of the fits; ``verbose`` for that of all data.
+    n_jobs : int, default=None
+        Threads over the paths.
+
+    Attributes
+    ----------
+    alpha_, l1_ratio_ : float
+        The values chosen; after Ctrl-C of those tried on every fold, if there are any.
+    coef_, intercept_, tasks_, dual_coef_, certificate_, duality_gap_, gap_history_, solver_, \
+            converged_, n_iter_
+        Those of the model of all data, as for `MultiTaskPD`.
+    loss_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
+            for a single l1_ratio
+        Mean over the samples of each fold of the sum of the losses of their outputs, as in the
+        objective; nan for what Ctrl-C has prevented.
+    mse_path_ : ndarray of the same shape
+        With the squared loss only: the mean squared error, over the outputs as well.
+    alphas_ : ndarray of shape (n_l1_ratios, n_alphas), or without its first axis
+        The values tried, decreasing.
+    certificates_ : list
+        The certificates of all paths: for every l1_ratio and fold those of its alphas.
+    n_features_in_ : int
+        Number of features seen in `fit`, the column of tasks included.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
+
+    Raises
+    ------
+    ValueError
+        From `fit`, if the samples that a fold leaves to train on have none of some task.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a relative gap is still above ``tol`` after ``max_iter`` iterations.
+
+    See Also
+    --------
+    MultiTaskPD : The same for one ``alpha``.
+
+    References
+    ----------
+    Friedman, Hastie, Tibshirani: Regularization paths for generalized linear models via
+    coordinate descent. Journal of Statistical Software 33, 2010, section 2.5: the values of alpha.
+
+    Obozinski, Taskar, Jordan: Joint covariate selection and joint subspace selection for
+    multiple classification problems. Statistics and Computing 20, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd import MultiTaskPDCV
+    >>> rng = np.random.default_rng(0)
+    >>> X, W = rng.normal(size=(100, 20)), np.zeros((20, 3))
+    >>> W[:4] = rng.normal(size=(4, 3))
+    >>> Y = X @ W + rng.laplace(size=(100, 3))
+    >>> model = MultiTaskPDCV(loss="absolute", alphas=10, eps=0.1).fit(X, Y)
+    >>> model.loss_path_.shape
+    (10, 5)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    """
+
+    _l1_ratio_range: ClassVar[Interval] = Interval(Real, 0, 1, closed="right")
+    _of_data: ClassVar[set] = {*L1RatioCrossValidation._of_data, "tasks_"}
+    _parameter_constraints: ClassVar[dict] = {
+        **L1RatioCrossValidation._parameter_constraints,
+        "loss": MultiTaskPD._parameter_constraints["loss"],
+        "penalty": MultiTaskPD._parameter_constraints["penalty"],
+        "l1_ratio": [_l1_ratio_range, "array-like"],
+        "tasks": MultiTaskPD._parameter_constraints["tasks"],
+    }
+
+    def __init__(
+        self,
+        *,
+        loss: str | Loss = "squared",
+        penalty: str | Penalty = "l21",
+        l1_ratio: float | ArrayLike = 1.0,
+        tasks: int | str | None = None,
+        eps: float = 1e-3,
+        alphas: int | ArrayLike = 100,
+        cv: Any = None,
+        solver: str = "auto",
+        solver_options: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 50_000,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.tasks = tasks
+        self.eps = eps
+        self.alphas = alphas
+        self.cv = cv
+        self.solver = solver
+        self.solver_options = solver_options
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
+        return output_penalty(self.penalty, self._l1_ratios()[0], n_features, n_outputs)
+
+    def _penalty_of(self, l1_ratio: float, problem: Any) -> Penalty:
+        n_features = problem.n_features // problem.n_outputs
+        return output_penalty(self.penalty, l1_ratio, n_features, problem.n_outputs)
+
+    def _errors(self, losses: Array, problem: Any) -> dict[str, Array]:
+        errors = {"loss_path_": losses}
+        if problem.loss.constant_curvature:
+            n_outputs = problem.n_outputs if problem.design.shares_data else 1
+            errors["mse_path_"] = 2.0 * losses / n_outputs
+        return errors
+
+    def _folds(self, X: Any, y: Any, problem: Any, split: dict[str, Any]) -> list[Fold]:
+        if self.tasks is None:
+            return super()._folds(X, y, problem, split)
+        tasks = np.empty(len(y), dtype=np.int64)
+        for k, rows in enumerate(problem.places):
+            tasks[rows] = k
+        if self.cv is None or isinstance(self.cv, Integral):
+            folds = checked_folds(self._stratified(tasks), problem, len(y))
+        else:
+            folds = super()._folds(X, y, problem, split)
+        for k, (train, _) in enumerate(folds):
+            counts = np.bincount(tasks[train], problem.weights[train], problem.n_outputs)
+            without = np.flatnonzero(~(counts > 0.0))
+            if len(without):
+                raise ValueError(
+                    "The 'cv' parameter must leave samples of positive sample_weight of every "
+                    f"task to train on, but the train samples of fold {k} have none of task "
+                    f"{self.tasks_[without[0]]!r}. A number of folds takes a share of each task."
+                )
+        return folds
+
+    def _stratified(self, tasks: Indices) -> list[Fold]:
+        """Folds with a share of every task."""
+        n_folds, most = check_cv(self.cv).get_n_splits(), int(np.max(np.bincount(tasks)))
+        if most < n_folds:
+            raise ValueError(
+                "The 'cv' parameter must not exceed the number of samples of the largest task, "
+                f"which has {most}, got {n_folds} folds."
+            )
+        with warnings.catch_warnings():
+            # tasks with fewer samples than folds are no trouble: see what is checked of the folds
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            return list(StratifiedKFold(n_folds).split(tasks, tasks))
