@@ -1,41 +1,26 @@
 """Ratings of pairs by a matrix of low rank."""
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from .._typing import Array, Indices
 from ..designs import EntriesDesign
 from ..losses import Absolute, Hinge, Huber, Loss, Squared
 from ..problems import Point, Solution
 from ..problems.completion import CompletionProblem
 from ..problems.free_groups import FreeGroups
 from ..solvers import COMPLETION_SOLVERS
-from .base import finite_targets
+from .pairs import pairs_and_ratings, places_of, two_columns
 from .regressor import PrimalDualRegressor
 
 __all__ = ["MatrixCompletionPD"]
 
 LOSSES = {"squared": Squared, "absolute": Absolute, "huber": Huber, "hinge": Hinge}
-
-
-class _Labels(NamedTuple):
-    """The labels of rows and of columns, and those of each pair by their places."""
-
-    rows: Any
-    columns: Any
-    of_rows: Indices
-    of_columns: Indices
 
 
 class MatrixCompletionPD(PrimalDualRegressor):
@@ -225,7 +210,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
 
     def _problems(self, X, y, sample_weight):
         """The data, the one problem in a list, and no classes."""
-        labels, y = _pairs_and_ratings(self, X, y)
+        labels, y = pairs_and_ratings(self, X, y)
         sample_weight = _check_sample_weight(
             sample_weight, y, dtype=np.float64, ensure_non_negative=True
         )
@@ -343,9 +328,9 @@ class MatrixCompletionPD(PrimalDualRegressor):
         check_is_fitted(self)
         if sp.issparse(X):
             raise ValueError("X must hold pairs of labels to predict for, got a sparse matrix.")
-        rows, columns = _two_columns(self, X, reset=False)
-        row, is_row = _places(self.row_labels_, rows)
-        column, is_column = _places(self.column_labels_, columns)
+        rows, columns = two_columns(self, X, reset=False)
+        row, is_row = places_of(self.row_labels_, rows)
+        column, is_column = places_of(self.column_labels_, columns)
         z = np.einsum("ij,ij->i", self.row_factors_[row], self.column_factors_[column])
         z = np.where(is_row & is_column, z, 0.0)
         z += np.where(is_column, self.column_biases_[column], 0.0)
@@ -356,57 +341,3 @@ class MatrixCompletionPD(PrimalDualRegressor):
                 thresholds = np.where(is_row[:, np.newaxis], self.thresholds_[row], mean)
             return self.levels_[np.sum(z[:, np.newaxis] + thresholds > 0.0, axis=1)]
         return z + np.where(is_row, self.row_biases_[row], 0.0) + self.intercept_
-
-
-def _pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[_Labels, Array]:
-    """The labels of pairs and their ratings, of pairs or of a sparse matrix."""
-    if sp.issparse(X):
-        if y is not None:
-            raise ValueError("y must be None where X is a sparse matrix: it holds the ratings.")
-        matrix = sp.coo_array(sp.csr_array(X))
-        rows, columns = matrix.coords
-        labels = _Labels(
-            np.arange(matrix.shape[0]), np.arange(matrix.shape[1]),
-            rows.astype(np.intp), columns.astype(np.intp),
-        )  # fmt: skip
-        y = matrix.data
-    else:
-        if y is None:
-            raise ValueError("y must hold the ratings of the pairs in X, got None.")
-        rows, columns = _two_columns(estimator, X, reset=True)
-        row_labels, of_rows = np.unique(rows, return_inverse=True)
-        column_labels, of_columns = np.unique(columns, return_inverse=True)
-        labels = _Labels(row_labels, column_labels, of_rows, of_columns)
-    y = np.asarray(y)
-    if y.ndim != 1:
-        raise ValueError(f"y must have one dimension, got {y.ndim}.")
-    check_consistent_length(labels.of_rows, y)
-    if not len(y):
-        raise ValueError("X must hold at least one pair, got none.")
-    return labels, finite_targets(y, estimator)
-
-
-def _two_columns(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
-    """The labels of rows and of columns of pairs, each of a type of its own where they can be."""
-    _check_feature_names(estimator, X, reset=reset)
-    if hasattr(X, "iloc"):
-        shape = X.shape
-        columns = [np.asarray(X.iloc[:, k]) for k in range(min(2, shape[-1]))]
-    else:
-        # numbers beside strings must not become strings
-        table = X if isinstance(X, np.ndarray) else np.array(list(map(tuple, X)), dtype=object)
-        shape, columns = table.shape, []
-        if table.ndim == 2 and shape[1] == 2:
-            columns = [np.array(column.tolist()) for column in table.T]
-    if len(shape) != 2 or shape[1] != 2:
-        raise ValueError(f"X must hold pairs, in the shape (n_pairs, 2), got {tuple(shape)}.")
-    for k, column in enumerate(columns):
-        if column.ndim != 1 or np.any(column != column):  # NaN is not equal to itself
-            raise ValueError(f"The labels in column {k} of X must be single values, got NaN.")
-    return columns[0], columns[1]
-
-
-def _places(labels: Any, wanted: Any) -> tuple[Indices, Any]:
-    """Where labels are among those in order, and whether they are."""
-    place = np.minimum(np.searchsorted(labels, wanted), len(labels) - 1)
-    return place, labels[place] == wanted

@@ -1,0 +1,75 @@
+"""Pairs of labels, as matrix completion takes them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import _check_feature_names, check_consistent_length
+
+from .._typing import Array, Indices
+from .base import finite_targets
+
+__all__ = ["Labels", "pairs_and_ratings", "places_of", "two_columns"]
+
+
+class Labels(NamedTuple):
+    """The labels of rows and of columns, and those of each pair by their places."""
+
+    rows: Any
+    columns: Any
+    of_rows: Indices
+    of_columns: Indices
+
+
+def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, Array]:
+    """The labels of pairs and their ratings, of pairs or of a sparse matrix."""
+    if sp.issparse(X):
+        if y is not None:
+            raise ValueError("y must be None where X is a sparse matrix: it holds the ratings.")
+        matrix = sp.coo_array(sp.csr_array(X))
+        rows, columns = matrix.coords
+        labels = Labels(
+            np.arange(matrix.shape[0]), np.arange(matrix.shape[1]),
+            rows.astype(np.intp), columns.astype(np.intp),
+        )  # fmt: skip
+        y = matrix.data
+    else:
+        if y is None:
+            raise ValueError("y must hold the ratings of the pairs in X, got None.")
+        rows, columns = two_columns(estimator, X, reset=True)
+        row_labels, of_rows = np.unique(rows, return_inverse=True)
+        column_labels, of_columns = np.unique(columns, return_inverse=True)
+        labels = Labels(row_labels, column_labels, of_rows, of_columns)
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise ValueError(f"y must have one dimension, got {y.ndim}.")
+    check_consistent_length(labels.of_rows, y)
+    if not len(y):
+        raise ValueError("X must hold at least one pair, got none.")
+    return labels, finite_targets(y, estimator)
+
+
+def two_columns(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
+    """The labels of rows and of columns of pairs, each of a type of its own where they can be."""
+    _check_feature_names(estimator, X, reset=reset)
+    if hasattr(X, "iloc"):
+        shape = X.shape
+        columns = [np.asarray(X.iloc[:, k]) for k in range(min(2, shape[-1]))]
+    else:
+        # numbers beside strings must not become strings
+        table = X if isinstance(X, np.ndarray) else np.array(list(map(tuple, X)), dtype=object)
+        shape, columns = table.shape, []
+        if table.ndim == 2 and shape[1] == 2:
+            columns = [np.array(column.tolist()) for column in table.T]
+    if len(shape) != 2 or shape[1] != 2:
+        raise ValueError(f"X must hold pairs, in the shape (n_pairs, 2), got {tuple(shape)}.")
+    for k, column in enumerate(columns):
+        if column.ndim != 1 or np.any(column != column):  # NaN is not equal to itself
+            raise ValueError(f"The labels in column {k} of X must be single values, got NaN.")
+    return columns[0], columns[1]
+
+
+def places_of(labels: Any, wanted: Any) -> tuple[Indices, Any]:
+    """Where labels are among those in order, and whether they are."""
+    place = np.minimum(np.searchsorted(labels, wanted), len(labels) - 1)
+    return place, labels[place] == wanted
