@@ -20,7 +20,7 @@ from .models import EntriesModel
 from .progress import Progress
 from .settings import SETTINGS
 
-__all__ = ["pdprox_adaptive", "pdprox_dual_of_entries"]
+__all__ = ["first_ratio", "pdprox_adaptive", "pdprox_dual_of_entries"]
 
 
 class _Primal:
@@ -77,7 +77,7 @@ def pdprox_adaptive(
     primal = _Primal(problem, start, random_state)
     theta = problem.loss.project_dual(problem.y, start.dual_coef)
     progress = Progress(primal.model, monitor, max_iter, SETTINGS.hybrid_estimate_every)
-    ratio, next_balance = _first_ratio(problem), progress.n_iter + SETTINGS.first_balance
+    ratio, next_balance = first_ratio(problem), progress.n_iter + SETTINGS.first_balance
     anchor = theta, primal.z
     try:
         while not progress.ended:
@@ -96,13 +96,13 @@ def pdprox_adaptive(
         raise
 
 
-def _first_ratio(problem: CompletionProblem) -> float:
+def first_ratio(problem: CompletionProblem) -> float:
     """The sizes of dual variables over those of predictions, roughly."""
     null = problem.null_point
     z = problem.free_values(null.intercept) * np.ones(problem.n_samples)
-    slope = np.sqrt(problem.weights @ null.dual_coef**2)
-    scale = np.sqrt(problem.weights @ (problem.y - z) ** 2)
-    return float(slope / scale) if slope > 0.0 and scale > 0.0 else 1.0
+    slope = sqrt(float(problem.weights @ null.dual_coef**2))
+    scale = sqrt(float(problem.weights @ (problem.y - z) ** 2))
+    return slope / scale if slope > 0.0 and scale > 0.0 else 1.0
 
 
 def _balanced(problem: CompletionProblem, ratio: float, dual: Array, primal: Array) -> float:

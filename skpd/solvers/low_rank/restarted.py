@@ -13,6 +13,7 @@ from ...problems.completion import CompletionProblem
 from ..monitor import Monitor
 from ..proximal.restarts import HybridGradient, iterate_with_restarts
 from .factors import SingularThreshold
+from .hybrid import first_ratio
 from .models import EntriesModel
 
 __all__ = ["pdprox_restarted_for_completion"]
@@ -36,7 +37,7 @@ def pdprox_restarted_for_completion(
     start = problem.null_point if start is None else start
     variables = _Variables(problem, start, random_state)
     most = max_iter - monitor.n_iter
-    iterate_with_restarts(variables, monitor, _first_weight(problem), most)
+    iterate_with_restarts(variables, monitor, first_ratio(problem), most)
 
 
 class _Variables(HybridGradient):
@@ -93,12 +94,3 @@ class _Variables(HybridGradient):
             square += float(c @ problem.groups.values(self.f_prox - self.f_anchor) ** 2)
         dual = float(c @ (self.theta_prox - self.theta_anchor) ** 2)
         return sqrt(self.parts * square), sqrt(dual)
-
-
-def _first_weight(problem: CompletionProblem) -> float:
-    """The sizes of dual variables over those of predictions, roughly."""
-    null = problem.null_point
-    z = problem.free_values(null.intercept) * np.ones(problem.n_samples)
-    slope = sqrt(float(problem.weights @ null.dual_coef**2))
-    scale = sqrt(float(problem.weights @ (problem.y - z) ** 2))
-    return slope / scale if slope > 0.0 and scale > 0.0 else 1.0
