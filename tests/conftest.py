@@ -4,6 +4,12 @@ import bz2
 import os
 from pathlib import Path
 
+# Processes that share the cores get a thread each: more would mostly wait for each other. BLAS
+# reads it when it is loaded.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import matplotlib
 import numpy as np
 import pytest

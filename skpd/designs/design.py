@@ -215,7 +215,7 @@ class Design:
         return transposed_product_of(np.square, self._X, rows)
 
     def rmatmul_absolute(self, rows: Array) -> Array:
-        """sum_i |x_ij| rows_ik, of shape (n_features, n_outputs)."""
+        """sum_i abs(x_ij) rows_ik, of shape (n_features, n_outputs)."""
         return transposed_product_of(np.abs, self._X, rows)
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
