@@ -21,6 +21,7 @@ BISECTIONS = 2  # of the exponent of the margin, where it had to grow beyond thi
 SMALL_MARGIN = 1e-8
 MOST_NUMBERS = 2e8  # in the dense matrix of a Cholesky factorisation: 1.6 GB
 BLOCK_NUMBERS = 4e6  # made dense at a time
+SMALLEST_EXPONENT = -1000.0  # so that its inverse is finite
 TINY = np.finfo(float).tiny
 
 
@@ -89,16 +90,20 @@ def largest_singular_value_bound(matrix: Any, transposed: Any) -> float:
     if not 0.0 < largest < np.inf:
         return largest
     # a power of two: nothing is rounded, and no square under- or overflows
-    unit = 2.0 ** np.floor(np.log2(largest))
+    unit = 2.0 ** max(float(np.floor(np.log2(largest))), SMALLEST_EXPONENT)
     matrix, transposed = matrix / unit, transposed / unit
     frobenius = sqrt(np.sum(matrix.data**2)) * (1.0 + (matrix.nnz + 8.0) * EPSILON)
     if float(m) * m > MOST_NUMBERS:
         return unit * frobenius + TINY
     estimate, _ = estimated_largest_singular_value(matrix, transposed)
+    if not estimate > 0.0:
+        return unit * frobenius + TINY
     scale = 1.0 / estimate
     longest = int(np.max(np.diff(matrix.indptr), initial=0))
     of_products = (longest + 2.0) * EPSILON * (scale * frobenius) ** 2
-    gram = _Gram(scale * matrix, scale * transposed)
+    for part in (matrix, transposed):  # which are copies
+        part.data *= scale
+    gram = _Gram(matrix, transposed)
 
     margin, failed = FIRST_MARGIN, 0.0
     while not gram.is_below(1.0 + margin):

@@ -60,7 +60,9 @@ def two_columns(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
         table = X if isinstance(X, np.ndarray) else np.array(list(map(tuple, X)), dtype=object)
         shape, columns = table.shape, []
         if table.ndim == 2 and shape[1] == 2:
-            columns = [np.array(column.tolist()) for column in table.T]
+            columns = list(table.T)
+        if table.dtype == object:  # numbers as numbers, strings as strings
+            columns = [np.array(column.tolist()) for column in columns]
     if len(shape) != 2 or shape[1] != 2:
         raise ValueError(f"X must hold pairs, in the shape (n_pairs, 2), got {tuple(shape)}.")
     for k, column in enumerate(columns):
