@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 from skpd import MatrixCompletionPD
 from skpd.certificates import dual_bound
-from skpd.designs import EntriesDesign
+from skpd.designs import EntriesDesign, largest_singular
 from skpd.designs.largest_singular import largest_singular_value_bound
 from skpd.losses import Absolute, Hinge, Huber, Logistic, Pinball, Softmax, Squared
 from skpd.problems.completion import CompletionProblem
@@ -138,8 +138,10 @@ def test_one_sided_rows_need_a_way_back():
     assert groups.connected(lower, upper).tolist() == [True, True, True, True, False]
 
 
+@pytest.mark.parametrize("block", [1000, 7])
 @pytest.mark.parametrize("shape", [(30, 50), (50, 30), (7, 7)])
-def test_the_largest_singular_value_is_never_above_its_bound(shape, rng):
+def test_the_largest_singular_value_is_never_above_its_bound(shape, block, rng, monkeypatch):
+    monkeypatch.setattr(largest_singular, "BLOCK", block)
     for scale in (1e-310, 1e-150, 1.0, 1e150):
         dense = scale * rng.normal(size=shape) * (rng.random(shape) < 0.3)
         matrix = sp.csr_array(dense)

@@ -4,7 +4,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh_tridiagonal
+from scipy.linalg import LinAlgError, cholesky, eigh_tridiagonal, solve_triangular
 
 from .._floats import EPSILON
 from .._typing import Array
@@ -19,8 +19,10 @@ FIRST_MARGIN = 1e-11  # of the estimate squared, that a bound is tried at
 MARGIN_GROWTH = 10.0  # of the margin where that was too little
 BISECTIONS = 2  # of the exponent of the margin, where it had to grow beyond this
 SMALL_MARGIN = 1e-8
-MOST_NUMBERS = 2e8  # in the dense matrix of a Cholesky factorisation: 1.6 GB
-BLOCK_NUMBERS = 4e6  # made dense at a time
+MOST_NUMBERS = 2e8  # in a dense matrix: 0.8 GB, as half of it is held
+KEPT_NUMBERS = 2e7  # of a dense matrix, half of which is kept for another factorisation: 80 MB
+BLOCK = 1000  # rows of a block
+DENSE_NUMBERS = 4e6  # of a sparse product made dense at a time
 SMALLEST_EXPONENT = -1000.0  # so that its inverse is finite
 TINY = np.finfo(float).tiny
 
@@ -76,7 +78,7 @@ def largest_singular_value_bound(matrix: Any, transposed: Any) -> float:
     tau^2 I - G G' has a Cholesky factorisation in floating-point arithmetic only if tau^2 plus
     the rounding errors of that factorisation (Rump, 2006, Verification of positive definiteness)
     and of G G' is at least the largest eigenvalue of G G', or of G'G where that is smaller. Where
-    that would need more than 1.6 GB it is the Frobenius norm, which is far above in general.
+    that would need more than 0.8 GB it is the Frobenius norm, which is far above in general.
 
     Parameters
     ----------
@@ -122,34 +124,53 @@ def largest_singular_value_bound(matrix: Any, transposed: Any) -> float:
 
 
 class _Gram:
-    """G G' as a dense matrix, which each factorisation overwrites and is made anew."""
+    """G G', in columns of blocks below the diagonal, which each factorisation overwrites."""
 
     def __init__(self, matrix: Any, transposed: Any) -> None:
         self.matrix, self.transposed = matrix, transposed
-        self.kept: Array | None = None
+        self.firsts = range(0, matrix.shape[0], BLOCK)
+        self.kept: list[Array] | None = None
 
-    def _dense(self) -> Array:
-        m = self.matrix.shape[0]
+    def _columns(self) -> list[Array]:
         if self.kept is not None:
-            return self.kept.copy(order="F")
-        H = np.empty((m, m), order="F")
-        step = max(1, int(BLOCK_NUMBERS // m))
-        for first in range(0, m, step):
-            some = slice(first, min(first + step, m))
-            # G G' is symmetric: columns are rows
-            H[:, some] = (self.matrix[some] @ self.transposed).toarray().T
-        if 2.0 * m * m <= MOST_NUMBERS / 4.0:
-            self.kept = H.copy(order="F")
-        return H
+            return [column.copy(order="F") for column in self.kept]
+        columns = [self._column(first) for first in self.firsts]
+        if float(self.matrix.shape[0]) ** 2 <= KEPT_NUMBERS:
+            self.kept = [column.copy(order="F") for column in columns]
+        return columns
+
+    def _column(self, first: int) -> Array:
+        m = self.matrix.shape[0]
+        width = min(BLOCK, m - first)
+        column = np.empty((m - first, width), order="F")
+        step = max(1, int(DENSE_NUMBERS // m))
+        for start in range(0, width, step):
+            rows = slice(first + start, first + min(start + step, width))
+            # G G' is symmetric: its rows are its columns
+            some = (self.matrix[rows] @ self.transposed).toarray()
+            column[:, start : start + step] = some[:, first:].T
+        return column
 
     def is_below(self, square: float) -> bool:
         """Whether square I - G G' has a Cholesky factorisation."""
-        H = self._dense()
-        np.negative(H, out=H)
-        np.einsum("ii->i", H)[:] += square
+        columns = self._columns()
         try:
-            with blas_threads_for(len(H)):
-                cholesky(H, lower=True, overwrite_a=True, check_finite=False)
+            with blas_threads_for(self.matrix.shape[0]):
+                for column in columns:
+                    np.negative(column, out=column)
+                    width = column.shape[1]
+                    column[np.arange(width), np.arange(width)] += square
+                for k, (first, column) in enumerate(zip(self.firsts, columns, strict=True)):
+                    width = column.shape[1]
+                    factor = cholesky(column[:width], lower=True, check_finite=False)
+                    below = solve_triangular(
+                        factor, column[width:].T, lower=True, check_finite=False
+                    ).T
+                    columns[k] = np.empty(0)  # no longer needed
+                    for other in range(k + 1, len(columns)):
+                        start = self.firsts[other] - first - width
+                        rows = below[start : start + columns[other].shape[1]]
+                        columns[other] -= below[start:] @ rows.T
         except LinAlgError:
             return False
         return True
