@@ -48,15 +48,15 @@ def test_the_same_as_by_whole_decompositions(loss, layout, rng):
     if loss != "huber":
         Y = np.where(Y > 0.0, 1.0, -1.0)
     weights = rng.integers(0, 3, size=n)
-    model = TraceNormPD(1.0, radius=None, loss=loss, tol=1e-6)
+    model = TraceNormPD(2.0, radius=None, loss=loss, tol=1e-5)
     found = model.fit(layout(X), Y, weights)
     assert found.converged_ and found.solver_ == "singular-gradient"
     problem = model._problems(layout(X), Y, weights)[2][0].in_workspace()
-    monitor = Monitor(problem, 1e-6)
+    monitor = Monitor(problem, 1e-5)
     monitor.begin()
     accelerated_gradients(problem, monitor, None, max_iter=3000, random_state=None)
     assert monitor.done
-    np.testing.assert_allclose(found.certificate_.primal, monitor.primal, rtol=2e-6)
+    np.testing.assert_allclose(found.certificate_.primal, monitor.primal, rtol=2e-5)
     assert found.certificate_.dual <= monitor.primal
     assert monitor.dual <= found.certificate_.primal
 
