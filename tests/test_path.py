@@ -11,7 +11,15 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, lasso_path
 
-from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC, path
+from skpd import (
+    DRSVMClassifier,
+    GroupLassoSVC,
+    MatrixCompletionPD,
+    PdproxRegressor,
+    PdproxSVC,
+    TraceNormPD,
+    path,
+)
 from skpd.losses import Pinball
 from skpd.penalties import ElasticNet
 from skpd.solvers.newton.path_prediction import PathPrediction
@@ -148,6 +156,21 @@ def test_errors(rng):
         path(PdproxSVC(tol=-1), X, y)
     with pytest.raises(ValueError, match="at least 2 classes"):
         path(PdproxSVC(), X, np.zeros(len(y)))
+
+
+@pytest.mark.parametrize("alphas", [5, [0.1], [0.5, 0.4, 0.3, 0.2, 0.1]])
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (DRSVMClassifier(), "fit a model for each epsilon"),
+        (TraceNormPD(radius=1.0), "leave the radius out"),
+        (MatrixCompletionPD(), "factors of different ranks"),
+    ],
+)
+def test_models_without_a_path(estimator, message, alphas, rng):
+    X, y = rng.integers(4, size=(20, 2)), rng.integers(2, size=20)
+    with pytest.raises(ValueError, match=message):
+        path(estimator, X, y, alphas=alphas)
 
 
 def test_it_says_where_it_did_not_converge(rng):

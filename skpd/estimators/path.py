@@ -106,7 +106,8 @@ def path(
         If the estimator is not one of this package.
     ValueError
         If a parameter or the data is invalid, or if ``alphas`` is a number and the penalty is
-        not a norm, so that no alpha is the largest of interest.
+        not a norm, so that no alpha is the largest of interest; or if the estimator's models do
+        not make a path: `DRSVMClassifier`, `TraceNormPD` with a radius, `MatrixCompletionPD`.
     PathInterrupt
         After Ctrl-C, a `KeyboardInterrupt` whose attribute ``path`` is the RegularizationPath
         of the alphas that were finished; see `PathInterrupt`.
@@ -133,6 +134,8 @@ def path(
     estimator = clone(estimator)
     estimator._validate_params()
     _, _, problems, _ = estimator._problems(X, y, sample_weight)
+    if problems[0].no_path:
+        raise ValueError(problems[0].no_path)
     values = alpha_values(problems, alphas, eps)
     stop = Event()
     found: list[list[Solution]] = [[] for _ in problems]

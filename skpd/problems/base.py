@@ -1,7 +1,7 @@
 """What monitors ask of every problem, beside what certificates do."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,11 +23,14 @@ class BaseProblem(Objective):
         The data X of shape (n_samples, n_features).
     loss : Loss
         That of a row, or of an entry of the targets.
+    no_path : str
+        Why its models do not make a path over alpha, and what to do; empty where they do.
     """
 
     design: Design
     loss: Loss
     workspace: Any = None
+    no_path: ClassVar[str] = ""
 
     @property
     def n_features(self) -> int:

@@ -7,7 +7,7 @@ biases of the rows and columns of M, or thresholds. M is known by its factors
 (`skpd.penalties.FactoredTraceNorm`).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import Any
@@ -64,6 +64,10 @@ class CompletionProblem(BaseProblem):
     groups: FreeGroups | None = None
     levels: Indices | None = None
     order: Indices | None = None
+    no_path = (
+        "A path holds a table of coefficients, which factors of different ranks are not: fit a "
+        "model for each alpha, with warm_start=True."
+    )
 
     @cached_property
     def penalty(self) -> FactoredTraceNorm:  # type: ignore[override]
@@ -77,9 +81,6 @@ class CompletionProblem(BaseProblem):
     def coef_shape(self) -> tuple[int, ...]:
         """Of a matrix of rank 0."""
         return self.design.n_left + self.design.n_right, 0
-
-    def with_alpha(self, alpha: float) -> "CompletionProblem":
-        return replace(self, alpha=alpha)
 
     @cached_property
     def largest_weight(self) -> float:
@@ -111,13 +112,6 @@ class CompletionProblem(BaseProblem):
         table = np.empty_like(dual_coef)
         table[self.order] = dual_coef
         return table
-
-    @property
-    def largest_alpha(self) -> float:
-        """From which on a matrix of 0 is optimal, where nothing is free and the loss is smooth."""
-        if self.groups is not None:
-            return np.nan
-        return self.penalty.dual_norm(self.null_gradient)
 
     @property
     def null_gradient(self) -> Array:

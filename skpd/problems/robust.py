@@ -62,24 +62,10 @@ class RobustProblem(Problem):
     kappa: float = inf
     ridge: float = 0.0
     centred = None  # its methods take the features as they are
-
-    @cached_property
-    def largest_alpha(self) -> float:
-        """Not known: `with_alpha` says what to do."""
-        return self.with_alpha(0.0).epsilon
-
-    def with_alpha(self, alpha: float) -> "RobustProblem":
-        """Not defined: a path follows the weight of a penalty.
-
-        Raises
-        ------
-        ValueError
-            Always.
-        """
-        raise ValueError(
-            "A path follows alpha, the weight of the penalty, which epsilon of DRSVMClassifier "
-            "is not: fit a model for each epsilon, with warm_start=True."
-        )
+    no_path = (
+        "A path follows alpha, the weight of the penalty, which epsilon of DRSVMClassifier is "
+        "not: fit a model for each epsilon, with warm_start=True."
+    )
 
     @property
     def epsilon(self) -> float:

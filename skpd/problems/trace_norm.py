@@ -57,6 +57,10 @@ class TraceNormProblem(BaseProblem):
     alpha: float
     radius: float
     fit_intercept: bool
+    no_path = (
+        "A path follows alpha, the weight of the trace norm, which it is not beside a radius: "
+        "leave the radius out, or fit a model for each alpha, with warm_start=True."
+    )
 
     @cached_property
     def design(self) -> Design:  # type: ignore[override]
