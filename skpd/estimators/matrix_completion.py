@@ -33,9 +33,10 @@ class MatrixCompletionPD(PrimalDualRegressor):
     Parameters
     ----------
     alpha : float, default=1e-4
-        Weight of the trace norm, greater than 0. For ratings that spread by about s, a matrix of 0
-        is optimal from about ``s * sqrt(max(n_rows, n_columns) / (n_ratings * min(n_rows,
-        n_columns)))`` on.
+        Weight of the trace norm, greater than 0. With the squared loss, and ratings whose standard
+        deviation beside the biases is s, a matrix of 0 is optimal from some two to six times
+        ``s / sqrt(n_ratings * min(n_rows, n_columns))`` on: two for noise alone, more the more a
+        few factors explain.
     loss : {"squared", "absolute", "huber", "hinge"} or Loss, default="squared"
         Of single predictions. "hinge" is for ordered levels, such as 1 to 5 stars, or two labels:
         predictions plus a threshold, one between each level and the next, should have the sign
