@@ -163,7 +163,7 @@ def beside_clarabel(n_problems, first):
 def soft_impute(design, y, alpha, best, unit, most=2000):
     """Plain soft-impute; seconds and iterations to within 1e-6 of the best objective."""
     n = len(y)
-    threshold = SingularThreshold((design.n_left, design.n_right), np.random.RandomState(0))
+    threshold = SingularThreshold(np.random.RandomState(0))
     M = Factors(np.zeros((design.n_left, 0)), np.zeros((design.n_right, 0)))
     seconds, entries = 0.0, np.zeros(n)
     for k in range(1, most + 1):
@@ -280,7 +280,7 @@ def fista(X, Y, alpha, most=2000):
     n, (d, n_outputs) = len(X), (X.shape[1], Y.shape[1])
     begin = time.process_time()
     curvature = np.linalg.norm(X, 2) ** 2 / n
-    threshold = SingularThreshold((d, n_outputs), np.random.RandomState(0))
+    threshold = SingularThreshold(np.random.RandomState(0))
     W = ahead = np.zeros((d, n_outputs))
     momentum, best, seconds = 1.0, 0.0, time.process_time() - begin
     for k in range(1, most + 1):

@@ -65,7 +65,7 @@ def test_thresholding_of_a_sum(rng):
     U, V = rng.normal(size=(60, 4)), rng.normal(size=(50, 4))
     other = 0.1 * rng.normal(size=(60, 50))
     left, values, right = np.linalg.svd(U @ V.T + 2.0 * other)
-    threshold = SingularThreshold((60, 50), np.random.RandomState(0))
+    threshold = SingularThreshold(np.random.RandomState(0))
     for _ in range(20):  # each call goes on where the last one ended
         found = threshold(Sum(Factors(U, V), 2.0, other), 4.0)
     kept = np.maximum(values - 4.0, 0.0)

@@ -5,6 +5,7 @@ from .dual_products import DualProducts, DualProductsOfPath
 from .entries import EntriesDesign
 from .gram import ColumnCurvature, WeightedGram, newton_cost
 from .spectral_norm import spectral_norm_bound
+from .subspace_iteration import SubspaceIteration
 
 __all__ = [
     "ColumnCurvature",
@@ -12,6 +13,7 @@ __all__ = [
     "DualProducts",
     "DualProductsOfPath",
     "EntriesDesign",
+    "SubspaceIteration",
     "WeightedGram",
     "newton_cost",
     "spectral_norm_bound",

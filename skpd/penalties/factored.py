@@ -48,8 +48,7 @@ class FactoredTraceNorm(Norm):
         return w / (1.0 + step)
 
     def dual_norm(self, v: Array) -> float:
-        matrix, transposed = self.design.matrix(v), self.design.transposed_matrix(v)
-        return largest_singular_value_bound(matrix, transposed)
+        return largest_singular_value_bound(*self.design.sparse(v))
 
     def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
         """The dual norm, whose error is at most the Euclidean norm of those of the entries."""

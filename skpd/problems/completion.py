@@ -188,11 +188,20 @@ class CompletionProblem(BaseProblem):
         """The projection onto the dual points whose sums over all groups vanish."""
         if self.groups is None:
             return point
-        lower, upper = self.loss.dual_bounds(self.y)
-        inside = self.groups.connected(lower, upper)
-        lower, upper = np.where(inside, lower, 0.0), np.where(inside, upper, 0.0)
+        lower, upper = self.balanced_bounds
         theta = self.groups.projected(point.theta, lower, upper)
-        return BalancedEntryPoint(self, self.loss.project_dual(self.y, theta), inside)
+        return BalancedEntryPoint(self, self.loss.project_dual(self.y, theta))
+
+    @property
+    def balanced_bounds(self) -> tuple[Array, Array]:
+        """Those of dual points whose sums vanish: 0 in rows that no cycle of the graph has."""
+        lower, upper = self.loss.dual_bounds(self.y)
+        return np.where(self._is_connected, lower, 0.0), np.where(self._is_connected, upper, 0.0)
+
+    @cached_property
+    def _is_connected(self) -> Any:
+        assert self.groups is not None
+        return self.groups.connected(*self.loss.dual_bounds(self.y))
 
 
 class EntryPoint(RowPoint):
@@ -227,11 +236,11 @@ class BalancedEntryPoint(EntryPoint):
     See `skpd.problems.free_groups` for why there is one, and how far off it is.
     """
 
-    def __init__(self, problem: CompletionProblem, theta: Array, inside: Any) -> None:
-        super().__init__(problem, np.where(inside, (1.0 - 2.0 * ROOM) * theta, 0.0))
+    def __init__(self, problem: CompletionProblem, theta: Array) -> None:
+        lower, upper = problem.balanced_bounds
+        super().__init__(problem, np.clip((1.0 - 2.0 * ROOM) * theta, lower, upper))
         groups = problem.groups
         assert groups is not None
-        lower, upper = (np.where(inside, x, 0.0) for x in problem.loss.dual_bounds(problem.y))
         self._room = [np.where(np.isfinite(x), ROOM * np.abs(x), 1.0) for x in (lower, upper)]
         rooms = np.concatenate(self._room)
         self._least_room = float(np.min(rooms[rooms > 0.0], initial=1.0))

@@ -71,7 +71,7 @@ class FreeGroups:
     @cached_property
     def _pattern(self) -> tuple[Indices, Indices, Indices]:
         """The rows in the order of their left groups, their right ones, where each left begins."""
-        order = np.argsort(self.left, kind="stable")
+        order, _ = self._orders[0]
         counts = np.bincount(self.left, minlength=self.n_left)
         return order, self.right[order], np.append(0, np.cumsum(counts))
 

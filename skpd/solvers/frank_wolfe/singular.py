@@ -6,32 +6,17 @@ import numpy as np
 
 from ... import kernels
 from ..._typing import Array
+from ...designs import SubspaceIteration
 from ...problems.trace_norm import TraceNormProblem
 from .settings import TRACE_NORM
 
-__all__ = ["Projection", "TopSingular", "grown", "project", "project_to_rank", "threshold"]
+__all__ = ["Projection", "grown", "project", "project_to_rank", "threshold", "top_singular"]
 
 
-class TopSingular:
-    """The largest singular triplets by subspace iteration, from where the last call ended."""
-
-    def __init__(self, random_state: np.random.RandomState) -> None:
-        self.random_state = random_state
-        self.V: Any = None
-
-    def __call__(self, M: Array, rank: int) -> tuple[Array, Array, Array]:
-        n_columns = min(rank + TRACE_NORM.extra_columns, *M.shape)
-        V = np.empty((M.shape[1], 0)) if self.V is None else self.V[:, :n_columns]
-        new = self.random_state.standard_normal((M.shape[1], n_columns - V.shape[1]))
-        V = np.hstack([V, new])
-        for sweep in range(TRACE_NORM.subspace_sweeps):
-            Q = np.linalg.qr(M @ V)[0]
-            V = M.T @ Q
-            if sweep < TRACE_NORM.subspace_sweeps - 1:
-                V = np.linalg.qr(V)[0]
-        U, sigma, right = np.linalg.svd(V.T, full_matrices=False)
-        self.V = right.T
-        return Q @ U, sigma, right
+def top_singular(random_state: np.random.RandomState) -> SubspaceIteration:
+    """What finds the largest singular triplets of the matrices of a run."""
+    sweeps = TRACE_NORM.subspace_sweeps
+    return SubspaceIteration(random_state, TRACE_NORM.extra_columns, sweeps, sweeps)
 
 
 def threshold(sigma: Array, total: float) -> float:
@@ -48,7 +33,7 @@ class Projection(NamedTuple):
     tau: float
 
 
-def project(problem: TraceNormProblem, top: TopSingular, M: Array, s: int) -> Projection:
+def project(problem: TraceNormProblem, top: SubspaceIteration, M: Array, s: int) -> Projection:
     """Of the rank that it has, if s or more."""
     most = min(M.shape)
     while True:
@@ -69,7 +54,7 @@ def grown(s: int, found: Projection) -> int:
 
 
 def project_to_rank(
-    problem: TraceNormProblem, top: TopSingular, M: Array, rank: int
+    problem: TraceNormProblem, top: SubspaceIteration, M: Array, rank: int
 ) -> Projection:
     """That of the nearest matrix of a rank."""
     U, sigma, right = top(M, rank)

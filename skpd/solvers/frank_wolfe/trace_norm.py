@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._typing import Array
+from ...designs import SubspaceIteration
 from ...problems import Point
 from ...problems.trace_norm import TraceNormProblem, norm
 from ..monitor import Monitor
 from ..options import Count, OneOf, OrNone, takes_options
 from .settings import TRACE_NORM
-from .singular import Projection, TopSingular, grown, project, project_to_rank, threshold
+from .singular import Projection, grown, project, project_to_rank, threshold, top_singular
 
 __all__ = ["trace_norm"]
 
@@ -57,7 +58,7 @@ def trace_norm(
         default with the line search, n s (1 / features + 1 / outputs) with the theory.
     """
     run = _Run(problem, monitor, start, max_iter)
-    top = TopSingular(random_state)
+    top = top_singular(random_state)
     try:
         # where numbers overflow there is no next step
         with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
@@ -66,7 +67,7 @@ def trace_norm(
                 return
             dual = _DualSteps(run, rank, n_rows)
             if rank is None and n_rows is None:
-                _primal_phase(run, top, TopSingular(random_state), dual)
+                _primal_phase(run, top, top_singular(random_state), dual)
             dual.ascend(run, top)
     except KeyboardInterrupt:
         run.check()  # where it is, which may be far beyond the last check
@@ -110,7 +111,9 @@ class _PrimalStep(NamedTuple):
     rank: int
 
 
-def _primal_steps(problem: TraceNormProblem, top: TopSingular, W: Array) -> Iterator[_PrimalStep]:
+def _primal_steps(
+    problem: TraceNormProblem, top: SubspaceIteration, W: Array
+) -> Iterator[_PrimalStep]:
     """Block Frank-Wolfe in the primal alone.
 
     A step goes towards the projection of a gradient step of the length that the curvature
@@ -145,7 +148,7 @@ def _primal_steps(problem: TraceNormProblem, top: TopSingular, W: Array) -> Iter
 
 
 def _primal_phase(
-    run: _Run, top: TopSingular, largest_of_G: TopSingular, dual: "_DualSteps"
+    run: _Run, top: SubspaceIteration, largest_of_G: SubspaceIteration, dual: "_DualSteps"
 ) -> None:
     """Primal steps for as long as they halve the estimated gap every few; then a dual point."""
     problem, estimates, patience = run.problem, [inf], TRACE_NORM.primal_patience
@@ -210,7 +213,7 @@ class _DualSteps:
         self.before: tuple[Array, Array] | None = None  # the last move of both
         self.kept: tuple[Array, Array, Any] = theta, G, None
 
-    def ascend(self, run: _Run, top: TopSingular) -> None:
+    def ascend(self, run: _Run, top: SubspaceIteration) -> None:
         """Step until the run ends."""
         problem = run.problem
         while not run.ended:
@@ -244,7 +247,7 @@ class _DualSteps:
                 if run.n_iter % TRACE_NORM.refresh_every == 0:
                     self.G = problem.rmatmul(problem.weights[:, np.newaxis] * self.theta)
 
-    def _minimiser(self, problem: TraceNormProblem, top: TopSingular) -> Projection:
+    def _minimiser(self, problem: TraceNormProblem, top: SubspaceIteration) -> Projection:
         """The W that minimises the Lagrangian at theta: (18) with a full step."""
         centre = -self.G / problem.alpha
         if self.rank is not None:
@@ -288,7 +291,7 @@ def _largest_rows(towards: Array, k: int) -> Any:
 
 def _theory_steps(
     run: _Run,
-    top: TopSingular,
+    top: SubspaceIteration,
     random_state: np.random.RandomState,
     rank: int | None,
     n_rows: int | None,
@@ -299,7 +302,7 @@ def _theory_steps(
     eta, s = 0.5, min(rank or TRACE_NORM.first_rank, d, c)
     # R of Assumption 4.2 times the largest weight, by the norm of the matrix
     gram = problem.rmatmul(weights[:, np.newaxis] * problem.matmul(np.eye(d)))
-    of_rows = float(TopSingular(random_state)(gram, 1)[1][0]) * n * float(np.max(weights))
+    of_rows = float(top_singular(random_state)(gram, 1)[1][0]) * n * float(np.max(weights))
     product, W, theta = problem.matmul(run.W), run.W, run.theta
     G = problem.rmatmul(weights[:, np.newaxis] * theta)
     while not run.ended:

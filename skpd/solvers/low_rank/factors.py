@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._typing import Array
+from ...designs import SubspaceIteration
 from .settings import SETTINGS
 
 __all__ = ["Factors", "SingularThreshold", "Sum", "compressed"]
@@ -25,6 +26,11 @@ class Factors(NamedTuple):
     def coef(self) -> Array:
         """The table of coefficients, U above V."""
         return np.vstack([self.U, self.V])
+
+    @property
+    def trace_norm(self) -> float:
+        """That of U V', for factors that are singular vectors times equal roots."""
+        return 0.5 * float(np.sum(self.U**2) + np.sum(self.V**2))
 
     def times(self, scale: float) -> "Factors":
         return Factors(scale * self.U, self.V)
@@ -48,6 +54,10 @@ class Sum:
     def __init__(self, low_rank: Factors, scale: float, other: Any) -> None:
         self.low_rank, self.scale, self.other = low_rank, scale, other
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.low_rank.U), len(self.low_rank.V)
+
     def __matmul__(self, vectors: Array) -> Array:
         product: Array = self.low_rank.U @ (self.low_rank.V.T @ vectors)
         return product + self.scale * (self.other @ vectors)
@@ -58,50 +68,32 @@ class Sum:
 
 
 class SingularThreshold:
-    """Singular value thresholding with the vectors of the last call.
+    """Singular value thresholding from the vectors of the last call.
 
     Parameters
     ----------
-    shape : tuple of int
-        That of the matrices.
     random_state : RandomState
         Vectors to begin with.
     """
 
-    def __init__(self, shape: tuple[int, int], random_state: np.random.RandomState) -> None:
-        self.most, self.random_state = min(shape), random_state
+    def __init__(self, random_state: np.random.RandomState) -> None:
+        self._largest = SubspaceIteration(
+            random_state, SETTINGS.extra_vectors, SETTINGS.warm_sweeps, SETTINGS.cold_sweeps
+        )
         self.rank = SETTINGS.first_rank
-        self._right: Array = np.empty((shape[1], 0))
 
     def __call__(self, M: Any, threshold: float) -> Factors:
         """A matrix, or a linear map, with its singular values less a threshold."""
-        transposed = M.T
+        most = min(M.shape)
         while True:
-            U, sigma, V = self._largest(M, transposed, min(self.rank, self.most))
+            U, sigma, right = self._largest(M, min(self.rank, most))
             kept = int(np.sum(sigma > threshold))
-            if kept <= self.rank or len(sigma) == self.most:
+            if kept <= self.rank or len(sigma) == most:
                 break
             self.rank = 2 * self.rank
         self.rank = max(kept + 1, SETTINGS.first_rank)
         roots = np.sqrt(sigma[:kept] - threshold)
-        return Factors(U[:, :kept] * roots, V[:, :kept] * roots)
-
-    def _largest(self, M: Any, transposed: Any, rank: int) -> tuple[Array, Array, Array]:
-        n_vectors = min(rank + SETTINGS.extra_vectors, self.most)
-        V = self._right[:, :n_vectors]
-        missing = n_vectors - V.shape[1]
-        sweeps = SETTINGS.warm_sweeps
-        if missing:
-            new = self.random_state.standard_normal((len(V), missing))
-            V, sweeps = np.hstack([V, new]), SETTINGS.cold_sweeps
-        for sweep in range(sweeps):
-            Q = np.linalg.qr(M @ V)[0]
-            V = transposed @ Q
-            if sweep < sweeps - 1:
-                V = np.linalg.qr(V)[0]
-        right, sigma, inner = np.linalg.svd(V, full_matrices=False)
-        self._right = right
-        return Q @ inner.T, sigma, right
+        return Factors(U[:, :kept] * roots, right[:kept].T * roots)
 
 
 def compressed(factors: Factors) -> Factors:

@@ -8,6 +8,7 @@ at points Y ahead of M (Beck and Teboulle, 2009), until the objective rises (O'D
 free numbers are at their best for every Y, which leaves the curvature no larger than it is.
 """
 
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -16,9 +17,9 @@ import numpy as np
 from ...problems import Point
 from ...problems.completion import CompletionProblem
 from ..monitor import Monitor
-from .factors import Factors, SingularThreshold, Sum
+from .factors import SingularThreshold, Sum
 from .models import EntriesModel, LowRankModel, OutputsModel
-from .progress import Progress
+from .progress import Progress, Result
 from .settings import SETTINGS
 
 __all__ = ["singular_gradients", "soft_impute"]
@@ -64,9 +65,9 @@ def _run(
             run.step()
             progress.n_iter += 1
             if progress.is_due:
-                progress.report(*run.result())
+                progress.report(run.result())
     except KeyboardInterrupt:
-        monitor.check(progress.n_iter, run.result()[1])
+        monitor.check(progress.n_iter, run.result().point())
         raise
 
 
@@ -77,7 +78,7 @@ class _Iterate:
         self, model: LowRankModel, start: Point, random_state: np.random.RandomState
     ) -> None:
         self.model, self.alpha = model, model.problem.alpha
-        self.threshold = SingularThreshold(model.shape, random_state)
+        self.threshold = SingularThreshold(random_state)
         self.curvature = model.curvature(random_state)
         self.M = self.Y = model.start(start)
         self.of_M = self.of_Y = model.predictions(self.M)
@@ -101,7 +102,7 @@ class _Iterate:
             if after <= most or not np.isfinite(self.curvature):
                 break
             self.curvature *= SETTINGS.curvature_increase
-        objective = after + 0.5 * self.alpha * _squares(M)
+        objective = after + self.alpha * M.trace_norm
         if objective > self.objective:
             self.momentum = 1.0
         self.objective = objective
@@ -111,15 +112,10 @@ class _Iterate:
         self.of_Y = of_M + ahead * (of_M - self.of_M)
         self.M, self.of_M, self.momentum = M, of_M, momentum
 
-    def result(self) -> tuple[float, Point]:
-        """The objective at M and the point that it makes with the derivatives there."""
+    def result(self) -> Result:
+        """M with the derivatives there."""
         model = self.model
         theta, free = model.fitted(self.of_M, self.free)
         primal = model.mean_loss(self.of_M + model.added(free))
-        primal += 0.5 * self.alpha * _squares(self.M)
-        return primal, model.point(self.M, free, theta)
-
-
-def _squares(M: Factors) -> float:
-    """Twice the trace norm, for factors that are singular vectors times equal roots."""
-    return float(np.sum(M.U**2) + np.sum(M.V**2))
+        primal += self.alpha * self.M.trace_norm
+        return Result(primal, theta, partial(model.point, self.M, free, theta))

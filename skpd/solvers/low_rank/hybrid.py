@@ -4,6 +4,7 @@ The methods of `skpd.solvers.proximal.pdprox`, with M known by its factors: a pr
 norm makes M of low rank again, and all else that is as large as the data are vectors of its rows.
 """
 
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..options import BOOLEAN, POSITIVE, OneOf, OrNone, takes_options
 from ..proximal.settings import REPORTS
 from .factors import SingularThreshold, Sum, compressed
 from .models import EntriesModel
-from .progress import Progress
+from .progress import Progress, Result
 from .settings import SETTINGS
 
 __all__ = ["first_ratio", "pdprox_adaptive", "pdprox_dual_of_entries"]
@@ -30,11 +31,8 @@ class _Primal:
         self, problem: CompletionProblem, start: Point, random_state: np.random.RandomState
     ) -> None:
         self.problem, self.model = problem, EntriesModel(problem)
-        self.threshold = SingularThreshold(self.model.shape, random_state)
+        self.threshold = SingularThreshold(random_state)
         self.M, self.free = self.model.start(start), start.intercept
-        # the squared norm of the map, in the metric of the weights: 1 for the entries, in units of
-        # the largest weight, and 1 for the free numbers, in the metric of their own
-        self.parts = 1.0 if problem.groups is None else 2.0
         self._predict()
 
     def _predict(self) -> None:
@@ -51,8 +49,7 @@ class _Primal:
         self._predict()
 
     def objective(self) -> float:
-        penalty = self.problem.penalty.value(self.M.coef)
-        return self.model.mean_loss(self.z) + self.problem.alpha * penalty
+        return self.model.mean_loss(self.z) + self.problem.alpha * self.M.trace_norm
 
     def point(self, theta: Array) -> Point:
         return Point(self.M.coef, self.free, theta)
@@ -82,7 +79,7 @@ def pdprox_adaptive(
     try:
         while not progress.ended:
             before = primal.z
-            primal.step(theta, 1.0 / (primal.parts * ratio))
+            primal.step(theta, 1.0 / (primal.model.square_of_map * ratio))
             z = 2.0 * primal.z - before
             theta = problem.loss.prox_conjugate(problem.y, theta + ratio * z, ratio)
             progress.n_iter += 1
@@ -90,7 +87,7 @@ def pdprox_adaptive(
                 ratio = _balanced(problem, ratio, theta - anchor[0], primal.z - anchor[1])
                 anchor, next_balance = (theta, primal.z), 2 * next_balance
             if progress.is_due:
-                progress.report(primal.objective(), primal.point(theta))
+                progress.report(Result(primal.objective(), theta, partial(primal.point, theta)))
     except KeyboardInterrupt:
         monitor.check(progress.n_iter, primal.point(theta))
         raise
@@ -141,8 +138,8 @@ def pdprox_dual_of_entries(
     # of a row, in units of its prediction, and of M in units of the inverse of the largest weight
     balance = 2.0 if step_ratio is None else step_ratio
     size = sqrt(problem.largest_weight * problem.n_samples)
-    tau = step_scale * size / sqrt(balance * primal.parts)
-    sigma = step_scale / (size * sqrt(primal.parts))
+    tau = step_scale * size / sqrt(balance * primal.model.square_of_map)
+    sigma = step_scale / (size * sqrt(primal.model.square_of_map))
     sigma *= sqrt(0.5) if step_ratio is None else sqrt(step_ratio)
     prox_conjugate, y, beta = problem.loss.prox_conjugate, problem.y, theta
     sums = _Averages(primal) if average else None

@@ -16,21 +16,7 @@ from ...problems.outputs import OutputsProblem
 from .factors import Factors
 from .settings import SETTINGS
 
-__all__ = ["EntriesModel", "LinearMap", "LowRankModel", "OutputsModel"]
-
-
-class LinearMap(ABC):
-    """A matrix G and its transpose, by their products with tables of vectors."""
-
-    shape: tuple[int, int]
-
-    @abstractmethod
-    def __matmul__(self, vectors: Array) -> Array: ...
-
-    @property
-    @abstractmethod
-    def T(self) -> Any:
-        """G'."""
+__all__ = ["EntriesModel", "LowRankModel", "OutputsModel"]
 
 
 class LowRankModel(ABC):
@@ -52,7 +38,7 @@ class LowRankModel(ABC):
 
     @abstractmethod
     def gradient(self, theta: Array) -> Any:
-        """A' diag(c) theta as a `LinearMap`, or as something with the same products."""
+        """A' diag(c) theta, by its products with tables of vectors, with a transpose."""
 
     @abstractmethod
     def added(self, free: Array) -> Array | float:
@@ -95,6 +81,9 @@ class EntriesModel(LowRankModel):
     def __init__(self, problem: CompletionProblem) -> None:
         self.problem, self.design = problem, problem.design
         self.shape = self.design.n_left, self.design.n_right
+        # the squared norm of the map, in the metric of the weights: 1 for the entries, in units of
+        # the largest weight, and 1 for the free numbers, in the metric of their own
+        self.square_of_map = 1.0 if problem.groups is None else 2.0
 
     def predictions(self, M: Factors) -> Array:
         return self.design.to_rows(self.design.entries(*M))
@@ -165,11 +154,11 @@ class OutputsModel(LowRankModel):
 
     def point(self, M: Factors, free: Array, theta: Array) -> Point:
         problem = self.problem
-        _, free = problem.split(problem.join(np.ravel(M.U @ M.V.T), free))
-        return Point(np.ravel(M.U @ M.V.T), free, theta)
+        coef, free = problem.split(problem.join(np.ravel(M.U @ M.V.T), free))
+        return Point(coef, free, theta)
 
 
-class _OfRows(LinearMap):
+class _OfRows:
     """X' R for a table R of the rows."""
 
     def __init__(self, X: Any, rows: Array, transposed: bool = False) -> None:
@@ -186,5 +175,5 @@ class _OfRows(LinearMap):
         return product if vectors.ndim == 2 else np.ravel(product)
 
     @property
-    def T(self) -> Any:
+    def T(self) -> "_OfRows":
         return _OfRows(self.X, self.rows, not self.transposed)

@@ -1,5 +1,8 @@
 """When a method whose iterates are factors asks for a certificate."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
 from ..._typing import Array
@@ -10,7 +13,25 @@ from ..monitor import Monitor
 from .models import LowRankModel
 from .settings import SETTINGS
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "Result"]
+
+
+class Result(NamedTuple):
+    """Where a method is.
+
+    Attributes
+    ----------
+    primal : float
+        The objective, by plain sums.
+    theta : ndarray
+        Dual variables.
+    point : callable
+        Makes the point, which may be larger than what iterations hold.
+    """
+
+    primal: float
+    theta: Array
+    point: Callable[[], Point]
 
 
 class Progress:
@@ -42,14 +63,14 @@ class Progress:
     def ended(self) -> bool:
         return self.monitor.done or self.n_iter >= self.max_iter
 
-    def report(self, primal: float, point: Point) -> None:
+    def report(self, result: Result) -> None:
         """Check a point if the gap seems small enough, or has not been seen for long."""
-        self._dual = max(self._dual, self._estimated_dual(point.dual_coef))
-        gap = min(primal, self.monitor.primal) - self._dual
+        self._dual = max(self._dual, self._estimated_dual(result.theta))
+        gap = min(result.primal, self.monitor.primal) - self._dual
         near = relative_gap(self.model.problem, gap) <= SETTINGS.near_goal * self.monitor.tol
         near &= self.n_iter >= self._next_near
         if near or self.n_iter >= min(self._next_check, self.max_iter):
-            self.monitor.check(self.n_iter, point)
+            self.monitor.check(self.n_iter, result.point())
             self._next_check = int(SETTINGS.check_growth * self.n_iter) + 1
             self._next_near = int((1.0 + SETTINGS.check_share) * self.n_iter)
 

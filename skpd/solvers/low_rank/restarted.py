@@ -43,16 +43,15 @@ def pdprox_restarted_for_completion(
 class _Variables(HybridGradient):
     """M as an array, the free numbers f and the dual variables theta.
 
-    The metrics are those in which the map has the norm 1: parts c_max ||M||^2 for the matrix,
-    parts f' F' diag(c) F f for the free numbers, and theta' diag(c) theta.
+    The metrics are those in which the map has the norm 1: s c_max ||M||^2 for the matrix and
+    s f' F' diag(c) F f for the free numbers, with s the `square_of_map`, and theta' diag(c) theta.
     """
 
     def __init__(
         self, problem: CompletionProblem, start: Point, random_state: np.random.RandomState
     ) -> None:
         self.problem, self.model = problem, EntriesModel(problem)
-        self.threshold = SingularThreshold(self.model.shape, random_state)
-        self.parts = 1.0 if problem.groups is None else 2.0
+        self.threshold = SingularThreshold(random_state)
         self.M_prox, self.f_prox = self.model.start(start), start.intercept
         self.theta_prox = problem.loss.project_dual(problem.y, start.dual_coef)
         self.restart()
@@ -64,7 +63,7 @@ class _Variables(HybridGradient):
 
     def step(self, primal_weight: float, momentum: float) -> None:
         problem, design, c = self.problem, self.problem.design, self.problem.weights
-        step = 1.0 / (self.parts * primal_weight)
+        step = 1.0 / (self.model.square_of_map * primal_weight)
         if problem.groups is not None:
             self.f_prox = self.f - step * self.model.free_step(self.theta)
         tau = step / problem.largest_weight
@@ -93,4 +92,4 @@ class _Variables(HybridGradient):
         if problem.groups is not None:
             square += float(c @ problem.groups.values(self.f_prox - self.f_anchor) ** 2)
         dual = float(c @ (self.theta_prox - self.theta_anchor) ** 2)
-        return sqrt(self.parts * square), sqrt(dual)
+        return sqrt(self.model.square_of_map * square), sqrt(dual)

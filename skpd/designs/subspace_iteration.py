@@ -1,0 +1,53 @@
+"""The largest singular values of a matrix that changes little from call to call."""
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+
+__all__ = ["SubspaceIteration"]
+
+
+class SubspaceIteration:
+    """The largest singular triplets by subspace iteration, from where the last call ended.
+
+    Parameters
+    ----------
+    random_state : RandomState
+        Vectors to begin with.
+    extra_columns : int
+        Of the subspace, beyond those that are asked for.
+    sweeps : int
+        Products with M and M' in a call.
+    cold_sweeps : int
+        The same where some vectors of the subspace are new.
+    """
+
+    def __init__(
+        self,
+        random_state: np.random.RandomState,
+        extra_columns: int,
+        sweeps: int,
+        cold_sweeps: int,
+    ) -> None:
+        self.random_state, self.extra_columns = random_state, extra_columns
+        self.sweeps, self.cold_sweeps = sweeps, cold_sweeps
+        self.V: Any = None
+
+    def __call__(self, M: Any, rank: int) -> tuple[Array, Array, Array]:
+        """U, the singular values and V' of a matrix, or of a linear map with its transpose."""
+        n_rows, n_columns = M.shape
+        width = min(rank + self.extra_columns, n_rows, n_columns)
+        V = np.empty((n_columns, 0)) if self.V is None else self.V[:, :width]
+        new = self.random_state.standard_normal((n_columns, width - V.shape[1]))
+        sweeps = self.cold_sweeps if new.size else self.sweeps
+        V, transposed = np.hstack([V, new]), M.T
+        for sweep in range(sweeps):
+            Q = np.linalg.qr(M @ V)[0]
+            V = transposed @ Q
+            if sweep < sweeps - 1:
+                V = np.linalg.qr(V)[0]
+        U, sigma, right = np.linalg.svd(V.T, full_matrices=False)
+        self.V = right.T
+        return Q @ U, sigma, right
