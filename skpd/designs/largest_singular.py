@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh_tridiagonal, solve_triangular
 
+from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from .threads import blas_threads_for
@@ -16,7 +17,7 @@ STEPS = 150  # of Lanczos at most for a bound, which together cost less than a f
 RESIDUAL = 1e-7  # of the largest eigenvalue: its error is about the square of that
 EXAMINED_EVERY = 8  # steps, to see whether they are enough
 FIRST_MARGIN = 1e-11  # of the estimate squared, that a bound is tried at
-MARGIN_GROWTH = 10.0  # of the margin where that was too little
+MARGIN_GROWTH = 100.0  # of the margin where that was too little
 BISECTIONS = 2  # of the exponent of the margin, where it had to grow beyond this
 SMALL_MARGIN = 1e-8
 MOST_NUMBERS = 2e8  # in a dense matrix: 0.8 GB, as half of it is held
@@ -43,10 +44,11 @@ def estimated_largest_singular_value(
     steps : int, default=40
         Products with G and G' at most.
     """
-    n = matrix.shape[1]
+    m, n = matrix.shape
     if start is None or not start.any():
         start = np.random.default_rng(0).standard_normal(n)
-    steps = min(steps, *matrix.shape)
+    # products of the start have at most the rank of G in dimensions, beside the start itself
+    steps = min(steps, m + 1, n)
     basis = np.zeros((steps, n))
     diagonal, off_diagonal = np.zeros(steps), np.zeros(steps)
     v = start / np.linalg.norm(start)
@@ -83,18 +85,19 @@ def largest_singular_value_bound(matrix: Any, transposed: Any) -> float:
     Parameters
     ----------
     matrix, transposed : sparse arrays, stored by rows
-        G and G'.
+        G and G'. Their data are scaled in place.
     """
     if matrix.shape[0] > matrix.shape[1]:
         matrix, transposed = transposed, matrix
     m = matrix.shape[0]
-    largest = float(np.max(np.abs(matrix.data), initial=0.0))
+    largest = kernels.max_abs(matrix.data)
     if not 0.0 < largest < np.inf:
         return largest
     # a power of two: nothing is rounded, and no square under- or overflows
     unit = 2.0 ** max(float(np.floor(np.log2(largest))), SMALLEST_EXPONENT)
-    matrix, transposed = matrix / unit, transposed / unit
-    frobenius = sqrt(np.sum(matrix.data**2)) * (1.0 + (matrix.nnz + 8.0) * EPSILON)
+    for part in (matrix, transposed):
+        part.data /= unit
+    frobenius = kernels.euclidean_norm(matrix.data) * (1.0 + (matrix.nnz + 8.0) * EPSILON)
     if float(m) * m > MOST_NUMBERS:
         return unit * frobenius + TINY
     estimate, _ = estimated_largest_singular_value(matrix, transposed)
@@ -103,7 +106,7 @@ def largest_singular_value_bound(matrix: Any, transposed: Any) -> float:
     scale = 1.0 / estimate
     longest = int(np.max(np.diff(matrix.indptr), initial=0))
     of_products = (longest + 2.0) * EPSILON * (scale * frobenius) ** 2
-    for part in (matrix, transposed):  # which are copies
+    for part in (matrix, transposed):
         part.data *= scale
     gram = _Gram(matrix, transposed)
 

@@ -229,7 +229,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
         if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
             raise ValueError(f"y must hold labels -1 and 1 for loss {loss!r}.")
         n_rows, n_columns = len(labels.rows), len(labels.columns)
-        order = np.lexsort((labels.of_columns, labels.of_rows))
+        order = np.lexsort((labels.of_columns, labels.of_rows)).astype(np.int32)
         left, right = labels.of_rows[order], labels.of_columns[order]
         weights = weights[order]
         groups = FreeGroups(left, right, n_rows, n_columns, weights) if self.biases else None

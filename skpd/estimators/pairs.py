@@ -30,7 +30,7 @@ def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, Array]:
         rows, columns = matrix.coords
         labels = Labels(
             np.arange(matrix.shape[0]), np.arange(matrix.shape[1]),
-            rows.astype(np.intp), columns.astype(np.intp),
+            rows.astype(np.int32), columns.astype(np.int32),
         )  # fmt: skip
         y = matrix.data
     else:
@@ -39,7 +39,9 @@ def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, Array]:
         rows, columns = two_columns(estimator, X, reset=True)
         row_labels, of_rows = np.unique(rows, return_inverse=True)
         column_labels, of_columns = np.unique(columns, return_inverse=True)
-        labels = Labels(row_labels, column_labels, of_rows, of_columns)
+        labels = Labels(
+            row_labels, column_labels, of_rows.astype(np.int32), of_columns.astype(np.int32)
+        )
     y = np.asarray(y)
     if y.ndim != 1:
         raise ValueError(f"y must have one dimension, got {y.ndim}.")

@@ -48,7 +48,7 @@ class FactoredTraceNorm(Norm):
         return w / (1.0 + step)
 
     def dual_norm(self, v: Array) -> float:
-        return largest_singular_value_bound(*self.design.sparse(v))
+        return largest_singular_value_bound(*self.design.sparse(np.array(v)))
 
     def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
         """The dual norm, whose error is at most the Euclidean norm of those of the entries."""
