@@ -61,6 +61,17 @@ def test_the_same_as_by_whole_decompositions(loss, layout, rng):
     assert monitor.dual <= found.certificate_.primal
 
 
+def test_it_goes_on_below_the_rounding_of_its_line_search(rng):
+    """Where a move changes the objective by less than rounding it says nothing of curvatures."""
+    places = np.sort(rng.choice(80 * 60, size=1500, replace=False))
+    left, right = np.divmod(places, 60)
+    U, V = rng.normal(size=(80, 2)), rng.normal(size=(60, 2))
+    y = np.sum(U[left] * V[right], axis=1) + 0.1 * rng.normal(size=1500)
+    model = MatrixCompletionPD(0.01, biases=False, tol=1e-10, max_iter=200, random_state=0)
+    model.fit(np.column_stack([left, right]), y)
+    assert model.certificate_.relative_gap <= 1e-10
+
+
 def test_thresholding_of_a_sum(rng):
     U, V = rng.normal(size=(60, 4)), rng.normal(size=(50, 4))
     other = 0.1 * rng.normal(size=(60, 50))

@@ -28,6 +28,11 @@ class Factors(NamedTuple):
         return np.vstack([self.U, self.V])
 
     @property
+    def rank(self) -> int:
+        """The number of columns of each."""
+        return self.U.shape[1]
+
+    @property
     def trace_norm(self) -> float:
         """That of U V', for factors that are singular vectors times equal roots."""
         return 0.5 * float(np.sum(self.U**2) + np.sum(self.V**2))
@@ -82,16 +87,28 @@ class SingularThreshold:
         )
         self.rank = SETTINGS.first_rank
 
+    @property
+    def vectors(self) -> Array:
+        """Right singular vectors, in columns: those of the last call and some more."""
+        vectors: Array = self._largest.V
+        return vectors
+
     def __call__(self, M: Any, threshold: float) -> Factors:
         """A matrix, or a linear map, with its singular values less a threshold."""
-        most = min(M.shape)
         while True:
-            U, sigma, right = self._largest(M, min(self.rank, most))
-            kept = int(np.sum(sigma > threshold))
-            if kept <= self.rank or len(sigma) == most:
-                break
-            self.rank = 2 * self.rank
-        self.rank = max(kept + 1, SETTINGS.first_rank)
+            rank = self.rank
+            found = self.truncated(M, threshold)
+            if found.rank <= rank or found.rank == min(M.shape):
+                return found
+
+    def truncated(self, M: Any, threshold: float) -> Factors:
+        """The same of the largest singular values alone; twice as many in the next call if needed.
+
+        It is all that is wanted of matrices on the way to one of low rank.
+        """
+        U, sigma, right = self._largest(M, min(self.rank, *M.shape))
+        kept = int(np.sum(sigma > threshold))
+        self.rank = 2 * self.rank if kept > self.rank else max(kept + 1, SETTINGS.first_rank)
         roots = np.sqrt(sigma[:kept] - threshold)
         return Factors(U[:, :kept] * roots, right[:kept].T * roots)
 

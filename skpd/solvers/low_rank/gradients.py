@@ -83,6 +83,9 @@ class _Iterate:
         self.M = self.Y = model.start(start)
         self.of_M = self.of_Y = model.predictions(self.M)
         self.free, self.momentum, self.objective = start.intercept, 1.0, np.inf
+        # what the model of the last move has of the second order: where that is hardly more than
+        # rounding, nothing is learned about the curvature
+        self.bend = np.inf
 
     def step(self) -> None:
         """A proximal gradient step from Y, and the next Y."""
@@ -90,14 +93,16 @@ class _Iterate:
         theta, self.free = model.fitted(self.of_Y, self.free)
         gradient, added = model.gradient(theta), model.added(self.free)
         loss, weighted = model.mean_loss(self.of_Y + added), model.problem.weights * theta
-        self.curvature *= SETTINGS.curvature_decrease
+        noise = SETTINGS.rounding * abs(loss)
+        if self.bend > SETTINGS.measurable * noise:
+            self.curvature *= SETTINGS.curvature_decrease
         while True:
             towards = Sum(self.Y, -1.0 / self.curvature, gradient)
-            M = self.threshold(towards, self.alpha / self.curvature)
+            M = self.threshold.truncated(towards, self.alpha / self.curvature)
             of_M = model.predictions(M)
             back = self.Y.plus(M.times(-1.0))
-            most = loss + float(weighted @ (of_M - self.of_Y))
-            most += 0.5 * self.curvature * back.square() + SETTINGS.rounding * abs(loss)
+            self.bend = 0.5 * self.curvature * back.square()
+            most = loss + float(weighted @ (of_M - self.of_Y)) + self.bend + noise
             after = model.mean_loss(of_M + added)
             if after <= most or not np.isfinite(self.curvature):
                 break
@@ -118,4 +123,6 @@ class _Iterate:
         theta, free = model.fitted(self.of_M, self.free)
         primal = model.mean_loss(self.of_M + model.added(free))
         primal += self.alpha * self.M.trace_norm
-        return Result(primal, theta, partial(model.point, self.M, free, theta))
+        return Result(
+            primal, theta, self.threshold.vectors, partial(model.point, self.M, free, theta)
+        )

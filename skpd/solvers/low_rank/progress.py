@@ -25,12 +25,16 @@ class Result(NamedTuple):
         The objective, by plain sums.
     theta : ndarray
         Dual variables.
+    vectors : ndarray of shape (n_columns, rank)
+        Those that a largest singular vector of the gradient is looked for among: near the solution
+        the singular values of all that have a part in the matrix are nearly the same.
     point : callable
         Makes the point, which may be larger than what iterations hold.
     """
 
     primal: float
     theta: Array
+    vectors: Array
     point: Callable[[], Point]
 
 
@@ -51,7 +55,6 @@ class Progress:
         self.n_iter, self.max_iter = monitor.n_iter, max_iter
         self._next_check = self.n_iter + SETTINGS.first_check
         self._next_near = 0
-        self._vector: Array | None = None
         self._dual = -np.inf
 
     @property
@@ -65,7 +68,7 @@ class Progress:
 
     def report(self, result: Result) -> None:
         """Check a point if the gap seems small enough, or has not been seen for long."""
-        self._dual = max(self._dual, self._estimated_dual(result.theta))
+        self._dual = max(self._dual, self._estimated_dual(result.theta, result.vectors))
         gap = min(result.primal, self.monitor.primal) - self._dual
         near = relative_gap(self.model.problem, gap) <= SETTINGS.near_goal * self.monitor.tol
         near &= self.n_iter >= self._next_near
@@ -74,11 +77,21 @@ class Progress:
             self._next_check = int(SETTINGS.check_growth * self.n_iter) + 1
             self._next_near = int((1.0 + SETTINGS.check_share) * self.n_iter)
 
-    def _estimated_dual(self, theta: Array) -> float:
+    def _estimated_dual(self, theta: Array, vectors: Array) -> float:
         """The dual value of theta, scaled to be feasible, by plain sums."""
         problem, gradient = self.model.problem, self.model.gradient(theta)
-        sigma, self._vector = estimated_largest_singular_value(
-            gradient, gradient.T, self._vector, SETTINGS.lanczos_steps
+        start = _largest_among(vectors, gradient @ vectors)
+        sigma, _ = estimated_largest_singular_value(
+            gradient, gradient.T, start, SETTINGS.lanczos_steps
         )
         scale = min(1.0, problem.alpha / sigma) if sigma > 0.0 else 1.0
         return -float(problem.weights @ problem.loss.conjugate(problem.y, scale * theta))
+
+
+def _largest_among(vectors: Array, products: Array) -> Array | None:
+    """The combination of vectors whose product is the largest, by those with the vectors."""
+    square = products.T @ products
+    if not np.isfinite(square).all():
+        return None
+    combination: Array = vectors @ np.linalg.eigh(square)[1][:, -1]
+    return combination

@@ -27,8 +27,10 @@ class LowRankSettings:
     # long: it follows the curvature down within some twenty steps
     curvature_decrease: float = 0.95
     curvature_increase: float = 1.5
-    # Rounding error of the mean loss, as a share of it
+    # Rounding error of the mean loss, as a share of it, and what is measured in spite of it, in
+    # units of that
     rounding: float = 1e-14
+    measurable: float = 100.0
     # Iterations between estimates of the gap, which cost some Lanczos steps
     estimate_every: int = 5
     lanczos_steps: int = 16
