@@ -91,8 +91,9 @@ class _Iterate:
         """A proximal gradient step from Y, and the next Y."""
         model, before = self.model, self.M
         theta, self.free = model.fitted(self.of_Y, self.free)
-        gradient, added = model.gradient(theta), model.added(self.free)
-        loss, weighted = model.mean_loss(self.of_Y + added), model.problem.weights * theta
+        gradient, slopes = model.gradient(theta), model.problem.weights * theta
+        z = model.shifted(self.of_Y, self.free)
+        loss = model.mean_loss(z)
         noise = SETTINGS.rounding * abs(loss)
         if self.bend > SETTINGS.measurable * noise:
             self.curvature *= SETTINGS.curvature_decrease
@@ -100,14 +101,14 @@ class _Iterate:
             towards = Sum(self.Y, -1.0 / self.curvature, gradient)
             M = self.threshold.truncated(towards, self.alpha / self.curvature)
             of_M = model.predictions(M)
-            back = self.Y.plus(M.times(-1.0))
-            self.bend = 0.5 * self.curvature * back.square()
-            most = loss + float(weighted @ (of_M - self.of_Y)) + self.bend + noise
-            after = model.mean_loss(of_M + added)
-            if after <= most or not np.isfinite(self.curvature):
+            move = of_M - self.of_Y
+            tangent = loss + float(slopes @ move)
+            above = model.above_tangent(z, tangent, move)
+            self.bend = 0.5 * self.curvature * self.Y.plus(M.times(-1.0)).square()
+            if above <= self.bend + noise or not np.isfinite(self.curvature):
                 break
             self.curvature *= SETTINGS.curvature_increase
-        objective = after + self.alpha * M.trace_norm
+        objective = tangent + above + self.alpha * M.trace_norm
         if objective > self.objective:
             self.momentum = 1.0
         self.objective = objective
@@ -121,7 +122,7 @@ class _Iterate:
         """M with the derivatives there."""
         model = self.model
         theta, free = model.fitted(self.of_M, self.free)
-        primal = model.mean_loss(self.of_M + model.added(free))
+        primal = model.mean_loss(model.shifted(self.of_M, free))
         primal += self.alpha * self.M.trace_norm
         return Result(
             primal, theta, self.threshold.vectors, partial(model.point, self.M, free, theta)

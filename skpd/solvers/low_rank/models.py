@@ -27,10 +27,13 @@ class LowRankModel(ABC):
     problem : CompletionProblem or OutputsProblem
     shape : tuple of int
         That of the matrix M.
+    has_free : bool
+        Whether there are free numbers.
     """
 
     problem: Any
     shape: tuple[int, int]
+    has_free: bool
 
     @abstractmethod
     def predictions(self, M: Factors) -> Array:
@@ -41,8 +44,8 @@ class LowRankModel(ABC):
         """A' diag(c) theta, by its products with tables of vectors, with a transpose."""
 
     @abstractmethod
-    def added(self, free: Array) -> Array | float:
-        """What the free numbers add to the predictions."""
+    def shifted(self, z: Array, free: Array) -> Array:
+        """Predictions z with what the free numbers add."""
 
     @abstractmethod
     def free_step(self, theta: Array) -> Array | float:
@@ -63,16 +66,21 @@ class LowRankModel(ABC):
         """The derivatives at z, and the free numbers nearer to their best before that."""
         problem = self.problem
         rounds = 1 if problem.loss.constant_curvature else SETTINGS.free_steps
-        if np.size(free) == 0:
-            return problem.loss.gradient(problem.y, z), free
-        for _ in range(rounds):
-            theta = problem.loss.gradient(problem.y, z + self.added(free))
+        for _ in range(rounds if self.has_free else 0):
+            theta = problem.loss.gradient(problem.y, self.shifted(z, free))
             free = free - self.free_step(theta) / problem.loss.smoothness
-        return problem.loss.gradient(problem.y, z + self.added(free)), free
+        return problem.loss.gradient(problem.y, self.shifted(z, free)), free
 
     def mean_loss(self, z: Array) -> float:
         problem = self.problem
         return float(problem.weights @ problem.loss.value(problem.y, z))
+
+    def above_tangent(self, z: Array, tangent: float, move: Array) -> float:
+        """How far the mean loss at z + move is above its tangent from z, there."""
+        loss = self.problem.loss
+        if loss.constant_curvature:
+            return 0.5 * float(loss.smoothness * (self.problem.weights @ (move * move)))
+        return self.mean_loss(z + move) - tangent
 
 
 class EntriesModel(LowRankModel):
@@ -83,7 +91,8 @@ class EntriesModel(LowRankModel):
         self.shape = self.design.n_left, self.design.n_right
         # the squared norm of the map, in the metric of the weights: 1 for the entries, in units of
         # the largest weight, and 1 for the free numbers, in the metric of their own
-        self.square_of_map = 1.0 if problem.groups is None else 2.0
+        self.has_free = problem.groups is not None
+        self.square_of_map = 2.0 if self.has_free else 1.0
 
     def predictions(self, M: Factors) -> Array:
         return self.design.to_rows(self.design.entries(*M))
@@ -91,8 +100,8 @@ class EntriesModel(LowRankModel):
     def gradient(self, theta: Array) -> Any:
         return self.design.sparse(self.design.of_rows(self.problem.weights * theta))
 
-    def added(self, free: Array) -> Array | float:
-        return self.problem.free_values(free)
+    def shifted(self, z: Array, free: Array) -> Array:
+        return z + self.problem.free_values(free) if self.has_free else z
 
     def free_step(self, theta: Array) -> Array | float:
         groups = self.problem.groups
@@ -117,7 +126,7 @@ class OutputsModel(LowRankModel):
         self.problem = problem
         design: Any = problem.design
         self.X = design.base
-        self.n_outputs = problem.n_outputs
+        self.n_outputs, self.has_free = problem.n_outputs, problem.fit_intercept
         self.shape = self.X.shape[1], self.n_outputs
 
     def predictions(self, M: Factors) -> Array:
@@ -127,12 +136,10 @@ class OutputsModel(LowRankModel):
     def gradient(self, theta: Array) -> Any:
         return _OfRows(self.X, (self.problem.weights * theta).reshape(-1, self.n_outputs))
 
-    def added(self, free: Array) -> Array | float:
-        return self.problem.spread(free) if self.problem.fit_intercept else 0.0
+    def shifted(self, z: Array, free: Array) -> Array:
+        return z + self.problem.spread(free) if self.has_free else z
 
     def free_step(self, theta: Array) -> Array | float:
-        if not self.problem.fit_intercept:
-            return 0.0
         step: Array = self.problem.sums(self.problem.weights * theta)
         return step / self.problem.sums(self.problem.weights)
 
