@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from skpd import MatrixCompletionPD
+from skpd import MatrixCompletionPD, certify
 from skpd.certificates import dual_bound
 from skpd.designs import EntriesDesign, largest_singular
 from skpd.designs.largest_singular import largest_singular_value_bound
@@ -157,6 +157,77 @@ def test_equal_singular_values(rng):
     matrix = sp.csr_array(Q)
     bound = largest_singular_value_bound(matrix, sp.csr_array(matrix.T))
     assert 1.0 - 1e-15 <= bound <= 1.0 + 1e-8
+
+
+def objective(model, pairs, y, weights):
+    """From the definition, at the fitted attributes; the trace norm by a whole decomposition."""
+    i = np.searchsorted(model.row_labels_, pairs[:, 0])
+    j = np.searchsorted(model.column_labels_, pairs[:, 1])
+    M = model.row_factors_ @ model.column_factors_.T
+    z = M[i, j] + model.row_biases_[i] + model.column_biases_[j] + model.intercept_
+    c = weights / np.sum(weights)
+    if model.loss == "hinge":
+        thresholds = model.thresholds_[i] if model.biases else model.thresholds_
+        signs = np.where(y[:, np.newaxis] > model.levels_[:-1], 1.0, -1.0)
+        losses = np.maximum(1.0 - signs * (z[:, np.newaxis] + thresholds), 0.0).sum(axis=1)
+    else:
+        r = z - y
+        losses = {
+            "squared": 0.5 * r**2,
+            "absolute": np.abs(r),
+            "huber": np.where(np.abs(r) <= 1.35, 0.5 * r**2, 1.35 * np.abs(r) - 0.5 * 1.35**2),
+        }[model.loss]
+    return c @ losses + model.alpha * np.linalg.norm(M, "nuc")
+
+
+@pytest.mark.parametrize(("loss", "biases"), OPTIMA)
+def test_certify_of_anybodys_factors(loss, biases, rng):
+    pairs, y, weights = ratings()
+    model = MatrixCompletionPD(0.02, loss=loss, biases=biases).fit(pairs, y, weights)
+    optimum = OPTIMA[loss, biases]
+    n_rows, n_columns = len(model.row_labels_), len(model.column_labels_)
+    # neither singular vectors nor near the optimum
+    model.row_factors_ = 0.3 * rng.normal(size=(n_rows, 3))
+    model.column_factors_ = 0.3 * rng.normal(size=(n_columns, 3))
+    model.column_biases_ = biases * rng.normal(size=n_columns)
+    for rigorous in (False, True):
+        found = certify(model, pairs, y, weights, rigorous=rigorous, tol=1e-4)
+        assert found.primal == pytest.approx(objective(model, pairs, y, weights), rel=1e-12)
+        assert optimum - 1e-3 <= found.dual <= optimum + 1e-10
+
+
+def test_certify_of_another_objective():
+    pairs, y, weights = ratings()
+    model = MatrixCompletionPD(0.5).fit(pairs, y, weights)
+    found = certify(
+        model, pairs, y, weights, loss="absolute", penalty="trace", alpha=0.02, tol=1e-4
+    )
+    assert found.dual == pytest.approx(OPTIMA["absolute", True], rel=1e-3)
+    assert model.loss == "squared" and model.alpha == 0.5
+    other = model.set_params(loss="absolute", alpha=0.02)
+    assert found.primal == pytest.approx(objective(other, pairs, y, weights), rel=1e-12)
+    with pytest.raises(ValueError, match="penalty must be 'trace'"):
+        certify(model, pairs, y, loss="absolute", penalty="l1", alpha=0.02)
+    with pytest.raises(ValueError, match="loss must be 'hinge' for a model with thresholds"):
+        certify(model, pairs, y, loss="hinge", penalty="trace", alpha=0.02)
+
+
+def test_certify_on_other_pairs():
+    """Labels that the model has not seen have no factors; a sparse matrix holds its ratings."""
+    pairs, y, _ = ratings()
+    model = MatrixCompletionPD(0.02, tol=1e-9).fit(pairs, y)
+    more = np.vstack([pairs, [[100, 0], [0, 200]]])
+    found = certify(model, more, np.append(y, [2.0, 3.0]))
+    best = MatrixCompletionPD(0.02, tol=1e-9).fit(more, np.append(y, [2.0, 3.0])).certificate_
+    assert found.dual <= best.primal and found.primal >= best.dual
+    sparse = sp.coo_array((y, pairs.T), shape=(9, 7)).tocsr()
+    model.fit(sparse)
+    assert certify(model, sparse, None).primal == pytest.approx(model.certificate_.primal)
+    levels = MatrixCompletionPD(0.02, loss="hinge").fit(pairs, y)
+    with pytest.raises(ValueError, match="y must hold the levels"):
+        certify(levels, pairs, y + 1.0)
+    with pytest.raises(NotFittedError):
+        certify(MatrixCompletionPD(), pairs, y)
 
 
 def test_weights_are_repetitions():

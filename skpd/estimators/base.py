@@ -71,6 +71,7 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         "verbose": ["verbose"],
     }
     _solvers: ClassVar[dict[str, Callable[..., None]]] = SOLVERS
+    _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
     _penalty_constraint: ClassVar[list] = [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)]
 
     @abstractmethod
@@ -101,7 +102,7 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
 
     def __sklearn_is_fitted__(self) -> bool:
         """A fit that an error or Ctrl-C has ended may have left attributes, but no model."""
-        return hasattr(self, "coef_")
+        return hasattr(self, self._model_attribute)
 
     def _validated(self, X, y, **options):
         """X and y as scikit-learn takes them, and whether `_require_finite` is to follow."""

@@ -126,6 +126,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
     """
 
     _solvers: ClassVar[dict] = COMPLETION_SOLVERS
+    _model_attribute: ClassVar[str] = "row_factors_"
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, np.inf, closed="neither")],
         "loss": [StrOptions(set(LOSSES)), Loss],
@@ -170,9 +171,6 @@ class MatrixCompletionPD(PrimalDualRegressor):
         tags.input_tags.string = True
         tags.target_tags.required = False  # a sparse matrix holds its ratings
         return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "row_factors_")
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None

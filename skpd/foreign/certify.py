@@ -14,9 +14,11 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
+from ..estimators.matrix_completion import MatrixCompletionPD
 from ..estimators.wrappers import final_estimator, full_name, inner_estimators
 from ..losses import Loss
 from ..penalties import Penalty
+from .completion import completion_by_hand
 from .data import Data
 from .objectives import OBJECTIVES, by_hand, own_objective
 
@@ -53,11 +55,12 @@ def certify(
         also a `OneVsRestClassifier`, a `Pipeline` or a search over parameters, also one within
         the other, whose (last, best) estimator is one of these.
         Anything else with ``coef_`` and ``intercept_`` together with ``loss``, ``penalty``
-        and ``alpha``.
+        and ``alpha``. Factors and biases that anybody found for a matrix can be set as the
+        attributes of a `MatrixCompletionPD`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The data it was fitted to; for a `Pipeline` before its transformations.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Targets or class labels.
+        Targets or class labels. For `MatrixCompletionPD` and a sparse matrix None.
     sample_weight : array-like of shape (n_samples,), default=None
         The weights it was fitted with, non-negative; 1 by default.
     rigorous : bool, default=False
@@ -160,9 +163,9 @@ def certify(
     >>> certificate.relative_gap <= 1e-6
     True
     """
-    if y is None:
-        raise ValueError("certify requires y to be passed, but the target y is None.")
     estimator, X = final_estimator(estimator, X)
+    if y is None and not isinstance(estimator, MatrixCompletionPD):
+        raise ValueError("certify requires y to be passed, but the target y is None.")
     if not tol >= 0.0:
         raise ValueError(f"tol must be at least 0, got {tol!r}.")
     options: dict[str, Any] = {"rigorous": rigorous, "tol": tol, "max_iter": max_iter}
@@ -178,17 +181,12 @@ def certify(
     _check_linear(estimator)
     if hasattr(estimator, "feature_names_in_"):
         _check_feature_names(estimator, X, reset=False)
-    if not missing:
-        data = Data.of(estimator, X, y, sample_weight)
-        assert loss is not None and penalty is not None and alpha is not None
-        models: list = by_hand(estimator, data, loss, penalty, float(alpha), fit_intercept)
-    elif isinstance(estimator, PrimalDualEstimator):
-        models = own_objective(copy(estimator), X, y, sample_weight)
-    elif type(estimator) in OBJECTIVES:
-        data = Data.of(estimator, X, y, sample_weight)
-        models = OBJECTIVES[type(estimator)](estimator, data)
+    if missing:
+        models = _own_models(estimator, X, y, sample_weight)
     else:
-        raise TypeError(_unknown_objective(estimator))
+        assert loss is not None and penalty is not None and alpha is not None
+        objective = loss, penalty, float(alpha)
+        models = _models_by_hand(estimator, X, y, sample_weight, objective, fit_intercept)
     # numbers that overflow are infinite, and no certificate takes them for better than they are
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         certificates, reached = zip(*(model.certify(**options) for model in models), strict=True)
@@ -205,6 +203,26 @@ def certify(
     return certificates[0] if len(certificates) == 1 else list(certificates)
 
 
+def _own_models(estimator: Any, X: Any, y: Any, sample_weight: Any) -> list:
+    """The fits of what an estimator says that it minimises."""
+    if isinstance(estimator, PrimalDualEstimator):
+        return own_objective(copy(estimator), X, y, sample_weight)
+    if type(estimator) in OBJECTIVES:
+        return OBJECTIVES[type(estimator)](estimator, Data.of(estimator, X, y, sample_weight))
+    raise TypeError(_unknown_objective(estimator))
+
+
+def _models_by_hand(
+    estimator: Any, X: Any, y: Any, sample_weight: Any,
+    objective: tuple[str | Loss, str | Penalty, float], fit_intercept: bool | None,
+) -> list:  # fmt: skip
+    """The fits of an objective that is given, for whatever has coefficients."""
+    if isinstance(estimator, MatrixCompletionPD):
+        return own_objective(completion_by_hand(estimator, *objective), X, y, sample_weight)
+    data = Data.of(estimator, X, y, sample_weight)
+    return by_hand(estimator, data, *objective, fit_intercept)
+
+
 def _known(estimator: Any) -> bool:
     """Whether `certify` knows the objective, or looks inside for a model whose it does."""
     inside = OneVsRestClassifier, BaseSearchCV, Pipeline
@@ -213,8 +231,10 @@ def _known(estimator: Any) -> bool:
 
 def _check_linear(estimator: Any) -> None:
     """Refuse what is not fitted, and what has no coefficients although it is."""
-    has_coef = hasattr(estimator, "coef_")
-    check_is_fitted(estimator, "coef_" if has_coef or _known(estimator) else None)
+    own = isinstance(estimator, PrimalDualEstimator)
+    attribute = estimator._model_attribute if own else "coef_"
+    has_coef = hasattr(estimator, attribute)
+    check_is_fitted(estimator, attribute if has_coef or _known(estimator) else None)
     if has_coef:
         return
     names = ", ".join(sorted(kind.__name__ for kind in OBJECTIVES))

@@ -6,6 +6,7 @@ sum to 1, is that of `Problem`. The constants are listed at `skpd.certify`.
 """
 
 from collections.abc import Callable
+from functools import singledispatch
 from typing import Any, cast
 
 import numpy as np
@@ -258,6 +259,7 @@ OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
 }
 
 
+@singledispatch
 def own_objective(
     estimator: PrimalDualEstimator, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> list[LinearFit]:

@@ -1,0 +1,71 @@
+"""Factors and biases of a matrix as a point of what `MatrixCompletionPD` minimises."""
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._typing import Array
+from ..estimators.matrix_completion import MatrixCompletionPD
+from ..estimators.pairs import Labels, places_of
+from ..losses import Loss
+from ..penalties import Penalty
+from ..solvers.low_rank.factors import Factors, compressed
+from .fits import LinearFit
+from .objectives import own_objective
+
+__all__ = ["completion_by_hand", "factors_of"]
+
+
+@own_objective.register
+def factors_of(
+    estimator: MatrixCompletionPD, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
+) -> list[LinearFit]:
+    """The fit of the factors and biases, whoever found them, on the pairs that are given."""
+    levels = estimator.levels_ if estimator.loss == "hinge" else None
+    (problem,) = estimator._fitted_problems(X, y, sample_weight)
+    if levels is not None and not np.array_equal(levels, estimator.levels_):
+        raise ValueError(f"y must hold the levels {levels} of the model, got {estimator.levels_}.")
+    labels: Labels = estimator._seen[0]
+    rows = _of_labels(estimator.row_factors_, estimator.row_labels_, labels.rows)
+    columns = _of_labels(estimator.column_factors_, estimator.column_labels_, labels.columns)
+    # the trace norm of factors that are not singular vectors times equal roots is less than
+    # half their squares
+    coef = compressed(Factors(rows, columns)).coef
+    return [LinearFit(problem, coef, _free_numbers(estimator, labels))]
+
+
+def completion_by_hand(
+    estimator: MatrixCompletionPD, loss: str | Loss, penalty: str | Penalty, alpha: float
+) -> MatrixCompletionPD:
+    """The same model, with another objective for its own."""
+    if penalty != "trace":
+        raise ValueError(f"penalty must be 'trace' for MatrixCompletionPD, got {penalty!r}.")
+    if (loss == "hinge") != (estimator.loss == "hinge"):
+        raise ValueError(
+            f"loss must be 'hinge' for a model with thresholds, and only there, got {loss!r}."
+        )
+    return copy(estimator).set_params(loss=loss, alpha=alpha)
+
+
+def _of_labels(table: Any, known: Any, labels: Any) -> Array:
+    """What belongs to labels, which is 0 for those that the model has not seen."""
+    place, is_known = places_of(known, labels)
+    table = np.asarray(table, dtype=np.float64)[place]
+    found: Array = np.where(is_known.reshape(-1, *[1] * (table.ndim - 1)), table, 0.0)
+    return found
+
+
+def _free_numbers(estimator: MatrixCompletionPD, labels: Labels) -> Array:
+    """Those of the left groups, rows or thresholds, and behind them those of the right ones."""
+    if estimator.loss == "hinge" and not estimator.biases:
+        return np.append(np.ravel(estimator.thresholds_), 0.0)
+    if not estimator.biases:
+        return np.zeros(0)
+    left = estimator.row_biases_ + estimator.intercept_
+    if estimator.loss == "hinge":
+        left = estimator.thresholds_
+    left = _of_labels(left, estimator.row_labels_, labels.rows)
+    right = _of_labels(estimator.column_biases_, estimator.column_labels_, labels.columns)
+    return np.append(np.ravel(left), right)
