@@ -2,15 +2,18 @@
 
 The method of Beck and Teboulle (2009) with a step length found by backtracking, which may grow
 again, and restarts where the momentum points uphill (O'Donoghue and Candes, 2015). An iteration
-costs a product with X, one with its transpose and a prox.
+costs a product with X, one with its transpose and a prox; or, with the squared loss and more
+samples than features, one with a Gram matrix and a prox.
 """
 
 from math import inf, sqrt
+from typing import Any
 
 import numpy as np
 
 from ..._typing import Array
 from ...certificates import dual_estimate, relative_gap
+from ...designs.threads import one_blas_thread
 from ...problems import Point
 from ...problems.outputs import OutputsProblem
 from ..monitor import Monitor
@@ -56,14 +59,15 @@ def accelerated_gradients(
 
 
 class _Run:
-    """The iterate x, the point y that is ahead of it, and their predictions."""
+    """The iterate x, the point y that is ahead of it, and their images under the map."""
 
     def __init__(self, problem: OutputsProblem, start: Point) -> None:
         self.problem = problem
+        self.map = _ByGram(problem) if _has_small_gram(problem) else _ByRows(problem)
         self.x = self.y = problem.join(start.coef, start.intercept)
-        self.z_x = self.z_y = problem.matvec(self.x)
+        self.of_x = self.of_y = self.map.image(self.x)
         self.momentum = 1.0
-        self._differentiate()
+        self.gradient = self.map.gradient(self.of_y)
         # the steps of the variables beside each other, of single features if the penalty allows it
         scale = problem.squares
         scale = 1.0 / np.where(scale > 0.0, scale, np.max(scale, initial=0.0) or 1.0)
@@ -74,16 +78,6 @@ class _Run:
         most = float(problem.weights @ along**2) * problem.loss.smoothness
         self.curvature = most / size if size > 0.0 and most > 0.0 else 1.0
 
-    def _differentiate(self) -> None:
-        problem = self.problem
-        self.theta = problem.loss.gradient(problem.y, self.z_y)
-        self.loss = self._mean_loss(self.z_y)
-        self.gradient = problem.rmatvec(problem.weights * self.theta)
-
-    def _mean_loss(self, z: Array) -> float:
-        problem = self.problem
-        return float(problem.weights @ problem.loss.value(problem.y, z))
-
     def step(self) -> None:
         """A proximal gradient step from y, and the next y."""
         problem = self.problem
@@ -91,34 +85,112 @@ class _Run:
         while True:
             step = self.scale / self.curvature
             x = problem.prox(self.y - step * self.gradient, step)
-            z, move = problem.matvec(x), x - self.y
-            most = self.loss + float(self.gradient @ move)
-            most += 0.5 * float(move @ (move / step))
-            rounding = SETTINGS.objective_rounding * abs(self.loss)
-            if self._mean_loss(z) <= most + rounding or not np.isfinite(self.curvature):
+            of_x, move = self.map.image(x), x - self.y
+            above, rounding = self.map.above_tangent(of_x, self.of_y, move)
+            most = 0.5 * float(move @ (move / step))
+            if above <= most + rounding or not np.isfinite(self.curvature):
                 break
             self.curvature *= SETTINGS.curvature_increase
         if float((self.y - x) @ ((x - self.x) / self.scale)) > 0.0:
             self.momentum = 1.0
         momentum = 0.5 * (1.0 + sqrt(1.0 + 4.0 * self.momentum**2))
         ahead = (self.momentum - 1.0) / momentum
-        self.y, self.z_y = x + ahead * (x - self.x), z + ahead * (z - self.z_x)
-        self.x, self.z_x, self.momentum = x, z, momentum
-        self._differentiate()
+        self.y, self.of_y = x + ahead * (x - self.x), of_x + ahead * (of_x - self.of_x)
+        self.x, self.of_x, self.momentum = x, of_x, momentum
+        self.gradient = self.map.gradient(self.of_y)
 
     def estimated_gap(self, upper: float) -> float:
-        """Of the objective at x and the dual point at y, by plain sums.
+        """Of the objective at x and the dual point of the map, by plain sums.
 
         The sums of the dual point that intercepts want to vanish are left out, as a certificate
         projects it.
         """
         problem = self.problem
-        coef, _ = problem.split(self.gradient)
+        z = self.map.predictions(self.x, self.of_x)
+        theta, gradient = self.map.dual_point(z, self.of_x, self.gradient)
+        coef, _ = problem.split(gradient)
         w, _ = problem.split(self.x)
-        objective = self._mean_loss(self.z_x) + problem.alpha * problem.penalty.value(w)
-        upper = min(upper, objective)
-        value = -float(problem.weights @ problem.loss.conjugate(problem.y, self.theta))
+        upper = min(upper, _mean_loss(problem, z) + problem.alpha * problem.penalty.value(w))
+        value = -float(problem.weights @ problem.loss.conjugate(problem.y, theta))
         return upper - dual_estimate(problem, value, coef, upper)
 
     def point(self) -> Point:
-        return Point(*self.problem.split(self.x), self.theta)
+        z = self.map.predictions(self.x, self.of_x)
+        theta, _ = self.map.dual_point(z, self.of_x, self.gradient)
+        return Point(*self.problem.split(self.x), theta)
+
+
+def _mean_loss(problem: OutputsProblem, z: Array) -> float:
+    return float(problem.weights @ problem.loss.value(problem.y, z))
+
+
+class _ByRows:
+    """Any smooth loss: the image of variables is their predictions."""
+
+    def __init__(self, problem: OutputsProblem) -> None:
+        self.problem = problem
+
+    def image(self, x: Array) -> Array:
+        return self.problem.matvec(x)
+
+    def gradient(self, z: Array) -> Array:
+        problem = self.problem
+        self._theta = problem.loss.gradient(problem.y, z)
+        self._loss = _mean_loss(problem, z)
+        self._gradient = problem.rmatvec(problem.weights * self._theta)
+        return self._gradient
+
+    def above_tangent(self, z: Array, z_before: Array, move: Array) -> tuple[float, float]:
+        """How far the mean loss is above its tangent from where the gradient is, and rounding."""
+        tangent = self._loss + float(self._gradient @ move)
+        rounding = SETTINGS.objective_rounding * abs(self._loss)
+        return _mean_loss(self.problem, z) - tangent, rounding
+
+    def predictions(self, x: Array, z: Array) -> Array:
+        return z
+
+    def dual_point(self, z: Array, image: Array, gradient: Array) -> tuple[Array, Array]:
+        """That of the last gradient."""
+        return self._theta, gradient
+
+
+class _ByGram:
+    """The squared loss of outputs that share X: the image of variables is G x with G = X' C X.
+
+    An iteration has no products with X; predictions are for estimates of the gap alone.
+    """
+
+    def __init__(self, problem: OutputsProblem) -> None:
+        self.problem = problem
+        design: Any = problem.design
+        weights = np.ascontiguousarray(problem.weights[:: problem.n_outputs])
+        features, ones = np.arange(design.n_inputs), bool(problem.fit_intercept)
+        with one_blas_thread():
+            self._gram = design.base.gram(weights, features, ones)
+        slopes = problem.loss.gradient(problem.y, np.zeros(problem.n_samples))
+        self._at_0 = problem.rmatvec(problem.weights * slopes)
+
+    def image(self, x: Array) -> Array:
+        product: Array = self._gram @ x.reshape(len(self._gram), -1)
+        return np.ravel(product)
+
+    def gradient(self, image: Array) -> Array:
+        return image + self._at_0
+
+    def above_tangent(self, image: Array, before: Array, move: Array) -> tuple[float, float]:
+        return 0.5 * float(move @ (image - before)), 0.0
+
+    def predictions(self, x: Array, image: Array) -> Array:
+        return self.problem.matvec(x)
+
+    def dual_point(self, z: Array, image: Array, gradient: Array) -> tuple[Array, Array]:
+        return self.problem.loss.gradient(self.problem.y, z), image + self._at_0
+
+
+def _has_small_gram(problem: OutputsProblem) -> bool:
+    """Whether a product with the Gram matrix costs less than two with X, and it soon pays."""
+    design: Any = problem.design
+    if not (problem.loss.constant_curvature and design.shares_data and design.base.dense):
+        return False
+    n, d = design.base.shape
+    return d < n and d <= SETTINGS.gram_passes * problem.n_outputs

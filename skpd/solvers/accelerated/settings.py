@@ -108,6 +108,8 @@ class GradientSettings:
     check_every: int = 100
     # After a certificate that was not good enough, wait for this share of all iterations
     check_share: int = 20
+    # Passes over X for all outputs that a Gram matrix may cost, which runs of fifty or more save
+    gram_passes: float = 50.0
     # Iterations without a tenth off the gap after which the method gives up
     patience: int = 2000
     progress: float = 0.9
