@@ -82,6 +82,8 @@ class Penalty(ABC):
     free_features : FreeFeatures
         The coefficients of which R does not depend, but for bounds. They are left to the loss
         as well: suprema are over the w that are 0 there.
+    group_order : ndarray of int or None
+        Of a penalty of groups, the coefficients group by group, those without a penalty last.
     even : bool
         Whether R(-w) = R(w).
     symmetric : bool
@@ -106,6 +108,10 @@ class Penalty(ABC):
     @property
     def free_features(self) -> FreeFeatures:
         return NO_FEATURES
+
+    @property
+    def group_order(self) -> "Indices | None":
+        return None
 
     @property
     def even(self) -> bool:

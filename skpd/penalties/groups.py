@@ -127,6 +127,28 @@ class _Partitioned:
         """The group of each feature."""
         return self._partition.labels
 
+    @property
+    def _penalised(self) -> Any:
+        """The weights of the groups, 0 for those that are left free."""
+        return np.ones(self._partition.n_groups)
+
+    @property
+    def penalised_first(self) -> tuple[Indices, Indices, Array]:
+        """Features group by group, those of groups without a norm last; starts and weights.
+
+        The starts are those of the groups with a norm, and where the last of them ends.
+        """
+        partition, weights = self._partition, self._penalised
+        sizes = np.diff(partition.starts)
+        last = weights == 0.0
+        order = partition.order[np.argsort(np.repeat(last, sizes), kind="stable")]
+        starts = np.concatenate([[0], np.cumsum(sizes[~last])]).astype(np.int64)
+        return order, starts, weights[~last]
+
+    @property
+    def group_order(self) -> Indices | None:
+        return self.penalised_first[0]
+
     def _bound(self, w: Array) -> Any:
         return self if self._partition is not None else self.bind(len(w))
 
@@ -176,6 +198,10 @@ class _Weighted(_Partitioned):
         """Whether a group has no penalty."""
         return self._weights == 0.0
 
+    @property
+    def _penalised(self) -> Any:
+        return self._weights
+
 
 class _Grouped(_Weighted, Norm):
     """An l1 norm and Euclidean norms of groups."""
@@ -194,17 +220,8 @@ class _Grouped(_Weighted, Norm):
         return (weights == 0.0) & (l1 == 0.0)
 
     @property
-    def penalised_first(self) -> tuple[Indices, Indices, Array]:
-        """Features group by group, those of groups without a norm last; starts and weights.
-
-        The starts are those of the groups with a norm, and where the last of them ends.
-        """
-        partition, (_, weights) = self._partition, self.group_terms
-        sizes = np.diff(partition.starts)
-        last = weights == 0.0
-        order = partition.order[np.argsort(np.repeat(last, sizes), kind="stable")]
-        starts = np.concatenate([[0], np.cumsum(sizes[~last])]).astype(np.int64)
-        return order, starts, weights[~last]
+    def _penalised(self) -> Any:
+        return self.group_terms[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """The default for several outputs: which method for which problem."""
 
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -9,12 +10,22 @@ from ..problems import Point, Problem
 from ..problems.outputs import OutputsProblem
 from .accelerated.outputs import accelerated_gradients
 from .coordinates.classes import class_descent, has_class_descent
+from .interior import expected_cost_of_outputs, interior_point
 from .low_rank import has_trace_norm, singular_gradients
 from .monitor import Monitor
 from .newton import output_rows  # noqa: F401 (which registers its rows)
 from .newton.multipliers import method_of_multipliers
 from .proximal.outputs import pdprox_restarted_for_outputs
-from .select import GRADIENTS, LAST_RESORT, MULTIPLIERS, Choice, auto, select
+from .select import (
+    GRADIENTS,
+    INTERIOR_POINT,
+    LAST_RESORT,
+    MULTIPLIERS,
+    SETTINGS,
+    Choice,
+    auto,
+    select,
+)
 
 __all__ = ["select_for_outputs"]
 
@@ -32,23 +43,30 @@ def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choi
 
     Dual descent takes the loss of Crammer and Singer with a squared l2 norm and without
     intercepts, and leaves what is ill-conditioned to the next. The method of multipliers takes
-    penalties in parts, accelerated gradients all others with a smooth loss, and the hybrid
-    gradient what is left.
+    penalties in parts, accelerated gradients all others with a smooth loss; what they leave, and
+    losses with kinks, the interior-point method, unless it would take long or has no room. Then
+    the hybrid gradient comes before it, as it does for what has no terms there.
     """
-    structure = problem.penalty.structure
-    last = Choice(*LAST_RESORT, pdprox_restarted_for_outputs)
+    structure, cost = problem.penalty.structure, expected_cost_of_outputs(problem)
+    last = [Choice(*LAST_RESORT, pdprox_restarted_for_outputs)]
+    if cost < inf:
+        last.insert(0, Choice(*INTERIOR_POINT, interior_point))
     if structure is Structure.SEPARABLE and not problem.loss.couples_outputs:
-        return [Choice(*OUTPUT_BY_OUTPUT, output_by_output), last]
+        return [Choice(*OUTPUT_BY_OUTPUT, output_by_output), *last]
     if structure.in_parts:
-        methods = [Choice(*MULTIPLIERS, method_of_multipliers), last]
+        methods = [Choice(*MULTIPLIERS, method_of_multipliers), *last]
         if has_class_descent(problem):
             return [Choice(*CLASS_DESCENT, class_descent), *methods]
         return methods
     if has_trace_norm(problem):
-        return [Choice(*SINGULAR, singular_gradients), last]
+        return [Choice(*SINGULAR, singular_gradients), *last]
+    budget = (SETTINGS.warm_trial_share if warm else SETTINGS.trial_share) * cost
     if problem.loss.smoothness < inf:
-        return [Choice(*ACCELERATED, accelerated_gradients), last]
-    return [Choice(*GRADIENTS, pdprox_restarted_for_outputs)]
+        return [Choice(*ACCELERATED, partial(accelerated_gradients, budget=budget)), *last]
+    if cost <= SETTINGS.long_run:
+        return last
+    gradients = Choice(*GRADIENTS, partial(pdprox_restarted_for_outputs, budget=budget))
+    return [gradients, *last] if cost < inf else [gradients]
 
 
 def output_by_output(

@@ -29,6 +29,7 @@ def accelerated_gradients(
     *,
     max_iter: int,
     random_state: np.random.RandomState,
+    budget: float = inf,
 ) -> None:
     """Accelerated proximal gradients, for a smooth loss.
 
@@ -38,12 +39,16 @@ def accelerated_gradients(
     ----------
     problem, monitor, start, max_iter, random_state
         As for `skpd.solvers.proximal.pdprox.pdprox_dual`; ``random_state`` is not used.
+    budget : float, default=inf
+        The multiplications, about, after which it ends unfinished as well.
     """
+    cost = SETTINGS.step_cost * problem.design.n_entries + SETTINGS.step_overhead
+    most = int(min(budget / cost, max_iter - monitor.n_iter))
     run = _Run(problem, problem.null_point if start is None else start)
     first, best, improved_at, check_at = monitor.n_iter, inf, 0, 0
-    for t in range(1, max_iter - first + 1):
+    for t in range(1, most + 1):
         run.step()
-        last = t == max_iter - first
+        last = t == most
         if t % SETTINGS.estimate_every and not last:
             continue
         gap = run.estimated_gap(monitor.primal)

@@ -113,6 +113,10 @@ class GradientSettings:
     # Iterations without a tenth off the gap after which the method gives up
     patience: int = 2000
     progress: float = 0.9
+    # What an iteration costs, in multiplications of dense vectors: for an entry of X, and however
+    # small X is
+    step_cost: float = 4.0
+    step_overhead: float = 2e5
 
 
 GRADIENTS = GradientSettings()

@@ -2,5 +2,12 @@
 
 from .faces import faces_of_ball
 from .method import cost_of_run, expected_cost, interior_point
+from .outputs import expected_cost_of_outputs
 
-__all__ = ["cost_of_run", "expected_cost", "faces_of_ball", "interior_point"]
+__all__ = [
+    "cost_of_run",
+    "expected_cost",
+    "expected_cost_of_outputs",
+    "faces_of_ball",
+    "interior_point",
+]

@@ -42,7 +42,9 @@ from .programme import Programme, RobustProgramme, basis_of
 from .settings import SETTINGS
 from .terms import Intervals, Logistic, Quadratic, Term
 
-__all__ = ["bound_coefficients", "has_programme", "loss_terms", "programme_of"]
+__all__ = [
+    "PENALTIES", "add_groups", "bound_coefficients", "has_programme", "loss_terms", "programme_of",
+]  # fmt: skip
 
 
 @singledispatch
@@ -132,7 +134,8 @@ def _add_limit(
     ))  # fmt: skip
 
 
-def _add_groups(programme: Programme, starts: Indices, weights: Array) -> None:
+def add_groups(programme: Programme, starts: Indices, weights: Array) -> None:
+    """The weighted Euclidean norms of groups of consecutive coefficients."""
     counts = np.diff(starts)
     squares = programme.width[: starts[-1]] ** 2
     width = np.sqrt(np.add.reduceat(squares, starts[:-1]) / counts)
@@ -224,7 +227,7 @@ def _elastic_net_ball(penalty: ElasticNetBall, programme: Programme) -> None:
 
 def _l2(penalty: L2, programme: Programme) -> None:
     alpha, d = programme.problem.alpha, programme.n_features
-    _add_groups(programme, np.array([0, d]), np.array([alpha]))
+    add_groups(programme, np.array([0, d]), np.array([alpha]))
 
 
 def _l_infinity(penalty: LInf, programme: Programme) -> None:
@@ -240,7 +243,7 @@ def _groups(penalty: GroupL2 | SparseGroup, programme: Programme) -> None:
     if l1 > 0.0:
         _add_l1(programme, _all(programme), alpha * l1)
     if len(weights):
-        _add_groups(programme, starts, alpha * weights)
+        add_groups(programme, starts, alpha * weights)
 
 
 def _total_variation(penalty: TotalVariation, programme: Programme) -> None:

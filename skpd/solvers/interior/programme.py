@@ -15,7 +15,7 @@ from .settings import SETTINGS
 from .systems import FeatureSystem, NewtonSystem, RowSystem
 from .terms import Equality, Term
 
-__all__ = ["Programme", "RobustProgramme", "basis_of", "needs_features"]
+__all__ = ["Basis", "Programme", "RobustProgramme", "basis_of", "centre", "needs_features"]
 
 
 class Basis:
@@ -66,6 +66,18 @@ class Steps(Basis):
         return coef
 
 
+def centre(features: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """Take the means off the columns; those, the spreads, and which columns were far from 0.
+
+    The weights of the rows sum to 1.
+    """
+    mean = weights @ features
+    features -= mean
+    spread = np.sqrt(weights @ features**2)
+    far = (np.abs(mean) > FAR * spread) & (spread > SETTINGS.constant_spread * np.abs(mean))
+    return mean, spread, far
+
+
 class Programme:
     """minimise cost.x + x' diag(ridge) x / 2 + the terms, over unknowns x.
 
@@ -96,7 +108,7 @@ class Programme:
         d = self.n_features
         self.x = np.zeros(self.design.shape[1])
         if problem.fit_intercept:
-            self.x[d] = problem.null_point.intercept
+            self.x[d:] = problem.null_point.intercept
         self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
         self.other_scales = np.full(len(self.x) - d, problem.prediction_scale)
         # of a product of the penalty beside one of a row
@@ -109,8 +121,12 @@ class Programme:
         self.losses: list[Any] = []
         self.penalties: list[Any] = []
         if not problem.fit_intercept and self.design.shape[1] > d:
-            normal = np.append(self.mean, -1.0)
-            self.penalties.append(Equality(normal, self.new_unknown(0.0), self.x))
+            for normal in self._normals():
+                self.penalties.append(Equality(normal, self.new_unknown(0.0), self.x))
+
+    def _normals(self) -> Array:
+        """For each column of ones without an intercept, its coefficient less what it stands for."""
+        return np.append(self.mean, -1.0)[np.newaxis]
 
     def _data(self) -> Design:
         problem, d = self.problem, self.n_features
@@ -125,10 +141,7 @@ class Programme:
         table = np.ones((n, d + 1))
         features = table[:, :d]
         features[:] = values
-        mean = self.weights @ features
-        features -= mean
-        spread = np.sqrt(self.weights @ features**2)
-        far = (np.abs(mean) > FAR * spread) & (spread > SETTINGS.constant_spread * np.abs(mean))
+        mean, spread, far = centre(features, self.weights)
         # sums over features are as inexact as the terms, whatever is left of them
         terms = np.abs(self.basis.columns((spread + np.abs(mean))[np.newaxis])[0])
         columns = self.basis.columns(features)
@@ -166,13 +179,15 @@ class Programme:
         return kind(self.design, d, len(self.x) - self.design.shape[1])
 
     def point(self) -> Point:
-        problem, d = self.problem, self.n_features
         x = self.x.copy()
         for term in self.penalties:
             term.settle(x)
-        coef = self.basis.coef(x[:d])
-        intercept = float(x[d] - self.mean @ x[:d]) if problem.fit_intercept else 0.0
-        return Point(coef, intercept, self._dual_coef())
+        coef = self.basis.coef(x[: self.n_features])
+        return Point(coef, self._intercept(x), self._dual_coef())
+
+    def _intercept(self, x: Array) -> Any:
+        d = self.n_features
+        return float(x[d] - self.mean @ x[:d]) if self.problem.fit_intercept else 0.0
 
     def _dual_coef(self) -> Array:
         theta = np.zeros(self.problem.n_samples)
@@ -194,8 +209,8 @@ class RobustProgramme(Programme):
 
 
 def basis_of(penalty: Any) -> Basis | None:
-    if penalty.structure is Structure.GROUPED:
-        return Basis(penalty.penalised_first[0])
+    if penalty.group_order is not None:
+        return Basis(penalty.group_order)
     return Steps() if penalty.free_level else None
 
 

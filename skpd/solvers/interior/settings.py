@@ -64,6 +64,8 @@ class InteriorSettings:
 
     # Rows or features of a system at most: its matrix takes 128 MB.
     largest_system: int = 4000
+    # Numbers in the X of several outputs, and in the decomposition for a trace norm: 128 MB
+    largest_table: float = 16e6
     # Features that take a matrix of their own even where the rows are fewer: it is as fast, and
     # needs no refinement
     few_features: int = 1000
@@ -71,6 +73,9 @@ class InteriorSettings:
     regularisation: tuple[float, ...] = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
     # Multiplications in A'A up to which A is decomposed: that takes less than a millisecond
     largest_decomposition: float = 2e5
+    # The same for several outputs, whose coefficients and rows are many for few samples: as many
+    # milliseconds as the rest of an iteration
+    largest_outputs_decomposition: float = 2e7
     # The regularisation of A, as a share of the norms of its columns: that of the diagonal of A'A
     # is its square.
     root_regularisation: float = 1e-9

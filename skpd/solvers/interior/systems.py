@@ -146,7 +146,13 @@ class FeatureSystem(NewtonSystem):
     def _root(self) -> Array:
         """A, with rows of the data, of the penalty, and of the regularisation."""
         X = self.design.rows_as_they_are(np.arange(len(self.h)))
-        rows = [np.sqrt(self.h)[:, np.newaxis] * (X if isinstance(X, np.ndarray) else X.toarray())]
+        data = np.sqrt(self.h)[:, np.newaxis] * (X if isinstance(X, np.ndarray) else X.toarray())
+        diagonal, penalty = self._penalty_root()
+        return self._regularised(np.vstack([data, *penalty]), diagonal == 0.0)
+
+    def _penalty_root(self) -> tuple[Array, list[Array]]:
+        """The diagonal of D, and matrices with D as the sum of their squares."""
+        rows: list[Array] = []
         diagonal, beside = self.diagonal.copy(), self.beside_diagonal
         if beside.any():
             diagonal[1:] += beside
@@ -163,11 +169,12 @@ class FeatureSystem(NewtonSystem):
                 size = float(u @ u)
                 k = (1.0 - np.sqrt(max(1.0 - scale * size, 0.0))) / (size or 1.0)
                 penalty[some, some] -= k * np.outer(u, v[some])
-        rows.append(penalty)
-        table = np.vstack(rows)
+        return diagonal, [*rows, penalty]
+
+    def _regularised(self, table: Array, free: Array) -> Array:
+        """The rows of A with those of the regularisation; free unknowns have no penalty."""
         sizes = np.sqrt(np.sum(table * table, axis=0))
         shares = np.full(self.n_core, SETTINGS.root_regularisation)
-        free = diagonal == 0.0
         if np.count_nonzero(free) > 1:
             shares[free] = SETTINGS.free_root_regularisation
         return np.vstack([table, np.diag(np.where(sizes > 0.0, shares * sizes, 1.0))])

@@ -1,0 +1,245 @@
+"""Penalties of the rows of a matrix: largest sizes, and squares of sums.
+
+Groups of consecutive coefficients are the rows. What is beside the coefficients is eliminated
+from a Newton step, group by group.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._typing import Array, Indices
+from .cones import EuclideanNorms, Groups, Heads, _Change
+from .epigraphs import _Pairs, _RowChange, _wanted
+
+__all__ = ["LargestSizes", "SquaredSumOfNorms", "SquaredSums"]
+
+
+class _Sizes(_Pairs):
+    """Slacks t - w and t + w of a bound t on the sizes of the coefficients, and their multipliers.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_groups + 1,)
+    share : float
+        The products on the central path, in units of mu.
+    bounds : ndarray of shape (n_coefficients,)
+        The first t; the first w is 0.
+    dual : ndarray of shape (n_coefficients,)
+        The first multipliers of both sides.
+    """
+
+    def __init__(self, starts: Indices, share: float, bounds: Array, dual: Array) -> None:
+        self.groups, self.size = Groups(starts), int(starts[-1])
+        self.slack, self.dual = np.stack([bounds, bounds]), np.stack([dual, dual])
+        self.share, self.degree = share, 2.0 * share * self.size
+        self.at_zero = np.zeros(self.size, dtype=bool)
+
+    def add_gradient(self, out: Array) -> None:
+        out[: self.size] += self.dual[0] - self.dual[1]
+
+    def watch(self, direction: _RowChange) -> None:
+        falls = direction.slack / self.slack < direction.dual / self.dual
+        self.at_zero = falls[0] & falls[1]
+
+    def settle(self, x: Array) -> None:
+        x[: self.size][self.at_zero] = 0.0
+
+    def products(self) -> float:
+        return float(np.sum(self.slack * self.dual))
+
+    def products_after(self, direction: _RowChange, primal: float, dual: float) -> float:
+        slack = self.slack + primal * direction.slack
+        return float(np.sum(slack * (self.dual + dual * direction.dual)))
+
+    def _differentiate(self) -> None:
+        self.ratio = self.dual / self.slack
+        self.sums, self.differences = self.ratio[0] + self.ratio[1], self.ratio[0] - self.ratio[1]
+
+    def _change(self, w: Array, t: Array) -> _RowChange:
+        slack = np.stack([t - w, t + w])
+        return _RowChange(slack, self.wanted - self.ratio * slack)
+
+    def _wanted(self, mu: float | None, affine: Any) -> Array:
+        self.wanted = _wanted(
+            self.slack, self.dual, None if mu is None else self.share * mu, affine
+        )
+        return self.wanted[0] + self.wanted[1]
+
+
+class LargestSizes(_Sizes):
+    """sum_g a_g max_j |w_gj|, with a bound t_g for each group.
+
+    Of the curvature diag(h) - g g' / sum(h) of a group, with h the sums of the ratios of its
+    multipliers to its slacks and g their differences, the root is (I - k u u') diag(h)^(1/2)
+    for u = g / h^(1/2) and k = (1 - (1 - u.u / sum(h))^(1/2)) / u.u.
+
+    Parameters
+    ----------
+    starts, share
+        As for `SquaredSums`.
+    weights : ndarray of shape (n_groups,)
+        a.
+    width : ndarray of shape (n_groups,)
+        The first bounds.
+    """
+
+    linear = True
+
+    def __init__(self, starts: Indices, share: float, weights: Array, width: Array) -> None:
+        groups = Groups(starts)
+        dual = groups.spread(0.5 * weights / groups.sizes)
+        super().__init__(starts, share, groups.spread(width), dual)
+        self.weights = weights
+
+    def factorise(self, system: Any) -> None:
+        self._differentiate()
+        groups, h = self.groups, self.sums
+        self.totals = groups.sums(h)
+        # 1 - u.u / sum(h), without cancellation where all of a group are at its bound
+        left = groups.sums(4.0 * self.ratio[0] * self.ratio[1] / h) / self.totals
+        root = np.sqrt(h)
+        u = self.differences / root
+        k = 1.0 / (self.totals * (1.0 + np.sqrt(left)))
+        blocks = [
+            np.diag(root[first:last])
+            - k[g] * np.outer(u[first:last], self.differences[first:last])
+            for g, (first, last) in enumerate(pairwise(groups.starts))
+        ]
+        system.add_penalty_rows(sp.block_diag(blocks, format="csr"))
+
+    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
+        missing = self.weights - self.groups.sums(self.dual[0] + self.dual[1])
+        self.raised = (self.groups.sums(self._wanted(mu, affine)) - missing) / self.totals
+        change = self._change(np.zeros(self.size), self.groups.spread(self.raised))
+        out[: self.size] += change.dual[0] - change.dual[1]
+
+    def direction(self, dx: Array) -> _RowChange:
+        w = dx[: self.size]
+        raised = self.raised + self.groups.sums(self.differences * w) / self.totals
+        return self._change(w, self.groups.spread(raised))
+
+
+class SquaredSums(_Sizes):
+    """a sum_g (sum_j |w_gj|)^2, with a bound t_gj on each size.
+
+    The multipliers of t_gj sum to 2 a sum_j t_gj, which is the same for the whole group. With h
+    and g as for `LargestSizes`, the curvature of a group is
+    diag(h - g^2 / h) + c (g / h) (g / h)' with c = 2 a / (1 + 2 a sum(1 / h)).
+
+    Parameters
+    ----------
+    starts, share
+        As for `_Sizes`.
+    weight : float
+        a.
+    bounds : ndarray of shape (n_coefficients,)
+        The first t.
+    """
+
+    def __init__(self, starts: Indices, share: float, weight: float, bounds: Array) -> None:
+        groups = Groups(starts)
+        super().__init__(starts, share, bounds, groups.spread(weight * groups.sums(bounds)))
+        self.weight = weight
+
+    def factorise(self, system: Any) -> None:
+        self._differentiate()
+        twice, h, starts = 2.0 * self.weight, self.sums, self.groups.starts
+        self.beside = self.differences / h
+        self.coupling = twice / (1.0 + twice * self.groups.sums(1.0 / h))
+        system.diagonal[: self.size] += 4.0 * self.ratio[0] * self.ratio[1] / h
+        values = self.groups.spread(np.sqrt(self.coupling)) * self.beside
+        rows = sp.csr_array((values, np.arange(self.size), starts))
+        system.add_penalty_rows(rows)
+
+    def _bounds(self, w: Array) -> Array:
+        """How the bounds change: (f + g w) / h, less the coupling of a group."""
+        alone = self.off / self.sums + self.beside * w
+        return alone - self.groups.spread(self.coupling * self.groups.sums(alone)) / self.sums
+
+    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
+        t = 0.5 * (self.slack[0] + self.slack[1])
+        slope = self.groups.spread(2.0 * self.weight * self.groups.sums(t))
+        self.off = self._wanted(mu, affine) + self.dual[0] + self.dual[1] - slope
+        nothing = np.zeros(self.size)
+        change = self._change(nothing, self._bounds(nothing))
+        out[: self.size] += change.dual[0] - change.dual[1]
+
+    def direction(self, dx: Array) -> _RowChange:
+        w = dx[: self.size]
+        return self._change(w, self._bounds(w))
+
+
+class SquaredSumOfNorms(EuclideanNorms):
+    """a (sum_g ||w_g||)^2.
+
+    The heads t_g of the cones have one multiplier, tau = 2 a sum_g t_g, an unknown of the Newton
+    system.
+
+    Parameters
+    ----------
+    starts, share, width
+        As for `skpd.solvers.interior.cones.EuclideanNorms`.
+    weight : float
+        a.
+    place : int
+        That of tau among the unknowns, which is 2 a sum_g width_g to begin with.
+    """
+
+    linear = False
+
+    def __init__(
+        self, starts: Indices, weight: float, share: float, width: Array, place: int
+    ) -> None:
+        heads = np.full(len(width), 2.0 * weight * float(np.sum(width)))
+        super().__init__(starts, heads, share, width)
+        self.twice, self.place = 2.0 * weight, place
+
+    def add_gradient(self, out: Array) -> None:
+        super().add_gradient(out)
+        tau = float(self.dual.head[0])
+        out[self.place] += float(np.sum(self.slack.head)) - tau / self.twice
+
+    def factorise(self, system: Any) -> None:
+        super().factorise(system)
+        v = self.scaling
+        self.along = 2.0 * v.head / (v.size * self.of_head)
+        system.border(self.place)[: len(v.tail)] += self.groups.spread(self.along) * v.tail
+        corner = -1.0 / self.twice - float(np.sum(1.0 / self.of_head))
+        system.add_corner(self.place, self.place, corner)
+
+    def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
+        super().add_shift(mu, affine, out)
+        out[self.place] += float(np.sum(self.wanted.head / self.of_head))
+
+    def direction(self, dx: Array) -> _Change:
+        """As for a fixed multiplier of the heads, and what its change takes off the heads."""
+        tau, v = float(dx[self.place]), self.scaling
+        slack, dual = super().direction(dx)
+        fall = tau / self.of_head
+        tail = dual.tail - self.groups.spread(2.0 * v.head * fall / v.size) * v.tail
+        return _Change(
+            slack._replace(head=slack.head - fall),
+            dual._replace(head=np.full_like(slack.head, tau), tail=tail),
+        )
+
+    def watch(self, direction: _Change) -> None:
+        slack, other = direction
+        moved = Heads(self.dual.head + other.head, self.dual.tail + other.tail)
+        left = self.groups.determinants(*moved) / self.groups.determinants(*self.dual)
+        self.at_zero = 1.0 + slack.head / self.slack.head < left
+
+    def products_after(self, direction: _Change, primal: float, dual: float) -> float:
+        slack, other = direction
+        heads = self.slack.head + primal * slack.head
+        tails = self.slack.tail + primal * slack.tail
+        return float(
+            heads @ (self.dual.head + dual * other.head)
+            + tails @ (self.dual.tail + dual * other.tail)
+        )
+
+    def move(self, direction: _Change, primal: float, dual: float) -> None:
+        super().move(direction, primal, dual)
+        self.dual = self.dual._replace(head=self.dual.head + dual * direction.dual.head)

@@ -1,0 +1,201 @@
+"""The terms of losses of several predictions at once: a row has a block of curvature.
+
+What is eliminated from a Newton step is the bound of a row's loss, so that a block is
+R'R with R the root that a row hands to the system (`skpd.solvers.interior.output_systems`).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array
+from ...losses import LabelLoss
+from .cones import EuclideanNorms, NesterovTodd, _Change
+from .epigraphs import _Pairs, _RowChange, _wanted
+from .maps import Map
+from .settings import SETTINGS
+from .terms import Term
+
+__all__ = ["LargestScores", "RowNorms", "SoftmaxRows"]
+
+
+def _root_of_spread(r: Array) -> Array:
+    """For each row of r the root diag(sqrt(r)) (I - 1 r' / sum(r)) of diag(r) - r r' / sum(r)."""
+    shares = r / np.sum(r, axis=1, keepdims=True)
+    centred = np.eye(r.shape[1]) - shares[:, np.newaxis]
+    return np.sqrt(r)[:, :, np.newaxis] * centred
+
+
+class LargestScores(_Pairs):
+    """sum_i c_i (max_k (z_ik + [k is not y_i]) - z_iy), the loss of Crammer and Singer.
+
+    With a bound t_i on each maximum there are K slacks and multipliers a row, ::
+
+        t_i >= z_ik + [k is not y_i] (p_ik),    sum_k p_ik = 1.
+
+    Parameters
+    ----------
+    image : Map
+        z, the outputs of a row side by side.
+    y : ndarray of shape (n_samples, n_outputs)
+        1 for the class of a row, else 0.
+    weights : ndarray of shape (n_samples,)
+        c.
+    x : ndarray of shape (n_unknowns,)
+        Where to begin.
+    """
+
+    linear = True
+
+    def __init__(self, image: Map, y: Array, weights: Array, x: Array) -> None:
+        self.image, self.y, self.weights = image, y, weights[:, np.newaxis]
+        scores = image.times(x).reshape(y.shape) + (1.0 - y)
+        self.slack = 1.0 + np.max(scores, axis=1, keepdims=True) - scores
+        self.dual = np.full(y.shape, 1.0 / y.shape[1])
+        self.degree = y.shape[1] * float(np.sum(weights))
+
+    @property
+    def multipliers(self) -> Array:
+        probabilities = self.dual / np.sum(self.dual, axis=1, keepdims=True)
+        return np.ravel(probabilities - self.y)
+
+    def add_gradient(self, out: Array) -> None:
+        self.image.add_adjoint(np.ravel(self.weights * (self.dual - self.y)), out)
+
+    def factorise(self, system: Any) -> None:
+        self.ratio = self.dual / self.slack
+        self.total = np.sum(self.ratio, axis=1, keepdims=True)
+        system.add_blocks(_root_of_spread(self.weights * self.ratio))
+
+    def add_shift(self, mu: float | None, affine: _RowChange | None, out: Array) -> None:
+        self.wanted = _wanted(self.slack, self.dual, mu, affine)
+        missing = 1.0 - np.sum(self.dual, axis=1, keepdims=True)
+        self.raised = (np.sum(self.wanted, axis=1, keepdims=True) - missing) / self.total
+        dual = self.wanted - self.ratio * self.raised
+        self.image.add_adjoint(np.ravel(self.weights * dual), out)
+
+    def direction(self, dx: Array) -> _RowChange:
+        scores = self.image.times(dx).reshape(self.y.shape)
+        mean = np.sum(self.ratio * scores, axis=1, keepdims=True) / self.total
+        slack = self.raised + mean - scores
+        return _RowChange(slack, self.wanted - self.ratio * slack)
+
+    def products(self) -> float:
+        return float(np.sum(self.weights * (self.slack * self.dual)))
+
+    def products_after(self, direction: _RowChange, primal: float, dual: float) -> float:
+        products = self.slack + primal * direction.slack
+        products *= self.dual + dual * direction.dual
+        return float(np.sum(self.weights * products))
+
+
+class RowNorms(EuclideanNorms):
+    """sum_i c_i ||z_i - y_i||_2.
+
+    Parameters
+    ----------
+    image, weights, x
+        As for `LargestScores`.
+    y : ndarray of shape (n_samples, n_outputs)
+    width : float
+        A first size of residuals.
+    """
+
+    def __init__(self, image: Map, y: Array, weights: Array, x: Array, width: float) -> None:
+        n, n_outputs = y.shape
+        heads = np.ones(n)
+        super().__init__(np.arange(n + 1) * n_outputs, heads, 1.0, width * heads)
+        self.image, self.weights, self.n_outputs = image, weights, n_outputs
+        residual = image.times(x) - np.ravel(y)
+        norms = np.sqrt(self.groups.sums(residual * residual))
+        self.slack = self.slack._replace(head=width + norms, tail=residual)
+        self.degree = float(np.sum(weights))
+
+    @property
+    def multipliers(self) -> Array:
+        return -self.dual.tail
+
+    def _add_adjoint(self, tail: Array, out: Array) -> None:
+        self.image.add_adjoint(-self.groups.spread(self.weights) * tail, out)
+
+    def add_gradient(self, out: Array) -> None:
+        self._add_adjoint(self.dual.tail, out)
+
+    def settle(self, x: Array) -> None:
+        pass
+
+    def products(self) -> float:
+        of_rows = self.slack.head * self.dual.head + self.groups.sums(
+            self.slack.tail * self.dual.tail
+        )
+        return float(self.weights @ of_rows)
+
+    def factorise(self, system: Any) -> None:
+        """(I - 2 v v' / (2 v_0^2 - 1)) / size is the square of (I - k v v') / sqrt(size)."""
+        scaling = self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
+        inside = 2.0 * scaling.head * scaling.head - 1.0
+        self.of_head = inside / scaling.size
+        v = scaling.tail.reshape(-1, self.n_outputs)
+        k = 2.0 / (inside * (1.0 + np.sqrt(1.0 / inside)))
+        roots = np.eye(self.n_outputs) - k[:, None, None] * (v[:, :, None] * v[:, None, :])
+        system.add_blocks(roots * np.sqrt(self.weights / scaling.size)[:, None, None])
+
+    def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
+        self.wanted = self.scaling.wanted(mu, affine)
+        self._add_adjoint(self._change(np.zeros_like(self.wanted.tail)).dual.tail, out)
+
+    def direction(self, dx: Array) -> _Change:
+        return self._change(self.image.times(dx))
+
+    def products_after(self, direction: _Change, primal: float, dual: float) -> float:
+        slack, other = direction
+        heads = (self.slack.head + primal * slack.head) * self.dual.head
+        tails = (self.slack.tail + primal * slack.tail) * (self.dual.tail + dual * other.tail)
+        return float(self.weights @ (heads + self.groups.sums(tails)))
+
+
+class SoftmaxRows(Term):
+    """sum_i c_i (log sum_k exp(z_ik) - z_iy): smooth, and its own multiplier.
+
+    Parameters
+    ----------
+    image, y, weights, x
+        As for `LargestScores`.
+    loss : LabelLoss
+        The softmax loss.
+    """
+
+    quadratic = False
+
+    def __init__(self, image: Map, y: Array, weights: Array, x: Array, loss: LabelLoss) -> None:
+        self.image, self.y, self.loss = image, np.ravel(y), loss
+        self.weights, self.shape = np.repeat(weights, y.shape[1]), y.shape
+        self.z = image.times(x)
+
+    @property
+    def multipliers(self) -> Array:
+        return self.loss.gradient(self.y, self.z)
+
+    def add_gradient(self, out: Array) -> None:
+        self.image.add_adjoint(self.weights * self.multipliers, out)
+
+    def factorise(self, system: Any) -> None:
+        p = np.maximum(self.multipliers + self.y, SETTINGS.least_logistic_curvature)
+        p = p.reshape(self.shape)
+        self.p = p / np.sum(p, axis=1, keepdims=True)
+        system.add_blocks(_root_of_spread(self.weights.reshape(self.shape) * self.p))
+
+    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
+        pass
+
+    def direction(self, dx: Array) -> Array:
+        return self.image.times(dx)
+
+    def move(self, direction: Array, primal: float, dual: float) -> None:
+        self.z = self.z + primal * direction
+
+    def add_model_error(self, direction: Array, length: float, out: Array) -> None:
+        error = self.loss.gradient(self.y, self.z + length * direction) - self.multipliers
+        change = direction.reshape(self.shape)
+        change = self.p * (change - np.sum(self.p * change, axis=1, keepdims=True))
+        self.image.add_adjoint(self.weights * (error - length * np.ravel(change)), out)

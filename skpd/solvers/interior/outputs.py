@@ -1,0 +1,257 @@
+"""Problems of several outputs as the terms of an objective for the interior-point method."""
+
+from collections.abc import Callable
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._typing import Array, Indices
+from ...designs import Design, newton_cost
+from ...designs.gram import BLAS
+from ...losses import CrammerSinger, L2Norm, Loss, Softmax
+from ...penalties import (
+    L1,
+    GroupElasticNet,
+    GroupL1Squared,
+    GroupLInf,
+    Penalty,
+    Spectral,
+    SquaredGroupL2,
+    SquaredL2,
+    Structure,
+)
+from ...problems.outputs import OutputsProblem
+from .matrix_terms import LargestSizes, SquaredSumOfNorms, SquaredSums
+from .output_systems import OutputRows, OutputsSystem
+from .output_terms import LargestScores, RowNorms, SoftmaxRows
+from .posing import PENALTIES, add_groups, loss_terms, programme_of
+from .programme import Programme, basis_of, centre
+from .settings import SETTINGS
+from .terms import Term
+from .trace_norm import TraceNorm
+
+__all__ = ["OutputsProgramme", "expected_cost_of_outputs"]
+
+
+class OutputsProgramme(Programme):
+    """The same with a column of X for every coefficient of a matrix, and one for each intercept.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_outputs, n_features)
+        What was taken off the columns of each output.
+    """
+
+    problem: OutputsProblem
+
+    def _data(self) -> Design:
+        """The X of every output in rows and columns of its own."""
+        problem, K, d = self.problem, self.problem.n_outputs, self.n_features
+        rows, parts = self._parts()
+        place = np.argsort(self.basis.order)
+        columns = [place[k::K] for k in range(K)]
+        self.means, self.sizes = np.zeros((K, d)), np.zeros(d)
+        ones = problem.fit_intercept
+        if all(map(sp.issparse, parts)):
+            for own, k_columns, part in zip(rows, columns, parts, strict=True):
+                self.sizes[k_columns] = Design(part).column_norms(self.weights[own])
+        else:
+            centred = [
+                _Centred(part, self.weights[own], ones)
+                for own, part in zip(rows, parts, strict=True)
+            ]
+            ones = ones or any(part.is_far for part in centred)
+            for k, part in enumerate(centred):
+                self.sizes[columns[k]] = part.sizes
+                if ones:
+                    self.means[k, columns[k]], parts[k] = part.mean, part.table
+        if ones:
+            columns = [np.append(own, d + k) for k, own in enumerate(columns)]
+        designs = [Design(part).with_ones() if ones else Design(part) for part in parts]
+        self.outputs = list(map(OutputRows, rows, columns, designs))
+        return _assembled(self.outputs, (len(self.counted), d + K * ones))
+
+    def _parts(self) -> tuple[list[Indices], list[Any]]:
+        """For each output the places of its rows among those that count, and their X.
+
+        All of them are arrays or all are sparse.
+        """
+        problem, rows, parts = self.problem, [], []
+        numbers, counts = np.arange(problem.n_samples), problem.weights > 0.0
+        for place, part in zip(problem.places, problem.design.parts, strict=True):
+            own = numbers[place]
+            rows.append(np.searchsorted(self.counted, own[counts[own]]))
+            parts.append(part.rows_as_they_are(np.flatnonzero(counts[own])))
+        entries = sum(part.size for part in parts)
+        room = sum(part.shape[0] * part.shape[1] for part in parts)
+        if entries < SETTINGS.dense_share * room and all(map(sp.issparse, parts)):
+            return rows, parts
+        return rows, [x.toarray() if sp.issparse(x) else np.asarray(x) for x in parts]
+
+    def _normals(self) -> Array:
+        return np.hstack([self.means, -np.eye(len(self.means))])
+
+    def _intercept(self, x: Array) -> Array:
+        problem, d, K = self.problem, self.n_features, self.problem.n_outputs
+        if not problem.fit_intercept:
+            return np.zeros(K)
+        found: Array = problem.split(np.append(x[:d], x[d : d + K] - self.means @ x[:d]))[1]
+        return found
+
+    def system(self) -> OutputsSystem:
+        n_borders = len(self.x) - self.design.shape[1]
+        return OutputsSystem(self.design, self.outputs, self.n_features, n_borders)
+
+
+class _Centred:
+    """The X of an output with mean 0, and how large its features are."""
+
+    def __init__(self, X: Array, weights: Array, ones: bool) -> None:
+        self.table = np.array(X, dtype=np.float64)
+        total = float(np.sum(weights)) or 1.0
+        self.mean, spread, far = centre(self.table, weights / total)
+        constant = spread <= SETTINGS.constant_spread * (spread + np.abs(self.mean))
+        self.table[:, constant] = 0.0
+        sizes = np.where(constant, 0.0 if ones else np.abs(self.mean), spread)
+        self.sizes, self.is_far = sqrt(total) * sizes, bool(far.any())
+
+
+def _assembled(outputs: list[OutputRows], shape: tuple[int, int]) -> Design:
+    """The sparse matrix with the rows and columns of all outputs."""
+    every = [sp.coo_array(x.design.rows_as_they_are(np.arange(len(x.rows)))) for x in outputs]
+    row = np.concatenate([x.rows[own.row] for x, own in zip(outputs, every, strict=True)])
+    column = np.concatenate([x.columns[own.col] for x, own in zip(outputs, every, strict=True)])
+    values = np.concatenate([own.data for own in every]).astype(np.float64, copy=False)
+    return Design(sp.csr_array((values, (row, column)), shape=shape))
+
+
+@programme_of.register
+def _(problem: OutputsProblem) -> Programme:
+    programme = OutputsProgramme(problem, basis_of(problem.penalty))
+    programme.losses = _loss_terms(problem.loss, programme)
+    OUTPUT_PENALTIES[type(problem.penalty)](problem.penalty, programme)
+    return programme
+
+
+def _loss_terms(loss: Loss, programme: Programme) -> list[Term]:
+    """The loss of all rows."""
+    if not loss.couples_outputs:
+        return loss_terms(loss, programme)
+    y, weights = programme.y.reshape(-1, loss.n_outputs), programme.weights[:: loss.n_outputs]
+    given = programme.predictions, y, np.ascontiguousarray(weights), programme.x
+    return [COUPLED_TERMS[type(loss)](loss, given, programme.problem.prediction_scale)]
+
+
+COUPLED_TERMS: dict[type[Loss], Callable[..., Term]] = {
+    CrammerSinger: lambda loss, given, scale: LargestScores(*given),
+    L2Norm: lambda loss, given, scale: RowNorms(*given, scale),
+    Softmax: lambda loss, given, scale: SoftmaxRows(*given, loss),
+}
+
+
+def _width_of_groups(programme: Programme, starts: Indices, most: float) -> Array:
+    """First bounds on the norms of groups, whose sum is at most a number."""
+    squares = programme.width[: starts[-1]] ** 2
+    width = np.sqrt(np.add.reduceat(squares, starts[:-1]))
+    found: Array = width * min(1.0, most / float(np.sum(width)))
+    return found
+
+
+def _elastic_net_of_groups(penalty: GroupElasticNet, programme: Programme) -> None:
+    alpha = programme.problem.alpha
+    _, starts, weights = penalty.penalised_first
+    programme.ridge[: programme.n_features] += alpha * penalty.group_ridge
+    add_groups(programme, starts, alpha * penalty.l1_ratio * weights)
+
+
+def _largest_sizes(penalty: GroupLInf, programme: Programme) -> None:
+    alpha, unit = programme.problem.alpha, programme.problem.objective_unit
+    _, starts, weights = penalty.penalised_first
+    if len(weights):
+        # no optimum is larger than an objective that W = 0 has
+        width = _width_of_groups(programme, starts, unit / (alpha * float(np.min(weights))))
+        programme.penalties.append(LargestSizes(starts, programme.share, alpha * weights, width))
+
+
+def _squared_sums(penalty: GroupL1Squared, programme: Programme) -> None:
+    alpha, unit = programme.problem.alpha, programme.problem.objective_unit
+    _, starts, _ = penalty.penalised_first
+    sizes = np.diff(starts).astype(np.float64)
+    norm = float(np.linalg.norm(sizes))
+    bounds = np.full(programme.n_features, sqrt(unit / alpha) / norm)
+    programme.penalties.append(SquaredSums(starts, programme.share, alpha, bounds))
+
+
+def _squared_sum_of_norms(penalty: SquaredGroupL2, programme: Programme) -> None:
+    alpha, unit = programme.problem.alpha, programme.problem.objective_unit
+    _, starts, _ = penalty.penalised_first
+    width = _width_of_groups(programme, starts, sqrt(unit / alpha))
+    tau = 2.0 * alpha * float(np.sum(width))
+    place = programme.new_unknown(tau, size=tau)
+    programme.penalties.append(SquaredSumOfNorms(starts, alpha, programme.share, width, place))
+
+
+def _spectral(penalty: Spectral, programme: Programme) -> None:
+    OF_VALUES[type(penalty.of_values)](penalty, programme)
+
+
+def _trace_norm(penalty: Spectral, programme: Programme) -> None:
+    problem, K = programme.problem, penalty.n_outputs
+    shape = problem.n_features // K, K
+    size = min(float(np.linalg.norm(programme.width)), problem.objective_unit / problem.alpha)
+    programme.penalties.append(TraceNorm(shape, problem.alpha, programme.share, size))
+
+
+def _squared_frobenius(penalty: Spectral, programme: Programme) -> None:
+    programme.ridge[: programme.n_features] += programme.problem.alpha
+
+
+OF_VALUES: dict[type[Penalty], Callable[..., None]] = {
+    L1: _trace_norm,
+    SquaredL2: _squared_frobenius,
+}
+OUTPUT_PENALTIES: dict[type[Penalty], Callable[..., None]] = {
+    **PENALTIES,
+    GroupElasticNet: _elastic_net_of_groups,
+    GroupLInf: _largest_sizes,
+    GroupL1Squared: _squared_sums,
+    SquaredGroupL2: _squared_sum_of_norms,
+    Spectral: _spectral,
+}
+
+
+def _has_programme(problem: OutputsProblem) -> bool:
+    """Whether loss and penalty are among those with terms here.
+
+    Differences of neighbours are none: neighbours of a row are other outputs.
+    """
+    loss, penalty = problem.loss, problem.penalty
+    if loss.couples_outputs and type(loss) not in COUPLED_TERMS:
+        return False
+    if penalty.structure is Structure.SPECTRAL:
+        return isinstance(penalty, Spectral) and type(penalty.of_values) in OF_VALUES
+    return type(penalty) in OUTPUT_PENALTIES and penalty.structure is not Structure.CHAINED
+
+
+def expected_cost_of_outputs(problem: OutputsProblem) -> float:
+    """What a run costs, in the units of `newton_cost`; inf where it cannot solve the problem."""
+    design, K = problem.design, problem.n_outputs
+    d = problem.n_variables
+    if d > SETTINGS.largest_system or not _has_programme(problem):
+        return inf
+    entries = float(problem.n_samples) * design.n_inputs
+    of_outputs = sum(newton_cost(part, *part.shape) for part in design.parts)
+    if problem.loss.couples_outputs:  # a Gram matrix for every pair of outputs
+        of_outputs *= 0.5 * (K + 1)
+    of_penalty = 0.0
+    if problem.penalty.structure is Structure.SPECTRAL:
+        order = K + design.n_inputs
+        numbers = 0.5 * order * (order + 1) * problem.n_features
+        entries = max(entries, numbers)
+        of_penalty = 2.0 * numbers * problem.n_features / BLAS
+    if entries > SETTINGS.largest_table:
+        return inf
+    iteration = of_outputs + of_penalty + d**3 / (3.0 * BLAS) + SETTINGS.iteration_overhead
+    return SETTINGS.expected_iterations * iteration

@@ -1,0 +1,172 @@
+"""The trace norm as a semidefinite cone.
+
+    ||W||_* = min over A, B of (tr A + tr B) / 2  with  S = [[A, W], [W', B]] positive semidefinite
+
+(Fazel, Hindi and Boyd, 2001). Times a number a its multiplier is Z = [[a I, -V], [-V', a I]] / 2
+with ||V|| <= a, which keeps its diagonal blocks throughout: A and B are eliminated from a Newton
+step. It is scaled as Nesterov and Todd (1997) do, by a matrix G with
+G' Z G = G^-1 S G^-T = diag(lambda).
+"""
+
+from math import inf, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ..._typing import Array
+from .terms import Term
+
+__all__ = ["TraceNorm"]
+
+
+class _Scaling:
+    """The scaling of a slack S and a multiplier Z (Todd, Toh and Tutuncu, 1998)."""
+
+    def __init__(self, slack: Array, dual: Array) -> None:
+        left, right = np.linalg.cholesky(slack), np.linalg.cholesky(dual)
+        _, self.values, rotation = np.linalg.svd(right.T @ left)
+        self.matrix = (left @ rotation.T) / np.sqrt(self.values)
+
+    def of_dual(self, change: Array) -> Array:
+        """G' change G."""
+        found: Array = self.matrix.T @ change @ self.matrix
+        return found
+
+    def of_slack(self, scaled: Array) -> Array:
+        """G scaled G', the slack from what is scaled."""
+        found: Array = self.matrix @ scaled @ self.matrix.T
+        return found
+
+    def wanted(self, mu: float | None, affine: "_Change | None") -> Array:
+        """What scaled changes of slack and multiplier sum to, for a Jordan product of mu.
+
+        Without a mu the product is to stay as it is.
+        """
+        values = self.values
+        if mu is None:
+            return np.zeros((len(values), len(values)))
+        product = np.diag(mu - values * values)
+        if affine is not None:
+            second = affine.scaled_slack @ affine.scaled_dual
+            product -= 0.5 * (second + second.T)
+        return 2.0 * product / (values + values[:, np.newaxis])
+
+    def largest_step(self, scaled: Array) -> float:
+        """The largest t with diag(lambda) + t scaled positive semidefinite."""
+        root = np.sqrt(self.values)
+        least = float(np.linalg.eigvalsh(scaled / root / root[:, np.newaxis])[0])
+        return -1.0 / least if least < 0.0 else inf
+
+
+class _Change(NamedTuple):
+    coef: Array
+    slack: Array
+    dual: Array
+    scaled_slack: Array
+    scaled_dual: Array
+
+
+class TraceNorm(Term):
+    """a ||W||_*, the rows of W one after the other as the first coefficients.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        That of W.
+    weight : float
+        a.
+    share : float
+        The products on the central path, in units of mu.
+    size : float
+        The first diagonal entries of A and B; the first W is 0.
+    """
+
+    linear = True
+
+    def __init__(self, shape: tuple[int, int], weight: float, share: float, size: float) -> None:
+        self.shape, self.share = shape, share
+        order = sum(shape)
+        self.slack, self.dual = size * np.eye(order), 0.5 * weight * np.eye(order)
+        self.degree = share * order
+        first, last = np.triu_indices(order)
+        self.pairs = first, last
+        # of a symmetric matrix, entries beside the diagonal count twice
+        self.counts = np.where(first == last, 1.0, sqrt(2.0))
+        self.coef = np.zeros(shape[0] * shape[1])
+
+    @property
+    def _n_coefficients(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    def _beside(self, matrix: Array) -> Array:
+        """The block beside the diagonal, as coefficients."""
+        d = self.shape[0]
+        return np.ravel(matrix[:d, d:])
+
+    def _symmetric(self, coef: Array) -> Array:
+        """The matrix with that block, and 0 on the diagonal blocks."""
+        d, matrix = self.shape[0], np.zeros(self.slack.shape)
+        matrix[:d, d:] = coef.reshape(self.shape)
+        matrix[d:, :d] = matrix[:d, d:].T
+        return matrix
+
+    def add_gradient(self, out: Array) -> None:
+        out[: self._n_coefficients] -= 2.0 * self._beside(self.dual)
+
+    def factorise(self, system: Any) -> None:
+        """With N the change of the block of Z beside the diagonal, that of W is c - M N.
+
+        M N is the block of G (G' [[0, N], [N', 0]] G) G', so that M = J'J / 2 for the linear map
+        J of N to G' [[0, N], [N', 0]] G; the curvature is 2 M^-1. Of J = Q R only R is formed,
+        as M has the square of its condition.
+        """
+        scaling = self.scaling = _Scaling(self.slack, self.dual)
+        d, G = self.shape[0], scaling.matrix
+        first, last = self.pairs
+        above, below = G[:d], G[d:]
+        table = np.einsum("ja,ka->jka", above[:, first], below[:, last])
+        table += np.einsum("ja,ka->jka", above[:, last], below[:, first])
+        J = (table * self.counts).reshape(self._n_coefficients, -1)
+        self.root = np.linalg.qr(J.T, mode="r")
+        inverse = solve_triangular(self.root, np.eye(len(self.root)), trans="T")
+        system.add_penalty_rows(2.0 * inverse)
+
+    def _inverse(self, coef: Array) -> Array:
+        """M^-1 coef."""
+        found = solve_triangular(self.root, coef, trans="T")
+        inverse: Array = 2.0 * solve_triangular(self.root, found)
+        return inverse
+
+    def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
+        self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
+        # rounding leaves the block of S a little off W, which is W
+        off = self.coef - self._beside(self.slack)
+        self.constant = self._beside(self.scaling.of_slack(self.wanted)) - off
+        out[: self._n_coefficients] -= 2.0 * self._inverse(self.constant)
+
+    def direction(self, dx: Array) -> _Change:
+        coef = dx[: self._n_coefficients]
+        dual = self._symmetric(self._inverse(self.constant - coef))
+        scaled_dual = self.scaling.of_dual(dual)
+        scaled_slack = self.wanted - scaled_dual
+        slack = self.scaling.of_slack(scaled_slack)
+        return _Change(coef, 0.5 * (slack + slack.T), dual, scaled_slack, scaled_dual)
+
+    def largest_steps(self, direction: _Change) -> tuple[float, float]:
+        return (
+            self.scaling.largest_step(direction.scaled_slack),
+            self.scaling.largest_step(direction.scaled_dual),
+        )
+
+    def products(self) -> float:
+        return float(np.sum(self.slack * self.dual))
+
+    def products_after(self, direction: _Change, primal: float, dual: float) -> float:
+        slack = self.slack + primal * direction.slack
+        return float(np.sum(slack * (self.dual + dual * direction.dual)))
+
+    def move(self, direction: _Change, primal: float, dual: float) -> None:
+        self.coef = self.coef + primal * direction.coef
+        self.slack = self.slack + primal * direction.slack
+        self.dual = self.dual + dual * direction.dual
