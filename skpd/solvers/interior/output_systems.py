@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ..._typing import Array, Indices
 from ...designs import Design
 from .settings import SETTINGS
-from .systems import FeatureSystem, _cholesky
+from .systems import FeatureSystem
 
 __all__ = ["OutputRows", "OutputsSystem"]
 
@@ -40,6 +40,8 @@ class OutputsSystem(FeatureSystem):
         As for `NewtonSystem`.
     """
 
+    largest_decomposition = SETTINGS.largest_outputs_decomposition
+
     def __init__(
         self, design: Design, outputs: list[OutputRows], n_features: int, n_borders: int
     ) -> None:
@@ -62,62 +64,55 @@ class OutputsSystem(FeatureSystem):
         """Adds B'B for B of shape (n_rows, n_features), an array or sparse."""
         self.penalty_rows.append(rows)
 
-    def factorise(self) -> None:
-        n, d = self.design.shape
-        rows = n + d + sum(own.shape[0] for own in self.penalty_rows)
-        self.root = None
-        if rows * d**2 <= SETTINGS.largest_outputs_decomposition:
-            self.root = self._root()
-            self.factor = np.asarray(np.linalg.qr(self.root, mode="r")).T
-            return
-        matrix = self._penalty_matrix()
+    @property
+    def _n_rows(self) -> int:
+        return len(self.h) + self.n_core + sum(rows.shape[0] for rows in self.penalty_rows)
+
+    def _gram(self) -> Array:
+        """X' H X, output by output; those of blocks have the same data."""
+        matrix = np.zeros((self.n_core, self.n_core))
         if self.blocks is None:
             for rows, columns, design in self.outputs:
                 gram = design.gram(self.h[rows], np.arange(len(columns)), False)
-                matrix[np.ix_(columns, columns)] += gram
-        else:
-            self._add_gram_of_blocks(self.blocks, matrix)
-        self.factor = _cholesky(matrix.T)
-
-    def _add_gram_of_blocks(self, roots: Array, matrix: Array) -> None:
-        """Adds X' H X output by output, all of which have the same data."""
-        blocks = np.swapaxes(roots, 1, 2) @ roots
-        every = np.arange(len(self.outputs[0].columns))
-        for k, (_, columns, design) in enumerate(self.outputs):
+                matrix[np.ix_(columns, columns)] = gram
+            return matrix
+        blocks = np.swapaxes(self.blocks, 1, 2) @ self.blocks
+        design = self.outputs[0].design
+        every = np.arange(design.shape[1])
+        for k, (_, columns, _) in enumerate(self.outputs):
             for other in range(k + 1):
-                beside = self.outputs[other].columns
-                gram = design.gram(np.ascontiguousarray(blocks[:, k, other]), every, False)
-                matrix[np.ix_(columns, beside)] += gram
-                if other < k:
-                    matrix[np.ix_(beside, columns)] += gram.T
+                beside, h = self.outputs[other].columns, np.ascontiguousarray(blocks[:, k, other])
+                gram = design.gram(h, every, False)[: len(columns), : len(beside)]
+                matrix[np.ix_(columns, beside)] = gram
+                matrix[np.ix_(beside, columns)] = gram.T
+        return matrix
 
-    def _penalty_matrix(self) -> Array:
-        """The part of the penalty."""
-        matrix = np.diag(self.diagonal)
-        if self.groups is not None:
-            starts, scales, v = self.groups
-            for g, scale in enumerate(scales):
-                some = slice(starts[g], starts[g + 1])
-                matrix[some, some] -= scale * np.outer(v[some], v[some])
+    def _add_penalty(self, matrix: Array) -> None:
+        super()._add_penalty(matrix)
         d = self.n_features
         for rows in self.penalty_rows:
             square = rows.T @ rows
             matrix[:d, :d] += square.toarray() if sp.issparse(square) else square
-        return matrix
 
-    def _root(self) -> Array:
-        diagonal, penalty = self._penalty_root()
-        beside = self.n_core - self.n_features  # the intercepts, that no penalty knows
-        for own in self.penalty_rows:
-            rows = own.toarray() if sp.issparse(own) else own
-            penalty.append(np.hstack([rows, np.zeros((len(rows), beside))]))
-            diagonal[: self.n_features] += np.sum(rows * rows, axis=0)
-        return self._regularised(np.vstack([self._data_rows(), *penalty]), diagonal == 0.0)
+    def _penalty_root(self) -> tuple[Array, list[Array]]:
+        diagonal, matrices = super()._penalty_root()
+        d = self.n_features
+        for rows in self.penalty_rows:
+            wide = np.zeros((rows.shape[0], self.n_core))  # no penalty knows the intercepts
+            wide[:, :d] = rows.toarray() if sp.issparse(rows) else rows
+            diagonal += np.sum(wide * wide, axis=0)
+            matrices.append(wide)
+        return diagonal, matrices
 
-    def _data_rows(self) -> Array:
+    def _regularised(self, table: Array, free: Array) -> Array:
+        """Intercepts alone, one for each output, do not change the same predictions."""
+        several = free if free[: self.n_features].any() else np.zeros_like(free)
+        return super()._regularised(table, several)
+
+    def _data_root(self) -> Array:
         """Rows whose squares sum to X' H X."""
-        table: Array = self.design.table(np.arange(self.n_core))
         if self.blocks is None:
-            return np.sqrt(self.h)[:, np.newaxis] * table
+            return super()._data_root()
+        table = self.design.table(np.arange(self.n_core))
         found: Array = self.blocks @ table.reshape(len(self.blocks), -1, table.shape[1])
         return found.reshape(table.shape)

@@ -4,19 +4,40 @@ What is eliminated from a Newton step is the bound of a row's loss, so that a bl
 R'R with R the root that a row hands to the system (`skpd.solvers.interior.output_systems`).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._typing import Array
-from ...losses import LabelLoss
+from ...losses import Loss
 from .cones import EuclideanNorms, NesterovTodd, _Change
 from .epigraphs import _Pairs, _RowChange, _wanted
 from .maps import Map
 from .settings import SETTINGS
 from .terms import Term
 
-__all__ = ["LargestScores", "RowNorms", "SoftmaxRows"]
+__all__ = ["CoupledRows", "LargestScores", "RowNorms", "SoftmaxRows"]
+
+
+class CoupledRows(NamedTuple):
+    """What terms of the rows are made of.
+
+    Attributes
+    ----------
+    image : Map
+        The predictions z, the outputs of a row side by side.
+    y : ndarray of shape (n_samples, n_outputs)
+        Targets, or 1 for the class of a row and else 0.
+    weights : ndarray of shape (n_samples,)
+        c.
+    x : ndarray of shape (n_unknowns,)
+        Where to begin.
+    """
+
+    image: Map
+    y: Array
+    weights: Array
+    x: Array
 
 
 def _root_of_spread(r: Array) -> Array:
@@ -35,19 +56,13 @@ class LargestScores(_Pairs):
 
     Parameters
     ----------
-    image : Map
-        z, the outputs of a row side by side.
-    y : ndarray of shape (n_samples, n_outputs)
-        1 for the class of a row, else 0.
-    weights : ndarray of shape (n_samples,)
-        c.
-    x : ndarray of shape (n_unknowns,)
-        Where to begin.
+    rows : CoupledRows
     """
 
     linear = True
 
-    def __init__(self, image: Map, y: Array, weights: Array, x: Array) -> None:
+    def __init__(self, rows: CoupledRows) -> None:
+        image, y, weights, x = rows
         self.image, self.y, self.weights = image, y, weights[:, np.newaxis]
         scores = image.times(x).reshape(y.shape) + (1.0 - y)
         self.slack = 1.0 + np.max(scores, axis=1, keepdims=True) - scores
@@ -94,14 +109,13 @@ class RowNorms(EuclideanNorms):
 
     Parameters
     ----------
-    image, weights, x
-        As for `LargestScores`.
-    y : ndarray of shape (n_samples, n_outputs)
+    rows : CoupledRows
     width : float
         A first size of residuals.
     """
 
-    def __init__(self, image: Map, y: Array, weights: Array, x: Array, width: float) -> None:
+    def __init__(self, rows: CoupledRows, width: float) -> None:
+        image, y, weights, x = rows
         n, n_outputs = y.shape
         heads = np.ones(n)
         super().__init__(np.arange(n + 1) * n_outputs, heads, 1.0, width * heads)
@@ -159,15 +173,15 @@ class SoftmaxRows(Term):
 
     Parameters
     ----------
-    image, y, weights, x
-        As for `LargestScores`.
-    loss : LabelLoss
+    rows : CoupledRows
+    loss : Loss
         The softmax loss.
     """
 
     quadratic = False
 
-    def __init__(self, image: Map, y: Array, weights: Array, x: Array, loss: LabelLoss) -> None:
+    def __init__(self, rows: CoupledRows, loss: Loss) -> None:
+        image, y, weights, x = rows
         self.image, self.y, self.loss = image, np.ravel(y), loss
         self.weights, self.shape = np.repeat(weights, y.shape[1]), y.shape
         self.z = image.times(x)

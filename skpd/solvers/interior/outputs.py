@@ -25,7 +25,7 @@ from ...penalties import (
 from ...problems.outputs import OutputsProblem
 from .matrix_terms import LargestSizes, SquaredSumOfNorms, SquaredSums
 from .output_systems import OutputRows, OutputsSystem
-from .output_terms import LargestScores, RowNorms, SoftmaxRows
+from .output_terms import CoupledRows, LargestScores, RowNorms, SoftmaxRows
 from .posing import PENALTIES, add_groups, loss_terms, programme_of
 from .programme import Programme, basis_of, centre
 from .settings import SETTINGS
@@ -37,6 +37,8 @@ __all__ = ["OutputsProgramme", "expected_cost_of_outputs"]
 
 class OutputsProgramme(Programme):
     """The same with a column of X for every coefficient of a matrix, and one for each intercept.
+
+    The last intercept of classes is 0 here: only differences of their scores change the loss.
 
     Attributes
     ----------
@@ -53,51 +55,68 @@ class OutputsProgramme(Programme):
         place = np.argsort(self.basis.order)
         columns = [place[k::K] for k in range(K)]
         self.means, self.sizes = np.zeros((K, d)), np.zeros(d)
-        ones = problem.fit_intercept
-        if all(map(sp.issparse, parts)):
-            for own, k_columns, part in zip(rows, columns, parts, strict=True):
-                self.sizes[k_columns] = Design(part).column_norms(self.weights[own])
+        ones, weights = problem.fit_intercept, [self.weights[own] for own in rows]
+        if sp.issparse(parts[0]):
+            norms = self._each(lambda x, c: Design(x).column_norms(c), parts, weights)
         else:
-            centred = [
-                _Centred(part, self.weights[own], ones)
-                for own, part in zip(rows, parts, strict=True)
-            ]
+            centred = self._each(lambda x, c: _Centred(x, c, ones), parts, weights)
+            norms = [part.sizes for part in centred]
             ones = ones or any(part.is_far for part in centred)
-            for k, part in enumerate(centred):
-                self.sizes[columns[k]] = part.sizes
-                if ones:
-                    self.means[k, columns[k]], parts[k] = part.mean, part.table
-        if ones:
-            columns = [np.append(own, d + k) for k, own in enumerate(columns)]
-        designs = [Design(part).with_ones() if ones else Design(part) for part in parts]
+            if ones:
+                parts = [part.table for part in centred]
+                for k, part in enumerate(centred):
+                    self.means[k, columns[k]] = part.mean
+        for own, sizes in zip(columns, norms, strict=True):
+            self.sizes[own] = sizes
+        n_ones = len(self._relative(np.zeros(K))) if ones else 0
+        designs = self._each(Design, parts)
+        designs[:n_ones] = self._each(Design.with_ones, designs)[:n_ones]
+        columns[:n_ones] = [np.append(own, d + k) for k, own in enumerate(columns[:n_ones])]
         self.outputs = list(map(OutputRows, rows, columns, designs))
-        return _assembled(self.outputs, (len(self.counted), d + K * ones))
+        return _assembled(self.outputs, (len(self.counted), d + n_ones))
+
+    def _each(self, function: Callable[..., Any], *given: list[Any]) -> list[Any]:
+        """A function of every output's own, called once where all share X and its weights."""
+        if self.problem.design.shares_data:
+            return [function(*(own[0] for own in given))] * len(given[0])
+        return list(map(function, *given))
 
     def _parts(self) -> tuple[list[Indices], list[Any]]:
         """For each output the places of its rows among those that count, and their X.
 
         All of them are arrays or all are sparse.
         """
-        problem, rows, parts = self.problem, [], []
+        problem = self.problem
         numbers, counts = np.arange(problem.n_samples), problem.weights > 0.0
-        for place, part in zip(problem.places, problem.design.parts, strict=True):
-            own = numbers[place]
-            rows.append(np.searchsorted(self.counted, own[counts[own]]))
-            parts.append(part.rows_as_they_are(np.flatnonzero(counts[own])))
+        own = [numbers[place] for place in problem.places]
+        rows = [np.searchsorted(self.counted, some[counts[some]]) for some in own]
+        samples = [np.flatnonzero(counts[some]) for some in own]
+        parts = self._each(Design.rows_as_they_are, problem.design.parts, samples)
         entries = sum(part.size for part in parts)
         room = sum(part.shape[0] * part.shape[1] for part in parts)
         if entries < SETTINGS.dense_share * room and all(map(sp.issparse, parts)):
             return rows, parts
-        return rows, [x.toarray() if sp.issparse(x) else np.asarray(x) for x in parts]
+        return rows, self._each(lambda x: x.toarray() if sp.issparse(x) else np.asarray(x), parts)
+
+    def _relative(self, values: Array) -> Array:
+        """Of a number for each output what predictions depend on, which are scores of classes."""
+        return values[:-1] - values[-1] if self.problem.loss.of_classes else values
+
+    def _first_intercept(self) -> Array:
+        return self._relative(self.problem.null_point.intercept)
 
     def _normals(self) -> Array:
-        return np.hstack([self.means, -np.eye(len(self.means))])
+        means = self._relative(self.means)
+        return np.hstack([means, -np.eye(len(means))])
 
     def _intercept(self, x: Array) -> Array:
         problem, d, K = self.problem, self.n_features, self.problem.n_outputs
         if not problem.fit_intercept:
             return np.zeros(K)
-        found: Array = problem.split(np.append(x[:d], x[d : d + K] - self.means @ x[:d]))[1]
+        intercept = -self.means @ x[:d]
+        of_ones = x[d : self.design.shape[1]]
+        intercept[: len(of_ones)] += of_ones
+        found: Array = problem.split(np.append(x[:d], intercept))[1]
         return found
 
     def system(self) -> OutputsSystem:
@@ -139,15 +158,15 @@ def _loss_terms(loss: Loss, programme: Programme) -> list[Term]:
     """The loss of all rows."""
     if not loss.couples_outputs:
         return loss_terms(loss, programme)
-    y, weights = programme.y.reshape(-1, loss.n_outputs), programme.weights[:: loss.n_outputs]
-    given = programme.predictions, y, np.ascontiguousarray(weights), programme.x
-    return [COUPLED_TERMS[type(loss)](loss, given, programme.problem.prediction_scale)]
+    K, weights = loss.n_outputs, np.ascontiguousarray(programme.weights[:: loss.n_outputs])
+    rows = CoupledRows(programme.predictions, programme.y.reshape(-1, K), weights, programme.x)
+    return [COUPLED_TERMS[type(loss)](rows, programme)]
 
 
-COUPLED_TERMS: dict[type[Loss], Callable[..., Term]] = {
-    CrammerSinger: lambda loss, given, scale: LargestScores(*given),
-    L2Norm: lambda loss, given, scale: RowNorms(*given, scale),
-    Softmax: lambda loss, given, scale: SoftmaxRows(*given, loss),
+COUPLED_TERMS: dict[type[Loss], Callable[[CoupledRows, Programme], Term]] = {
+    CrammerSinger: lambda rows, programme: LargestScores(rows),
+    L2Norm: lambda rows, programme: RowNorms(rows, programme.problem.prediction_scale),
+    Softmax: lambda rows, programme: SoftmaxRows(rows, programme.problem.loss),
 }
 
 
@@ -198,8 +217,9 @@ def _spectral(penalty: Spectral, programme: Programme) -> None:
 
 
 def _trace_norm(penalty: Spectral, programme: Programme) -> None:
-    problem, K = programme.problem, penalty.n_outputs
-    shape = problem.n_features // K, K
+    problem, n_outputs = programme.problem, penalty.n_outputs
+    assert n_outputs is not None
+    shape = problem.n_features // n_outputs, n_outputs
     size = min(float(np.linalg.norm(programme.width)), problem.objective_unit / problem.alpha)
     programme.penalties.append(TraceNorm(shape, problem.alpha, programme.share, size))
 
@@ -230,9 +250,10 @@ def _has_programme(problem: OutputsProblem) -> bool:
     loss, penalty = problem.loss, problem.penalty
     if loss.couples_outputs and type(loss) not in COUPLED_TERMS:
         return False
-    if penalty.structure is Structure.SPECTRAL:
-        return isinstance(penalty, Spectral) and type(penalty.of_values) in OF_VALUES
-    return type(penalty) in OUTPUT_PENALTIES and penalty.structure is not Structure.CHAINED
+    if type(penalty) not in OUTPUT_PENALTIES or penalty.structure is Structure.CHAINED:
+        return False
+    of_values = type(penalty.of_reduced)
+    return penalty.structure is not Structure.SPECTRAL or of_values in OF_VALUES
 
 
 def expected_cost_of_outputs(problem: OutputsProblem) -> float:
@@ -250,7 +271,7 @@ def expected_cost_of_outputs(problem: OutputsProblem) -> float:
         order = K + design.n_inputs
         numbers = 0.5 * order * (order + 1) * problem.n_features
         entries = max(entries, numbers)
-        of_penalty = 2.0 * numbers * problem.n_features / BLAS
+        of_penalty = numbers * problem.n_features / BLAS
     if entries > SETTINGS.largest_table:
         return inf
     iteration = of_outputs + of_penalty + d**3 / (3.0 * BLAS) + SETTINGS.iteration_overhead

@@ -66,14 +66,14 @@ class Steps(Basis):
         return coef
 
 
-def centre(features: Array, weights: Array) -> tuple[Array, Array, Array]:
+def centre(features: Array, weights: Array) -> tuple[Array, Array, Any]:
     """Take the means off the columns; those, the spreads, and which columns were far from 0.
 
     The weights of the rows sum to 1.
     """
-    mean = weights @ features
+    mean: Array = weights @ features
     features -= mean
-    spread = np.sqrt(weights @ features**2)
+    spread: Array = np.sqrt(weights @ features**2)
     far = (np.abs(mean) > FAR * spread) & (spread > SETTINGS.constant_spread * np.abs(mean))
     return mean, spread, far
 
@@ -108,7 +108,7 @@ class Programme:
         d = self.n_features
         self.x = np.zeros(self.design.shape[1])
         if problem.fit_intercept:
-            self.x[d:] = problem.null_point.intercept
+            self.x[d:] = self._first_intercept()
         self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
         self.other_scales = np.full(len(self.x) - d, problem.prediction_scale)
         # of a product of the penalty beside one of a row
@@ -124,8 +124,11 @@ class Programme:
             for normal in self._normals():
                 self.penalties.append(Equality(normal, self.new_unknown(0.0), self.x))
 
+    def _first_intercept(self) -> Any:
+        return self.problem.null_point.intercept
+
     def _normals(self) -> Array:
-        """For each column of ones without an intercept, its coefficient less what it stands for."""
+        """What columns of ones stand for without an intercept, less their coefficients."""
         return np.append(self.mean, -1.0)[np.newaxis]
 
     def _data(self) -> Design:

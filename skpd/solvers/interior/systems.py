@@ -124,14 +124,30 @@ class FeatureSystem(NewtonSystem):
     leaves of a right side is solved for once more (Björck, 1987).
     """
 
+    largest_decomposition = SETTINGS.largest_decomposition
+
     def factorise(self) -> None:
-        d = self.n_core
         self.root = None
-        if len(self.h) * d**2 <= SETTINGS.largest_decomposition:
+        if self._n_rows * self.n_core**2 <= self.largest_decomposition:
             self.root = self._root()
             self.factor = np.asarray(np.linalg.qr(self.root, mode="r")).T
             return
-        matrix = self.design.gram(self.h, np.arange(d), False)
+        matrix = self._gram()
+        self._add_penalty(matrix)
+        self.factor = _cholesky(matrix.T)  # in the order of LAPACK
+
+    @property
+    def _n_rows(self) -> int:
+        """Those of A, as far as they decide what its decomposition costs."""
+        return len(self.h)
+
+    def _gram(self) -> Array:
+        """X' diag(h) X."""
+        return self.design.gram(self.h, np.arange(self.n_core), False)
+
+    def _add_penalty(self, matrix: Array) -> None:
+        """Adds D."""
+        d = self.n_core
         matrix.ravel()[:: d + 1] += self.diagonal
         if self.beside_diagonal.any():
             matrix.ravel()[1 :: d + 1] += self.beside_diagonal
@@ -141,14 +157,16 @@ class FeatureSystem(NewtonSystem):
             for g, scale in enumerate(scales):
                 some = slice(starts[g], starts[g + 1])
                 matrix[some, some] -= scale * np.outer(v[some], v[some])
-        self.factor = _cholesky(matrix.T)  # in the order of LAPACK
 
     def _root(self) -> Array:
         """A, with rows of the data, of the penalty, and of the regularisation."""
-        X = self.design.rows_as_they_are(np.arange(len(self.h)))
-        data = np.sqrt(self.h)[:, np.newaxis] * (X if isinstance(X, np.ndarray) else X.toarray())
         diagonal, penalty = self._penalty_root()
-        return self._regularised(np.vstack([data, *penalty]), diagonal == 0.0)
+        return self._regularised(np.vstack([self._data_root(), *penalty]), diagonal == 0.0)
+
+    def _data_root(self) -> Array:
+        X = self.design.rows_as_they_are(np.arange(len(self.h)))
+        table: Array = X if isinstance(X, np.ndarray) else X.toarray()
+        return np.sqrt(self.h)[:, np.newaxis] * table
 
     def _penalty_root(self) -> tuple[Array, list[Array]]:
         """The diagonal of D, and matrices with D as the sum of their squares."""

@@ -94,10 +94,7 @@ class TraceNorm(Term):
         # of a symmetric matrix, entries beside the diagonal count twice
         self.counts = np.where(first == last, 1.0, sqrt(2.0))
         self.coef = np.zeros(shape[0] * shape[1])
-
-    @property
-    def _n_coefficients(self) -> int:
-        return self.shape[0] * self.shape[1]
+        self.n_zeros = 0
 
     def _beside(self, matrix: Array) -> Array:
         """The block beside the diagonal, as coefficients."""
@@ -112,7 +109,7 @@ class TraceNorm(Term):
         return matrix
 
     def add_gradient(self, out: Array) -> None:
-        out[: self._n_coefficients] -= 2.0 * self._beside(self.dual)
+        out[: len(self.coef)] -= 2.0 * self._beside(self.dual)
 
     def factorise(self, system: Any) -> None:
         """With N the change of the block of Z beside the diagonal, that of W is c - M N.
@@ -127,7 +124,7 @@ class TraceNorm(Term):
         above, below = G[:d], G[d:]
         table = np.einsum("ja,ka->jka", above[:, first], below[:, last])
         table += np.einsum("ja,ka->jka", above[:, last], below[:, first])
-        J = (table * self.counts).reshape(self._n_coefficients, -1)
+        J = (table * self.counts).reshape(len(self.coef), -1)
         self.root = np.linalg.qr(J.T, mode="r")
         inverse = solve_triangular(self.root, np.eye(len(self.root)), trans="T")
         system.add_penalty_rows(2.0 * inverse)
@@ -143,10 +140,10 @@ class TraceNorm(Term):
         # rounding leaves the block of S a little off W, which is W
         off = self.coef - self._beside(self.slack)
         self.constant = self._beside(self.scaling.of_slack(self.wanted)) - off
-        out[: self._n_coefficients] -= 2.0 * self._inverse(self.constant)
+        out[: len(self.coef)] -= 2.0 * self._inverse(self.constant)
 
     def direction(self, dx: Array) -> _Change:
-        coef = dx[: self._n_coefficients]
+        coef = dx[: len(self.coef)]
         dual = self._symmetric(self._inverse(self.constant - coef))
         scaled_dual = self.scaling.of_dual(dual)
         scaled_slack = self.wanted - scaled_dual
@@ -158,6 +155,21 @@ class TraceNorm(Term):
             self.scaling.largest_step(direction.scaled_slack),
             self.scaling.largest_step(direction.scaled_dual),
         )
+
+    def watch(self, direction: _Change) -> None:
+        """See `Term.watch`; (u, v)' Z (u, v) keeps the singular value of u and v from 0."""
+        u, values, v = np.linalg.svd(self.coef.reshape(self.shape), full_matrices=False)
+        both = np.concatenate([u, v.T])
+        change = np.einsum("ji,jk,ik->i", u, direction.coef.reshape(self.shape), v)
+        kept = np.einsum("ji,jk,ki->i", both, self.dual, both)
+        growth = np.einsum("ji,jk,ki->i", both, direction.dual, both)
+        self.n_zeros = int(np.count_nonzero(change * kept < growth * values))
+
+    def settle(self, x: Array) -> None:
+        coef = x[: len(self.coef)]
+        u, values, v = np.linalg.svd(coef.reshape(self.shape), full_matrices=False)
+        values[len(values) - self.n_zeros :] = 0.0
+        coef[:] = np.ravel((u * values) @ v)
 
     def products(self) -> float:
         return float(np.sum(self.slack * self.dual))
