@@ -17,6 +17,7 @@ from .newton import output_rows  # noqa: F401 (which registers its rows)
 from .newton.multipliers import method_of_multipliers
 from .proximal.outputs import pdprox_restarted_for_outputs
 from .select import (
+    AGAIN,
     GRADIENTS,
     INTERIOR_POINT,
     LAST_RESORT,
@@ -33,6 +34,8 @@ ACCELERATED = "accelerated-gradient", "a smooth loss, and a penalty with a prox 
 SINGULAR = "singular-gradient", "a smooth loss and the trace norm: few singular vectors at a time"
 OUTPUT_BY_OUTPUT = "output by output", "neither the loss nor the penalty ties outputs together"
 CLASS_DESCENT = "dual-descent", "the loss of Crammer and Singer and a squared l2 penalty"
+# The cost of multipliers at most, in runs of the interior-point method: one or two, but for stalls
+MOST_RUNS = 2.0
 SHARE = 0.5  # of the gap allowed that the outputs alone may take
 FINER, ROUNDS = 0.1, 4  # the tolerance of another round, as a share of the last, and rounds
 
@@ -54,7 +57,10 @@ def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choi
     if structure is Structure.SEPARABLE and not problem.loss.couples_outputs:
         return [Choice(*OUTPUT_BY_OUTPUT, output_by_output), *last]
     if structure.in_parts:
-        methods = [Choice(*MULTIPLIERS, method_of_multipliers), *last]
+        first = partial(method_of_multipliers, budget=MOST_RUNS * cost)
+        methods = [Choice(*MULTIPLIERS, first), *last]
+        if cost < inf:
+            methods.insert(2, Choice(*AGAIN, method_of_multipliers))
         if has_class_descent(problem):
             return [Choice(*CLASS_DESCENT, class_descent), *methods]
         return methods

@@ -20,8 +20,8 @@ from .newton.settings import SETTINGS as NEWTON
 from .proximal.pdprox import pdprox_restarted
 
 __all__ = [
-    "INTERIOR_POINT", "LAST_RESORT", "SETTINGS", "TRIALS", "Choice", "SelectionSettings", "auto",
-    "last_budget", "select",
+    "AGAIN", "INTERIOR_POINT", "LAST_RESORT", "SETTINGS", "TRIALS", "Choice",
+    "SelectionSettings", "auto", "last_budget", "select",
 ]  # fmt: skip
 
 

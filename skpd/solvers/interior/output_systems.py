@@ -40,8 +40,6 @@ class OutputsSystem(FeatureSystem):
         As for `NewtonSystem`.
     """
 
-    largest_decomposition = SETTINGS.largest_outputs_decomposition
-
     def __init__(
         self, design: Design, outputs: list[OutputRows], n_features: int, n_borders: int
     ) -> None:
@@ -61,8 +59,12 @@ class OutputsSystem(FeatureSystem):
         self.blocks = roots
 
     def add_penalty_rows(self, rows: Any) -> None:
-        """Adds B'B for B of shape (n_rows, n_features), an array or sparse."""
+        """Adds B'B for rows B of the first coefficients, or all, an array or sparse."""
         self.penalty_rows.append(rows)
+
+    @property
+    def _largest_decomposition(self) -> float:
+        return SETTINGS.largest_outputs_decomposition
 
     @property
     def _n_rows(self) -> int:
@@ -89,17 +91,15 @@ class OutputsSystem(FeatureSystem):
 
     def _add_penalty(self, matrix: Array) -> None:
         super()._add_penalty(matrix)
-        d = self.n_features
         for rows in self.penalty_rows:
-            square = rows.T @ rows
+            square, d = rows.T @ rows, rows.shape[1]
             matrix[:d, :d] += square.toarray() if sp.issparse(square) else square
 
     def _penalty_root(self) -> tuple[Array, list[Array]]:
         diagonal, matrices = super()._penalty_root()
-        d = self.n_features
         for rows in self.penalty_rows:
-            wide = np.zeros((rows.shape[0], self.n_core))  # no penalty knows the intercepts
-            wide[:, :d] = rows.toarray() if sp.issparse(rows) else rows
+            wide = np.zeros((rows.shape[0], self.n_core))
+            wide[:, : rows.shape[1]] = rows.toarray() if sp.issparse(rows) else rows
             diagonal += np.sum(wide * wide, axis=0)
             matrices.append(wide)
         return diagonal, matrices

@@ -124,17 +124,19 @@ class FeatureSystem(NewtonSystem):
     leaves of a right side is solved for once more (Björck, 1987).
     """
 
-    largest_decomposition = SETTINGS.largest_decomposition
-
     def factorise(self) -> None:
         self.root = None
-        if self._n_rows * self.n_core**2 <= self.largest_decomposition:
+        if self._n_rows * self.n_core**2 <= self._largest_decomposition:
             self.root = self._root()
             self.factor = np.asarray(np.linalg.qr(self.root, mode="r")).T
             return
         matrix = self._gram()
         self._add_penalty(matrix)
         self.factor = _cholesky(matrix.T)  # in the order of LAPACK
+
+    @property
+    def _largest_decomposition(self) -> float:
+        return SETTINGS.largest_decomposition
 
     @property
     def _n_rows(self) -> int:

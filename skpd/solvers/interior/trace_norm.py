@@ -126,14 +126,17 @@ class TraceNorm(Term):
         table += np.einsum("ja,ka->jka", above[:, last], below[:, first])
         J = (table * self.counts).reshape(len(self.coef), -1)
         self.root = np.linalg.qr(J.T, mode="r")
-        inverse = solve_triangular(self.root, np.eye(len(self.root)), trans="T")
+        inverse = self._of_root(np.eye(len(self.root)), "T")
         system.add_penalty_rows(2.0 * inverse)
 
     def _inverse(self, coef: Array) -> Array:
         """M^-1 coef."""
-        found = solve_triangular(self.root, coef, trans="T")
-        inverse: Array = 2.0 * solve_triangular(self.root, found)
-        return inverse
+        return 2.0 * self._of_root(self._of_root(coef, "T"), "N")
+
+    def _of_root(self, right: Array, form: str) -> Array:
+        """R^-1 right, or with form "T" that of the transpose."""
+        found: Array = solve_triangular(self.root, right, trans=form, check_finite=False)
+        return found
 
     def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
         self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)

@@ -1,0 +1,299 @@
+"""The interior-point method for several outputs: its terms, its systems, and what it finds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import linprog
+
+from benchmarks.output_models import Model, penalty_value
+from skpd import MultinomialPD, MultiTaskPD
+from skpd.designs import Design
+from skpd.designs.outputs import OutputsDesign
+from skpd.estimators.outputs import OUTPUT_LOSSES, OUTPUT_PENALTIES
+from skpd.losses import CrammerSinger, Softmax
+from skpd.penalties import L1, FusedLasso, GroupElasticNet, GroupLInf, LInf, Spectral
+from skpd.problems.outputs import OutputsProblem
+from skpd.solvers import Monitor
+from skpd.solvers.interior import expected_cost_of_outputs, interior_point, output_systems
+from skpd.solvers.interior.method import State
+from skpd.solvers.interior.output_systems import OutputRows, OutputsSystem
+from skpd.solvers.interior.posing import programme_of
+from skpd.solvers.interior.settings import SETTINGS
+from skpd.solvers.select import select
+
+K = 3
+LOSSES = {name: of_outputs(K) for name, of_outputs in OUTPUT_LOSSES.items()}
+LOSSES |= {"softmax": Softmax(K), "crammer_singer": CrammerSinger(K)}
+MARGINS = ("hinge", "smoothed_hinge", "squared_hinge", "logistic")
+PENALTIES = {**OUTPUT_PENALTIES, "mixed": lambda d, K: GroupElasticNet(K, np.ones(d), 0.5)}
+EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+def data(rng, loss, n=24, d=5):
+    """Features on scales from 0.01 to 100, some of them far from 0, and targets."""
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, 2, d)
+    Y = X / X.std(axis=0) @ rng.normal(size=(d, K)) + rng.standard_t(3, size=(n, K)) + [1, -1, 0]
+    X[:, 1] += 30.0 * X[:, 1].std()
+    if loss in ("softmax", "crammer_singer"):
+        return X, np.eye(K)[np.argmax(Y, axis=1)]
+    return X, np.where(Y > 0.0, 1.0, -1.0) if loss in MARGINS else Y
+
+
+def posed(X, Y, loss, penalty, fit_intercept=True, weights=None, share=0.01):
+    """A problem with so much of the alpha at which W = 0, or the penalty is worth the loss."""
+    weights = np.ones(len(Y)) if weights is None else weights
+    d = X.shape[1]
+    given = Design(X), Y, weights / weights.sum(), LOSSES[loss], PENALTIES[penalty](d, K)
+    problem = OutputsProblem.shared(
+        *given, alpha=1.0, fit_intercept=fit_intercept, total_weight=float(weights.sum())
+    )
+    return problem.with_alpha(share * largest(problem))
+
+
+def largest(problem):
+    gradient, penalty = -problem.null_gradient, problem.penalty
+    alpha = penalty.largest_alpha(gradient)
+    return alpha if alpha > 0.0 else penalty.conjugate(gradient, 1.0) / problem.objective_unit
+
+
+def reached(problem, tol=1e-9):
+    """What the method alone finds."""
+    monitor = Monitor(problem, tol)
+    monitor.begin()
+    interior_point(problem, monitor, None, max_iter=60, random_state=None)
+    return monitor.solution()
+
+
+def objective(problem, X, Y, loss, penalty, found):
+    """By its definition, with weights 1 / n."""
+    W = found.coef.reshape(-1, K)
+    model = Model(X, Y, np.full(len(Y), 1 / len(Y)), None, K, loss, "l1", 1.0, True)
+    ratio, name = (0.5, "l21") if penalty == "mixed" else (1.0, penalty)
+    return model.mean_loss(W, found.intercept) + problem.alpha * penalty_value(name, ratio, W)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_with_every_penalty(loss, penalty, rng):
+    X, Y = data(rng, loss, n=16, d=4)
+    fit_intercept = (list(LOSSES).index(loss) + list(PENALTIES).index(penalty)) % 2 == 0
+    problem = posed(X, Y, loss, penalty, fit_intercept)
+    assert expected_cost_of_outputs(problem) < np.inf
+    found = reached(problem)
+    assert found.certificate.relative_gap <= 1e-9 and found.n_iter <= 40
+    value = float(objective(problem, X, Y, loss, penalty, found))
+    assert_allclose(found.certificate.primal, value, rtol=1e-9)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_the_prox_of_a_penalty(penalty, rng):
+    """The squared loss with X = I has it as its solution."""
+    Y = rng.normal(size=(6, K))
+    problem = posed(np.eye(6), Y, "squared", penalty, fit_intercept=False, share=0.2)
+    expected = problem.penalty.prox(Y.ravel(), 6.0 * problem.alpha)
+    assert_allclose(reached(problem, 1e-13).coef, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "crammer_singer"])
+def test_the_largest_sizes_by_highs(loss, rng):
+    """min sum of t / n + alpha sum of u with t at least every piece and u_j >= |w_jk|."""
+    X, Y = data(rng, loss)
+    (n, d), eye = X.shape, np.eye(K)
+    problem = posed(X, Y, loss, "l1inf")
+    rows, bounds = [], []  # pieces of a loss: row.(W, b) + bound <= t
+    for i, k in np.ndindex(n, K):
+        sides = -Y[i, k] * eye[k] if loss == "hinge" else eye[k] - Y[i]
+        rows.append(np.concatenate([np.outer(X[i], sides).ravel(), sides]))
+        bounds.append(1.0 if loss == "hinge" else 1.0 - Y[i, k])
+    of_loss = np.arange(n * K) if loss == "hinge" else np.repeat(np.arange(n), K)
+    n_losses = of_loss[-1] + 1
+    pieces = np.hstack([rows, np.zeros((n * K, d)), -np.eye(n_losses)[of_loss]])
+    heights = np.hstack([np.zeros((d * K, K)), -np.kron(np.eye(d), np.ones((K, 1)))])
+    beside = np.zeros((d * K, n_losses))
+    limits = [np.hstack([sign * np.eye(d * K), heights, beside]) for sign in (1.0, -1.0)]
+    cost = np.concatenate(
+        [np.zeros(d * K + K), np.full(d, problem.alpha), np.full(n_losses, 1 / n)]
+    )
+    free = [(None, None)] * (d * K + K + d) + [(0.0, None)] * n_losses
+    A, b = np.vstack([pieces, *limits]), np.concatenate([-np.array(bounds), np.zeros(2 * d * K)])
+    best = linprog(cost, A, b, bounds=free, method="highs", options=EXACT).fun
+    certificate = reached(problem).certificate
+    assert_allclose(certificate.primal, best, rtol=1e-7)
+    assert certificate.dual <= best * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("penalty", ["l1inf", "exclusive", "squared_groups", "trace", "l21"])
+@pytest.mark.parametrize("loss", ["crammer_singer", "l2_norm", "hinge", "squared"])
+def test_a_whole_newton_step_meets_the_linear_conditions(loss, penalty, rng):
+    """What is eliminated comes back: gradients vanish, and slacks and multipliers fit the rest."""
+    X, Y = data(rng, loss, d=4)
+    programme = programme_of(posed(X, Y, loss, penalty))
+    state = State(programme)
+    for _ in range(3):
+        state.evaluate()
+        with np.errstate(all="ignore"):
+            state.step(0.0)
+    state.evaluate()
+    size = np.max(np.abs(state.residual)) + np.max(np.abs(programme.losses[0].multipliers))
+    state.lengths = lambda found, share: (1.0, 1.0)  # past any boundary
+    with np.errstate(all="ignore"):
+        state.step(0.0)
+    state.evaluate()
+    assert_allclose(state.residual, 0.0, atol=1e-8 * size)
+    x = programme.x
+    W, term, weight = x[: 4 * K], programme.penalties[0], programme.problem.alpha
+    if penalty in ("l1inf", "exclusive"):
+        assert_allclose(term.slack[1] - term.slack[0], 2.0 * W, atol=1e-8 * np.abs(W).max())
+        sums = (term.dual[0] + term.dual[1]).reshape(-1, K)
+        bounds = 0.5 * (term.slack[0] + term.slack[1]).reshape(-1, K)
+        if penalty == "l1inf":
+            assert_allclose(sums.sum(axis=1), weight)
+            assert_allclose(bounds, bounds[:, :1] @ np.ones((1, K)))
+        else:
+            assert_allclose(sums, 2.0 * weight * bounds.sum(axis=1, keepdims=True) @ [[1.0] * K])
+    elif penalty == "trace":
+        assert_allclose(term.slack[:4, 4:].ravel(), W, atol=1e-8 * np.abs(W).max())
+        blocks = np.array(term.dual)
+        blocks[:4, 4:], blocks[4:, :4] = 0.0, 0.0
+        assert_allclose(blocks, 0.5 * weight * np.eye(4 + K), atol=1e-12 * weight)
+    else:
+        assert_allclose(term.slack.tail, W, atol=1e-8 * np.abs(W).max())
+        heads = weight if penalty == "l21" else 2.0 * weight * np.sum(term.slack.head)
+        assert_allclose(term.dual.head, heads)
+    z, rows = programme.predictions.times(x), programme.losses[0]
+    if loss == "crammer_singer":
+        bounds = rows.slack + z.reshape(-1, K) + 1.0 - Y
+        assert_allclose(bounds, bounds[:, :1] @ np.ones((1, K)))
+        assert_allclose(rows.dual.sum(axis=1), 1.0)
+    elif loss == "l2_norm":
+        assert_allclose(rows.slack.tail, z - Y.ravel(), atol=1e-8)
+
+
+@pytest.mark.parametrize("in_blocks", [True, False])
+@pytest.mark.parametrize("largest", [0.0, 1e9])
+def test_systems_against_their_matrices(largest, in_blocks, rng, monkeypatch):
+    settings = replace(SETTINGS, largest_outputs_decomposition=largest)
+    monkeypatch.setattr(output_systems, "SETTINGS", settings)
+    n, d = 9, 4
+    base = np.column_stack([rng.normal(size=(n, d)), np.ones(n)])
+    X = np.zeros((n * K, d * K + K))
+    outputs = []
+    for k in range(K):
+        rows, columns = np.arange(k, n * K, K), np.append(np.arange(k, d * K, K), d * K + k)
+        X[np.ix_(rows, columns)] = base
+        outputs.append(OutputRows(rows, columns, Design(base)))
+    system = OutputsSystem(Design(sp.csr_array(X)), outputs, d * K, 0)
+    dense, few = rng.normal(size=(5, d * K)), sp.csr_array(np.eye(d * K)[:3])
+    roots = rng.normal(size=(n, K, K))
+    for _ in range(2):
+        system.clear()
+        system.diagonal[: d * K] += 0.1
+        h = rng.uniform(0.1, 2.0, n * K)
+        system.add_blocks(roots) if in_blocks else system.add_rows(h)
+        system.add_penalty_rows(dense)
+        system.add_penalty_rows(few)
+        system.prepare()
+        root = sp.block_diag(roots).toarray() if in_blocks else np.diag(np.sqrt(h))
+        matrix = X.T @ root.T @ root @ X + np.diag(system.diagonal)
+        matrix[: d * K, : d * K] += dense.T @ dense + (few.T @ few).toarray()
+        right = rng.normal(size=len(matrix))
+        assert_allclose(system.solve(right), np.linalg.solve(matrix, right), rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss, penalty", [("crammer_singer", "trace"), ("l2_norm", "l1inf")])
+def test_weights_are_repetitions(loss, penalty, rng):
+    X, Y = data(rng, loss)
+    counts = rng.integers(0, 3, len(Y))
+    weighted = posed(X, Y, loss, penalty, weights=counts.astype(float))
+    repeated = posed(np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0), loss, penalty)
+    first, second = reached(weighted), reached(repeated.with_alpha(weighted.alpha))
+    assert_allclose(first.certificate.primal, second.certificate.primal, rtol=1e-8)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_tasks_are_problems_of_their_own_without_a_tie(fit_intercept, sparse, rng):
+    """An l1 norm leaves every task alone."""
+    of_task, n = np.repeat(np.arange(K), 15), 45
+    X = rng.normal(size=(n, 4)) * (rng.random((n, 4)) < (0.2 if sparse else 1.0))
+    y = X.sum(axis=1) + of_task + rng.standard_t(3, size=n)
+    parts = [X[of_task == k] for k in range(K)]
+    design = OutputsDesign(
+        [Design(sp.csr_array(part) if sparse else part) for part in parts],
+        [np.flatnonzero(of_task == k) for k in range(K)], n,
+    )  # fmt: skip
+    weights = np.full(n, 1 / n)
+    problem = OutputsProblem(design, y, weights, LOSSES["absolute"], L1(), 0.02, fit_intercept)
+    found = reached(problem)
+    alone = [reached(replace(problem, design=OutputsDesign(
+        [design.parts[k]], [np.arange(15)], 15), y=y[of_task == k], weights=np.full(15, 1 / 15),
+        alpha=0.06)) for k in range(K)]  # fmt: skip
+    mean = np.mean([one.certificate.primal for one in alone])
+    assert_allclose(found.certificate.primal, mean, rtol=1e-7)
+
+
+def test_groups_in_any_order(rng):
+    """Groups of other coefficients than the rows of W."""
+    X, Y = data(rng, "absolute", d=4)
+    order = rng.permutation(4 * K)
+    groups = [list(order[start : start + 4]) for start in (0, 4, 8)]
+    penalty = GroupLInf(groups, [1.0, 0.5, 2.0])
+    problem = posed(X, Y, "absolute", "l1").with_penalty(penalty, 0.01)
+    found = reached(problem)
+    assert found.converged
+    Z, w = np.kron(X, np.eye(K)), found.coef
+    loss = np.abs(Z @ w + np.tile(found.intercept, len(X)) - Y.ravel()).sum() / len(X)
+    heights = [np.abs(w[group]).max() for group in groups]
+    value = loss + 0.01 * (heights[0] + 0.5 * heights[1] + 2.0 * heights[2])
+    assert_allclose(found.certificate.primal, value, rtol=1e-9)
+
+
+def test_ranks_and_rows_end_exactly_at_zero(rng):
+    X, Y = data(rng, "absolute")
+    low = reached(posed(X, Y, "absolute", "trace", share=0.3), tol=1e-5).coef.reshape(-1, K)
+    values = np.linalg.svd(low, compute_uv=False)
+    assert 0 < np.count_nonzero(values > 1e-12 * values[0]) < K
+    for penalty in ("l1inf", "exclusive", "squared_groups"):
+        coef = reached(posed(X, Y, "absolute", penalty, share=0.3), tol=1e-5).coef
+        assert np.any(coef == 0.0) and np.any(coef)
+
+
+def test_what_has_no_terms_is_left_to_others(rng):
+    X, Y = data(rng, "absolute")
+    problem = posed(X, Y, "absolute", "l1")
+    for penalty in (FusedLasso(), Spectral(LInf(), K)):
+        other = problem.with_penalty(penalty, 0.1)
+        assert expected_cost_of_outputs(other) == np.inf
+        assert [choice.name for choice in select(other)] == ["hybrid-gradient"]
+    names = {
+        ("absolute", "l1inf"): ["interior-point", "hybrid-gradient"],
+        ("squared", "trace"): ["accelerated-gradient", "interior-point", "hybrid-gradient"],
+        ("hinge", "l1"): ["output by output", "interior-point", "hybrid-gradient"],
+        ("hinge", "l21"): ["multipliers", "interior-point", "multipliers", "hybrid-gradient"],
+    }
+    for (loss, penalty), expected in names.items():
+        assert [choice.name for choice in select(posed(X, Y, loss, penalty))] == expected
+
+
+@pytest.mark.parametrize("penalty", ["l1inf", "exclusive", "squared_groups", "trace"])
+def test_scaled_features_with_kinks(penalty, rng):
+    """Estimators end with it where the hybrid gradient would go on for long."""
+    X = rng.normal(size=(38, 8)) * 10.0 ** rng.uniform(-3, 3, 8)
+    scores = X / X.std(axis=0) @ rng.normal(size=(8, K)) + rng.normal(size=(38, K))
+    Y = np.where(scores > 0.0, 1.0, -1.0)
+    model = MultiTaskPD(0.01, loss="hinge", penalty=penalty, tol=1e-9).fit(X, Y)
+    other = MultinomialPD(0.01, loss="crammer_singer", penalty=penalty, tol=1e-9)
+    other.fit(X, np.argmax(scores, axis=1))
+    for fitted in (model, other):
+        assert fitted.converged_ and fitted.solver_ == "interior-point" and fitted.n_iter_ < 60
+
+
+def test_a_start_without_any_loss_ends(rng):
+    """Targets that constants predict: nothing overflows, and nothing is left to do."""
+    X = rng.normal(size=(10, 2))
+    for penalty in ("l1inf", "exclusive", "squared_groups", "trace"):
+        model = MultiTaskPD(0.1, loss="absolute", penalty=penalty).fit(X, np.ones((10, 2)))
+        assert_array_equal(model.coef_, 0.0)
