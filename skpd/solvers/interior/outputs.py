@@ -22,6 +22,7 @@ from ...penalties import (
     SquaredL2,
     Structure,
 )
+from ...problems import Point
 from ...problems.outputs import OutputsProblem
 from .matrix_terms import LargestSizes, SquaredSumOfNorms, SquaredSums
 from .output_systems import OutputRows, OutputsSystem
@@ -118,6 +119,18 @@ class OutputsProgramme(Programme):
         intercept[: len(of_ones)] += of_ones
         found: Array = problem.split(np.append(x[:d], intercept))[1]
         return found
+
+    def point(self) -> Point:
+        """On the kinks that the last step went to, unless they cost more than all products."""
+        settled, as_it_is = super().point(), self._point_of(self.x)
+        most = self._objective(as_it_is) + sum(term.products() for term in self.terms)
+        return settled if self._objective(settled) <= most else as_it_is
+
+    def _objective(self, point: Point) -> float:
+        problem = self.problem
+        z = problem.matvec(problem.join(point.coef, point.intercept))
+        loss = float(problem.weights @ problem.loss.value(problem.y, z))
+        return loss + problem.alpha * problem.penalty.value(point.coef)
 
     def system(self) -> OutputsSystem:
         n_borders = len(self.x) - self.design.shape[1]

@@ -185,6 +185,9 @@ class Programme:
         x = self.x.copy()
         for term in self.penalties:
             term.settle(x)
+        return self._point_of(x)
+
+    def _point_of(self, x: Array) -> Point:
         coef = self.basis.coef(x[: self.n_features])
         return Point(coef, self._intercept(x), self._dual_coef())
 
