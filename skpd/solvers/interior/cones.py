@@ -16,7 +16,7 @@ from ..._typing import Array, Indices
 from .systems import NewtonSystem
 from .terms import Term
 
-__all__ = ["EuclideanNorms", "NesterovTodd"]
+__all__ = ["ConesChange", "EuclideanNorms", "Groups", "Heads", "NesterovTodd"]
 
 
 class Groups:
@@ -111,7 +111,9 @@ def largest_cone_step(groups: Groups, x: Heads, change: Heads) -> float:
     return float(np.min(np.minimum(head, np.minimum(outward, inward)), initial=inf))
 
 
-class _Change(NamedTuple):
+class ConesChange(NamedTuple):
+    """How slacks and multipliers in the cones change."""
+
     slack: Heads
     dual: Heads
 
@@ -146,7 +148,7 @@ class EuclideanNorms(Term):
     def add_gradient(self, out: Array) -> None:
         out[: len(self.dual.tail)] -= self.dual.tail
 
-    def watch(self, direction: _Change) -> None:
+    def watch(self, direction: ConesChange) -> None:
         # a group ends at 0 where its head falls further than its multiplier nears the boundary
         slack, other = direction
         moved = Heads(self.dual.head, self.dual.tail + other.tail)
@@ -166,35 +168,35 @@ class EuclideanNorms(Term):
         self.of_head = (2.0 * head * head - 1.0) / size
         system.take_groups(self.groups.starts, 2.0 / (size * size * self.of_head), scaling.tail)
 
-    def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
+    def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
         self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
         out[: len(self.wanted.tail)] -= self._change(np.zeros_like(self.wanted.tail)).dual.tail
 
-    def direction(self, dx: Array) -> _Change:
+    def direction(self, dx: Array) -> ConesChange:
         return self._change(dx[: len(self.wanted.tail)])
 
-    def _change(self, tail: Array) -> _Change:
+    def _change(self, tail: Array) -> ConesChange:
         """dual change = wanted - W^-2 (head, tail), the head such that the dual's stays."""
         groups, v = self.groups, self.scaling
         along = groups.sums(v.tail * tail)
         head = (self.wanted.head + 2.0 * v.head * along / v.size) / self.of_head
         image = groups.spread(2.0 * (along - v.head * head)) * v.tail + tail
         dual = self.wanted.tail - image / groups.spread(v.size)
-        return _Change(Heads(head, tail), Heads(np.zeros_like(head), dual))
+        return ConesChange(Heads(head, tail), Heads(np.zeros_like(head), dual))
 
-    def largest_steps(self, direction: _Change) -> tuple[float, float]:
+    def largest_steps(self, direction: ConesChange) -> tuple[float, float]:
         return (
             largest_cone_step(self.groups, self.slack, direction.slack),
             largest_cone_step(self.groups, self.dual, direction.dual),
         )
 
-    def products_after(self, direction: _Change, primal: float, dual: float) -> float:
+    def products_after(self, direction: ConesChange, primal: float, dual: float) -> float:
         slack, other = direction
         heads = (self.slack.head + primal * slack.head) @ self.dual.head
         tails = (self.slack.tail + primal * slack.tail) @ (self.dual.tail + dual * other.tail)
         return float(heads + tails)
 
-    def move(self, direction: _Change, primal: float, dual: float) -> None:
+    def move(self, direction: ConesChange, primal: float, dual: float) -> None:
         slack, other = direction
         self.slack = Heads(
             self.slack.head + primal * slack.head, self.slack.tail + primal * slack.tail

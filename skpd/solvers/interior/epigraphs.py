@@ -9,15 +9,22 @@ from .maps import Predictions
 from .systems import NewtonSystem
 from .terms import Term, largest_step
 
-__all__ = ["DoubtfulLabels", "EuclideanEpigraph", "SquareEpigraph", "SumEpigraph"]
+__all__ = [
+    "DoubtfulLabels", "EuclideanEpigraph", "Pairs", "PairsChange", "SquareEpigraph", "SumEpigraph",
+    "wanted_changes",
+]  # fmt: skip
 
 
-class _RowChange(NamedTuple):
+class PairsChange(NamedTuple):
+    """How slacks and multipliers change."""
+
     slack: Array
     dual: Array
 
 
-def _wanted(slack: Array, dual: Array, mu: float | None, affine: _RowChange | None) -> Array:
+def wanted_changes(
+    slack: Array, dual: Array, mu: float | None, affine: PairsChange | None
+) -> Array:
     """By how much multipliers change for products equal to mu, or as they are, slacks fixed."""
     if mu is None:
         return np.zeros_like(dual)
@@ -25,24 +32,24 @@ def _wanted(slack: Array, dual: Array, mu: float | None, affine: _RowChange | No
     return target / slack - dual
 
 
-class _Pairs(Term):
+class Pairs(Term):
     """A term whose slacks and multipliers are arrays of numbers, in pairs."""
 
     slack: Array
     dual: Array
 
-    def largest_steps(self, direction: _RowChange) -> tuple[float, float]:
+    def largest_steps(self, direction: PairsChange) -> tuple[float, float]:
         return (
             largest_step(self.slack, direction.slack),
             largest_step(self.dual, direction.dual),
         )
 
-    def move(self, direction: _RowChange, primal: float, dual: float) -> None:
+    def move(self, direction: PairsChange, primal: float, dual: float) -> None:
         self.slack += primal * direction.slack
         self.dual += dual * direction.dual
 
 
-class DoubtfulLabels(_Pairs):
+class DoubtfulLabels(Pairs):
     """sum_i c_i max(0, 1 - m_i, 1 + m_i - kappa lam).
 
     With a bound s_i on each loss there are three slacks and multipliers a row, ::
@@ -107,14 +114,14 @@ class DoubtfulLabels(_Pairs):
         system.border(self.place)[:] += self.predictions.design.rmatvec(weights * self.y * mixed)
         system.add_corner(self.place, self.place, float(weights @ twice))
 
-    def add_shift(self, mu: float | None, affine: _RowChange | None, out: Array) -> None:
-        self.wanted = wanted = _wanted(self.slack, self.dual, mu, affine)
+    def add_shift(self, mu: float | None, affine: PairsChange | None, out: Array) -> None:
+        self.wanted = wanted = wanted_changes(self.slack, self.dual, mu, affine)
         self.sums = (wanted.sum(axis=0) - (1.0 - self.dual.sum(axis=0))) / self.total
         one, two = self.ratio[:2]
         flipped = wanted[1] - two * self.sums
         self._add_adjoint(flipped - (wanted[0] - one * self.sums), flipped, out)
 
-    def direction(self, dx: Array) -> _RowChange:
+    def direction(self, dx: Array) -> PairsChange:
         margins = self.y * self.predictions.times(dx)
         raised = self.kappa * dx[self.place]
         one, two = self.ratio[:2]
@@ -122,15 +129,15 @@ class DoubtfulLabels(_Pairs):
         slack[2] = self.sums - ((one - two) * margins + two * raised) / self.total
         slack[0] = slack[2] + margins
         slack[1] = slack[2] - margins + raised
-        return _RowChange(slack, self.wanted - self.ratio * slack)
+        return PairsChange(slack, self.wanted - self.ratio * slack)
 
-    def products_after(self, direction: _RowChange, primal: float, dual: float) -> float:
+    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
         products = self.slack + primal * direction.slack
         products *= self.dual + dual * direction.dual
         return float(np.sum(self.weights * products))
 
 
-class SumEpigraph(_Pairs):
+class SumEpigraph(Pairs):
     """The constraint l1 ||w||_1 <= lam.
 
     It is u - w, u + w >= 0 and lam >= l1 sum(u). The multiplier of the last constraint is an
@@ -169,7 +176,7 @@ class SumEpigraph(_Pairs):
         if self.place is not None:
             out[self.place] -= self.dual[-1]
 
-    def watch(self, direction: _RowChange) -> None:
+    def watch(self, direction: PairsChange) -> None:
         d = self.size
         falls = direction.slack / self.slack < direction.dual / self.dual
         self.at_zero = falls[:d] & falls[d : 2 * d]
@@ -196,7 +203,7 @@ class SumEpigraph(_Pairs):
 
     def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
         d, target = self.size, None if mu is None else self.share * mu
-        self.wanted = _wanted(self.slack, self.dual, target, affine)
+        self.wanted = wanted_changes(self.slack, self.dual, target, affine)
         one, two = self.wanted[:d], self.wanted[d : 2 * d]
         off = one + two - (self.l1 * self.dual[-1] - self.dual[:d] - self.dual[d : 2 * d])
         self.shift = off / self.sums
@@ -204,15 +211,15 @@ class SumEpigraph(_Pairs):
         constant = self.wanted[-1] / self.ratio[-1] + self.l1 * float(np.sum(self.shift))
         out[self.multiplier_place] += constant
 
-    def direction(self, dx: Array) -> _RowChange:
+    def direction(self, dx: Array) -> PairsChange:
         w = dx[: self.size]
         u = self.shift + self.beside * w - self.l1 * dx[self.multiplier_place] / self.sums
         last = -self.l1 * float(np.sum(u))
         last += 0.0 if self.place is None else dx[self.place]
         slack = np.concatenate([u - w, u + w, [last]])
-        return _RowChange(slack, self.wanted - self.ratio * slack)
+        return PairsChange(slack, self.wanted - self.ratio * slack)
 
-    def products_after(self, direction: _RowChange, primal: float, dual: float) -> float:
+    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
         slack = self.slack + primal * direction.slack
         return float(slack @ (self.dual + dual * direction.dual))
 

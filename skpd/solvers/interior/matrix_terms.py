@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._typing import Array, Indices
-from .cones import EuclideanNorms, Groups, Heads, _Change
-from .epigraphs import _Pairs, _RowChange, _wanted
+from .cones import ConesChange, EuclideanNorms, Groups, Heads
+from .epigraphs import Pairs, PairsChange, wanted_changes
 
 __all__ = ["LargestSizes", "SquaredSumOfNorms", "SquaredSums"]
 
 
-class _Sizes(_Pairs):
+class _Sizes(Pairs):
     """Slacks t - w and t + w of a bound t on the sizes of the coefficients, and their multipliers.
 
     Parameters
@@ -40,7 +40,7 @@ class _Sizes(_Pairs):
     def add_gradient(self, out: Array) -> None:
         out[: self.size] += self.dual[0] - self.dual[1]
 
-    def watch(self, direction: _RowChange) -> None:
+    def watch(self, direction: PairsChange) -> None:
         falls = direction.slack / self.slack < direction.dual / self.dual
         self.at_zero = falls[0] & falls[1]
 
@@ -50,7 +50,7 @@ class _Sizes(_Pairs):
     def products(self) -> float:
         return float(np.sum(self.slack * self.dual))
 
-    def products_after(self, direction: _RowChange, primal: float, dual: float) -> float:
+    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
         slack = self.slack + primal * direction.slack
         return float(np.sum(slack * (self.dual + dual * direction.dual)))
 
@@ -58,12 +58,12 @@ class _Sizes(_Pairs):
         self.ratio = self.dual / self.slack
         self.sums, self.differences = self.ratio[0] + self.ratio[1], self.ratio[0] - self.ratio[1]
 
-    def _change(self, w: Array, t: Array) -> _RowChange:
+    def _change(self, w: Array, t: Array) -> PairsChange:
         slack = np.stack([t - w, t + w])
-        return _RowChange(slack, self.wanted - self.ratio * slack)
+        return PairsChange(slack, self.wanted - self.ratio * slack)
 
     def _wanted(self, mu: float | None, affine: Any) -> Array:
-        self.wanted = _wanted(
+        self.wanted = wanted_changes(
             self.slack, self.dual, None if mu is None else self.share * mu, affine
         )
         return self.wanted[0] + self.wanted[1]
@@ -116,7 +116,7 @@ class LargestSizes(_Sizes):
         change = self._change(np.zeros(self.size), self.groups.spread(self.raised))
         out[: self.size] += change.dual[0] - change.dual[1]
 
-    def direction(self, dx: Array) -> _RowChange:
+    def direction(self, dx: Array) -> PairsChange:
         w = dx[: self.size]
         raised = self.raised + self.groups.sums(self.differences * w) / self.totals
         return self._change(w, self.groups.spread(raised))
@@ -167,7 +167,7 @@ class SquaredSums(_Sizes):
         change = self._change(nothing, self._bounds(nothing))
         out[: self.size] += change.dual[0] - change.dual[1]
 
-    def direction(self, dx: Array) -> _RowChange:
+    def direction(self, dx: Array) -> PairsChange:
         w = dx[: self.size]
         return self._change(w, self._bounds(w))
 
@@ -210,28 +210,28 @@ class SquaredSumOfNorms(EuclideanNorms):
         corner = -1.0 / self.twice - float(np.sum(1.0 / self.of_head))
         system.add_corner(self.place, self.place, corner)
 
-    def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
+    def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
         super().add_shift(mu, affine, out)
         out[self.place] += float(np.sum(self.wanted.head / self.of_head))
 
-    def direction(self, dx: Array) -> _Change:
+    def direction(self, dx: Array) -> ConesChange:
         """As for a fixed multiplier of the heads, and what its change takes off the heads."""
         tau, v = float(dx[self.place]), self.scaling
         slack, dual = super().direction(dx)
         fall = tau / self.of_head
         tail = dual.tail - self.groups.spread(2.0 * v.head * fall / v.size) * v.tail
-        return _Change(
+        return ConesChange(
             slack._replace(head=slack.head - fall),
             dual._replace(head=np.full_like(slack.head, tau), tail=tail),
         )
 
-    def watch(self, direction: _Change) -> None:
+    def watch(self, direction: ConesChange) -> None:
         slack, other = direction
         moved = Heads(self.dual.head + other.head, self.dual.tail + other.tail)
         left = self.groups.determinants(*moved) / self.groups.determinants(*self.dual)
         self.at_zero = 1.0 + slack.head / self.slack.head < left
 
-    def products_after(self, direction: _Change, primal: float, dual: float) -> float:
+    def products_after(self, direction: ConesChange, primal: float, dual: float) -> float:
         slack, other = direction
         heads = self.slack.head + primal * slack.head
         tails = self.slack.tail + primal * slack.tail
@@ -240,6 +240,6 @@ class SquaredSumOfNorms(EuclideanNorms):
             + tails @ (self.dual.tail + dual * other.tail)
         )
 
-    def move(self, direction: _Change, primal: float, dual: float) -> None:
+    def move(self, direction: ConesChange, primal: float, dual: float) -> None:
         super().move(direction, primal, dual)
         self.dual = self.dual._replace(head=self.dual.head + dual * direction.dual.head)

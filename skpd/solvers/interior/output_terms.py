@@ -10,8 +10,8 @@ import numpy as np
 
 from ..._typing import Array
 from ...losses import Loss
-from .cones import EuclideanNorms, NesterovTodd, _Change
-from .epigraphs import _Pairs, _RowChange, _wanted
+from .cones import ConesChange, EuclideanNorms, NesterovTodd
+from .epigraphs import Pairs, PairsChange, wanted_changes
 from .maps import Map
 from .settings import SETTINGS
 from .terms import Term
@@ -47,7 +47,7 @@ def _root_of_spread(r: Array) -> Array:
     return np.sqrt(r)[:, :, np.newaxis] * centred
 
 
-class LargestScores(_Pairs):
+class LargestScores(Pairs):
     """sum_i c_i (max_k (z_ik + [k is not y_i]) - z_iy), the loss of Crammer and Singer.
 
     With a bound t_i on each maximum there are K slacks and multipliers a row, ::
@@ -82,23 +82,23 @@ class LargestScores(_Pairs):
         self.total = np.sum(self.ratio, axis=1, keepdims=True)
         system.add_blocks(_root_of_spread(self.weights * self.ratio))
 
-    def add_shift(self, mu: float | None, affine: _RowChange | None, out: Array) -> None:
-        self.wanted = _wanted(self.slack, self.dual, mu, affine)
+    def add_shift(self, mu: float | None, affine: PairsChange | None, out: Array) -> None:
+        self.wanted = wanted_changes(self.slack, self.dual, mu, affine)
         missing = 1.0 - np.sum(self.dual, axis=1, keepdims=True)
         self.raised = (np.sum(self.wanted, axis=1, keepdims=True) - missing) / self.total
         dual = self.wanted - self.ratio * self.raised
         self.image.add_adjoint(np.ravel(self.weights * dual), out)
 
-    def direction(self, dx: Array) -> _RowChange:
+    def direction(self, dx: Array) -> PairsChange:
         scores = self.image.times(dx).reshape(self.y.shape)
         mean = np.sum(self.ratio * scores, axis=1, keepdims=True) / self.total
         slack = self.raised + mean - scores
-        return _RowChange(slack, self.wanted - self.ratio * slack)
+        return PairsChange(slack, self.wanted - self.ratio * slack)
 
     def products(self) -> float:
         return float(np.sum(self.weights * (self.slack * self.dual)))
 
-    def products_after(self, direction: _RowChange, primal: float, dual: float) -> float:
+    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
         products = self.slack + primal * direction.slack
         products *= self.dual + dual * direction.dual
         return float(np.sum(self.weights * products))
@@ -154,14 +154,14 @@ class RowNorms(EuclideanNorms):
         roots = np.eye(self.n_outputs) - k[:, None, None] * (v[:, :, None] * v[:, None, :])
         system.add_blocks(roots * np.sqrt(self.weights / scaling.size)[:, None, None])
 
-    def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
+    def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
         self.wanted = self.scaling.wanted(mu, affine)
         self._add_adjoint(self._change(np.zeros_like(self.wanted.tail)).dual.tail, out)
 
-    def direction(self, dx: Array) -> _Change:
+    def direction(self, dx: Array) -> ConesChange:
         return self._change(self.image.times(dx))
 
-    def products_after(self, direction: _Change, primal: float, dual: float) -> float:
+    def products_after(self, direction: ConesChange, primal: float, dual: float) -> float:
         slack, other = direction
         heads = (self.slack.head + primal * slack.head) * self.dual.head
         tails = (self.slack.tail + primal * slack.tail) * (self.dual.tail + dual * other.tail)
