@@ -19,7 +19,6 @@ from ...penalties import (
     Penalty,
     Spectral,
     SquaredGroupL2,
-    SquaredL2,
     Structure,
 )
 from ...problems import Point
@@ -225,10 +224,6 @@ def _squared_sum_of_norms(penalty: SquaredGroupL2, programme: Programme) -> None
     programme.penalties.append(SquaredSumOfNorms(starts, alpha, programme.share, width, place))
 
 
-def _spectral(penalty: Spectral, programme: Programme) -> None:
-    OF_VALUES[type(penalty.of_values)](penalty, programme)
-
-
 def _trace_norm(penalty: Spectral, programme: Programme) -> None:
     problem, n_outputs = programme.problem, penalty.n_outputs
     assert n_outputs is not None
@@ -237,36 +232,28 @@ def _trace_norm(penalty: Spectral, programme: Programme) -> None:
     programme.penalties.append(TraceNorm(shape, problem.alpha, programme.share, size))
 
 
-def _squared_frobenius(penalty: Spectral, programme: Programme) -> None:
-    programme.ridge[: programme.n_features] += programme.problem.alpha
-
-
-OF_VALUES: dict[type[Penalty], Callable[..., None]] = {
-    L1: _trace_norm,
-    SquaredL2: _squared_frobenius,
-}
 OUTPUT_PENALTIES: dict[type[Penalty], Callable[..., None]] = {
     **PENALTIES,
     GroupElasticNet: _elastic_net_of_groups,
     GroupLInf: _largest_sizes,
     GroupL1Squared: _squared_sums,
     SquaredGroupL2: _squared_sum_of_norms,
-    Spectral: _spectral,
+    Spectral: _trace_norm,
 }
 
 
 def _has_programme(problem: OutputsProblem) -> bool:
     """Whether loss and penalty are among those with terms here.
 
-    Differences of neighbours are none: neighbours of a row are other outputs.
+    Differences of neighbours are none: neighbours of a row are other outputs. Of the functions
+    of singular values their sum is.
     """
     loss, penalty = problem.loss, problem.penalty
     if loss.couples_outputs and type(loss) not in COUPLED_TERMS:
         return False
     if type(penalty) not in OUTPUT_PENALTIES or penalty.structure is Structure.CHAINED:
         return False
-    of_values = type(penalty.of_reduced)
-    return penalty.structure is not Structure.SPECTRAL or of_values in OF_VALUES
+    return penalty.structure is not Structure.SPECTRAL or type(penalty.of_reduced) is L1
 
 
 def expected_cost_of_outputs(problem: OutputsProblem) -> float:
