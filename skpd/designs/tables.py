@@ -37,7 +37,9 @@ def transposed_product_of(function: Callable[[Array], Array], X: Any, table: Arr
         entries = function(X.data.astype(np.float64))
         return transposed_product(type(X)((entries, X.indices, X.indptr), shape=X.shape), table)
     found = np.empty((X.shape[1], table.shape[1]))
-    for first in range(0, X.shape[1], AT_A_TIME):
-        some = slice(first, first + AT_A_TIME)
-        found[some] = transposed_product(function(X[:, some].astype(np.float64)), table)
+    with blas_threads_for_product(X.shape[1] * table.size):  # once, not for each of many
+        for first in range(0, X.shape[1], AT_A_TIME):
+            some = slice(first, first + AT_A_TIME)
+            part = function(X[:, some].astype(np.float64, copy=False))
+            found[some] = (table.T @ part).T
     return found
