@@ -15,6 +15,7 @@ from .._floats import EPSILON
 from .._typing import Array
 from .base import Stratum, _depth
 from .coupled import INSIDE, CoupledLoss
+from .coupled_kernel import SoftmaxKernel
 
 __all__ = ["CrammerSinger", "LabelLoss", "Softmax"]
 
@@ -147,6 +148,10 @@ class Softmax(LabelLoss):
     @property
     def smoothness(self) -> float:
         return 1.0
+
+    @property
+    def kernel(self) -> SoftmaxKernel:
+        return SoftmaxKernel(self)
 
     def _of_ahead(self, y: Array, ahead: Array) -> Array:
         rows, first = np.arange(len(ahead)), np.argmax(ahead, axis=1)

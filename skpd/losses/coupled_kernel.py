@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import kernels
 from .._typing import Array, Indices
 
-__all__ = ["CoupledKernel"]
+__all__ = ["CoupledKernel", "SoftmaxKernel"]
 
 
 class CoupledKernel:
@@ -41,3 +42,16 @@ class CoupledKernel:
     ) -> Indices:  # fmt: skip
         """All rows: which of them stay linear is not asked."""
         return np.arange(len(z), dtype=np.int64)
+
+
+class SoftmaxKernel(CoupledKernel):
+    """The same of the softmax, compiled: it is its own envelope, as it is smooth."""
+
+    def smoothed_derivatives(
+        self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, derivative: Array,
+        gradient: Array, curvature: Array, factor: Array,
+    ) -> tuple[float, float]:  # fmt: skip
+        primal, dual = kernels.softmax_derivatives(
+            y, weights, z, self.loss.n_outputs, derivative, gradient, curvature, factor
+        )
+        return float(primal), float(dual)

@@ -20,6 +20,7 @@ void bind_projections(nb::module_& m);
 void bind_quadratic(nb::module_& m);
 void bind_sampled_products(nb::module_& m);
 void bind_separable_quadratic(nb::module_& m);
+void bind_softmax(nb::module_& m);
 void bind_total_variation(nb::module_& m);
 void bind_vectors(nb::module_& m);
 nb::class_<Matrix> bind_matrix(nb::module_& m);
@@ -50,6 +51,7 @@ NB_MODULE(_kernels, m) {
     bind_quadratic(m);
     bind_sampled_products(m);
     bind_separable_quadratic(m);
+    bind_softmax(m);
     bind_total_variation(m);
     bind_vectors(m);
 }

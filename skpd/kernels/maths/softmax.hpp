@@ -1,0 +1,103 @@
+// The softmax loss log sum_k exp(z_k) - z_y of all rows: its value, derivatives and conjugate.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "data/compensated.hpp"
+#include "maths/losses.hpp"
+
+namespace skpd {
+
+// Some rows with their outputs one after the other, so that loops over the rows take several at once.
+class SoftmaxBlock {
+   public:
+    static constexpr std::size_t length = 64;
+
+    explicit SoftmaxBlock(std::size_t K) : K_(K), z_(K * length), y_(K * length) {}
+
+    void take(const double* z, const double* y, std::size_t count) {
+        std::fill(z_.begin(), z_.end(), 0.0);
+        std::fill(y_.begin(), y_.end(), 0.0);
+        for (std::size_t i = 0; i < count; ++i)
+            for (std::size_t k = 0; k < K_; ++k) {
+                z_[k * length + i] = z[i * K_ + k];
+                y_[k * length + i] = y[i * K_ + k];
+            }
+        evaluate(K_, z_.data(), y_.data(), loss, entropy);
+    }
+    double probability(std::size_t i, std::size_t k) const { return z_[k * length + i]; }
+
+    double loss[length], entropy[length];
+
+   private:
+    // z becomes the probabilities. With a_k = z_k - max z and s = sum_k exp(a_k) the loss is log s - a_y and the
+    // entropy log s - sum_k p_k a_k: sums of terms that are not negative. That of the largest is left out of s - 1.
+    SKPD_CLONES static void evaluate(std::size_t K, double* z, const double* y, double* loss, double* entropy) {
+        double most[length], first[length], own[length], rest[length], mean[length];
+        for (std::size_t i = 0; i < length; ++i) {
+            most[i] = z[i];
+            first[i] = own[i] = rest[i] = mean[i] = 0.0;
+        }
+        for (std::size_t k = 1; k < K; ++k)
+#pragma omp simd
+            for (std::size_t i = 0; i < length; ++i) {
+                first[i] = z[k * length + i] > most[i] ? static_cast<double>(k) : first[i];
+                most[i] = std::max(most[i], z[k * length + i]);
+            }
+        for (std::size_t k = 0; k < K; ++k)
+#pragma omp simd
+            for (std::size_t i = 0; i < length; ++i) {
+                const double a = z[k * length + i] - most[i], term = exp_minus_abs(a);
+                own[i] += y[k * length + i] > 0.0 ? a : 0.0;
+                rest[i] += first[i] == static_cast<double>(k) ? 0.0 : term;
+                mean[i] += term * a;
+                z[k * length + i] = term;
+            }
+        for (std::size_t i = 0; i < length; ++i) {
+            const double normaliser = std::log1p(rest[i]);
+            loss[i] = normaliser - own[i];
+            entropy[i] = normaliser - mean[i] / (1.0 + rest[i]);
+        }
+        for (std::size_t k = 0; k < K; ++k)
+#pragma omp simd
+            for (std::size_t i = 0; i < length; ++i) z[k * length + i] /= 1.0 + rest[i];
+    }
+
+    std::size_t K_;
+    std::vector<double> z_, y_;
+};
+
+struct SoftmaxSums {
+    double primal = 0.0, dual = 0.0;
+};
+
+// All of them have K numbers for each row, and y is 1 for the class of a row. Writes p - y, the same times the
+// weights, and d and e of the curvature diag(d) - e e' = weight (diag(p) - p p').
+inline SoftmaxSums softmax_derivatives(std::size_t n, std::size_t K, const double* y, const double* weights,
+                                       const double* z, double* derivative, double* gradient, double* d, double* e) {
+    SoftmaxBlock block(K);
+    SoftmaxSums sums;
+    for (std::size_t first = 0; first < n; first += SoftmaxBlock::length) {
+        const std::size_t count = std::min(SoftmaxBlock::length, n - first);
+        block.take(z + first * K, y + first * K, count);
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t row = (first + i) * K;
+            const double weight = weights[row], root = std::sqrt(weight);
+            sums.primal += weight * block.loss[i];
+            sums.dual += weight * block.entropy[i];
+            for (std::size_t k = 0; k < K; ++k) {
+                const double p = block.probability(i, k);
+                derivative[row + k] = p - y[row + k];
+                gradient[row + k] = weight * (p - y[row + k]);
+                d[row + k] = weight * p;
+                e[row + k] = root * p;
+            }
+        }
+    }
+    return sums;
+}
+
+}  // namespace skpd
