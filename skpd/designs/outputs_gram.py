@@ -1,19 +1,8 @@
-"""The curvature of several outputs on a working set: in matrices for the outputs, or by products.
+"""The last curvature of several outputs, in the shape in which it costs least.
 
-A row's loss has the curvature diag(d_i) - e_i e_i' in its predictions: e_i is 0 for losses of
-single predictions. That of the coefficients is sum_i x_i x_i' (x) (diag(d_i) - e_i e_i'), in three
-shapes:
-
-`RowBlocks`
-    where e is 0: a Gram matrix for each output, or one for all where their curvatures agree;
-a matrix
-    of all entries of the working set, where these are few;
-`OutputColumns`
-    products with X, X read once for all outputs.
+The shapes are those of `skpd.designs.outputs_curvature`.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,162 +12,20 @@ from .._typing import Array, Indices
 from .design import Design
 from .gram import ROUNDING, WeightedGram
 from .outputs import OutputsDesign
-from .outputs_spectrum import OutputsSpectrum
+from .outputs_curvature import OutputColumns, RowBlocks
+from .outputs_moments import FeatureMoments
 from .threads import blas_threads_for_product
 
-__all__ = ["OutputColumns", "OutputsGram", "RowBlocks"]
+__all__ = ["OutputsGram"]
 
 LARGEST_BLOCKS = 16e6  # numbers in the matrices of all outputs: 128 MB
 LARGEST_MATRIX = 1000  # entries of a working set: 8 MB, and few enough to factorise often
+LARGEST_FORMING = 1e9  # multiplications for such a matrix: about 0.1 s
+PASSES = 100.0  # over the entries of X that a model takes by products, in multiplications by BLAS
+LARGEST_GRAM = 600  # features whose Gram matrix takes the place of X: 3 MB
 PAIRS_AT_A_TIME = 1e5  # products of pairs of features, which stay in the cache
 FORMING = 15.0  # multiplications by BLAS in the time of forming such a product
-SHIFT_FREE = 1e-12  # of the largest curvature: what a shift may have of it by rounding
 FEWER_ROWS = 2.0  # times as many features as samples: products cost less than matrices
-
-
-@dataclass
-class RowBlocks:
-    """Matrices of the features for one output after the other, or one for all.
-
-    Attributes
-    ----------
-    matrices : ndarray of shape (n, n, n_blocks)
-        n features, a column of ones behind them if there are intercepts; n_blocks is 1 where
-        the outputs share their matrix.
-    n_outputs : int
-    """
-
-    matrices: Array
-    n_outputs: int
-
-    def blocks(self, places: Indices) -> list[Array]:
-        """The matrices on some of the features."""
-        return [
-            np.ascontiguousarray(self.matrices[..., k][np.ix_(places, places)])
-            for k in range(self.matrices.shape[-1])
-        ]
-
-    def times(self, table: Array, places: Indices) -> Array:
-        """The product with a table that is 0 but in some rows."""
-        if self.matrices.shape[-1] == 1:
-            product: Array = self.matrices[:, places, 0] @ table[places]
-            return product
-        return np.einsum("ijk,jk->ik", self.matrices[:, places], table[places])
-
-
-@dataclass
-class OutputColumns:
-    """Products with the features of a working set, and the curvature of the rows.
-
-    Attributes
-    ----------
-    design : Design
-        X.
-    features : ndarray of shape (n_features,)
-    ones : bool
-        Whether there is a column of ones behind them.
-    d, e : ndarray of shape (n_samples, n_outputs)
-    mask : ndarray of bool, of shape (n_features + ones, n_outputs)
-        The entries of the working set.
-    ridge : ndarray of the same shape
-        What is added to the diagonal, 0 outside of the working set.
-    spectrum : OutputsSpectrum or None
-        Of all features, for curvatures that hardly change and are taken of all of them.
-    """
-
-    design: Design
-    features: Indices
-    ones: bool
-    d: Array
-    e: Array
-    mask: Any
-    ridge: Array
-    spectrum: OutputsSpectrum | None = None
-
-    @cached_property
-    def _some(self) -> Design:
-        if len(self.features) == self.design.shape[1]:
-            return self.design
-        return self.design.columns(self.features)
-
-    @cached_property
-    def _is_whole(self) -> bool:
-        """Whether all entries of the features are in the working set."""
-        return bool(self.mask.all())
-
-    def predictions(self, table: Array) -> Array:
-        """X times a table of coefficients."""
-        z = self._some.matmul(table[: len(self.features)], np.arange(len(self.features)))
-        return z + table[-1] if self.ones else z
-
-    def of_rows(self, z: Array) -> Array:
-        """The curvature of the rows times a change of their predictions."""
-        along = np.einsum("ik,ik->i", self.e, z)
-        return self.d * z - self.e * along[:, np.newaxis]
-
-    def gradient(self, rows: Array) -> Array:
-        """X' times a table of the rows, on the working set."""
-        table = self._some.rmatmul(rows)
-        if self.ones:
-            table = np.vstack([table, rows.sum(axis=0)])
-        return table if self._is_whole else np.where(self.mask, table, 0.0)
-
-    def times(self, table: Array) -> Array:
-        """The curvature on the working set times a table of coefficients."""
-        if self.design.dense:  # BLAS is faster than one pass over the rows
-            return self.gradient(self.of_rows(self.predictions(table))) + self.ridge * table
-        out = np.empty(table.shape)
-        kernels.curvature_product(
-            self._some.by_rows.matrix, self.ones, self.d, self.e, np.ascontiguousarray(table), out
-        )
-        if not self._is_whole:
-            out[~self.mask] = 0.0
-        out += self.ridge * table
-        return out
-
-    @cached_property
-    def diagonal(self) -> Array:
-        """That of X' diag(d) X, which is at least that of the curvature."""
-        table = self._some.rmatmul_square(self.d)
-        if self.ones:
-            table = np.vstack([table, self.d.sum(axis=0)])
-        return np.where(self.mask, table, 0.0)
-
-    @cached_property
-    def is_shift_free(self) -> bool:
-        """Whether a number added to all outputs of a feature has no curvature but by rounding."""
-        left = self.d - self.e * np.sum(self.e, axis=1, keepdims=True)
-        return bool(np.max(np.abs(left)) <= SHIFT_FREE * np.max(self.d))
-
-    @property
-    def of_outputs(self) -> Array:
-        """The sum of the curvatures of the rows, a matrix of the outputs."""
-        total: Array = np.diag(np.sum(self.d, axis=0)) - self.e.T @ self.e
-        return total
-
-    @cached_property
-    def averaged(self) -> Array:
-        """The curvature of one output, on the average: a matrix of the features."""
-        weights = np.ascontiguousarray(np.mean(self.d - self.e * self.e, axis=1))
-        return self.design.gram(weights, self.features, self.ones)
-
-    def scaled_table(self, places: Indices) -> Array:
-        """A with A'A the curvature of one output, on the average, for some of the features."""
-        weights = np.maximum(np.mean(self.d - self.e * self.e, axis=1), 0.0)
-        table = self.design.table(self.features[places[places < len(self.features)]])
-        if self.ones and len(places) and places[-1] == len(self.features):
-            table = np.column_stack([table, np.ones(len(table))])
-        return np.sqrt(weights)[:, np.newaxis] * table
-
-    def descend(
-        self, G: Array, W: Array, penalty: tuple, P: Array, U: Array, *, sweeps: int, tol: float
-    ) -> float:
-        """Sweeps over the rows of P, U the curvature of the rows times X (P - W)."""
-        weights, l1, l2 = penalty
-        return kernels.descend_outputs(
-            self.design.by_columns.matrix, self.features, self.ones, self.d, self.e,
-            self.diagonal, self.ridge, G, W, weights, l1, l2, P, U, sweeps, tol,
-        )  # fmt: skip
 
 
 class OutputsGram:
@@ -203,7 +50,9 @@ class OutputsGram:
         self._last: tuple[Indices, Array] | None = None  # columns and the matrix of these
         self._grams = [WeightedGram(ones) for _ in range(1 if agree else n_outputs)]
         self._h: Array = np.empty(0)
-        self._spectrum: tuple[OutputsSpectrum | None] | None = None
+        self._moments: FeatureMoments | None = None
+        self._some: tuple[Design, Indices, Design] | None = None
+        self._gram, self._rows = WeightedGram(ones), np.empty(0)  # and the weights of its rows
 
     @property
     def last_h(self) -> Array:
@@ -216,7 +65,8 @@ class OutputsGram:
 
     def take_rows(self, rows: Indices) -> None:
         """Go on with some rows."""
-        self._last = self._spectrum = None
+        self._last = self._moments = self._some = None
+        self._gram, self._rows = WeightedGram(self.ones), np.empty(0)
         self._grams = [WeightedGram(self.ones) for _ in self._grams]
 
     def all_rows(self, rows: Indices, n_rows: int) -> None:
@@ -255,12 +105,27 @@ class OutputsGram:
             many = design.shares_data and m > max(FEWER_ROWS * n_samples, LARGEST_MATRIX / K)
             if m * m * len(self._grams) <= LARGEST_BLOCKS and not many:
                 return self._blocks(design, h, scale, features, ridge), False
-        elif len(columns) <= LARGEST_MATRIX and not self.all_at_once:
+        elif not self.all_at_once and self._favours_matrix(design, len(columns), m):
             H = self._matrix(design, h, e, scale, columns, ridge)
             if ridge is None:
                 self._last = columns, H
             return H, False
         return self._by_products(design, h, e, columns, scale=scale, ridge=ridge), False
+
+    def _favours_matrix(self, design: Any, n_entries: int, n_features: int) -> bool:
+        """Whether to form a matrix of all entries, with which models are solved more safely.
+
+        Products take its place where it would cost far more: of dense rows in large numbers, and
+        of sparse ones where all entries of the features are in the working set. Where others are
+        not, conjugate gradients take many steps.
+        """
+        if n_entries > LARGEST_MATRIX:
+            return False
+        by_pairs = 0.25 * (n_features * self.n_outputs) ** 2 + 0.5 * FORMING * n_features**2
+        forming = min(n_entries**2, by_pairs)
+        if design.dense:
+            return bool(design.base.shape[0] * forming <= LARGEST_FORMING)
+        return n_entries < n_features * self.n_outputs or forming <= PASSES * n_entries
 
     def _blocks(
         self, design: OutputsDesign, h: Array, scale: float, features: Indices, ridge: Array | None
@@ -332,32 +197,68 @@ class OutputsGram:
                 H[np.ix_(own, own)] += part @ part.T
         return H
 
+    def _has_gram(self, design: Any, m: int, e: Array) -> bool:
+        """Whether sweeps take a Gram matrix of the features in place of the columns of X."""
+        return bool(design.dense and m <= LARGEST_GRAM and m <= design.base.shape[0] and e.any())
+
+    def _moments_of(self, design: Any, d: Array, features: Indices) -> Array:
+        """Those of some features, by the weights that rows had at first: they hardly change."""
+        if len(self._rows) == 0:
+            self._rows = np.sum(d, axis=1)
+        return self._gram.of(design.base, self._rows, features)
+
+    def _columns(self, design: Any, features: Indices) -> Design:
+        """X on some features, as it was the last time where they are the same."""
+        if len(features) == design.n_inputs:
+            base: Design = design.base
+            return base
+        if (
+            self._some is None
+            or self._some[0] is not design.base
+            or not kernels.equal(self._some[1], features)
+        ):
+            self._some = design.base, features, design.base.columns(features)
+        return self._some[2]
+
     def _by_products(
         self, design: Any, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None,
     ) -> OutputColumns:  # fmt: skip
         K, features = self.n_outputs, design.features_of(columns)
+        if self.all_at_once:  # those without entries cost less than a copy of the others
+            features = np.arange(design.n_inputs)
         m = len(features)
-        mask = np.zeros((m + self.ones, K), dtype=bool)
-        places = np.searchsorted(features, columns // K)
-        mask[places, columns % K] = True
+        whole = self.all_at_once or len(columns) == m * K
+        mask = np.full((m + self.ones, K), whole)
         mask[m:] = True
         table = np.zeros(mask.shape)
+        if not whole or ridge is not None:
+            places = np.searchsorted(features, columns // K)
+            mask[places, columns % K] = True
         if ridge is not None:
             table[places, columns % K] = ridge[: len(columns)]
             table[m:] = ridge[len(columns) :].reshape(-1, K)
         d = scale * h.reshape(-1, K)
         e = np.zeros_like(d) if e is None else np.sqrt(scale) * e.reshape(-1, K)
-        found = OutputColumns(design.base, features, self.ones, d, e, mask, table)
+        found = OutputColumns(
+            design.base, features, self.ones, d, e, mask, table, self._columns(design, features)
+        )
         if not self.all_at_once:
-            found.ridge += ROUNDING * found.diagonal
+            if ridge is None and self._has_gram(design, m, e):
+                found.gram = self._moments_of(design, d, features)
+                found.gram *= np.sum(d - e * e) / np.sum(self._rows)
+                found.ridge += ROUNDING * np.outer(found.gram.diagonal(), found.shares)
+            else:
+                found.ridge += ROUNDING * found.diagonal
             return found
         found.ridge[m:] += ROUNDING * np.sum(d, axis=0)  # the others have a ridge
         if ridge is None:
-            if self._spectrum is None:
+            if self._moments is None:
                 weights = np.sum(d - e * e, axis=1)
-                self._spectrum = (OutputsSpectrum.of(design.base, weights, features, self.ones),)
-            (found.spectrum,) = self._spectrum
+                self._moments = FeatureMoments(
+                    design.base, weights, features, self.ones, n_outputs=K, known=self.agree
+                )
+            found.moments = self._moments
         return found
 
 

@@ -20,9 +20,8 @@ LARGEST_TABLE = 16e6  # numbers in a copy of X and in the eigenvectors: 128 MB e
 class OutputsSpectrum:
     """Q and s with G = Q diag(s) Q' for G = sum_i w_i x_i x_i', the w_i summing to 1.
 
-    The curvature of all outputs, sum_i x_i x_i' (x) C_i, is about G (x) C with C = sum_i C_i: the
-    same G serves all Newton steps, as only the weights of the rows would change it. Of the digits
-    conjugate gradients take as many steps as with a new average of the curvature each time.
+    Of the digits conjugate gradients take as many steps with it as with a new average of the
+    curvature each time (`skpd.designs.outputs_moments`).
 
     Attributes
     ----------
@@ -33,13 +32,19 @@ class OutputsSpectrum:
     values: Array
     vectors: Array
 
+    @staticmethod
+    def is_affordable(design: Design, m: int) -> bool:
+        """Whether the samples or the m features are few."""
+        n = design.shape[0]
+        return min(n, m) <= LARGEST_SPECTRUM and n * m <= LARGEST_TABLE
+
     @classmethod
     def of(
         cls, design: Design, weights: Array, features: Indices, ones: bool
     ) -> "OutputsSpectrum | None":
         """Where the features or the samples are few, else None."""
         n, m, total = design.shape[0], len(features) + ones, float(np.sum(weights))
-        if min(n, m) > LARGEST_SPECTRUM or n * m > LARGEST_TABLE or not total > 0.0:
+        if not (cls.is_affordable(design, m) and total > 0.0):
             return None
         weights = np.ascontiguousarray(weights / total)
         with one_blas_thread():

@@ -15,14 +15,21 @@ namespace {
 using Indices = Array<const std::int64_t>;
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-double by_matrices(Cube H, In weights, double l1, double l2, OutTable P, OutTable R, int sweeps, double tol) {
+double by_matrices(Cube H, In shares, InTable mask, In weights, double l1, double l2, OutTable P, OutTable R,
+                   int sweeps, double tol) {
     const std::size_t m = P.shape(0), K = P.shape(1), blocks = H.shape(2);
     require(H.shape(0) == m && H.shape(1) == m && (blocks == 1 || blocks == K) && R.shape(0) == m && R.shape(1) == K &&
-                weights.shape(0) <= m,
-            "H, weights, P and R differ in shape");
+                weights.shape(0) <= m && shares.shape(0) == K && mask.shape(0) == m && mask.shape(1) == K,
+            "H, shares, mask, weights, P and R differ in shape");
     nb::gil_scoped_release release;
-    return descend_rows(H.data(), blocks, m, K, {weights.data(), weights.shape(0), l1, l2}, P.data(), R.data(), sweeps,
-                        tol);
+    return descend_rows(H.data(), blocks, m, K, shares.data(), mask.data(), {weights.data(), weights.shape(0), l1, l2},
+                        P.data(), R.data(), sweeps, tol);
+}
+
+void check_features(const Matrix& X, Indices features) {
+    for (std::size_t a = 0; a < features.shape(0); ++a)
+        require(features.data()[a] >= 0 && features.data()[a] < static_cast<std::int64_t>(X.n_columns()),
+                "features must lie in the matrix");
 }
 
 double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable diagonal, InTable ridge,
@@ -34,9 +41,7 @@ double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTab
         require(table.shape(0) == m && table.shape(1) == K, "tables of the coefficients differ in shape");
     require(d.shape(0) == n && e.shape(0) == n && U.shape(0) == n && d.shape(1) == K && e.shape(1) == K && U.shape(1) == K,
             "tables of the rows differ in shape");
-    for (std::size_t a = 0; a < features.shape(0); ++a)
-        require(features.data()[a] >= 0 && features.data()[a] < static_cast<std::int64_t>(X.n_columns()),
-                "features must lie in the matrix");
+    check_features(X, features);
     nb::gil_scoped_release release;
     return std::visit(
         [&](const auto& columns) {
@@ -55,6 +60,25 @@ void times(const Matrix& X, bool ones, InTable d, InTable e, InTable V, OutTable
     nb::gil_scoped_release release;
     std::visit([&](const auto& rows) { curvature_product(rows, ones, K, d.data(), e.data(), V.data(), out.data()); },
                X.layout());
+}
+
+void times_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable V, OutTable out) {
+    const std::size_t K = V.shape(1), m = features.shape(0) + ones, n = X.n_rows();
+    require(!X.by_row(), "X must be stored by columns");
+    require(d.shape(0) == n && e.shape(0) == n && d.shape(1) == K && e.shape(1) == K && V.shape(0) == m &&
+                out.shape(0) == m && out.shape(1) == K,
+            "X, d, e and the tables do not fit each other");
+    check_features(X, features);
+    nb::gil_scoped_release release;
+    std::visit(
+        [&](const auto& columns) {
+            if constexpr (is_dense<std::remove_cvref_t<decltype(columns)>>)
+                curvature_product(columns, features.data(), features.shape(0), ones, n, K, d.data(), e.data(), V.data(),
+                                  out.data());
+            else
+                throw std::invalid_argument("X must be dense");
+        },
+        X.layout());
 }
 
 void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices place, Indices ones, OutTable H) {
@@ -77,14 +101,18 @@ void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices place, Indic
 }  // namespace
 
 void bind_output_quadratic(nb::module_& m) {
-    m.def("descend_rows", &by_matrices, "H"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "R"_a, "sweeps"_a, "tol"_a,
+    m.def("descend_rows", &by_matrices, "H"_a, "shares"_a, "mask"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "R"_a,
+          "sweeps"_a, "tol"_a,
           "Coordinate descent over the rows of P on a quadratic with gradient R at P, its matrices of one or of each "
-          "output last in H; updates both, returns the last largest change.");
+          "output last in H, times the shares of the outputs, on the entries whose mask is 1; updates both, returns "
+          "the last largest change.");
     m.def("descend_outputs", &by_columns, "X"_a, "features"_a, "ones"_a, "d"_a, "e"_a, "diagonal"_a, "ridge"_a, "G"_a,
           "W"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "U"_a, "sweeps"_a, "tol"_a,
           "The same by the columns of X, with U the curvature of the rows times X (P - W).");
     m.def("curvature_product", &times, "X"_a, "ones"_a, "d"_a, "e"_a, "V"_a, "out"_a,
           "sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))', X stored by rows.");
+    m.def("curvature_product_by_columns", &times_columns, "X"_a, "features"_a, "ones"_a, "d"_a, "e"_a, "V"_a, "out"_a,
+          "The same over some features of a dense X that is stored by columns.");
     m.def("coupled_gram", &gram_of_entries, "X"_a, "d"_a, "e"_a, "place"_a, "ones"_a, "H"_a,
           "sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on the entries that have a place.");
 }

@@ -13,6 +13,7 @@
 
 #include "data/compensated.hpp"
 #include "data/matrix.hpp"
+#include "data/output_blocks.hpp"
 #include "methods/output_responses.hpp"
 
 namespace skpd {
@@ -68,11 +69,12 @@ struct RowPenalty {
     }
 };
 
-// Sweeps with H given by matrices of the features: one for all outputs (blocks = 1), or one for
-// each, entry (i, j, k) of which is at (i m + j) K + k. R, the gradient at P, is kept up to date.
-// Returns the largest change of a gradient in the last sweep.
+// Sweeps with H given by matrices of the features: one for all outputs (blocks = 1), times the shares of the
+// outputs, or one for each, entry (i, j, k) of which is at (i m + j) K + k. R, the gradient at P, is kept up to date.
+// Entries of outputs whose mask is 0 stay at 0. Returns the largest change of a gradient in the last sweep.
 SKPD_CLONES inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, std::size_t K,
-                                       const RowPenalty& penalty, double* P, double* R, int sweeps, double tol) {
+                                       const double* shares, const double* mask, const RowPenalty& penalty, double* P,
+                                       double* R, int sweeps, double tol) {
     double largest = 0.0;
     std::vector<double> L(K), x(K), change(K);
     for (int sweep = 0; sweep < sweeps; ++sweep) {
@@ -84,7 +86,7 @@ SKPD_CLONES inline double descend_rows(const double* H, std::size_t blocks, std:
             double curvature = 0.0;
             bool was = false, is = false;
             for (std::size_t k = 0; k < K; ++k) {
-                L[k] = diagonal[blocks == 1 ? 0 : k];
+                L[k] = diagonal[blocks == 1 ? 0 : k] * shares[k] * mask[j * K + k];
                 curvature = std::max(curvature, L[k]);
                 x[k] = L[k] > 0.0 ? p[k] - r[k] / L[k] : p[k];
                 was |= p[k] != 0.0;
@@ -103,6 +105,7 @@ SKPD_CLONES inline double descend_rows(const double* H, std::size_t blocks, std:
             largest = std::max(largest, moved);
             const double* row = H + j * m * blocks;
             if (blocks == 1) {
+                for (std::size_t k = 0; k < K; ++k) change[k] *= shares[k];
                 for (std::size_t i = 0; i < m; ++i) {
                     const double h = row[i];
                     add_multiple(h, change.data(), R + i * K, K);
@@ -190,6 +193,37 @@ SKPD_CLONES void curvature_product(const M& rows, bool ones, std::size_t K, cons
         if (ones)
             for (std::size_t k = 0; k < K; ++k) out[rows.n_minor * K + k] += z[k];
     }
+}
+
+// u = (diag(d_i) - e_i e_i') z_i for some rows, in place of z; z by outputs, d and e by rows, and ``along`` with room
+// for a number of each row.
+SKPD_CLONES inline void curvature_of_rows(std::size_t n, std::size_t K, const double* d, const double* e, double* z,
+                                          std::size_t stride, double* along) {
+    std::fill_n(along, n, 0.0);
+    for (std::size_t k = 0; k < K; ++k)
+        for (std::size_t i = 0; i < n; ++i) along[i] += e[i * K + k] * z[k * stride + i];
+    for (std::size_t k = 0; k < K; ++k)
+        for (std::size_t i = 0; i < n; ++i)
+            z[k * stride + i] = d[i * K + k] * z[k * stride + i] - e[i * K + k] * along[i];
+}
+
+// The same for some columns of a dense X that is stored by columns, and a column of ones behind them if there are ones.
+template <class T>
+void curvature_product(const Dense<T>& columns, const std::int64_t* features, std::size_t n_features, bool ones,
+                       std::size_t n_rows, std::size_t K, const double* d, const double* e, const double* V,
+                       double* out) {
+    OutputBlock<T> block(columns, features, n_features, ones, K);
+    const std::size_t m = n_features + ones, length = block.length(), size = block.n_outputs() * block.n_columns();
+    std::vector<double> coefs(size, 0.0), sums(size, 0.0), z(block.n_outputs() * length), along(length);
+    to_outputs(V, m, K, coefs.data(), block.n_columns());
+    for (std::size_t first = 0; first < n_rows; first += length) {
+        const std::size_t count = std::min(length, n_rows - first);
+        block.move_to(first, count);
+        block.predictions(coefs.data(), z.data());
+        curvature_of_rows(count, K, d + first * K, e + first * K, z.data(), length, along.data());
+        block.add_products(z.data(), sums.data());
+    }
+    to_rows(sums.data(), block.n_columns(), m, K, out);
 }
 
 // H on some entries of the coefficients: sum_i x_ij x_il (d_ik [k = q] - e_ik e_iq) for entries (j, k) and (l, q),

@@ -9,7 +9,7 @@ from ... import kernels
 from ..._typing import Array
 from ...designs import ColumnCurvature
 from ...designs.gram import BLAS, LARGEST_GRAM
-from ...designs.outputs_gram import OutputColumns, RowBlocks
+from ...designs.outputs_curvature import OutputColumns, RowBlocks
 from ...designs.threads import blas_threads_for, blas_threads_for_product, one_blas_thread
 from ...penalties import Structure
 from .output_quadratic import minimise_blocks, minimise_by_products

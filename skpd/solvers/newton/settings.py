@@ -229,6 +229,16 @@ class OutputQuadraticSettings:
     halvings: int = 7
     # What the diagonal of a system is multiplied by, so that rounding leaves it positive definite
     diagonal_factor: float = 1.0 + 1e-14
+    # Turns of sweeps over a Gram matrix, which cost little, after a Newton step that was none
+    sweeps_without_steps: int = 100
+    # By what a curvature is multiplied beside its excess where it proves no bound, how often at
+    # most, and the relative excess that may be rounding
+    bound_increase: float = 1.1
+    most_bounds: int = 20
+    bound_rounding: float = 1e-9
+    # The least curvature in a preconditioner, as a share of a row's largest: for directions that
+    # have none but by a penalty
+    least_curvature: float = 1e-8
     # The share of the residual that conjugate gradients leave, and their steps at most
     linear_accuracy: float = 0.1
     most_linear_steps: int = 100

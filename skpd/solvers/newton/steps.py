@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from ...designs import ColumnCurvature
-from ...designs.outputs_gram import OutputColumns
+from ...designs.outputs_curvature import OutputColumns
 from ...kernels import dot
 from ...penalties import Structure
 from ...problems import Problem

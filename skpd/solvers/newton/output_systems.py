@@ -1,0 +1,137 @@
+"""Linear systems of quadratic models in a matrix of coefficients, by conjugate gradients.
+
+A row p of Euclidean norm ||p|| and weight a has the second derivative D (I - u u') with
+u = p / ||p||, D = a / ||p||.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array
+from ...designs.outputs_curvature import OutputColumns
+from ...designs.threads import blas_threads_for
+from .output_preconditioners import (
+    preconditioner_of_squares,
+    preconditioner_on_rows,
+    without_rows,
+)
+from .output_terms import Terms
+from .settings import OUTPUT_QUADRATIC as SETTINGS
+
+__all__ = ["newton_step_by_products", "smooth_step"]
+
+
+def smooth_step(H: OutputColumns, G: Array, W: Array, terms: Terms, tol: float) -> Array:
+    """The minimiser of a model without kinks: a linear system."""
+    ridge = np.zeros((len(W), 1))
+    ridge[: terms.n_penalised] = terms.l2
+
+    def times(V: Array) -> Array:
+        return H.times(V) + ridge * V
+
+    slope, most, moments = G + ridge * W, SETTINGS.most_smooth_steps, H.moments
+    if moments is None:
+        on_all = preconditioner_of_squares(H, ridge)
+        return _conjugate_gradients(times, on_all.times, -slope, tol, most)[0]
+    few = int(min(moments.most, most))
+    precondition = moments.now.inverse(H.of_outputs, terms.l2)
+    step, rest = _conjugate_gradients(times, precondition, -slope, tol, few)
+    if few < most and float(np.max(np.abs(rest))) > tol:
+        moments.learn()
+        precondition = moments.now.inverse(H.of_outputs, terms.l2)
+        step += _conjugate_gradients(times, precondition, rest, tol, most - few)[0]
+    return step
+
+
+def _conjugate_gradients(
+    times: Callable[[Array], Array], precondition: Callable[[Array], Array], residual: Array,
+    target: float, most: int,
+) -> tuple[Array, Array]:  # fmt: skip
+    """The solution of a linear system up to a largest residual, from 0, and the residual."""
+    step = np.zeros_like(residual)
+    with blas_threads_for(len(residual)):
+        direction, last_size = np.zeros_like(residual), 1.0
+        for _ in range(most):
+            if float(np.max(np.abs(residual))) <= target:
+                break
+            z = precondition(residual)
+            size = float(np.sum(residual * z))
+            direction = z + size / last_size * direction
+            last_size = size
+            product = times(direction)
+            curvature = float(np.sum(direction * product))
+            if not curvature > 0.0:
+                break
+            length = size / curvature
+            step += length * direction
+            residual = residual - length * product
+    return step, residual
+
+
+def newton_step_by_products(
+    H: OutputColumns, P: Array, R: Array, terms: Terms, tol: float
+) -> bool:
+    """A truncated Newton step on the support, R the gradient; whether it lowered the model."""
+    support = terms.support(P)
+    inside: Any = np.zeros(H.mask.shape, dtype=bool)
+    inside[support] = True
+    inside &= H.mask
+    if terms.l1 > 0.0:
+        inside[: terms.n_penalised] &= P[: terms.n_penalised] != 0.0
+    slope = R.copy()
+    slope[support] += terms.slopes(P, support)
+    slope[~inside] = 0.0
+    first = float(np.max(np.abs(slope), initial=0.0))
+    if first <= tol:
+        return False
+    D, u = terms.directions(P, support)
+    ridge = np.zeros((len(P), 1))
+    ridge[support, 0] = D + terms.l2 * (support < terms.n_penalised)
+
+    def times(V: Array) -> Array:
+        product = H.times(V) + ridge * V
+        own = V[support]
+        product[support] -= (D * np.sum(u * own, axis=1))[:, np.newaxis] * u
+        product[~inside] = 0.0
+        return product
+
+    precondition = preconditioner_on_rows(H, inside, support, ridge)
+    curved = np.flatnonzero(D > 0.0)
+    if len(curved):
+        precondition = without_rows(precondition, support[curved], D[curved], u[curved])
+    target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
+    most = SETTINGS.most_linear_steps
+    step, _ = _conjugate_gradients(times, precondition.times, -slope, target, most)
+    return _move(H, P, R, terms, step)
+
+
+def _move(H: OutputColumns, P: Array, R: Array, terms: Terms, step: Array) -> bool:
+    """Along a step as far as that lowers the model; what would cross its kink stops there.
+
+    P and R, the gradient there, move along.
+    """
+    value = terms.value(P)
+    for length in _first_length(P, terms, step) * 0.5 ** np.arange(SETTINGS.halvings):
+        after = terms.stopped(P, P + length * step)
+        change = after - P
+        response = H.times(change)
+        rise = float(np.sum(change * (R + 0.5 * response))) + terms.value(after) - value
+        if rise < 0.0:
+            P[:] = after
+            R += response
+            return True
+    return False
+
+
+def _first_length(P: Array, terms: Terms, step: Array) -> float:
+    """Up to 1, so that half of the rows that are not 0 at most turn round."""
+    rows = np.flatnonzero(P[: terms.n_penalised].any(axis=1))
+    if len(rows) == 0 or not terms.weights.any():
+        return 1.0
+    ahead = -np.sum(P[rows] * step[rows], axis=1)
+    turning = ahead > 0.0
+    lengths = np.full(len(rows), np.inf)
+    lengths[turning] = np.sum(P[rows[turning]] ** 2, axis=1) / ahead[turning]
+    return float(min(1.0, np.median(lengths)))

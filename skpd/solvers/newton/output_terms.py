@@ -1,0 +1,76 @@
+"""The penalty's part of a quadratic model in a matrix of coefficients."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array, Indices
+from ...penalties import Structure
+
+__all__ = ["Terms"]
+
+
+class Terms:
+    """alpha R on the rows of a working set: weights of norms, l1 and l2."""
+
+    def __init__(self, penalty: Any, alpha: float, features: Indices, n_outputs: int) -> None:
+        if penalty.structure is Structure.GROUPED:
+            l1, weights = penalty.group_terms
+            rows = penalty.labels[features * n_outputs]
+            self.weights = alpha * weights[rows]
+            self.l1, self.l2 = alpha * l1, alpha * penalty.group_ridge
+        else:
+            l1, l2, _, _ = penalty.terms
+            self.weights = np.zeros(len(features))
+            self.l1, self.l2 = alpha * float(l1), alpha * float(l2)
+
+    @property
+    def n_penalised(self) -> int:
+        return len(self.weights)
+
+    @property
+    def given(self) -> tuple[Array, float, float]:
+        """What kernels take."""
+        return self.weights, self.l1, self.l2
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether there are squares alone."""
+        return self.l1 == 0.0 and not self.weights.any()
+
+    def value(self, P: Array) -> float:
+        own = P[: self.n_penalised]
+        value = float(self.weights @ np.linalg.norm(own, axis=1))
+        value += self.l1 * float(np.sum(np.abs(own)))
+        return value + 0.5 * self.l2 * float(np.sum(own * own))
+
+    def support(self, P: Array) -> Indices:
+        """The rows that are not 0 or have no kink there."""
+        if self.is_smooth:
+            return np.arange(len(P))
+        inside: Any = P.any(axis=1)
+        inside[self.n_penalised :] = True
+        return np.flatnonzero(inside)
+
+    def stopped(self, before: Array, after: Array) -> Array:
+        """Without entries that cross their kink and rows that turn round: those become 0."""
+        old, new = before[: self.n_penalised], after[: self.n_penalised]
+        if self.l1 > 0.0:
+            new[new * old < 0.0] = 0.0
+        new[(np.sum(new * old, axis=1) < 0.0) & (self.weights > 0.0)] = 0.0
+        return after
+
+    def directions(self, P: Array, support: Indices) -> tuple[Array, Array]:
+        """D and u of the rows of a support; D is 0 for those without a weight."""
+        own = P[support]
+        norms = np.linalg.norm(own, axis=1)
+        weights = np.append(self.weights, np.zeros(len(P) - self.n_penalised))[support]
+        u = own / np.where(norms > 0.0, norms, 1.0)[:, np.newaxis]
+        return np.where(norms > 0.0, weights / np.where(norms > 0.0, norms, 1.0), 0.0), u
+
+    def slopes(self, P: Array, support: Indices) -> Array:
+        """The first derivative on a support."""
+        D, _ = self.directions(P, support)
+        penalised = (support < self.n_penalised)[:, np.newaxis]
+        own = P[support]
+        return D[:, np.newaxis] * own + penalised * (self.l1 * np.sign(own) + self.l2 * own)

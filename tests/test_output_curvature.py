@@ -1,0 +1,108 @@
+"""The curvature of several outputs, its products and its approximate inverses."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import entr, log_softmax, softmax
+from sklearn.datasets import load_wine
+
+from skpd import MultinomialPD, kernels
+from skpd.designs import Design, outputs_gram, outputs_moments
+from skpd.designs.outputs_moments import FeatureMoments
+from skpd.losses import Softmax
+from skpd.solvers.newton.output_preconditioners import _Averaged, _Rowwise, without_rows
+
+
+def dense(times, shape):
+    """The matrix of a linear map of tables."""
+    units = np.eye(shape[0] * shape[1]).reshape(-1, *shape)
+    return np.array([np.ravel(times(unit)) for unit in units]).T
+
+
+def positive_definite(rng, n):
+    A = rng.normal(size=(n, n))
+    return A @ A.T + np.eye(n)
+
+
+@pytest.mark.parametrize("scale", [1.0, 300.0])
+def test_derivatives_of_the_softmax(scale, rng):
+    n, K = 130, 5
+    z, classes, shares = scale * rng.normal(size=(n, K)), rng.integers(K, size=n), rng.random(n)
+    y, weights = np.ravel(np.eye(K)[classes]), np.repeat(shares, K)
+    derivative, gradient, d, e = (np.empty(n * K) for _ in range(4))
+    primal, dual = Softmax(K).kernel.smoothed_derivatives(
+        y, weights, np.zeros(n * K), np.ravel(z), np.inf, derivative, gradient, d, e
+    )
+    p = softmax(z, axis=1)
+    assert_allclose(primal, -shares @ log_softmax(z, axis=1)[np.arange(n), classes], rtol=1e-12)
+    assert_allclose(dual, shares @ entr(p).sum(axis=1), rtol=1e-12)
+    assert_allclose(derivative, np.ravel(p) - y, atol=1e-15)
+    assert_allclose(gradient, weights * derivative)
+    assert_allclose(d, np.ravel(shares[:, None] * p), rtol=1e-12, atol=1e-300)
+    assert_allclose(e, np.ravel(np.sqrt(shares)[:, None] * p), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("n", "K", "ones"), [(700, 5, True), (63, 2, False), (3, 1, True)])
+def test_products_with_the_curvature_of_dense_columns(dtype, n, K, ones, rng):
+    X = np.asfortranarray(rng.normal(size=(n, 9)).astype(dtype))
+    features = np.array([0, 2, 3, 5, 6, 8])
+    A = np.column_stack([X[:, features], np.ones((n, int(ones)))]).astype(float)
+    d, e, V = rng.random((n, K)), rng.random((n, K)), rng.normal(size=(A.shape[1], K))
+    out = np.empty(V.shape)
+    matrix = Design(X, by_columns=True).matrix
+    kernels.curvature_product_by_columns(matrix, features, ones, d, e, V, out)
+    z = A @ V
+    assert_allclose(out, A.T @ (d * z - e * np.sum(e * z, axis=1, keepdims=True)), atol=1e-9)
+
+
+@pytest.mark.parametrize("n_rows", [300, 30])
+def test_moments_become_those_of_the_features(n_rows, monkeypatch, rng):
+    X, weights, ridge = rng.normal(size=(n_rows, 50)), rng.random(n_rows), 0.3
+    C = positive_definite(rng, 3)
+    monkeypatch.setattr(outputs_moments, "SMALL", 0)
+    moments = FeatureMoments(Design(X), weights, np.arange(50), False, n_outputs=3, known=False)
+    G = X.T @ (weights[:, None] * X) / np.sum(weights)
+    mean = np.kron(np.mean(np.diag(G)) * np.eye(50), C) + ridge * np.eye(150)
+    first = dense(moments.now.inverse(C, ridge), (50, 3))
+    assert_allclose(first @ mean, np.eye(150), atol=1e-9)
+    assert 0.0 < moments.most < np.inf
+    moments.learn()
+    exact = np.kron(G, C) + ridge * np.eye(150)
+    assert_allclose(dense(moments.now.inverse(C, ridge), (50, 3)) @ exact, np.eye(150), atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["averaged", "common", "rowwise"])
+def test_preconditioners_without_rows(kind, rng):
+    """Woodbury's identity, with the matrix itself inverted for comparison."""
+    m, K, support = 7, 4, np.array([0, 1, 2, 4, 6])
+    G, ridge = positive_definite(rng, len(support)), rng.random(len(support)) + 1.0
+    if kind == "rowwise":
+        C = positive_definite(rng, K)
+        inner = _Rowwise(G.diagonal().copy(), C, ridge, support)
+        matrix = np.kron(np.diag(G.diagonal()), C)
+    else:
+        inner = _Averaged(G.copy(), ridge, support, kind == "common")
+        matrix = np.kron(G, np.eye(K) - (kind == "common") / K)
+    matrix += np.kron(np.diag(ridge), np.eye(K))
+    rows, u = support[[1, 3]], rng.normal(size=(2, K))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    D = np.array([0.5, 0.9])
+    for row, strength, direction in zip([1, 3], D, u, strict=True):
+        own = slice(row * K, (row + 1) * K)
+        matrix[own, own] -= strength * np.outer(direction, direction)
+    found = dense(without_rows(inner, rows, D, u).times, (m, K))
+    places = np.ravel(np.add.outer(support * K, np.arange(K)))
+    assert_allclose(found[np.ix_(places, places)] @ matrix, np.eye(len(places)), atol=1e-8)
+
+
+@pytest.mark.parametrize("penalty", ["l21", "l1"])
+def test_matrices_and_products_find_the_same_model(penalty, monkeypatch):
+    """With features of scales from 0.1 to 1,000, as they come."""
+    X, y = load_wine(return_X_y=True)
+    model = MultinomialPD(1e-2, penalty=penalty, tol=1e-9)
+    by_matrix = model.fit(X, y).certificate_
+    monkeypatch.setattr(outputs_gram, "LARGEST_MATRIX", 0)
+    by_products = model.fit(X, y).certificate_
+    assert model.converged_ and model.solver_ == "multipliers"
+    assert_allclose(by_products.primal, by_matrix.primal, rtol=1e-8)
