@@ -4,6 +4,7 @@ from .design import Design
 from .dual_products import DualProducts, DualProductsOfPath
 from .entries import EntriesDesign
 from .gram import ColumnCurvature, WeightedGram, newton_cost
+from .outputs import newton_cost_of_outputs
 from .spectral_norm import spectral_norm_bound
 from .subspace_iteration import SubspaceIteration
 
@@ -16,5 +17,6 @@ __all__ = [
     "SubspaceIteration",
     "WeightedGram",
     "newton_cost",
+    "newton_cost_of_outputs",
     "spectral_norm_bound",
 ]

@@ -23,7 +23,7 @@ PRODUCTS = 6.0  # with X, for gradients and along the step
 OVERHEAD = 2e5  # of a step, however small it is
 
 
-def newton_cost(design: Design, n_rows: int, n_columns: int) -> float:
+def newton_cost(design: Design, n_rows: float, n_columns: float) -> float:
     """What a Newton step on some rows and columns costs, in multiplications of dense vectors."""
     entries, fewer = design.n_entries, min(n_rows, n_columns)
     if design.dense:

@@ -14,6 +14,7 @@ import numpy as np
 from .._floats import EPSILON
 from .._typing import Array, Indices
 from .design import Design
+from .gram import BLAS, newton_cost
 
 __all__ = ["OutputsDesign", "SharedDesign"]
 
@@ -208,6 +209,21 @@ class OutputsDesign:
             part.rows(within[indices[own]]) for part, own in zip(self.parts, places, strict=True)
         ]
         return OutputsDesign(parts, places, len(indices))
+
+
+def newton_cost_of_outputs(
+    design: OutputsDesign, n_rows: float, n_columns: float, couples: bool
+) -> float:
+    """What a Newton step on some rows and coefficients costs, in the units of `newton_cost`.
+
+    The curvature has a Gram matrix of the features for each output, or, where the loss couples
+    them, for each pair.
+    """
+    K, share = design.n_outputs, n_rows / max(design.shape[0], 1)
+    grams = sum(newton_cost(part, share * part.shape[0], n_columns / K) for part in design.parts)
+    if couples:
+        grams *= 0.5 * (K + 1)
+    return grams + n_columns**3 / (3.0 * BLAS)
 
 
 class SharedDesign(OutputsDesign):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._typing import Array, Indices
-from ...designs import Design, newton_cost
+from ...designs import Design, newton_cost_of_outputs
 from ...designs.gram import BLAS
 from ...losses import CrammerSinger, L2Norm, Loss, Softmax
 from ...penalties import (
@@ -263,9 +263,6 @@ def expected_cost_of_outputs(problem: OutputsProblem) -> float:
     if d > SETTINGS.largest_system or not _has_programme(problem):
         return inf
     entries = float(problem.n_samples) * design.n_inputs
-    of_outputs = sum(newton_cost(part, *part.shape) for part in design.parts)
-    if problem.loss.couples_outputs:  # a Gram matrix for every pair of outputs
-        of_outputs *= 0.5 * (K + 1)
     of_penalty = 0.0
     if problem.penalty.structure is Structure.SPECTRAL:
         order = K + design.n_inputs
@@ -274,5 +271,5 @@ def expected_cost_of_outputs(problem: OutputsProblem) -> float:
         of_penalty = numbers * problem.n_features / BLAS
     if entries > SETTINGS.largest_table:
         return inf
-    iteration = of_outputs + of_penalty + d**3 / (3.0 * BLAS) + SETTINGS.iteration_overhead
-    return SETTINGS.expected_iterations * iteration
+    step = newton_cost_of_outputs(design, problem.n_samples, d, problem.loss.couples_outputs)
+    return SETTINGS.expected_iterations * (step + of_penalty + SETTINGS.iteration_overhead)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array, Indices
+from ...designs import newton_cost_of_outputs
 from ...problems import Point, Problem
 from ...problems.outputs import OutputsProblem
 from .in_memory import InMemory, rows_of
@@ -31,6 +32,9 @@ class OutputRows(InMemory):
         product, _ = problem.products(self.derivative, problem.threshold, coef)
         return product, self._sums(self._gradient)
 
+    def cost(self, n_columns: int) -> float:
+        return newton_cost_of_outputs(self.design, self.n_curved, n_columns, couples=False)
+
     def may_hold(self, n_columns: int) -> bool:
         return self.gram.may_hold(self.design, n_columns)
 
@@ -54,6 +58,9 @@ class CoupledRows(OutputRows):
             self.y, self.weights, self.theta, self.z, sigma,
             self.derivative, self._gradient, self.h, self._factor,
         )  # fmt: skip
+
+    def cost(self, n_columns: int) -> float:
+        return newton_cost_of_outputs(self.design, self.n_curved, n_columns, couples=True)
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
         return self.gram.curvature(
