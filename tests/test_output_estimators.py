@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -48,6 +49,36 @@ def tasks(rng, n=60, d=4, K=3):
     W = rng.normal(size=(d, K))
     y = np.sum(X * W[:, of_task].T, axis=1) + of_task + 0.5 * rng.normal(size=n)
     return np.column_stack([X, of_task]), y
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(
+            MultiTaskPD(loss=loss, penalty=penalty)
+            for loss in ("squared", "huber", "absolute", "l2_norm")
+            for penalty in ("l21", "l1inf", "exclusive", "trace", "squared_groups", "squared_l2")
+        ),
+        *(
+            MultinomialPD(loss=loss, penalty=penalty)
+            for loss in ("softmax", "crammer_singer")
+            for penalty in ("squared_l2", "l1", "l21", "trace")
+        ),
+    ],
+    ids=str,
+)
+def test_numbers_of_any_size(model, scale, rng):
+    """What overflows ends a fit, with neither an error nor a bound above what W = 0 reaches."""
+    X, y = rng.normal(size=(20, 3)), np.arange(20) % 3
+    if isinstance(model, MultiTaskPD):
+        y = rng.normal(size=(20, 2))
+    null = clone(model).set_params(alpha=1e6, max_iter=20).fit(X, y).certificate_.primal
+    model = clone(model).set_params(alpha=1e-3, max_iter=20).fit(scale * X, y)
+    certificate = model.certificate_
+    assert 0.0 <= certificate.dual <= certificate.primal <= null * (1.0 + 1e-6)
+    assert np.isfinite(model.coef_).all()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

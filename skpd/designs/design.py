@@ -64,7 +64,7 @@ class Design:
 
     def __init__(self, X, by_columns: bool = False, n_parallel: int = 1) -> None:
         self.shape = X.shape
-        if X.shape[0] == 0:  # of a task whose rows are all left out: no kernel takes such an array
+        if 0 in X.shape:  # a task whose rows are all left out, say: no kernel takes such an array
             X = sp.csr_array(X)
         n_threads = max(1, _openmp_effective_n_threads() // n_parallel)
         if sp.issparse(X):

@@ -1,6 +1,7 @@
 """The default: which method for which problem."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, singledispatch
 from math import inf
@@ -75,11 +76,16 @@ def auto(
     found = problem.centred
     if found is not None:
         problem, monitor, start = centred(*found, monitor, start)
-    for choice in _selected(problem, start is not None):
-        if monitor.done or monitor.n_iter >= max_iter:
+    choices = _selected(problem, start is not None)
+    for after, choice in zip(range(len(choices) - 1, -1, -1), choices, strict=True):
+        left = max_iter - monitor.n_iter
+        if monitor.done or left <= 0:
             return
         own.method = choice.name
-        choice.run(problem, monitor, start, max_iter=max_iter, random_state=random_state)
+        # iterations of a trial may be many and cheap: half of them are for what comes after it
+        most = monitor.n_iter + (left + 1) // 2 if after else max_iter
+        with suppress(np.linalg.LinAlgError):  # where numbers overflow the next may do better
+            choice.run(problem, monitor, start, max_iter=most, random_state=random_state)
         start = monitor.best
 
 

@@ -106,7 +106,7 @@ class _Averaged:
         self.ridge = np.maximum(ridge, least)[:, np.newaxis]
         M.ravel()[:: len(M) + 1] += ridge
         M.ravel()[:: len(M) + 1] *= SETTINGS.diagonal_factor
-        self._factor = cho_factor(M, lower=True)
+        self._factor = cho_factor(M, lower=True, check_finite=False)
 
     def times(self, table: Array) -> Array:
         out, own = np.zeros_like(table), table[self.support]
@@ -158,7 +158,7 @@ class _ByRows:
         self.A, self.inverse = A, 1.0 / ridge[:, np.newaxis]
         inner = A @ (self.inverse * A.T)
         inner.ravel()[:: len(inner) + 1] += 1.0
-        self._factor = cho_factor(inner, lower=True)
+        self._factor = cho_factor(inner, lower=True, check_finite=False)
 
     def times(self, table: Array) -> Array:
         scaled = self.inverse * table
@@ -175,7 +175,9 @@ class _WithoutRows:
 
     def __init__(self, inner: Preconditioner, rows: Indices, u: Array, system: Array) -> None:
         self.inner, self.rows, self.u = inner, rows, u
-        self._system: Any = cho_factor(system, lower=True) if system.ndim == 2 else system
+        self._system: Any = (
+            cho_factor(system, lower=True, check_finite=False) if system.ndim == 2 else system
+        )
 
     def times(self, table: Array) -> Array:
         out = self.inner.times(table)
@@ -247,7 +249,7 @@ def _factor(H: OutputColumns, rows: Indices, ridge: Array) -> Any:
     M = H.averaged[np.ix_(rows, rows)]
     M.ravel()[:: len(M) + 1] += ridge
     M.ravel()[:: len(M) + 1] *= SETTINGS.diagonal_factor
-    return cho_factor(M, lower=True)
+    return cho_factor(M, lower=True, check_finite=False)
 
 
 def _diagonal(H: OutputColumns, inside: Any, ridge: Array) -> Preconditioner:

@@ -58,7 +58,9 @@ def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indice
         for block in H.blocks(support):
             block.ravel()[:: len(block) + 1] += D + terms.l2 * penalised
             block.ravel()[:: len(block) + 1] *= SETTINGS.diagonal_factor
-            inverses.append(cho_solve(cho_factor(block, lower=True), np.eye(len(block))))
+            inverses.append(
+                cho_solve(cho_factor(block, lower=True, check_finite=False), np.eye(len(block)))
+            )
         if len(inverses) == 1:
             step = inverses[0] @ slope
         else:
@@ -72,7 +74,10 @@ def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indice
                 system = -sum(M[some] * np.outer(v, v) for M, v in parts)
             system.ravel()[:: len(curved) + 1] += 1.0 / D[curved]
             right = np.sum(u[curved] * step[curved], axis=1)
-            more = cho_solve(cho_factor(system, lower=True), right)[:, np.newaxis] * u[curved]
+            more = (
+                cho_solve(cho_factor(system, lower=True, check_finite=False), right)[:, np.newaxis]
+                * u[curved]
+            )
             if len(inverses) == 1:
                 step += inverses[0][:, curved] @ more
             else:

@@ -58,6 +58,8 @@ def _conjugate_gradients(
                 break
             z = precondition(residual)
             size = float(np.sum(residual * z))
+            if not size > 0.0:  # what is left underflows
+                break
             direction = z + size / last_size * direction
             last_size = size
             product = times(direction)
