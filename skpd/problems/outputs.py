@@ -90,7 +90,7 @@ class OutputsProblem(Problem):
         """For each output the places of its rows."""
         return self.design.places
 
-    def _shift(self) -> Array | None:
+    def shift_of_features(self) -> Array | None:
         far = FAR if self.penalty.structure.in_parts else FAR_FOR_GRADIENTS
         return self.design.shift_of_columns(self.weights, far)
 

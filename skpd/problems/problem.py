@@ -115,7 +115,7 @@ class Problem(RowObjective, BaseProblem):
         vars(other).update(vars(self), **changes)
         return other
 
-    def _shift(self) -> Array | None:
+    def shift_of_features(self) -> Array | None:
         """What features far from 0 are shifted by, None if there are none."""
         return self.design.shift_of_columns(self.weights)
 
@@ -238,7 +238,7 @@ class Problem(RowObjective, BaseProblem):
         if workspace is not None and workspace.centred is not None:
             base, shift = workspace.centred
         else:
-            shift = self._shift()
+            shift = self.shift_of_features()
             base = None
             if shift is not None:
                 base = self.of_design(self.design.shifted(shift))

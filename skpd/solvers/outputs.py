@@ -25,6 +25,7 @@ from .select import (
     SETTINGS,
     Choice,
     auto,
+    is_far_without_intercept,
     select,
 )
 
@@ -49,6 +50,9 @@ def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choi
     penalties in parts, accelerated gradients all others with a smooth loss; what they leave, and
     losses with kinks, the interior-point method, unless it would take long or has no room. Then
     the hybrid gradient comes before it, as it does for what has no terms there.
+
+    With features far from 0 and no intercept, which a Newton step of the multipliers takes long
+    for, the interior-point method comes before them.
     """
     structure, cost = problem.penalty.structure, expected_cost_of_outputs(problem)
     last = [Choice(*LAST_RESORT, pdprox_restarted_for_outputs)]
@@ -61,6 +65,8 @@ def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choi
         methods = [Choice(*MULTIPLIERS, first), *last]
         if cost < inf:
             methods.insert(2, Choice(*AGAIN, method_of_multipliers))
+        if cost <= SETTINGS.long_run and not warm and is_far_without_intercept(problem):
+            methods = [methods[1], methods[0], *methods[2:]]
         if has_class_descent(problem):
             return [Choice(*CLASS_DESCENT, class_descent), *methods]
         return methods

@@ -22,7 +22,7 @@ from .proximal.pdprox import pdprox_restarted
 
 __all__ = [
     "AGAIN", "INTERIOR_POINT", "LAST_RESORT", "SETTINGS", "TRIALS", "Choice",
-    "SelectionSettings", "auto", "last_budget", "select",
+    "SelectionSettings", "auto", "is_far_without_intercept", "last_budget", "select",
 ]  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def select(problem: Any, warm: bool = False) -> list[Choice]:
     cost = expected_cost(problem)
     # small data with which Newton steps of other methods are known to have trouble
     at_once = newton_cost(design, *design.shape) <= SETTINGS.small_step and not warm
-    at_once &= problem.loss.linear_tails or _is_far_without_intercept(problem)
+    at_once &= problem.loss.linear_tails or is_far_without_intercept(problem)
     trials: list[Choice] = []
     if has_square(penalty):
         few_rows = problem.n_samples < SETTINGS.many_rows * problem.n_variables
@@ -210,8 +210,6 @@ def last_budget(cost: float) -> float:
     return SETTINGS.last_share * cost + SETTINGS.last_cost
 
 
-def _is_far_without_intercept(problem: Problem) -> bool:
+def is_far_without_intercept(problem: Problem) -> bool:
     """Whether features are far from 0 and there is no intercept to take that up."""
-    return not problem.fit_intercept and (
-        problem.design.shift_of_columns(problem.weights) is not None
-    )
+    return not problem.fit_intercept and (problem.shift_of_features() is not None)
