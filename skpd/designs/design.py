@@ -18,6 +18,7 @@ __all__ = ["Design"]
 NARROW = 50  # columns up to which a kernel forms Gram matrices; BLAS first needs scaled copies
 SAMPLE = 50  # rows that tell which columns are far from 0
 FEW = 8  # times as many columns: that some of them are worth a copy
+LEAST_SHARE = 0.1  # of the mean of some rows that a mean of all is, or they tell nothing
 FAR = 10.0  # mean over standard deviation from which on a column is
 _BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB
 
@@ -323,12 +324,15 @@ class Design:
         else:
             columns, part = np.arange(d), self._X[:: max(1, n // SAMPLE)][:SAMPLE]
         mean, spread = np.mean(part, axis=0, dtype=np.float64), np.std(part, axis=0)
-        chosen = columns[(np.abs(mean) > far * spread) & (spread > 0.0)]
+        seems_far = (np.abs(mean) > far * spread) & (spread > 0.0)
+        chosen, mean = columns[seems_far], mean[seems_far]
         if len(chosen) == 0:
             return None
         shift = np.zeros(d)
         shift[chosen] = self.rmatvec(weights)[chosen]
-        return shift
+        # some rows do not tell of features that are the same in nearly all
+        shift[chosen[np.abs(shift[chosen]) < LEAST_SHARE * np.abs(mean)]] = 0.0
+        return shift if shift.any() else None
 
     def shifted(self, shift: Array) -> "Design":
         """X less a number in every column, copied; a sparse X stores the shifted columns whole."""
