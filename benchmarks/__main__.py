@@ -11,6 +11,7 @@ NAMES = {
     "drsvm": "the robust SVM against Clarabel, dro and its paper's tables",
     "everyday": "the default solver on data that people try first, beside HiGHS and Clarabel",
     "free_features": "features without a penalty: certified, and beside HiGHS and Clarabel",
+    "everyday_outputs": "the same for several outputs and classes, without peers",
     "fuzz": "random small fits of any loss, penalty and scale: no error, none that gives up",
     "first_fit": "time of import, of the first fit in a process and of the second",
     "memory": "peak memory of a fit over the size of its data",
