@@ -323,7 +323,8 @@ class Design:
             part = self._X[:SAMPLE][:, columns].toarray()
         else:
             columns, part = np.arange(d), self._X[:: max(1, n // SAMPLE)][:SAMPLE]
-        mean, spread = np.mean(part, axis=0, dtype=np.float64), np.std(part, axis=0)
+        mean = np.asarray(np.mean(part, axis=0, dtype=np.float64))
+        spread = np.std(part, axis=0)
         seems_far = (np.abs(mean) > far * spread) & (spread > 0.0)
         chosen, mean = columns[seems_far], mean[seems_far]
         if len(chosen) == 0:
