@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.io import loadmat
 from sklearn.datasets import load_digits, load_svmlight_file
 
 TARGETS = ("labels", "response", "classes", "targets")
@@ -28,12 +29,17 @@ class Data:
     targets: np.ndarray | None = None
 
 
-def load(name):
-    """(X, y) of a data set, X as CSR."""
+def folder_of_data():
+    """The folder of the real data."""
     folder = os.environ.get("SKPD_DATA")
     if not folder:
         raise SystemExit("set SKPD_DATA to the folder that holds the data sets")
-    with bz2.open(Path(folder) / f"{name}.bz2") as file:
+    return Path(folder)
+
+
+def load(name):
+    """(X, y) of a data set, X as CSR."""
+    with bz2.open(folder_of_data() / f"{name}.bz2") as file:
         X, y = load_svmlight_file(file, n_features=WIDTHS[name])
     return with_short_indices(X), y
 
@@ -193,7 +199,21 @@ def reuters_classes(quick, n_outputs=10, n_true=50, noise=0.3):
     return Data(X, classes=classes, targets=np.eye(n_outputs)[classes])
 
 
-SEVERAL_OUTPUTS = {"digits": digits, "reuters-10": reuters_classes}
+def school(quick):
+    """The examination scores of School's students, and their features after the school's number.
+
+    Every column is divided by its largest value, as in the example.
+    """
+    stored = loadmat(folder_of_data() / "school.mat")
+    sizes = [len(cell) for cell in stored["X"].ravel()]
+    X = np.vstack(stored["X"].ravel()).astype(float)
+    y = np.concatenate([np.ravel(cell) for cell in stored["Y"].ravel()]).astype(float)
+    X = np.column_stack([np.repeat(np.arange(len(sizes)), sizes), X / X.max(axis=0)])
+    step = 10 if quick else 1
+    return Data(X[::step], response=y[::step])
+
+
+SEVERAL_OUTPUTS = {"digits": digits, "reuters-10": reuters_classes, "school": school}
 
 
 def tiny(*, sparse):

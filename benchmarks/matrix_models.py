@@ -7,6 +7,7 @@ every output or class, as ``coef_`` has.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from skpd import MultinomialPD, MultiTaskPD
@@ -100,8 +101,52 @@ class MatrixModel:
         return kind(alpha, loss=self.loss, penalty=self.penalty, fit_intercept=False, **parameters)
 
 
+def places_of_tasks(X):
+    """For each row the place of its task, which the first column names, among all tasks."""
+    return np.unique(X[:, 0], return_inverse=True)[1]
+
+
+def by_task(X):
+    """The other columns, in a block for each task, of rows that begin with their task."""
+    d = X.shape[1] - 1
+    columns = places_of_tasks(X)[:, np.newaxis] * d + np.arange(d)
+    starts = np.arange(0, columns.size + 1, d)
+    blocks = sp.csr_matrix((X[:, 1:].ravel(), columns.ravel(), starts))
+    blocks.eliminate_zeros()
+    return blocks
+
+
+@dataclass(frozen=True)
+class TasksModel:
+    """The squared loss where each sample has a task, and features are selected for all of them."""
+
+    def target(self, data):
+        """The one real target of each sample."""
+        return data.response
+
+    def zero(self, X, y):
+        """The coefficients that are all 0."""
+        return np.zeros((len(np.unique(X[:, 0])), X.shape[1] - 1))
+
+    def objective(self, X, y, alpha, W):
+        """The value at coefficients, a row or a block of them for each task."""
+        W = W.reshape(-1, X.shape[1] - 1)
+        Z = np.einsum("ij,ij->i", X[:, 1:], W[places_of_tasks(X)])
+        return float(0.5 * np.mean((Z - y) ** 2) + alpha * PENALTIES["l21"](W))
+
+    def alpha_max(self, X, y):
+        """The smallest alpha at which W = 0 is optimal."""
+        gradient = (by_task(X).T @ y).reshape(-1, X.shape[1] - 1) / len(y)
+        return float(SMALLEST_ALPHAS["l21"](gradient))
+
+    def estimator(self, n_features, alpha, **parameters):
+        """The estimator of skpd."""
+        return MultiTaskPD(alpha, tasks=0, fit_intercept=False, **parameters)
+
+
 MATRIX_MODELS = {
     "multitask": MatrixModel("squared", "l21"),
+    "multitask-tasks": TasksModel(),
     "multitask-absolute": MatrixModel("absolute", "l21"),
     "multitask-hinge": MatrixModel("hinge", "l21"),
     "multinomial-l21": MatrixModel("softmax", "l21"),
@@ -115,6 +160,7 @@ SPARSE, RIDGE, ROBUST = ("max/10", "max/100"), ("100/n", "1/n"), ("max/3", "max/
 DATA = ("digits", "wide", "gen", "reuters-10")
 MATRIX_CASES = {
     **{name: {data: SPARSE for data in DATA} for name in ("multitask", "multinomial-l21")},
+    "multitask-tasks": {"school": SPARSE},
     "multinomial-l1": {data: SPARSE for data in DATA},
     "multinomial-l2": {data: RIDGE for data in DATA},
     "crammer-singer": {data: RIDGE for data in DATA},

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from benchmarks.contenders import CONIC, OFTEN, TOLERANCES, Contender
 from benchmarks.further_peers import LARGEST_HESSIAN, PASSES
+from benchmarks.matrix_models import by_task
 
 SWEEPS = 10_000  # outer iterations of celer and skglm
 
@@ -36,6 +37,30 @@ def skglm(X, Y, model, alpha, tol):
 
     solver = MultiTaskBCD(tol=tol, max_iter=SWEEPS, fit_intercept=False)
     return solver.solve(X, Y, QuadraticMultiTask(), L2_1(alpha))[0].T
+
+
+def blocks_and_groups(X):
+    """What a group lasso takes: a block of columns for each task, and each feature's columns."""
+    blocks = sp.csc_matrix(by_task(X))
+    columns = np.arange(blocks.shape[1]).reshape(-1, X.shape[1] - 1)
+    return blocks, [group.tolist() for group in columns.T]
+
+
+def celer_groups(given, y, model, alpha, tol):
+    from celer import GroupLasso
+
+    X, groups = given
+    options = {"fit_intercept": False, "tol": tol, "max_iter": SWEEPS}
+    return GroupLasso(groups, alpha, **options).fit(X, y).coef_
+
+
+def skglm_groups(given, y, model, alpha, tol):
+    from skglm import GroupLasso
+
+    X, groups = given
+    options = {"fit_intercept": False, "tol": tol, "max_iter": SWEEPS}
+    weights = np.ones(len(groups))
+    return GroupLasso(groups, alpha, weights=weights, **options).fit(X, y).coef_
 
 
 def cyanure(X, y, model, alpha, tol, solver):
@@ -112,6 +137,10 @@ MATRIX_PEERS = [
     Contender("scikit-learn", "sklearn", ("multitask",), TOLERANCES, multi_task_lasso),
     Contender("celer", "celer", ("multitask",), TOLERANCES, celer),
     Contender("skglm", "skglm", ("multitask",), TOLERANCES, skglm, compiles=True),
+    Contender("celer", "celer", ("multitask-tasks",), TOLERANCES, celer_groups,
+              prepare=blocks_and_groups),
+    Contender("skglm", "skglm", ("multitask-tasks",), TOLERANCES, skglm_groups, compiles=True,
+              prepare=blocks_and_groups),
     *(
         Contender(solver, "sklearn", ("multinomial-l2",), TOLERANCES,
                   partial(logistic_regression, solver=solver), layout="rows")

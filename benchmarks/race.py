@@ -81,10 +81,11 @@ def run(connection, entrant, model, alpha, folder, clock):
     try:
         data = saved(folder)
         X, y = entrant.arrange(data.X, name), model.target(data)
+        n_coefficients = model.zero(data.X, y).size
         connection.send(
             {
                 "first_fit": warm_up(entrant, name, alpha, sparse=sp.issparse(X)),
-                "pair": product_pair(data.X, clock, width=model.zero(X, y).size // X.shape[1]),
+                "pair": product_pair(data.X, clock, width=n_coefficients // data.X.shape[1]),
             }
         )
         while True:
