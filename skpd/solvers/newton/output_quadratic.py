@@ -51,39 +51,20 @@ def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indice
     """
     D, u = terms.directions(P, support)
     slope = R[support] + terms.slopes(P, support)
-    penalised = support < terms.n_penalised
     curved = np.flatnonzero(D > 0.0)
-    inverses = []
+    blocks, among = H.blocks(support), np.arange(len(support))
+    blocks[:, among, among] += D + terms.l2 * (support < terms.n_penalised)
+    blocks[:, among, among] *= SETTINGS.diagonal_factor
     try:
-        for block in H.blocks(support):
-            block.ravel()[:: len(block) + 1] += D + terms.l2 * penalised
-            block.ravel()[:: len(block) + 1] *= SETTINGS.diagonal_factor
-            inverses.append(
-                cho_solve(cho_factor(block, lower=True, check_finite=False), np.eye(len(block)))
-            )
-        if len(inverses) == 1:
-            step = inverses[0] @ slope
-        else:
-            step = np.stack([M @ s for M, s in zip(inverses, slope.T, strict=True)], axis=1)
+        inverses = np.linalg.inv(blocks)
+        step = _of_outputs(inverses, slope)
         if len(curved):
-            some = np.ix_(curved, curved)
-            if len(inverses) == 1:
-                system = -inverses[0][some] * (u[curved] @ u[curved].T)
-            else:
-                parts = zip(inverses, u[curved].T, strict=True)
-                system = -sum(M[some] * np.outer(v, v) for M, v in parts)
-            system.ravel()[:: len(curved) + 1] += 1.0 / D[curved]
-            right = np.sum(u[curved] * step[curved], axis=1)
-            more = (
-                cho_solve(cho_factor(system, lower=True, check_finite=False), right)[:, np.newaxis]
-                * u[curved]
-            )
-            if len(inverses) == 1:
-                step += inverses[0][:, curved] @ more
-            else:
-                step += np.stack(
-                    [M[:, curved] @ m for M, m in zip(inverses, more.T, strict=True)], axis=1
-                )
+            v = u[curved]
+            between = inverses[:, curved[:, np.newaxis], curved]
+            system = np.diag(1.0 / D[curved]) - np.einsum("kij,ik,jk->ij", between, v, v)
+            factor = cho_factor(system, lower=True, check_finite=False)
+            share = cho_solve(factor, np.sum(v * step[curved], axis=1), check_finite=False)
+            step += _of_outputs(inverses[:, :, curved], share[:, np.newaxis] * v)
     except LinAlgError:
         return
     value = terms.value(P)
@@ -96,6 +77,14 @@ def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indice
             P += change
             R += response
             return
+
+
+def _of_outputs(matrices: Array, table: Array) -> Array:
+    """The product of each output's matrix, or the one of all, with its column of a table."""
+    if len(matrices) == 1:
+        product: Array = matrices[0] @ table
+        return product
+    return np.matmul(matrices, table.T[..., np.newaxis])[..., 0].T
 
 
 def minimise_by_products(
