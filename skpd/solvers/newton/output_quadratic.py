@@ -56,7 +56,7 @@ def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indice
     blocks[:, among, among] += D + terms.l2 * (support < terms.n_penalised)
     blocks[:, among, among] *= SETTINGS.diagonal_factor
     try:
-        inverses = np.linalg.inv(blocks)
+        inverses = np.linalg.inv(blocks).astype(np.float64, copy=False)
         step = _of_outputs(inverses, slope)
         if len(curved):
             v = u[curved]
