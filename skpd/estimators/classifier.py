@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
+from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
@@ -19,12 +20,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from .._typing import Array
 from ..designs import Design
 from .base import _CALLBACK_LOCK, _DATA, PrimalDualEstimator, _linear_predictions, map_in_threads
+from .probabilities import ProbabilisticClassifier
 from .validation import validated
 
 __all__ = ["PrimalDualClassifier", "checked_classes", "weights_of_classes"]
 
 
-class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
+class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimator):
     """Binary, and one-vs-rest for more classes."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -176,6 +178,17 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         scores = self.decision_function(X)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[chosen]
+
+    def _gives_probabilities(self) -> bool:
+        return self._get_loss().is_log_likelihood
+
+    def _log_probabilities(self, X: Any) -> Array:
+        scores, loss = self.decision_function(X), self._get_loss()
+        ones, z = np.ones(scores.size), np.ravel(scores)
+        if scores.ndim == 1:
+            return np.column_stack([-loss.value(label * ones, z) for label in (-1.0, 1.0)])
+        log_probabilities: Array = log_softmax(-loss.value(ones, z).reshape(scores.shape), axis=1)
+        return log_probabilities
 
 
 def checked_classes(y):

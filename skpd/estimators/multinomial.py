@@ -1,20 +1,19 @@
 """Classifiers with a score for every class, fitted together."""
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._typing import Array
 from ..designs import Design
-from ..losses import CoupledLoss, CrammerSinger, Softmax
+from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
 from ..problems import Point
 from ..problems.outputs import OutputsProblem
@@ -22,26 +21,18 @@ from ..solvers import OUTPUTS_SOLVERS
 from .base import _DATA, PrimalDualEstimator, _linear_predictions
 from .classifier import checked_classes, weights_of_classes
 from .outputs import OUTPUT_PENALTIES, output_penalty
+from .probabilities import ProbabilisticClassifier
 from .validation import validated
 
 __all__ = ["MultinomialPD"]
 
-LOSSES: dict[str, Callable[[int], CoupledLoss]] = {
+LOSSES: dict[str, type[LabelLoss]] = {
     "softmax": Softmax,
     "crammer_singer": CrammerSinger,
 }
 
 
-def _has_probabilities(estimator: "MultinomialPD") -> bool:
-    if estimator.loss == "softmax":
-        return True
-    raise AttributeError(
-        f"predict_proba needs loss='softmax', got loss={estimator.loss!r}, which makes no "
-        "probabilities."
-    )
-
-
-class MultinomialPD(ClassifierMixin, PrimalDualEstimator):
+class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimator):
     """Multinomial logistic regression or the multi-class SVM of Crammer and Singer, certified.
 
     Minimises over W and b the weighted mean of the loss plus ``alpha`` times the penalty of W,
@@ -212,7 +203,7 @@ class MultinomialPD(ClassifierMixin, PrimalDualEstimator):
         self._fit_problem(problem, task, start, lambda point: _attributes(point, classes))
         return self
 
-    def _get_loss(self) -> CoupledLoss:
+    def _get_loss(self) -> LabelLoss:
         return LOSSES[self.loss](len(self.classes_))
 
     def _problems(self, X, y, sample_weight):
@@ -293,36 +284,11 @@ class MultinomialPD(ClassifierMixin, PrimalDualEstimator):
         chosen = self._scores(X).argmax(axis=1)
         return self.classes_[chosen]
 
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> Array:
-        """Predict probabilities of the classes, for the softmax.
+    def _gives_probabilities(self) -> bool:
+        return LOSSES[self.loss].is_log_likelihood
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        scores = self._scores(X)
-        return Softmax(scores.shape[1]).probabilities(np.ravel(scores))
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> Array:
-        """Predict logarithms of the probabilities of the classes, for the softmax.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        scores = self._scores(X)
-        scores -= scores.max(axis=1, keepdims=True)
-        return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    def _log_probabilities(self, X: Any) -> Array:
+        return log_softmax(self._scores(X), axis=1)
 
 
 def _attributes(point: Any, classes: Any) -> dict[str, Any]:

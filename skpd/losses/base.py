@@ -100,6 +100,9 @@ class Loss(ABC):
         Whether l(y, .) is linear or a parabola in pieces.
     of_labels : bool
         Whether y are labels, -1 and 1.
+    is_log_likelihood : bool
+        Whether exp(-l(y, z)) is the probability of y, those of all labels or classes having the
+        sum 1.
     couples_outputs : bool
         Whether a value depends on several predictions: on ``n_outputs``, side by side.
     of_classes : bool
@@ -113,6 +116,7 @@ class Loss(ABC):
     constant_curvature: ClassVar[bool] = False
     piecewise_quadratic: ClassVar[bool] = False
     of_labels: ClassVar[bool] = False
+    is_log_likelihood: ClassVar[bool] = False
     couples_outputs: ClassVar[bool] = False
     of_classes: ClassVar[bool] = False
     n_outputs: int = 1

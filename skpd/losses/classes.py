@@ -143,6 +143,7 @@ class Softmax(LabelLoss):
     np.float64(0.333)
     """
 
+    is_log_likelihood: ClassVar[bool] = True
     linear_tails: ClassVar[bool] = False
 
     @property

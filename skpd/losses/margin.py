@@ -361,6 +361,7 @@ class Logistic(MarginLoss):
     array([0.69314718])
     """
 
+    is_log_likelihood: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 0.25
