@@ -44,7 +44,7 @@ def parse(arguments):
     parser.add_argument("--alpha", type=float, help="weight of the penalty (default: 1e-3)")
     parser.add_argument("--loss", help="a loss by name")
     parser.add_argument("--penalty", help="a penalty by name")
-    parser.add_argument("--groups", type=int, help="size of the groups of GroupLassoSVC")
+    parser.add_argument("--groups", type=int, help="size of the groups of features")
     parser.add_argument("--solver", help="a solver by name")
     parser.add_argument("--tol", type=float, help="relative gap to reach (default: 1e-4)")
     parser.add_argument("--max-iter", type=int, help="iterations at most")
@@ -162,7 +162,9 @@ def jobs(options):
 
     def make(name, **defaults):
         estimator = ESTIMATORS[name](**defaults)
-        known = estimator.get_params()
+        known = set(estimator.get_params())
+        if name != "GroupLassoSVC" and options.penalty is None:
+            known.discard("groups")  # the l1 norm, their default, has none
         used.update(known)
         return estimator.set_params(**{k: v for k, v in chosen.items() if k in known})
 

@@ -540,7 +540,7 @@ def test_one_class(estimator, cancer):
     *[(e, {"solver": "newton"}, "'solver' parameter") for e in ESTIMATORS],
     *[(e, {"tol": -1.0}, "'tol' parameter") for e in ESTIMATORS],
     *[(e, {"max_iter": 0}, "'max_iter' parameter") for e in ESTIMATORS],
-    (PdproxSVC, {"penalty": "l2"}, "'penalty' parameter.*'squared_l2'"),
+    (PdproxSVC, {"penalty": "l3"}, "'penalty' parameter.*'squared_l2'"),
     (PdproxSVC, {"penalty": ["l1"]}, "'penalty' parameter"),
     (PdproxSVC, {"loss": Huber()}, "'loss' parameter"),
     (PdproxRegressor, {"loss": Hinge()}, "'loss' parameter"),

@@ -23,18 +23,13 @@ from ..certificates import Certificate
 from ..designs import Design
 from ..designs.threads import one_blas_thread
 from ..losses import Loss
-from ..penalties import L1, L2, LInf, Penalty, SquaredL2
+from ..penalties import Penalty
 from ..problems import Point, Problem
 from ..solvers import SOLVERS, check_solver_options, solve
+from .names import PENALTIES
 from .parameters import ParameterValidation
 from .validation import validated
 
-PENALTIES: dict[str, Callable[[], Penalty]] = {
-    "l1": L1,
-    "l2_norm": L2,
-    "linf": LInf,
-    "squared_l2": SquaredL2,
-}
 PENALTY_METHODS = [
     "bind", "value", "prox", "conjugate", "support", "bounded_conjugate", "feasible",
     "widest", "step_sizes",
@@ -87,13 +82,9 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     def _get_loss(self) -> Loss:
         """The Loss object of this model."""
 
+    @abstractmethod
     def _get_penalty(self) -> Penalty:
-        if isinstance(self.penalty, type):
-            raise ValueError(
-                f"The 'penalty' parameter of {type(self).__name__} must be an object, got the "
-                f"class {self.penalty.__name__}: pass {self.penalty.__name__}()."
-            )
-        return PENALTIES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
+        """The Penalty object of this model."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

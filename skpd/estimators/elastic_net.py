@@ -7,32 +7,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..losses import Logistic, MarginLoss, SmoothedHinge, Squared
-from ..penalties import (
-    L1,
-    ElasticNet,
-    L1Ball,
-    Penalty,
-    SquaredL2,
-    SquaredL2OnL1Ball,
-)
+from ..losses import MarginLoss, Squared
+from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
 from .classifier import PrimalDualClassifier
+from .names import MARGIN_LOSSES, chosen, elastic_net
 from .parameters import BY_FEATURE, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
-__all__ = ["PENALISED", "ElasticNetPD", "ElasticNetPDClassifier", "penalty_of"]
+__all__ = ["PENALISED", "ElasticNetPD", "ElasticNetPDClassifier"]
 
-LOSSES = {"smoothed_hinge": SmoothedHinge, "logistic": Logistic}
 PENALISED = ("auto", "agm", "cd", "approx")
 CONSTRAINED = ("auto", "agm", "pdbfw")
-
-
-def penalty_of(l1_ratio: float) -> Penalty:
-    """l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2."""
-    if l1_ratio in (0.0, 1.0):
-        return L1() if l1_ratio else SquaredL2()
-    return ElasticNet(float(l1_ratio))
 
 
 class _ElasticNetModel(PrimalDualEstimator):
@@ -62,7 +48,7 @@ class _ElasticNetModel(PrimalDualEstimator):
             if ratio < 1.0:
                 return SquaredL2OnL1Ball(float(radius), weight=1.0 - ratio)
             return L1Ball(float(radius))
-        return penalty_by_feature(penalty_of(ratio), self.penalty_weights, self.bounds)
+        return penalty_by_feature(elastic_net(ratio), self.penalty_weights, self.bounds)
 
     def _solver(self) -> str:
         """The solver's own name, if it applies."""
@@ -263,8 +249,9 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
         As for `ElasticNetPD`.
     penalty_weights, bounds
         As for `ElasticNetPD`.
-    loss : {"smoothed_hinge", "logistic"} or MarginLoss, default="smoothed_hinge"
-        The loss; a name or an object of `skpd.losses`, such as ``SmoothedHinge(mu=0.1)``.
+    loss : str or MarginLoss, default="smoothed_hinge"
+        The loss; a name, as for `PdproxSVC`, or an object of `skpd.losses`, such as
+        ``SmoothedHinge(mu=0.1)``.
     solver, solver_options, tol, max_iter, fit_intercept, warm_start, random_state, verbose
         As for `ElasticNetPD`.
     class_weight, n_jobs
@@ -301,7 +288,7 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualClassifier._parameter_constraints,
         **_ElasticNetModel._parameter_constraints,
-        "loss": [StrOptions(set(LOSSES)), MarginLoss],
+        "loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss],
     }
 
     def __init__(
@@ -342,4 +329,5 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
         self.verbose = verbose
 
     def _get_loss(self) -> MarginLoss:
-        return LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
+        loss: MarginLoss = chosen("loss", self.loss, MARGIN_LOSSES)
+        return loss

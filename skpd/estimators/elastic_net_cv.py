@@ -10,7 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..penalties import Penalty
 from ..problems import Problem
 from .cross_validation import L1RatioCrossValidation
-from .elastic_net import PENALISED, penalty_of
+from .elastic_net import PENALISED
+from .names import elastic_net
 
 __all__ = ["ElasticNetPDCV"]
 
@@ -113,7 +114,7 @@ class ElasticNetPDCV(L1RatioCrossValidation):
         self.verbose = verbose
 
     def _get_penalty(self) -> Penalty:
-        return penalty_of(self._l1_ratios()[0])
+        return elastic_net(self._l1_ratios()[0])
 
     def _penalty_of(self, l1_ratio: float, problem: Problem) -> Penalty:
-        return penalty_of(l1_ratio)
+        return elastic_net(l1_ratio)

@@ -1,15 +1,23 @@
 """Validation of constructor parameters."""
 
-from typing import Any, ClassVar
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import Bounds
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import validate_parameter_constraints
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
 
+from .._values import Value
 from ..penalties import Penalty, for_features
 
-__all__ = ["BY_FEATURE", "ParameterValidation", "penalty_by_feature"]
+__all__ = ["BY_FEATURE", "OF_NAMES", "ParameterValidation", "penalty_by_feature"]
 
 FLAGS = {"boolean", "verbose", bool}  # constraints that a bool is meant to satisfy
 
@@ -25,10 +33,10 @@ class _Bool:
 
 
 class ParameterValidation(BaseEstimator):
-    """An estimator that refuses True and False where numbers are wanted.
+    """An estimator that is strict about bools and helpful about names and values.
 
-    To Python they are the integers 1 and 0, so that scikit-learn's validation takes
-    ``alpha=True`` for 1.
+    To Python True and False are the integers 1 and 0, so that scikit-learn's validation takes
+    ``alpha=True`` for 1. They are refused where numbers are wanted.
     """
 
     _parameter_constraints: ClassVar[dict]
@@ -39,11 +47,60 @@ class ParameterValidation(BaseEstimator):
             constraints = self._parameter_constraints.get(name, ())
             if isinstance(value, bool) and FLAGS.isdisjoint(constraints):
                 values[name] = _Bool(value)
+            if isinstance(value, str):
+                self._require_known(name, value, constraints)
         validate_parameter_constraints(
             self._parameter_constraints, values, caller_name=type(self).__name__
         )
 
+    def _require_known(self, parameter: str, name: str, constraints: Any) -> None:
+        """Refuse a name that is not among those of a parameter, with the one most like it."""
+        lists = [constraint for constraint in constraints if isinstance(constraint, StrOptions)]
+        known = sorted(option for constraint in lists for option in constraint.options)
+        if not known or name in known:
+            return
+        near = get_close_matches(name.lower(), known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        others = " or an object" if len(constraints) > len(lists) else ""
+        raise InvalidParameterError(
+            f"The {parameter!r} parameter of {type(self).__name__} must be a str among "
+            f"{{{', '.join(map(repr, known))}}}{others}. Got {name!r} instead.{hint}"
+        )
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of a loss or penalty.
+
+        Parameters
+        ----------
+        **params : dict
+            By name. ``penalty__l1_ratio=0.5`` puts a penalty with this l1_ratio in the place of
+            the one that there is.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or it is one of a value that does not allow it.
+        """
+        of_values: dict[str, dict[str, Any]] = {}
+        for key in list(params):
+            name, _, parameter = key.partition("__")
+            holder = params.get(name, self.get_params(deep=False).get(name))
+            if parameter and isinstance(holder, Value):
+                of_values.setdefault(name, {})[parameter] = params.pop(key)
+        super().set_params(**params)
+        for name, changes in of_values.items():
+            setattr(self, name, getattr(self, name).with_params(**changes))
+        return self
+
+
+OF_NAMES: dict[str, list] = {
+    "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+    "groups": [Interval(Integral, 1, None, closed="left"), "array-like", dict, None],
+}
 BY_FEATURE: dict[str, list] = {
     "penalty_weights": ["array-like", None],
     "bounds": [tuple, list, Bounds, None],

@@ -1,32 +1,19 @@
 """Linear regression with any convex loss of the residual and any penalty."""
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..losses import (
-    Absolute,
-    EpsilonInsensitive,
-    Huber,
-    Pinball,
-    ResidualLoss,
-    Squared,
-)
+from ..losses import ResidualLoss
 from ..penalties import Penalty
-from .parameters import BY_FEATURE, penalty_by_feature
+from .names import PENALTIES, RESIDUAL_LOSSES, chosen
+from .parameters import BY_FEATURE, OF_NAMES, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
 __all__ = ["PdproxRegressor"]
-
-LOSSES = {
-    "absolute": Absolute,
-    "epsilon_insensitive": EpsilonInsensitive,
-    "huber": Huber,
-    "pinball": Pinball,
-    "squared": Squared,
-}
 
 
 class PdproxRegressor(PrimalDualRegressor):
@@ -39,19 +26,29 @@ class PdproxRegressor(PrimalDualRegressor):
     alpha : float, default=1e-3
         Weight of the penalty (the papers' lambda), greater than 0. As in `Lasso` it
         multiplies the penalty beside the *mean* loss.
-    penalty : {"l1", "squared_l2", "l2_norm", "linf"} or Penalty, default="l1"
-        The penalty on the coefficients; a name or an object of `skpd.penalties`.
-        "squared_l2" is half the squared Euclidean norm, "l2_norm" the norm itself.
+    penalty : str or Penalty, default="l1"
+        The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
+        `PdproxSVC`.
+    l1_ratio, groups
+        What belongs to some of the names, as for `PdproxSVC`.
     penalty_weights : array-like of shape (n_features,), default=None
         A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
         for a penalty of single coefficients. Features with a weight of 0 are not penalised.
     bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
         Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
         (n_features,), -inf and inf for none. For a penalty of single coefficients.
-    loss : {"absolute", "epsilon_insensitive", "huber", "pinball", "squared"} \
-            or ResidualLoss, default="absolute"
-        The loss; a name or an object of `skpd.losses`, such as
-        ``Pinball(quantile=0.9)``. "squared" carries the factor 1/2, as in `Lasso`.
+    loss : {"absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
+            "pinball", "squared"} or ResidualLoss, default="absolute"
+        The loss; a name or an object of `skpd.losses`. "squared" carries the factor 1/2, as in
+        `Lasso`.
+    quantile : float, default=None
+        The quantile of the loss "pinball", in (0, 1); 0.5 by default.
+    epsilon : float, default=None
+        Half the width of the tube of "epsilon_insensitive" and "squared_epsilon_insensitive", at
+        least 0, in the unit of y; 0.1 by default.
+    delta : float, default=None
+        The residual beyond which the loss "huber" is linear, greater than 0, in the unit of y;
+        1.35 by default.
     solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
         As for `PdproxSVC`.
     solver_options : dict, default=None
@@ -120,10 +117,9 @@ class PdproxRegressor(PrimalDualRegressor):
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.preprocessing import StandardScaler
     >>> from skpd import PdproxRegressor
-    >>> from skpd.losses import Pinball
     >>> X, y = load_diabetes(return_X_y=True)
     >>> X = StandardScaler().fit_transform(X)
-    >>> model = PdproxRegressor(alpha=0.1, loss=Pinball(quantile=0.9)).fit(X, y)
+    >>> model = PdproxRegressor(alpha=0.1, loss="pinball", quantile=0.9).fit(X, y)
     >>> print(f"{(y <= model.predict(X)).mean():.2f}")
     0.90
     """
@@ -131,8 +127,12 @@ class PdproxRegressor(PrimalDualRegressor):
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualRegressor._parameter_constraints,
         "penalty": PrimalDualRegressor._penalty_constraint,
+        **OF_NAMES,
         **BY_FEATURE,
-        "loss": [StrOptions(set(LOSSES)), ResidualLoss],
+        "loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss],
+        "quantile": [Interval(Real, 0, 1, closed="neither"), None],
+        "epsilon": [Interval(Real, 0, np.inf, closed="left"), None],
+        "delta": [Interval(Real, 0, np.inf, closed="neither"), None],
     }
 
     def __init__(
@@ -140,9 +140,14 @@ class PdproxRegressor(PrimalDualRegressor):
         alpha: float = 1e-3,
         *,
         penalty: str | Penalty = "l1",
+        l1_ratio: float | None = None,
+        groups: Any = None,
         penalty_weights: ArrayLike | None = None,
         bounds: Any = None,
         loss: str | ResidualLoss = "absolute",
+        quantile: float | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
         solver: str = "auto",
         solver_options: dict[str, Any] | None = None,
         tol: float = 1e-4,
@@ -154,9 +159,14 @@ class PdproxRegressor(PrimalDualRegressor):
     ) -> None:
         self.alpha = alpha
         self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.groups = groups
         self.penalty_weights = penalty_weights
         self.bounds = bounds
         self.loss = loss
+        self.quantile = quantile
+        self.epsilon = epsilon
+        self.delta = delta
         self.solver = solver
         self.solver_options = solver_options
         self.tol = tol
@@ -167,7 +177,11 @@ class PdproxRegressor(PrimalDualRegressor):
         self.verbose = verbose
 
     def _get_loss(self) -> ResidualLoss:
-        return LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
+        given = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}
+        loss: ResidualLoss = chosen("loss", self.loss, RESIDUAL_LOSSES, **given)
+        return loss
 
     def _get_penalty(self) -> Penalty:
-        return penalty_by_feature(super()._get_penalty(), self.penalty_weights, self.bounds)
+        given = {"l1_ratio": self.l1_ratio, "groups": self.groups}
+        penalty = chosen("penalty", self.penalty, PENALTIES, **given)
+        return penalty_by_feature(penalty, self.penalty_weights, self.bounds)

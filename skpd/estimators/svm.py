@@ -8,37 +8,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..losses import (
-    GeneralizedHinge,
-    Hinge,
-    Logistic,
-    MarginLoss,
-    SmoothedHinge,
-    SquaredHinge,
-)
+from ..losses import MarginLoss
 from ..penalties import GroupL2, Penalty
 from .classifier import PrimalDualClassifier
-from .parameters import BY_FEATURE, penalty_by_feature
+from .names import MARGIN_LOSSES, PENALTIES, chosen
+from .parameters import BY_FEATURE, OF_NAMES, penalty_by_feature
 
 __all__ = ["GroupLassoSVC", "PdproxSVC"]
-
-LOSSES = {
-    "hinge": Hinge,
-    "generalized_hinge": GeneralizedHinge,
-    "smoothed_hinge": SmoothedHinge,
-    "squared_hinge": SquaredHinge,
-    "logistic": Logistic,
-}
 
 
 class _MarginClassifier(PrimalDualClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualClassifier._parameter_constraints,
-        "loss": [StrOptions(set(LOSSES)), MarginLoss],
+        "loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss],
     }
 
     def _get_loss(self) -> MarginLoss:
-        return LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
+        loss: MarginLoss = chosen("loss", self.loss, MARGIN_LOSSES)
+        return loss
 
 
 class PdproxSVC(_MarginClassifier):
@@ -52,17 +39,25 @@ class PdproxSVC(_MarginClassifier):
     alpha : float, default=1e-3
         Weight of the penalty (the papers' lambda), greater than 0. As in
         `SGDClassifier` it multiplies the penalty beside the *mean* loss.
-    penalty : {"l1", "squared_l2", "l2_norm", "linf"} or Penalty, default="l1"
-        The penalty on the coefficients; a name or an object of `skpd.penalties`.
-        "squared_l2" is half the squared Euclidean norm, "l2_norm" the norm itself.
+    penalty : str or Penalty, default="l1"
+        The penalty on the coefficients; an object of `skpd.penalties` or a name: "l1", "l2" or
+        "squared_l2" (half the squared Euclidean norm), "elasticnet", "group" (group lasso),
+        "sparse_group", "l2_norm" (the norm itself), "linf", "total_variation", "fused_lasso",
+        "nonnegative_l1", "l1inf", "exclusive", "squared_groups", or the constraints "box",
+        "l1_ball" and "elastic_net_ball" with their defaults.
+    l1_ratio : float, default=None
+        Share of the l1 norm for the names "elasticnet" (0.5 by default), "sparse_group",
+        "fused_lasso" and "elastic_net_ball".
+    groups : default=None
+        The partition of the features for the names of groups, as for `GroupLassoSVC`.
     penalty_weights : array-like of shape (n_features,), default=None
         A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
         for a penalty of single coefficients. Features with a weight of 0 are not penalised.
     bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
         Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
         (n_features,), -inf and inf for none. For a penalty of single coefficients.
-    loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", "logistic"} \
-            or MarginLoss, default="hinge"
+    loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", \
+            "modified_huber", "logistic"} or MarginLoss, default="hinge"
         The loss; a name or an object of `skpd.losses`.
     solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
         "auto" is the fastest method known for the problem, see
@@ -162,6 +157,7 @@ class PdproxSVC(_MarginClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **_MarginClassifier._parameter_constraints,
         "penalty": _MarginClassifier._penalty_constraint,
+        **OF_NAMES,
         **BY_FEATURE,
     }
 
@@ -170,6 +166,8 @@ class PdproxSVC(_MarginClassifier):
         alpha: float = 1e-3,
         *,
         penalty: str | Penalty = "l1",
+        l1_ratio: float | None = None,
+        groups: Any = None,
         penalty_weights: ArrayLike | None = None,
         bounds: Any = None,
         loss: str | MarginLoss = "hinge",
@@ -186,6 +184,8 @@ class PdproxSVC(_MarginClassifier):
     ) -> None:
         self.alpha = alpha
         self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.groups = groups
         self.penalty_weights = penalty_weights
         self.bounds = bounds
         self.loss = loss
@@ -201,7 +201,9 @@ class PdproxSVC(_MarginClassifier):
         self.verbose = verbose
 
     def _get_penalty(self) -> Penalty:
-        return penalty_by_feature(super()._get_penalty(), self.penalty_weights, self.bounds)
+        given = {"l1_ratio": self.l1_ratio, "groups": self.groups}
+        penalty = chosen("penalty", self.penalty, PENALTIES, **given)
+        return penalty_by_feature(penalty, self.penalty_weights, self.bounds)
 
 
 class GroupLassoSVC(_MarginClassifier):
@@ -220,8 +222,8 @@ class GroupLassoSVC(_MarginClassifier):
     group_weights : array-like of shape (n_groups,), default=None
         Weight of each group, at least 0; the square root of its size by default. Groups with a
         weight of 0 are not penalised.
-    loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", "logistic"} \
-            or MarginLoss, default="hinge"
+    loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", \
+            "modified_huber", "logistic"} or MarginLoss, default="hinge"
         The loss; a name or an object of `skpd.losses`.
     solver, solver_options, tol, max_iter, fit_intercept, class_weight, warm_start, n_jobs, \
             random_state, verbose

@@ -15,11 +15,9 @@ from sklearn import linear_model, svm
 from sklearn.utils.class_weight import compute_sample_weight
 
 from .._typing import Array
-from ..estimators.base import PENALTIES, PrimalDualEstimator
-from ..estimators.elastic_net import penalty_of
+from ..estimators.base import PrimalDualEstimator
+from ..estimators.names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES, chosen, elastic_net
 from ..estimators.outputs import OUTPUT_PENALTIES
-from ..estimators.regression import LOSSES as REGRESSION_LOSSES
-from ..estimators.svm import LOSSES as CLASS_LOSSES
 from ..losses import (
     EpsilonInsensitive,
     Hinge,
@@ -77,7 +75,7 @@ def _lasso(estimator: Any, data: Data) -> list[LinearFit]:
         data,
         outputs,
         Squared(),
-        signed(estimator, penalty_of(ratio)),
+        signed(estimator, elastic_net(ratio)),
         lambda total: alpha,
     )
 
@@ -139,7 +137,7 @@ def _linear_svr(estimator: Any, data: Data) -> list[LinearFit]:
 
 def _logistic(estimator: Any, data: Data) -> list[LinearFit]:
     C, ratio = _logistic_penalty(estimator)
-    penalty = penalty_of(ratio)
+    penalty = elastic_net(ratio)
     class_weight = data.class_weight(estimator, weighted=True)
     classes = estimator.classes_
     if len(classes) == 2:
@@ -193,7 +191,7 @@ def _sgd(estimator: Any, data: Data, outputs: list[tuple[Array, Array]]) -> list
     alpha = float(estimator.alpha) if estimator.penalty is not None else 0.0
     n_samples = data.X.shape[0]
     return fits(
-        estimator, data, outputs, loss, penalty_of(ratio),
+        estimator, data, outputs, loss, elastic_net(ratio),
         lambda total: alpha * (n_samples / total),
     )  # fmt: skip
 
@@ -289,17 +287,15 @@ def by_hand(
     """The fits of anything with coef_ and intercept_ for an objective that is given."""
     if ties_outputs(loss, penalty):
         return [by_hand_of_outputs(estimator, data, loss, penalty, alpha, fit_intercept)]
-    names = {**CLASS_LOSSES, **REGRESSION_LOSSES}
-    if isinstance(loss, str):
-        if loss not in names:
-            known = sorted({*names, *COUPLED_LOSSES})
-            raise ValueError(f"loss must be a Loss or one of {known}, got {loss!r}.")
-        loss = cast(Loss, names[loss]())
-    if isinstance(penalty, str):
-        if penalty not in PENALTIES:
-            known = sorted({*PENALTIES, *OUTPUT_PENALTIES})
-            raise ValueError(f"penalty must be a Penalty or one of {known}, got {penalty!r}.")
-        penalty = PENALTIES[penalty]()
+    names = {**MARGIN_LOSSES, **RESIDUAL_LOSSES}
+    if isinstance(loss, str) and loss not in names:
+        known = sorted({*names, *COUPLED_LOSSES})
+        raise ValueError(f"loss must be a Loss or one of {known}, got {loss!r}.")
+    if isinstance(penalty, str) and penalty not in PENALTIES:
+        known = sorted({*PENALTIES, *OUTPUT_PENALTIES})
+        raise ValueError(f"penalty must be a Penalty or one of {known}, got {penalty!r}.")
+    loss = cast(Loss, chosen("loss", loss, names))
+    penalty = cast(Penalty, chosen("penalty", penalty, PENALTIES))
     free = has_intercept(estimator, fit_intercept)
     if loss.of_labels:
         outputs = list(data.one_vs_rest(_Classes(estimator, data.y)))

@@ -10,6 +10,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
+from .._values import Value
 
 __all__ = ["Loss", "ScalarLoss"]
 
@@ -74,7 +75,7 @@ class Piece(NamedTuple):
     curvature: float = 0.0
 
 
-class Loss(ABC):
+class Loss(Value, ABC):
     """A convex loss l(y, z), non-negative, with 0 in the domain of its conjugate.
 
     Attributes

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .._typing import Array, Indices
+from .._values import Value
 
 __all__ = ["FreeFeatures", "Norm", "Penalty", "Structure"]
 
@@ -65,7 +66,7 @@ class Structure(Enum):
         return self in (Structure.SEPARABLE, Structure.GROUPED)
 
 
-class Penalty(ABC):
+class Penalty(Value, ABC):
     """A convex penalty R >= 0 on the coefficients with R(0) = 0.
 
     Attributes

@@ -1,0 +1,143 @@
+"""The losses and penalties that have a name, and the parameters that go with the names."""
+
+from collections.abc import Callable, Mapping
+from inspect import signature
+from typing import Any
+
+from ..losses import (
+    Absolute,
+    EpsilonInsensitive,
+    GeneralizedHinge,
+    Hinge,
+    Huber,
+    Logistic,
+    MarginLoss,
+    ModifiedHuber,
+    Pinball,
+    ResidualLoss,
+    SmoothedHinge,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
+from ..penalties import (
+    L1,
+    L2,
+    Box,
+    ElasticNet,
+    ElasticNetBall,
+    FusedLasso,
+    GroupL1Squared,
+    GroupL2,
+    GroupLInf,
+    L1Ball,
+    LInf,
+    NonNegativeL1,
+    Penalty,
+    SparseGroup,
+    SquaredGroupL2,
+    SquaredL2,
+    TotalVariation,
+)
+
+__all__ = ["MARGIN_LOSSES", "PENALTIES", "RESIDUAL_LOSSES", "chosen", "elastic_net"]
+
+MARGIN_LOSSES: dict[str, Callable[..., MarginLoss]] = {
+    "generalized_hinge": GeneralizedHinge,
+    "hinge": Hinge,
+    "logistic": Logistic,
+    "modified_huber": ModifiedHuber,
+    "smoothed_hinge": SmoothedHinge,
+    "squared_hinge": SquaredHinge,
+}
+
+RESIDUAL_LOSSES: dict[str, Callable[..., ResidualLoss]] = {
+    "absolute": Absolute,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "huber": Huber,
+    "pinball": Pinball,
+    "squared": Squared,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+}
+
+
+def elastic_net(l1_ratio: float = 0.5) -> Penalty:
+    """l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2, also at the ends.
+
+    Parameters
+    ----------
+    l1_ratio : float, default=0.5
+        Share of the l1 norm, in [0, 1].
+
+    Returns
+    -------
+    penalty : Penalty
+    """
+    if l1_ratio in (0.0, 1.0):
+        return L1() if l1_ratio else SquaredL2()
+    return ElasticNet(float(l1_ratio))
+
+
+PENALTIES: dict[str, Callable[..., Penalty]] = {
+    "box": Box,
+    "elastic_net_ball": ElasticNetBall,
+    "elasticnet": elastic_net,
+    "exclusive": GroupL1Squared,
+    "fused_lasso": FusedLasso,
+    "group": GroupL2,
+    "l1": L1,
+    "l1_ball": L1Ball,
+    "l1inf": GroupLInf,
+    "l2": SquaredL2,
+    "l2_norm": L2,
+    "linf": LInf,
+    "nonnegative_l1": NonNegativeL1,
+    "sparse_group": SparseGroup,
+    "squared_groups": SquaredGroupL2,
+    "squared_l2": SquaredL2,
+    "total_variation": TotalVariation,
+}
+
+
+def chosen(kind: str, value: Any, table: Mapping[str, Callable[..., Any]], **given: Any) -> Any:
+    """A loss or penalty that is given by its name, or is an object already.
+
+    Parameters
+    ----------
+    kind : {"loss", "penalty"}
+        What an estimator calls it.
+    value : str or object
+        A key of the table, or the loss or penalty itself.
+    table : dict
+    **given : dict
+        An estimator's parameters that belong to some of the names; None where it has no value.
+
+    Returns
+    -------
+    found : Loss or Penalty
+
+    Raises
+    ------
+    ValueError
+        If a parameter has a value but does not belong to this name, or to an object, which has
+        parameters of its own; if one that the name needs is missing; or if a class is given.
+    """
+    if isinstance(value, type):
+        raise ValueError(
+            f"The {kind!r} parameter must be an object, got the class {value.__name__}: pass "
+            f"{value.__name__}()."
+        )
+    values = {key: parameter for key, parameter in given.items() if parameter is not None}
+    wanted = signature(table[value]).parameters if isinstance(value, str) else {}
+    for key, parameter in values.items():
+        if key not in wanted:
+            users = [name for name in sorted(table) if key in signature(table[name]).parameters]
+            raise ValueError(
+                f"{key} belongs to {kind}={' or '.join(map(repr, users))}, got {key}="
+                f"{parameter!r} with {kind}={value!r}."
+            )
+    if not isinstance(value, str):
+        return value
+    if "groups" in wanted and "groups" not in values:  # of one feature each they are no groups
+        raise ValueError(f"{kind}={value!r} needs groups, got groups=None.")
+    return table[value](**values)
