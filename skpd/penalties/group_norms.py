@@ -17,7 +17,8 @@ from .. import kernels
 from .._checks import check_number
 from .._typing import Array
 from .base import Norm, Penalty, Structure, _half_square, _product
-from .groups import GroupL2, _Partition, _Partitioned, _Weighted
+from .groups import GroupL2, _Partitioned, _Weighted
+from .partition import Partition
 
 __all__ = ["GroupElasticNet", "GroupL1Squared", "GroupLInf", "SquaredGroupL2"]
 
@@ -52,7 +53,7 @@ class _Tabular(_Partitioned):
 
     def _table(self, w: Array) -> tuple[Array, Any]:
         """The coefficients, a group in each row with zeros behind it, and their places there."""
-        partition: _Partition = self._partition
+        partition: Partition = self._partition
         sizes = np.diff(partition.starts)
         place = np.arange(len(w)) - np.repeat(partition.starts[:-1], sizes)
         rows = np.repeat(np.arange(len(sizes)), sizes)
@@ -90,7 +91,7 @@ class GroupLInf(_Tabular, _Weighted, Norm):
     _partition: Any = field(default=None, init=False, repr=False)
     _weights: Any = field(default=None, init=False, repr=False)
 
-    def _default_weights(self, partition: _Partition) -> Array:
+    def _default_weights(self, partition: Partition) -> Array:
         return np.ones(partition.n_groups)
 
     def value(self, w: Array) -> float:
