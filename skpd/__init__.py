@@ -7,6 +7,7 @@ from .certificates.rigorous import RigorousCertificate
 from .estimators.displays import GapDisplay
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.elastic_net_cv import ElasticNetPDCV
+from .estimators.groups import groups_from
 from .estimators.lasso import LassoPDCertified, LassoPDCertifiedCV
 from .estimators.matrix_completion import MatrixCompletionPD
 from .estimators.multi_task import MultiTaskPD
@@ -39,6 +40,7 @@ __all__ = [
     "RigorousCertificate",
     "TraceNormPD",
     "certify",
+    "groups_from",
     "path",
 ]
 

@@ -17,18 +17,14 @@ MODULES = ["skpd"] + [
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
         "designs.design", "estimators.displays", "estimators.elastic_net",
-        "estimators.elastic_net_cv", "estimators.lasso", "estimators.multi_task",
-        "estimators.multi_task_cv",
-        "estimators.matrix_completion", "estimators.multinomial", "estimators.path",
-        "estimators.regression", "estimators.robust_svm", "estimators.svm",
-        "estimators.trace_norm", "foreign.certify", "losses.classes", "losses.coupled",
-        "losses.knots",
-        "losses.margin",
-        "losses.residual",
+        "estimators.elastic_net_cv", "estimators.groups", "estimators.lasso",
+        "estimators.matrix_completion", "estimators.multi_task", "estimators.multi_task_cv",
+        "estimators.multinomial", "estimators.path", "estimators.regression",
+        "estimators.robust_svm", "estimators.svm", "estimators.trace_norm", "foreign.certify",
+        "losses.classes", "losses.coupled", "losses.knots", "losses.margin", "losses.residual",
         "losses.tubes", "penalties.balls", "penalties.chains", "penalties.epigraph",
         "penalties.group_norms", "penalties.groups", "penalties.norms", "penalties.separable",
-        "penalties.spectral",
-        "penalties.weighted",
+        "penalties.spectral", "penalties.weighted",
     )
 }  # fmt: skip
 

@@ -26,6 +26,7 @@ from ..losses import Loss
 from ..penalties import Penalty
 from ..problems import Point, Problem
 from ..solvers import SOLVERS, check_solver_options, solve
+from .groups import groups_by_place
 from .names import PENALTIES
 from .parameters import ParameterValidation
 from .validation import validated
@@ -85,6 +86,10 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     @abstractmethod
     def _get_penalty(self) -> Penalty:
         """The Penalty object of this model."""
+
+    def _places_of(self, groups: Any) -> Any:
+        """Groups by the places of their features, where they are by the names of columns."""
+        return groups_by_place(groups, getattr(self, "feature_names_in_", None))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

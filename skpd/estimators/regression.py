@@ -182,6 +182,6 @@ class PdproxRegressor(PrimalDualRegressor):
         return loss
 
     def _get_penalty(self) -> Penalty:
-        given = {"l1_ratio": self.l1_ratio, "groups": self.groups}
+        given = {"l1_ratio": self.l1_ratio, "groups": self._places_of(self.groups)}
         penalty = chosen("penalty", self.penalty, PENALTIES, **given)
         return penalty_by_feature(penalty, self.penalty_weights, self.bounds)

@@ -1,12 +1,11 @@
 """Support vector machines with any convex penalty."""
 
-from collections.abc import Sequence
-from numbers import Integral
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ..losses import MarginLoss
 from ..penalties import GroupL2, Penalty
@@ -48,7 +47,7 @@ class PdproxSVC(_MarginClassifier):
     l1_ratio : float, default=None
         Share of the l1 norm for the names "elasticnet" (0.5 by default), "sparse_group",
         "fused_lasso" and "elastic_net_ball".
-    groups : default=None
+    groups : int, array-like, list or dict, default=None
         The partition of the features for the names of groups, as for `GroupLassoSVC`.
     penalty_weights : array-like of shape (n_features,), default=None
         A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
@@ -201,7 +200,7 @@ class PdproxSVC(_MarginClassifier):
         self.verbose = verbose
 
     def _get_penalty(self) -> Penalty:
-        given = {"l1_ratio": self.l1_ratio, "groups": self.groups}
+        given = {"l1_ratio": self.l1_ratio, "groups": self._places_of(self.groups)}
         penalty = chosen("penalty", self.penalty, PENALTIES, **given)
         return penalty_by_feature(penalty, self.penalty_weights, self.bounds)
 
@@ -216,12 +215,15 @@ class GroupLassoSVC(_MarginClassifier):
     ----------
     alpha : float, default=1e-3
         Weight of the penalty (the papers' lambda), greater than 0.
-    groups : int, list of int or list of lists of int, default=1
-        The partition of the features: the size of consecutive groups, their sizes, or
-        the indices of each group's features.
+    groups : int, array-like of shape (n_features,), list or dict, default=None
+        The partition of the features. A label for each feature, strings or whole numbers, as
+        `groups_from` makes them of a transformer; a list of lists, or a dict of lists, of the
+        names of the columns of X, or of their indices; a list of sizes, or one size, of
+        consecutive groups. None is a group for each feature, the lasso, with a warning.
     group_weights : array-like of shape (n_groups,), default=None
         Weight of each group, at least 0; the square root of its size by default. Groups with a
-        weight of 0 are not penalised.
+        weight of 0 are not penalised. Groups by labels are in the order in which these first
+        appear.
     loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", \
             "modified_huber", "logistic"} or MarginLoss, default="hinge"
         The loss; a name or an object of `skpd.losses`.
@@ -234,6 +236,11 @@ class GroupLassoSVC(_MarginClassifier):
     coef_, intercept_, dual_coef_, classes_, certificate_, duality_gap_, gap_history_, \
             converged_, n_iter_, n_features_in_, feature_names_in_
         As for `PdproxSVC`.
+
+    Warns
+    -----
+    UserWarning
+        If ``groups`` is None.
 
     Raises
     ------
@@ -264,7 +271,7 @@ class GroupLassoSVC(_MarginClassifier):
 
     _parameter_constraints: ClassVar[dict] = {
         **_MarginClassifier._parameter_constraints,
-        "groups": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "groups": OF_NAMES["groups"],
         "group_weights": ["array-like", None],
     }
 
@@ -272,7 +279,7 @@ class GroupLassoSVC(_MarginClassifier):
         self,
         alpha: float = 1e-3,
         *,
-        groups: int | Sequence[int] | Sequence[Sequence[int]] = 1,
+        groups: Any = None,
         group_weights: ArrayLike | None = None,
         loss: str | MarginLoss = "hinge",
         solver: str = "auto",
@@ -302,4 +309,15 @@ class GroupLassoSVC(_MarginClassifier):
         self.verbose = verbose
 
     def _get_penalty(self) -> Penalty:
-        return GroupL2(self.groups, self.group_weights)
+        groups = 1 if self.groups is None else self._places_of(self.groups)
+        return GroupL2(groups, self.group_weights)
+
+    def _problems(self, X, y, sample_weight):
+        if self.groups is None:
+            warnings.warn(
+                "GroupLassoSVC has groups=None: each feature is a group of its own, which makes "
+                "it the lasso. Pass groups, or groups=1 for this model.",
+                UserWarning,
+                stacklevel=5,  # the caller of fit, past its two decorators
+            )
+        return super()._problems(X, y, sample_weight)

@@ -73,7 +73,7 @@ class GroupLInf(_Tabular, _Weighted, Norm):
 
     Parameters
     ----------
-    groups : int, list of int or list of lists of int, default=1
+    groups : int, array-like of shape (n_features,) or list, default=1
         The partition of the features, as for `GroupL2`.
     weights : array-like of shape (n_groups,), default=None
         Weight of each group, at least 0; 1 by default.
@@ -141,7 +141,7 @@ class GroupL1Squared(_Square):
 
     Parameters
     ----------
-    groups : int, list of int or list of lists of int, default=1
+    groups : int, array-like of shape (n_features,) or list, default=1
         The partition of the features, as for `GroupL2`.
 
     Examples
@@ -176,7 +176,7 @@ class SquaredGroupL2(_Square):
 
     Parameters
     ----------
-    groups : int, list of int or list of lists of int, default=1
+    groups : int, array-like of shape (n_features,) or list, default=1
         The partition of the features, as for `GroupL2`.
 
     Examples
@@ -213,7 +213,7 @@ class GroupElasticNet(_Weighted, Penalty):
 
     Parameters
     ----------
-    groups : int, list of int or list of lists of int, default=1
+    groups : int, array-like of shape (n_features,) or list, default=1
         The partition of the features, as for `GroupL2`.
     weights : array-like of shape (n_groups,), default=None
         Weight of each group, greater than 0; the square root of its size by default.

@@ -142,9 +142,10 @@ class GroupL2(_Grouped):
 
     Parameters
     ----------
-    groups : int, list of int or list of lists of int, default=1
-        The partition of the features: the size of consecutive groups, their sizes, or
-        the indices of each group's features.
+    groups : int, array-like of shape (n_features,) or list, default=1
+        The partition of the features: the size of consecutive groups; a label for each feature,
+        strings or whole numbers, whose groups are in the order in which the labels first appear;
+        a list of the sizes of consecutive groups; or a list of lists of feature indices.
     weights : array-like of shape (n_groups,), default=None
         Weight of each group, at least 0; the square root of its size by default. Groups with a
         weight of 0 are not penalised.
@@ -187,7 +188,7 @@ class SparseGroup(_Grouped):
 
     Parameters
     ----------
-    groups : int, list of int or list of lists of int, default=1
+    groups : int, array-like of shape (n_features,) or list, default=1
         As for `GroupL2`.
     weights : array-like of shape (n_groups,), default=None
         As for `GroupL2`.

@@ -22,6 +22,73 @@ def _holds_integers(values: Any) -> bool:
     return array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
 
 
+def _holds_strings(values: Any) -> bool:
+    """Whether this is a non-empty list of strings."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return False
+    members = list(values)
+    return bool(members) and all(isinstance(member, str) for member in members)
+
+
+def _holds_lists(values: Any) -> bool:
+    """Whether this is a list of lists of whole numbers."""
+    return isinstance(values, Iterable) and all(map(_holds_integers, values))
+
+
+def _by_size(size: Any, n_features: int) -> tuple[Any, Any]:
+    if size < 1 or n_features % size:
+        raise ValueError(
+            "groups as a size must be at least 1 and divide the number of features, "
+            f"{n_features}, got {size!r}."
+        )
+    return np.arange(n_features), np.full(n_features // int(size), int(size))
+
+
+def _by_sizes(given: Any, n_features: int) -> tuple[Any, Any]:
+    sizes = np.asarray(given, dtype=np.int64)
+    if sizes.min() < 1 or sizes.sum() != n_features:
+        raise ValueError(
+            "groups as a list of whole numbers must hold sizes of at least 1 whose sum is the "
+            f"number of features, {n_features}, or a label for each feature, got {len(sizes)} "
+            f"numbers with the sum {sizes.sum()}."
+        )
+    return np.arange(n_features), sizes
+
+
+def _by_labels(labels: Any, n_features: int) -> tuple[Any, Any]:
+    """Groups in the order in which their labels first appear."""
+    if len(labels) != n_features:
+        raise ValueError(
+            f"groups as labels must hold one for each of the {n_features} features, got "
+            f"{len(labels)}."
+        )
+    _, first, group, sizes = np.unique(
+        labels, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(first[group], kind="stable")
+    return order, sizes[np.argsort(first)]
+
+
+def _by_lists(groups: Any, n_features: int) -> tuple[Any, Any]:
+    lists = [np.asarray(group, dtype=np.int64).ravel() for group in groups]
+    sizes = np.array([len(group) for group in lists], dtype=np.int64)
+    order = np.concatenate([*lists, np.empty(0, dtype=np.int64)])
+    if order.size and (order.min() < 0 or order.max() >= n_features):
+        raise ValueError(
+            f"groups must hold feature indices from 0 to {n_features - 1}, got "
+            f"{order.min()} to {order.max()}."
+        )
+    counts = np.bincount(order, minlength=n_features)
+    for problem, found in (("overlap", counts > 1), ("miss", counts < 1)):
+        if found.any():
+            raise ValueError(
+                f"groups must hold every feature exactly once, but they {problem} at "
+                f"feature {int(np.flatnonzero(found)[0])} ({int(found.sum())} features "
+                "in all)."
+            )
+    return order, sizes
+
+
 @dataclass(frozen=True)
 class Partition:
     """A partition of the features into groups: features in group order and where groups start."""
@@ -32,44 +99,32 @@ class Partition:
 
     @classmethod
     def of(cls, groups: Any, n_features: int) -> "Partition":
-        """From a size, a list of sizes or a list of index lists."""
+        """From a size, a list of sizes, a label for each feature or a list of index lists.
+
+        As many whole numbers as there are features are labels: as sizes they could only be ones,
+        which is refused, for it may mean one group or one for each feature.
+        """
         if isinstance(groups, Integral) and not isinstance(groups, bool):
-            if groups < 1 or n_features % groups:
-                raise ValueError(
-                    "groups as a size must be at least 1 and divide the number of features, "
-                    f"{n_features}, got {groups!r}."
-                )
-            sizes = np.full(n_features // int(groups), int(groups))
-            order = np.arange(n_features)
+            order, sizes = _by_size(groups, n_features)
         elif _holds_integers(groups):
-            sizes = np.asarray(groups, dtype=np.int64)
-            if sizes.min() < 1 or sizes.sum() != n_features:
+            if len(groups) != n_features or n_features == 1:
+                order, sizes = _by_sizes(groups, n_features)
+            elif np.all(np.asarray(groups) == 1):
                 raise ValueError(
-                    "groups as a list of sizes must hold sizes of at least 1 whose sum is the "
-                    f"number of features, {n_features}, got the sum {sizes.sum()}."
+                    f"groups of {n_features} ones for as many features may be sizes or labels: "
+                    f"pass groups=1 for groups of one feature, groups={n_features} for one group."
                 )
-            order = np.arange(n_features)
-        elif isinstance(groups, Iterable) and all(map(_holds_integers, groups)):
-            lists = [np.asarray(group, dtype=np.int64).ravel() for group in groups]
-            sizes = np.array([len(group) for group in lists], dtype=np.int64)
-            order = np.concatenate([*lists, np.empty(0, dtype=np.int64)])
-            if order.size and (order.min() < 0 or order.max() >= n_features):
-                raise ValueError(
-                    f"groups must hold feature indices from 0 to {n_features - 1}, got "
-                    f"{order.min()} to {order.max()}."
-                )
-            counts = np.bincount(order, minlength=n_features)
-            for problem, found in (("overlap", counts > 1), ("miss", counts < 1)):
-                if found.any():
-                    raise ValueError(
-                        f"groups must hold every feature exactly once, but they {problem} at "
-                        f"feature {int(np.flatnonzero(found)[0])} ({int(found.sum())} features "
-                        "in all)."
-                    )
+            else:
+                order, sizes = _by_labels(np.asarray(groups), n_features)
+        elif _holds_strings(groups):
+            order, sizes = _by_labels(np.asarray(groups, dtype=np.str_), n_features)
+        elif _holds_lists(groups):
+            order, sizes = _by_lists(groups, n_features)
         else:
             raise ValueError(
-                "groups must be a size, a list of sizes or a list of non-empty lists of feature "
-                f"indices, all whole numbers, got {groups!r}."
+                "groups must be a size, a list of sizes, a label for each feature (strings or "
+                "whole numbers) or a list of non-empty lists of feature indices, got "
+                f"{groups!r}."
             )
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         labels = np.empty(n_features, dtype=np.int64)
