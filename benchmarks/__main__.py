@@ -7,6 +7,7 @@ NAMES = {
     "agm": "gradients of the accelerated methods with L found on the way and with L given",
     "certificates": "no certificate above the optimum of an independent solver",
     "certify": "certificates of other packages' models against an independent solver",
+    "coefficients": "no optimal coefficient outside of what a certificate says of it",
     "completion": "matrix completion: certified, beside Clarabel and soft-impute, and large",
     "drsvm": "the robust SVM against Clarabel, dro and its paper's tables",
     "everyday": "the default solver on data that people try first, beside HiGHS and Clarabel",

@@ -13,7 +13,7 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.reference import conic_programme, linear_programme
+from benchmarks.reference import conic_solution, linear_solution
 from skpd.certificates import certify_point
 from skpd.designs import Design
 from skpd.losses import (
@@ -156,6 +156,11 @@ def random_points(rng, problem):
 
 def optimum(problem, X):
     """The optimal value by an independent solver; None if it gives up."""
+    return solution(problem, X)[0]
+
+
+def solution(problem, X):
+    """Optimal value, coefficients and intercept by an independent solver; None if it gives up."""
     arguments = (
         X, problem.y, problem.weights, problem.loss, problem.penalty, problem.alpha,
         problem.fit_intercept,
@@ -163,8 +168,8 @@ def optimum(problem, X):
     names = {type(p).__name__ for p in [*POLYHEDRAL_PENALTIES, TotalVariation()]} | {"WeightedL1"}
     losses = {type(loss).__name__ for loss in POLYHEDRAL_LOSSES}
     if type(problem.penalty).__name__ in names and type(problem.loss).__name__ in losses:
-        return linear_programme(*arguments)
-    return conic_programme(*arguments)
+        return linear_solution(*arguments)
+    return conic_solution(*arguments)
 
 
 def excess(rng, problem, X):

@@ -29,10 +29,16 @@ def linear_pieces(loss, y):
     raise ValueError(name)
 
 
-def linear_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
-    """The optimal value by HiGHS, for a piecewise-linear loss and a polyhedral penalty.
+def linear_programme(*arguments):
+    """The optimal value of `linear_solution`."""
+    return linear_solution(*arguments)[0]
 
-    Variables: w+ and w- (features each, >= 0), b, the losses t and the penalty's r.
+
+def linear_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
+    """Optimal value, coefficients and intercept by HiGHS.
+
+    For a piecewise-linear loss and a polyhedral penalty. Variables are w+ and w- (features each,
+    >= 0), b, the losses t and the penalty's r.
     """
     X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
     n, d = X.shape
@@ -80,11 +86,19 @@ def linear_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     assert found.success, found.message
-    return found.fun
+    return found.fun, found.x[:d] - found.x[d : 2 * d], found.x[2 * d]
 
 
-def conic_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
-    """The optimal value by Clarabel through CVXPY; None where it does not solve to 1e-10."""
+def conic_programme(*arguments):
+    """The optimal value of `conic_solution`."""
+    return conic_solution(*arguments)[0]
+
+
+def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
+    """Optimal value, coefficients and intercept by Clarabel through CVXPY.
+
+    The value is None where it does not solve to 1e-10.
+    """
     import cvxpy as cp
 
     X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
@@ -157,7 +171,8 @@ def conic_programme(X, y, weights, loss, penalty, alpha, fit_intercept):
     objective = weights @ losses[name]()
     if kind in penalties:
         objective = objective + alpha * penalties[kind]()
-    return _clarabel(cp, cp.Problem(cp.Minimize(objective), constraints))
+    value = _clarabel(cp, cp.Problem(cp.Minimize(objective), constraints))
+    return value, w.value, float(b.value) if fit_intercept else 0.0
 
 
 def multinomial_programme(X, labels, rows, l1, l2, fit_intercept):

@@ -9,6 +9,7 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..penalties import Penalty, Structure
 from .certificate import Certificate, DualBound
+from .coefficients import proven_of_coefficients
 from .objective import Objective
 from .repairs import Repairs
 
@@ -104,7 +105,7 @@ def dual_bound(
     lowest, highest = repairs.intervals[0]
     return DualBound(
         float(best.value), best.kind, best.theta, repairs.radius, 0.5 * (highest - lowest),
-        radius_kind, best.by_free_sums,
+        radius_kind, best.by_free_sums, best.conjugate, best.slopes,
     )  # fmt: skip
 
 
@@ -176,6 +177,7 @@ def certificate_of(
     """The certificate of an objective value and a dual bound, and the bound's dual point."""
     dual = min(bound.value, primal)
     gap = primal - dual
+    intervals, zeros = proven_of_coefficients(objective, gap, bound)
     certificate = Certificate(
         primal=primal,
         dual=dual,
@@ -185,6 +187,8 @@ def certificate_of(
         radius=bound.radius,
         intercept_radius=bound.intercept_radius,
         radius_kind=bound.radius_kind,
+        coefficient_bounds=intervals,
+        proven_zero=zeros,
     )
     return certificate, bound.theta
 

@@ -1,6 +1,6 @@
 """What is proven of a model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any, NamedTuple
 
@@ -32,6 +32,14 @@ class Certificate:
         for by name (see `dual_bound`), the former for every coefficient alone.
     intercept_radius : float
         Half the length of the interval that holds every optimal intercept; 0 without one.
+    coefficient_bounds : ndarray of shape (n_features, 2) or None
+        For each coefficient an interval that holds it in every optimal model; ends are infinite
+        where nothing is known. None for penalties that are no sum over coefficients or groups,
+        and neither the l2 nor the l-infinity norm. For several outputs of shape (n_outputs,
+        n_features, 2).
+    proven_zero : ndarray of bool, of shape (n_features,), or None
+        Which coefficients are 0 in every optimal model; None where nothing is known: losses
+        with kinks, and penalties without an l1 norm or groups.
     """
 
     primal: float
@@ -42,12 +50,16 @@ class Certificate:
     radius: float
     intercept_radius: float
     radius_kind: str = "monotone"
+    coefficient_bounds: Any = field(default=None, repr=False, compare=False)
+    proven_zero: Any = field(default=None, repr=False, compare=False)
 
 
 class DualBound(NamedTuple):
     """A lower bound on the optimal value and the dual point it was computed from.
 
-    ``by_free_sums`` is what the sums over free coordinates have taken off it.
+    ``by_free_sums`` is what the sums over free coordinates have taken off it, ``conjugate``
+    what the conjugate of the penalty has, or a bound on that. ``slopes`` are -A' diag(c) theta on
+    the coefficients and bounds on its errors.
     """
 
     value: float
@@ -57,3 +69,5 @@ class DualBound(NamedTuple):
     intercept_radius: float = inf
     radius_kind: str = "monotone"
     by_free_sums: float = 0.0
+    conjugate: float = 0.0
+    slopes: Any = None

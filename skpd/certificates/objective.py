@@ -147,6 +147,18 @@ class Objective(ABC):
         The first is that of the intercept, (0, 0) without one.
         """
 
+    def distances_of_slopes(self, gap: float) -> Array | None:
+        """How far A' diag(c) theta is at most from that of an optimum, on each coefficient.
+
+        The gap is that between theta and any model. None where nothing is known, as for losses
+        with kinks.
+        """
+        return None
+
+    def coef_table(self, coef: Array) -> Array:
+        """Numbers of coefficients as estimators have them, those of an output in a row."""
+        return coef
+
     @abstractmethod
     def feasible_point(self, theta: Array) -> DualPoint | None:
         """The dual point nearest to theta in the domain of the conjugate losses, None for 0."""

@@ -164,6 +164,7 @@ class Repairs:
         from_free = self._from_free(sums)
         if from_free == -inf:
             return none
+        slopes = v, error
         v = penalty.widest(v, error)
 
         def bound(scale: float, conjugate: float = 0.0) -> float:
@@ -176,12 +177,18 @@ class Repairs:
         exact = penalty.conjugate(v, alpha)
         bounded = exact if exact == 0.0 else self.ball(v, alpha, self.radius)
         kind = "exact" if exact <= bounded else "lipschitz"
-        best = DualBound(bound(1.0, min(exact, bounded)), kind, theta, by_free_sums=-from_free)
+        least = min(exact, bounded)
+        best = DualBound(
+            bound(1.0, least), kind, theta, by_free_sums=-from_free, conjugate=least, slopes=slopes
+        )
         if self.scaling and not self._is_good(best):
 
             def scaled(scale: float, conjugate: float) -> DualBound:
                 lost, value = -scale * from_free, bound(scale, conjugate)
-                return DualBound(value, "scaling", scale * theta, by_free_sums=lost)
+                return DualBound(
+                    value, "scaling", scale * theta, by_free_sums=lost, conjugate=conjugate,
+                    slopes=(scale * slopes[0], scale * slopes[1]),
+                )  # fmt: skip
 
             if penalty.is_norm:
                 norm = penalty.dual_norm(v)

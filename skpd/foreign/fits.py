@@ -1,6 +1,6 @@
 """Models as points of problems, and their certificates."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class LinearFit:
         primal = primal_objective(problem, self.coef, self.intercept)
         theta = problem.dual_point_of(self.coef, self.intercept)
         point = best = Point(self.coef, self.intercept, theta)
-        bound = dual_bound(problem, theta, primal)
+        bound, solved = dual_bound(problem, theta, primal), None
         gap = relative_gap(problem, primal - bound.value)
         # from the model if it is of any use, then from nothing, as some are a bad start
         for start in (point, None) if primal <= problem.null_objective else (None,):
@@ -62,6 +62,7 @@ class LinearFit:
             gap = min(gap, found.certificate.relative_gap)
             if found.certificate.dual > bound.value:
                 best = Point(found.coef, found.intercept, found.dual_coef)
+                solved = found.certificate
                 bound = DualBound(
                     found.certificate.dual,
                     found.certificate.kind,
@@ -70,7 +71,14 @@ class LinearFit:
                     found.certificate.intercept_radius,
                 )
         if not rigorous:
-            return certificate_of(problem, primal, bound)[0], gap
+            certificate = certificate_of(problem, primal, bound)[0]
+            if solved is not None:  # what it says of optimal models holds here as well
+                certificate = replace(
+                    certificate,
+                    coefficient_bounds=solved.coefficient_bounds,
+                    proven_zero=solved.proven_zero,
+                )
+            return certificate, gap
         model, better = (self.coef, self.intercept), (best.coef, best.intercept)
         return rigorous_certificate(problem, model, better, bound), gap
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._typing import Array, Indices
 from .._values import Value
+from .intervals import Slopes
 
 __all__ = ["FreeFeatures", "Norm", "Penalty", "Structure"]
 
@@ -199,6 +200,38 @@ class Penalty(Value, ABC):
     def of_reduced(self) -> "Penalty":
         """The penalty whose conjugate takes what `reduced` returns."""
         return self
+
+    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
+        """For each coefficient an interval of the w with alpha R(w) - v.w <= most, if known.
+
+        Parameters
+        ----------
+        slopes : Slopes
+            v, bounds on its errors, and alpha.
+        most : float
+            At least the least value of alpha R(w) - v.w.
+        radius : float
+            R(w) is at most this.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_features, 2) or None
+        """
+        return None
+
+    def zeros(self, slopes: Slopes) -> "np.ndarray | None":
+        """Which coefficients are 0 wherever alpha R(w) - v.w is least, if that is known.
+
+        Parameters
+        ----------
+        slopes : Slopes
+            v, bounds on its errors, and alpha.
+
+        Returns
+        -------
+        zeros : ndarray of bool, of shape (n_features,), or None
+        """
+        return None
 
     def step_sizes(self, step: Array) -> Array:
         """The largest step sizes, none above ``step``, for which `prox` has its closed form."""

@@ -12,6 +12,7 @@ from .. import kernels
 from .._checks import check_number
 from .._typing import Array, Indices
 from .base import FreeFeatures, Norm, Structure
+from .intervals import Slopes, intervals_of_groups, zeros_of_groups
 from .partition import Partition
 from .separable import _soft_threshold
 
@@ -125,6 +126,14 @@ class _Grouped(_Weighted, Norm):
     @abstractmethod
     def group_terms(self) -> tuple[float, Array]:
         """The weight of the l1 norm and the weights of the groups' norms."""
+
+    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
+        widest = self.widest(slopes.v, slopes.error)
+        most += self.bounded_conjugate(widest, slopes.alpha, radius)
+        return intervals_of_groups(self._partition, self.group_terms, slopes, most, radius)
+
+    def zeros(self, slopes: Slopes) -> Any:
+        return zeros_of_groups(self._partition, self.group_terms, slopes)
 
     @property
     def _free_groups(self) -> Any:

@@ -8,8 +8,18 @@ import numpy as np
 from .. import kernels
 from .._typing import Array
 from .base import Norm, Structure
+from .intervals import Slopes, intervals_within
 
 __all__ = ["L2", "LInf"]
+
+
+def _within_ball(norm: Norm, slopes: Slopes, most: float, radius: float) -> Array:
+    """Intervals from alpha R(w) - R°(v) R(w) <= most, for norms of at least each abs(w_j)."""
+    widest = norm.widest(slopes.v, slopes.error)
+    room = slopes.alpha - norm.dual_norm(widest)
+    if room > 0.0:
+        radius = min(radius, max(most, 0.0) / room)
+    return intervals_within(radius, len(slopes.v))
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,9 @@ class L2(Norm):
     def dual_norm(self, v: Array) -> float:
         return kernels.euclidean_norm(v)
 
+    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
+        return _within_ball(self, slopes, most, radius)
+
 
 @dataclass(frozen=True)
 class LInf(Norm):
@@ -61,3 +74,6 @@ class LInf(Norm):
 
     def dual_norm(self, v: Array) -> float:
         return kernels.sum_abs(v)
+
+    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
+        return _within_ball(self, slopes, most, radius)

@@ -13,6 +13,7 @@ from .._checks import check_number
 from .._floats import EPSILON
 from .._typing import Array, Indices
 from .base import Norm, Penalty, Structure, _half_square, _product
+from .intervals import Slopes, intervals_of_terms, zeros_of_terms
 
 __all__ = ["L1", "ElasticNet", "NonNegativeL1", "SquaredL2"]
 
@@ -37,6 +38,15 @@ class _Separable:
     def kernel_terms(self, alpha: float) -> kernels.SeparableTerms:
         """The compiled counterpart of alpha R."""
         return kernels.SeparableTerms(alpha, *self.terms)
+
+    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
+        penalty: Any = self
+        free = penalty.free_features.columns
+        return intervals_of_terms(self.terms, free, slopes, most, radius)
+
+    def zeros(self, slopes: Slopes) -> Any:
+        penalty: Any = self
+        return zeros_of_terms(self.terms, penalty.free_features.columns, slopes)
 
     def step_sizes(self, step: Array) -> Array:
         return step

@@ -51,10 +51,6 @@ class BaseProblem(Objective):
         """That of the intercept of a point, () for a number."""
         return self.coef_shape[1:]
 
-    def coef_table(self, coef: Array) -> Array:
-        """Coefficients of a point as estimators have them, those of an output in a row."""
-        return coef
-
     def dual_table(self, dual_coef: Array) -> Array:
         """A dual point as estimators have it, what belongs to a sample in a row."""
         return dual_coef

@@ -21,6 +21,7 @@ __all__ = ["RowObjective"]
 
 PLAIN = 1e-11  # of the mean loss: where rounding matters less, plain products will do
 SMALLEST = 1e-60  # multipliers beside the largest: less would harm products
+MARGIN = 1e-9  # of norms of columns: more than their rounding errors
 NEGLIGIBLE = 1e-9  # multipliers beside the largest: 0 may do as well
 
 
@@ -50,6 +51,18 @@ class RowObjective(Rows, Objective):
     @cached_property
     def largest_target(self) -> float:
         return float(np.max(np.abs(self.y), initial=0.0))
+
+    @property
+    @abstractmethod
+    def squares(self) -> Array: ...
+
+    def distances_of_slopes(self, gap: float) -> Array | None:
+        """By Cauchy and Schwarz, from sum_i c_i (theta_i - theta_i*)^2 <= 2 L gap."""
+        smoothness = self.loss.smoothness
+        if not smoothness < inf:
+            return None
+        norms = np.sqrt(self.squares[: self.n_features])
+        return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
 
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
         if np.any(np.abs(free) > 0.0) and not self.fit_intercept:

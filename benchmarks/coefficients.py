@@ -1,0 +1,83 @@
+"""No optimal coefficient outside of what a certificate says of it, over random problems.
+
+The problems and the points that are certified are those of `benchmarks.certificates`. Whatever
+model has an objective of at most the certificate's upper bound must be inside of
+``coefficient_bounds``, but for coefficients that are proven to be 0: the solution of an
+independent solver is such a model, unless skpd's is the better one. A coefficient that is proven
+to be 0 must be 0 in that solution, up to what its solver leaves.
+"""
+
+import argparse
+import time
+from collections import Counter
+
+import numpy as np
+
+from benchmarks.certificates import (
+    BY_FEATURE,
+    LOSSES,
+    PENALTIES,
+    random_points,
+    random_problem,
+    solution,
+)
+from skpd.certificates import certify_point, primal_objective
+
+ZERO = 1e-5  # of the largest coefficient, or of 1: what Clarabel leaves of a 0
+ROUNDING = 1e-12  # of a coefficient
+
+
+def outside(certificate, coef, objective):
+    """Whether a model of this objective is outside of what a certificate says, or why not."""
+    if certificate.coefficient_bounds is None:
+        return "nothing is known"
+    zeros = certificate.proven_zero
+    zeros = np.zeros(len(coef), dtype=bool) if zeros is None else zeros
+    if np.any(np.abs(coef[zeros]) > ZERO * max(1.0, np.abs(coef).max())):
+        return "WRONG: not 0"
+    if objective > certificate.primal:
+        return "the certified model is better"
+    low, high = certificate.coefficient_bounds[~zeros].T
+    room = ROUNDING * np.abs(coef[~zeros])
+    if np.any((coef[~zeros] < low - room) | (coef[~zeros] > high + room)):
+        return "WRONG: outside"
+    return "inside"
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks coefficients", description=__doc__)
+    parser.add_argument("--problems", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    rng, start = np.random.default_rng(options.seed), time.perf_counter()
+    found, solved, widths, n_zeros, n_coefficients = Counter(), 0, [], 0, 0
+    while solved < options.problems:
+        loss = LOSSES[rng.integers(len(LOSSES))]
+        penalties = [*PENALTIES, *BY_FEATURE]
+        penalty = penalties[rng.integers(len(penalties))]
+        problem, X = random_problem(rng, loss, penalty, mild=True)
+        value, coef, intercept = solution(problem, X)
+        if value is None:
+            continue
+        solved += 1
+        coef = problem.penalty.feasible(np.asarray(coef))
+        objective = primal_objective(problem, coef, intercept)
+        for point in random_points(rng, problem):
+            certificate, _ = certify_point(problem, *point)
+            answer = outside(certificate, coef, objective)
+            found[answer] += 1
+            if answer.startswith("WRONG"):
+                print(f"{answer}: {problem}, {coef}, {certificate.coefficient_bounds.tolist()}")
+        # of the last point, which is the best one
+        if certificate.coefficient_bounds is not None:
+            widths.append(np.median(np.ptp(certificate.coefficient_bounds, axis=1)))
+        if certificate.proven_zero is not None:
+            n_zeros += int(certificate.proven_zero.sum())
+            n_coefficients += len(coef)
+        if solved % 500 == 0:
+            print(
+                f"{solved} problems, {time.perf_counter() - start:.0f} s: {dict(found)}; median "
+                f"width {np.median(widths):.1e}, {n_zeros} of {n_coefficients} proven to be 0",
+                flush=True,
+            )
+    raise SystemExit(1 if any(answer.startswith("WRONG") for answer in found) else 0)
