@@ -238,7 +238,7 @@ def _largest_alpha(pairs, y, loss):
     slopes = y if loss == "squared" else np.sign(y)
     shape = pairs.max(axis=0) + 1
     design = EntriesDesign(*pairs.T, *shape)
-    return np.linalg.norm(design.matrix(slopes / len(y)).toarray(), 2)
+    return np.linalg.norm(design.sparse(slopes / len(y)).toarray(), 2)
 
 
 # In little memory

@@ -1,7 +1,7 @@
 """The linear map from a matrix, given by its factors, to some of its entries."""
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,27 +10,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
 
-__all__ = ["EntriesDesign", "SparseEntries"]
-
-
-class SparseEntries(NamedTuple):
-    """A sparse matrix and its transpose, each stored by rows, as products want them."""
-
-    matrix: Any
-    transposed: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        n_rows, n_columns = self.matrix.shape
-        return n_rows, n_columns
-
-    @property
-    def T(self) -> "SparseEntries":
-        return SparseEntries(self.transposed, self.matrix)
-
-    def __matmul__(self, vectors: Array) -> Array:
-        product: Array = self.matrix @ vectors
-        return product
+__all__ = ["EntriesDesign"]
 
 
 class EntriesDesign:
@@ -51,7 +31,7 @@ class EntriesDesign:
         self.n_left, self.n_right = n_left, n_right
         new = np.ones(len(left), dtype=bool)
         new[1:] = (np.diff(left) != 0) | (np.diff(right) != 0)
-        self._first: Indices | None = None if new.all() else np.flatnonzero(new)
+        self._first: Any = None if new.all() else np.flatnonzero(new)
         some: Any = slice(None) if self._first is None else self._first
         self.left = np.ascontiguousarray(left[some], dtype=np.int32)
         self.right = np.ascontiguousarray(right[some], dtype=np.int32)
@@ -64,11 +44,8 @@ class EntriesDesign:
 
     @cached_property
     def _repeats(self) -> Indices:
-        """In how many rows of the problem each entry is seen."""
-        if self._first is None:
-            return np.ones(self.n_entries, dtype=np.int64)
-        repeats: Indices = np.diff(np.append(self._first, self.shape[0]))
-        return repeats
+        """In how many rows of the problem each entry is seen, if some are in several."""
+        return np.diff(self._first, append=self.shape[0])
 
     def of_rows(self, rows: Array) -> Array:
         """For each entry the sum over the rows of the problem in which it is seen."""
@@ -80,7 +57,7 @@ class EntriesDesign:
 
     @property
     def most_repeats(self) -> int:
-        return int(np.max(self._repeats))
+        return 1 if self._first is None else int(np.max(self._repeats))
 
     def entries(self, U: Array, V: Array) -> Array:
         """The entries of U V'."""
@@ -100,26 +77,11 @@ class EntriesDesign:
         error *= (coef.shape[1] + 8.0) * EPSILON
         return self.matvec(coef), self.to_rows(error)
 
-    def sparse(self, entries: Array) -> "SparseEntries":
-        """The sparse matrix with these entries, and its transpose."""
-        return SparseEntries(self.matrix(entries), self.transposed_matrix(entries))
-
-    def matrix(self, entries: Array) -> Any:
+    def sparse(self, entries: Array) -> Any:
         """The sparse matrix with these entries, stored by rows."""
         return sp.csr_array((entries, self.right, self._starts), shape=(self.n_left, self.n_right))
-
-    def transposed_matrix(self, entries: Array) -> Any:
-        """Its transpose, stored by rows."""
-        order, rows, starts = self._transposed
-        return sp.csr_array((entries[order], rows, starts), shape=(self.n_right, self.n_left))
 
     @cached_property
     def _starts(self) -> Any:
         counts = np.bincount(self.left, minlength=self.n_left)
         return np.append(0, np.cumsum(counts)).astype(np.int32)
-
-    @cached_property
-    def _transposed(self) -> tuple[Any, Any, Any]:
-        order = np.argsort(self.right, kind="stable").astype(np.int32)
-        counts = np.bincount(self.right, minlength=self.n_right)
-        return order, self.left[order], np.append(0, np.cumsum(counts)).astype(np.int32)

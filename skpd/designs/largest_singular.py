@@ -4,11 +4,13 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh_tridiagonal, solve_triangular
+import scipy.sparse as sp
+from scipy.linalg import eigh_tridiagonal
 
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
+from .packed_triangle import PackedTriangle
 from .threads import blas_threads_for
 
 __all__ = ["estimated_largest_singular_value", "largest_singular_value_bound"]
@@ -22,14 +24,13 @@ BISECTIONS = 2  # of the exponent of the margin, where it had to grow beyond thi
 SMALL_MARGIN = 1e-8
 MOST_NUMBERS = 2e8  # in a dense matrix: 0.8 GB, as half of it is held
 KEPT_NUMBERS = 2e7  # of a dense matrix, half of which is kept for another factorisation: 80 MB
-BLOCK = 1000  # rows of a block
-DENSE_NUMBERS = 4e6  # of a sparse product made dense at a time
+PARTS = 16  # of G G': the first are large, while there is room, and none repeats what is known
 SMALLEST_EXPONENT = -1000.0  # so that its inverse is finite
 TINY = np.finfo(float).tiny
 
 
 def estimated_largest_singular_value(
-    matrix: Any, transposed: Any, start: Array | None = None, steps: int = STEPS
+    matrix: Any, start: Array | None = None, steps: int = STEPS
 ) -> tuple[float, Array]:
     """A lower bound on the largest singular value, up to rounding, and about its right vector.
 
@@ -37,14 +38,14 @@ def estimated_largest_singular_value(
 
     Parameters
     ----------
-    matrix, transposed : linear maps with ``@`` and ``shape``
-        G and G'.
+    matrix : linear map with ``@``, ``T`` and ``shape``
+        G.
     start : ndarray of shape (n_columns,), default=None
         A vector to begin with, such as the right vector of a matrix nearby.
-    steps : int, default=40
+    steps : int, default=150
         Products with G and G' at most.
     """
-    m, n = matrix.shape
+    (m, n), transposed = matrix.shape, matrix.T
     if start is None or not start.any():
         start = np.random.default_rng(0).standard_normal(n)
     # products of the start have at most the rank of G in dimensions, beside the start itself
@@ -74,7 +75,7 @@ def estimated_largest_singular_value(
     return sqrt(max(value, 0.0)), vector
 
 
-def largest_singular_value_bound(matrix: Any, transposed: Any) -> float:
+def largest_singular_value_bound(matrix: Any) -> float:
     """An upper bound on the largest singular value of a sparse matrix G, rounding included.
 
     tau^2 I - G G' has a Cholesky factorisation in floating-point arithmetic only if tau^2 plus
@@ -84,31 +85,28 @@ def largest_singular_value_bound(matrix: Any, transposed: Any) -> float:
 
     Parameters
     ----------
-    matrix, transposed : sparse arrays, stored by rows
-        G and G'. Their data are scaled in place.
+    matrix : csr_array
+        G. Its data may be scaled in place.
     """
-    if matrix.shape[0] > matrix.shape[1]:
-        matrix, transposed = transposed, matrix
-    m = matrix.shape[0]
     largest = kernels.max_abs(matrix.data)
     if not 0.0 < largest < np.inf:
         return largest
     # a power of two: nothing is rounded, and no square under- or overflows
     unit = 2.0 ** max(float(np.floor(np.log2(largest))), SMALLEST_EXPONENT)
-    for part in (matrix, transposed):
-        part.data /= unit
-    frobenius = kernels.euclidean_norm(matrix.data) * (1.0 + (matrix.nnz + 8.0) * EPSILON)
+    wide = _wide(matrix)
+    wide.data /= unit
+    m = wide.shape[0]
+    frobenius = kernels.euclidean_norm(wide.data) * (1.0 + (wide.nnz + 8.0) * EPSILON)
     if float(m) * m > MOST_NUMBERS:
         return unit * frobenius + TINY
-    estimate, _ = estimated_largest_singular_value(matrix, transposed)
+    estimate, _ = estimated_largest_singular_value(wide)
     if not estimate > 0.0:
         return unit * frobenius + TINY
     scale = 1.0 / estimate
-    longest = int(np.max(np.diff(matrix.indptr), initial=0))
+    longest = int(np.max(np.diff(wide.indptr)))
     of_products = (longest + 2.0) * EPSILON * (scale * frobenius) ** 2
-    for part in (matrix, transposed):
-        part.data *= scale
-    gram = _Gram(matrix, transposed)
+    wide.data *= scale
+    gram = _Gram(wide)
 
     margin, failed = FIRST_MARGIN, 0.0
     while not gram.is_below(1.0 + margin):
@@ -126,54 +124,43 @@ def largest_singular_value_bound(matrix: Any, transposed: Any) -> float:
     return unit * min(estimate * sqrt(square) * (1.0 + 8.0 * EPSILON), frobenius) + TINY
 
 
+def _wide(matrix: Any) -> Any:
+    """A matrix stored by rows, or its transpose if that has fewer rows.
+
+    Where their number is odd there is one more, which is empty.
+    """
+    wide = matrix.T.tocsr() if matrix.shape[0] > matrix.shape[1] else matrix
+    m, n = wide.shape
+    if m % 2 == 0:
+        return wide
+    starts = np.append(wide.indptr, wide.indptr[-1])
+    return sp.csr_array((wide.data, wide.indices, starts), shape=(m + 1, n))
+
+
 class _Gram:
-    """G G', in columns of blocks below the diagonal, which each factorisation overwrites."""
+    """G G' of a sparse matrix with an even number of rows, which each factorisation overwrites."""
 
-    def __init__(self, matrix: Any, transposed: Any) -> None:
-        self.matrix, self.transposed = matrix, transposed
-        self.firsts = range(0, matrix.shape[0], BLOCK)
-        self.kept: list[Array] | None = None
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        self._kept: Array | None = None
 
-    def _columns(self) -> list[Array]:
-        if self.kept is not None:
-            return [column.copy(order="F") for column in self.kept]
-        columns = [self._column(first) for first in self.firsts]
-        if float(self.matrix.shape[0]) ** 2 <= KEPT_NUMBERS:
-            self.kept = [column.copy(order="F") for column in columns]
-        return columns
-
-    def _column(self, first: int) -> Array:
-        m = self.matrix.shape[0]
-        width = min(BLOCK, m - first)
-        column = np.empty((m - first, width), order="F")
-        step = max(1, int(DENSE_NUMBERS // m))
-        for start in range(0, width, step):
-            rows = slice(first + start, first + min(start + step, width))
-            # G G' is symmetric: its rows are its columns
-            some = (self.matrix[rows] @ self.transposed).toarray()
-            column[:, start : start + step] = some[:, first:].T
-        return column
+    def _triangle(self) -> PackedTriangle:
+        matrix, m = self.matrix, self.matrix.shape[0]
+        triangle = PackedTriangle(m)
+        if self._kept is not None:
+            triangle.numbers[:] = self._kept
+            return triangle
+        width = -(-m // PARTS)
+        for first in range(0, m, width):
+            some = matrix[first : first + width].T.tocsr()
+            triangle.set_columns(first, (matrix[first:] @ some).toarray(order="F"))
+        if float(m) * m <= KEPT_NUMBERS:
+            self._kept = triangle.numbers.copy()
+        return triangle
 
     def is_below(self, square: float) -> bool:
         """Whether square I - G G' has a Cholesky factorisation."""
-        columns = self._columns()
-        try:
-            with blas_threads_for(self.matrix.shape[0]):
-                for column in columns:
-                    np.negative(column, out=column)
-                    width = column.shape[1]
-                    column[np.arange(width), np.arange(width)] += square
-                for k, (first, column) in enumerate(zip(self.firsts, columns, strict=True)):
-                    width = column.shape[1]
-                    factor = cholesky(column[:width], lower=True, check_finite=False)
-                    below = solve_triangular(
-                        factor, column[width:].T, lower=True, check_finite=False
-                    ).T
-                    columns[k] = np.empty(0)  # no longer needed
-                    for other in range(k + 1, len(columns)):
-                        start = self.firsts[other] - first - width
-                        rows = below[start : start + columns[other].shape[1]]
-                        columns[other] -= below[start:] @ rows.T
-        except LinAlgError:
-            return False
-        return True
+        triangle = self._triangle()
+        triangle.subtract_from(square)
+        with blas_threads_for(triangle.size):
+            return triangle.factorise()

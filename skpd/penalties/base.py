@@ -188,7 +188,10 @@ class Penalty(Value, ABC):
         return v + np.copysign(error, v)
 
     def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
-        """What of v the conjugate depends on, and the error of that: v itself in most cases."""
+        """What of v the conjugate depends on, and the error of that: v itself in most cases.
+
+        It may overwrite v.
+        """
         return v, error
 
     @property

@@ -48,8 +48,9 @@ class FactoredTraceNorm(Norm):
         return w / (1.0 + step)
 
     def dual_norm(self, v: Array) -> float:
-        return largest_singular_value_bound(*self.design.sparse(np.array(v)))
+        return largest_singular_value_bound(self.design.sparse(np.array(v)))
 
     def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
         """The dual norm, whose error is at most the Euclidean norm of those of the entries."""
-        return np.array([self.dual_norm(v)]), np.array([kernels.euclidean_norm(error)])
+        norm = largest_singular_value_bound(self.design.sparse(v))
+        return np.array([norm]), np.array([kernels.euclidean_norm(error)])

@@ -155,7 +155,7 @@ class CompletionProblem(BaseProblem):
         if self.groups is not None:
             return True
         gradient = self.design.sparse(self.null_gradient)
-        least, _ = estimated_largest_singular_value(gradient, gradient.T, steps=NULL_STEPS)
+        least, _ = estimated_largest_singular_value(gradient, steps=NULL_STEPS)
         return self.alpha >= NEAR * least
 
     def estimated_gap(self, point: Point) -> float:

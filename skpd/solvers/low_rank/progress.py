@@ -81,9 +81,7 @@ class Progress:
         """The dual value of theta, scaled to be feasible, by plain sums."""
         problem, gradient = self.model.problem, self.model.gradient(theta)
         start = _largest_among(vectors, gradient @ vectors)
-        sigma, _ = estimated_largest_singular_value(
-            gradient, gradient.T, start, SETTINGS.lanczos_steps
-        )
+        sigma, _ = estimated_largest_singular_value(gradient, start, SETTINGS.lanczos_steps)
         scale = min(1.0, problem.alpha / sigma) if sigma > 0.0 else 1.0
         return -float(problem.weights @ problem.loss.conjugate(problem.y, scale * theta))
 
