@@ -123,19 +123,23 @@ class CompletionProblem(BaseProblem):
 
     # The best constant prediction
 
-    @cached_property
+    @property
     def null_point(self) -> Point:
-        free = np.zeros(0)
-        if self.groups is not None:
-            n_left, n_right = self.groups.n_left, self.groups.n_right
-            levels = np.zeros(n_left, dtype=int) if self.levels is None else self.levels
-            of_row = levels[self.groups.left]
-            places = [np.flatnonzero(of_row == k) for k in range(np.max(levels) + 1)]
-            constants = self.loss.best_constants(self.y, self.weights, places)
-            constants = np.where(np.isfinite(constants), constants, 0.0)
-            free = np.append(constants[levels], np.zeros(n_right))
-        coef = np.zeros(self.coef_shape)
+        """It is made anew each time: its dual variables take as much memory as the targets."""
+        coef, free = np.zeros(self.coef_shape), self._null_free
         return Point(coef, free, self.dual_point_of(coef, free))
+
+    @cached_property
+    def _null_free(self) -> Array:
+        if self.groups is None:
+            return np.zeros(0)
+        n_left, n_right = self.groups.n_left, self.groups.n_right
+        levels = np.zeros(n_left, dtype=int) if self.levels is None else self.levels
+        of_row = levels[self.groups.left]
+        places = [np.flatnonzero(of_row == k) for k in range(np.max(levels) + 1)]
+        constants = self.loss.best_constants(self.y, self.weights, places)
+        constants = np.where(np.isfinite(constants), constants, 0.0)
+        return np.append(constants[levels], np.zeros(n_right))
 
     @cached_property
     def null_objective(self) -> float:

@@ -57,8 +57,7 @@ def _run(
     model: LowRankModel, monitor: Monitor, start: Point | None, max_iter: int,
     random_state: np.random.RandomState,
 ) -> None:  # fmt: skip
-    point = model.problem.null_point if start is None else start
-    run = _Iterate(model, point, random_state)
+    run = _Iterate(model, model.problem.null_point if start is None else start, random_state)
     progress = Progress(model, monitor, max_iter, SETTINGS.estimate_every)
     try:
         while not progress.ended:
