@@ -209,7 +209,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
 
     def _problems(self, X, y, sample_weight):
         """The data, the one problem in a list, and no classes."""
-        labels, y = pairs_and_ratings(self, X, y)
+        labels, places, y = pairs_and_ratings(self, X, y)
         sample_weight = _check_sample_weight(
             sample_weight, y, dtype=np.float64, ensure_non_negative=True
         )
@@ -219,16 +219,16 @@ class MatrixCompletionPD(PrimalDualRegressor):
         if loss.couples_outputs:
             raise ValueError(f"loss must be one of single predictions, got {loss!r}.")
         make = self._of_levels if self.loss == "hinge" else self._of_ratings
-        problem = make(labels, y, weights, loss)
+        problem = make(labels, places, y, weights, loss)
         self._seen = labels, problem  # while it is fitted
         return X, y, [problem], None
 
-    def _of_ratings(self, labels, y, weights, loss):
+    def _of_ratings(self, labels, places, y, weights, loss):
         if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
             raise ValueError(f"y must hold labels -1 and 1 for loss {loss!r}.")
         n_rows, n_columns = len(labels.rows), len(labels.columns)
-        order = np.lexsort((labels.of_columns, labels.of_rows)).astype(np.int32)
-        left, right = labels.of_rows[order], labels.of_columns[order]
+        order = np.lexsort(places[::-1]).astype(np.int32)
+        left, right = (of_side[order] for of_side in places)
         weights = weights[order]
         groups = FreeGroups(left, right, n_rows, n_columns, weights) if self.biases else None
         return CompletionProblem(
@@ -236,7 +236,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
             float(self.alpha), groups, order=order,
         )  # fmt: skip
 
-    def _of_levels(self, labels, y, weights, loss):
+    def _of_levels(self, labels, places, y, weights, loss):
         """A row for each rating and each level but the last, labelled by what is above it."""
         self.levels_ = np.unique(y)
         n_between = len(self.levels_) - 1
@@ -245,20 +245,18 @@ class MatrixCompletionPD(PrimalDualRegressor):
         n_rows, n_columns = len(labels.rows), len(labels.columns)
         signs = np.where(y[:, np.newaxis] > self.levels_[:-1], 1.0, -1.0)
         level = np.tile(np.arange(n_between), len(y))
-        left, right, weights = (
-            np.repeat(x, n_between) for x in (labels.of_rows, labels.of_columns, weights)
-        )
+        left, right, weights = (np.repeat(x, n_between) for x in (*places, weights))
         order = np.lexsort((level, right, left))
         left, right, level, weights = left[order], right[order], level[order], weights[order]
         if self.biases:
             levels = np.tile(np.arange(n_between), n_rows)
-            places = left * n_between + level, right, n_rows * n_between, n_columns
+            groups = left * n_between + level, right, n_rows * n_between, n_columns
         else:
             levels = np.arange(n_between)
-            places = level, np.zeros_like(level), n_between, 1
+            groups = level, np.zeros_like(level), n_between, 1
         return CompletionProblem(
             EntriesDesign(left, right, n_rows, n_columns), np.ravel(signs)[order], weights, loss,
-            float(self.alpha), FreeGroups(*places, weights), levels, order,
+            float(self.alpha), FreeGroups(*groups, weights), levels, order,
         )  # fmt: skip
 
     def _start_of(self, X: Any, y: Any) -> Point | None:
@@ -293,14 +291,15 @@ class MatrixCompletionPD(PrimalDualRegressor):
             if not self.biases:
                 return {**found, "thresholds_": free[:n_between] + free[n_between]}
             columns = free[n_rows * n_between :]
-            mean = float(np.mean(columns[seen.of_columns]))
+            mean = float(np.average(columns, weights=seen.column_counts))
             thresholds = free[: n_rows * n_between].reshape(n_rows, n_between) + mean
             return {**found, "thresholds_": thresholds, "column_biases_": columns - mean}
         if self.biases:
             rows, columns = free[:n_rows], free[n_rows:]
-            means = float(np.mean(rows[seen.of_rows])), float(np.mean(columns[seen.of_columns]))
-            found["row_biases_"], found["column_biases_"] = rows - means[0], columns - means[1]
-            found["intercept_"] = sum(means)
+            of_rows = float(np.average(rows, weights=seen.row_counts))
+            of_columns = float(np.average(columns, weights=seen.column_counts))
+            found["row_biases_"], found["column_biases_"] = rows - of_rows, columns - of_columns
+            found["intercept_"] = of_rows + of_columns
         return found
 
     def _set_solutions(self, solutions, labels=None, *, depth=5):

@@ -13,25 +13,22 @@ __all__ = ["Labels", "pairs_and_ratings", "places_of", "two_columns"]
 
 
 class Labels(NamedTuple):
-    """The labels of rows and of columns, and those of each pair by their places."""
+    """The labels of rows and of columns, in order, and how many pairs have each."""
 
     rows: Any
     columns: Any
-    of_rows: Indices
-    of_columns: Indices
+    row_counts: Indices
+    column_counts: Indices
 
 
-def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, Array]:
-    """The labels of pairs and their ratings, of pairs or of a sparse matrix."""
+def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, tuple[Any, Any], Array]:
+    """Labels, the places of those of each pair, and ratings, of pairs or of a sparse matrix."""
     if sp.issparse(X):
         if y is not None:
             raise ValueError("y must be None where X is a sparse matrix: it holds the ratings.")
         matrix = sp.coo_array(sp.csr_array(X))
-        rows, columns = matrix.coords
-        labels = Labels(
-            np.arange(matrix.shape[0]), np.arange(matrix.shape[1]),
-            rows.astype(np.int32), columns.astype(np.int32),
-        )  # fmt: skip
+        of_rows, of_columns = matrix.coords
+        row_labels, column_labels = map(np.arange, matrix.shape)
         y = matrix.data
     else:
         if y is None:
@@ -39,16 +36,19 @@ def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, Array]:
         rows, columns = two_columns(estimator, X, reset=True)
         row_labels, of_rows = np.unique(rows, return_inverse=True)
         column_labels, of_columns = np.unique(columns, return_inverse=True)
-        labels = Labels(
-            row_labels, column_labels, of_rows.astype(np.int32), of_columns.astype(np.int32)
-        )
     y = np.asarray(y)
     if y.ndim != 1:
         raise ValueError(f"y must have one dimension, got {y.ndim}.")
-    check_consistent_length(labels.of_rows, y)
+    check_consistent_length(of_rows, y)
     if not len(y):
         raise ValueError("X must hold at least one pair, got none.")
-    return labels, finite_targets(y, estimator)
+    labels = Labels(
+        row_labels, column_labels,
+        np.bincount(of_rows, minlength=len(row_labels)),
+        np.bincount(of_columns, minlength=len(column_labels)),
+    )  # fmt: skip
+    places = of_rows.astype(np.int32), of_columns.astype(np.int32)
+    return labels, places, finite_targets(y, estimator)
 
 
 def two_columns(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
