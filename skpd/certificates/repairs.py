@@ -124,8 +124,10 @@ class Repairs:
     def _sums(self, point: DualPoint, precise: bool) -> tuple[Array, Array, list[Sum]]:
         """What the conjugate takes, -A' diag(c) theta, with its error; and the free sums."""
         products, errors = point.products(precise)
-        v, error = self.objective.dual_penalty.reduced(-products, errors)
-        return v, error, point.free_sums(products, errors)
+        sums = point.free_sums(products, errors)
+        v = -products
+        del products  # there may be as many as rows, and `reduced` may want room
+        return *self.objective.dual_penalty.reduced(v, errors), sums
 
     def by_precision(self, point: DualPoint) -> float:
         """About how much a bound loses as theta is rounded to numbers."""

@@ -83,7 +83,7 @@ class Monitor:
             return
         self.primal = primal_objective(problem, null.coef, null.intercept)
         self._coef, self._intercept = null.coef.copy(), null.intercept
-        self._theta = np.zeros_like(null.dual_coef)  # which proves that P >= 0
+        self._theta = np.zeros(null.dual_coef.shape)  # which proves that P >= 0
         self._record(0, self.primal, 0.0)
 
     def begin_at(self, start: Point) -> None:
