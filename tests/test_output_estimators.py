@@ -122,6 +122,19 @@ def test_a_weight_of_two_is_a_repeated_row(rng):
         assert_allclose(repeated.certificate_.primal, weighted, rtol=1e-8)
 
 
+def test_an_output_alone_stands_for_the_weight_of_its_rows(rng):
+    """By which methods measure their steps, as if rows of weight 2 were two."""
+    X, Y = regression(rng)
+    weights = rng.uniform(size=len(X))
+    _, _, (problem,), _ = MultiTaskPD(penalty="l1")._problems(X, Y, weights)
+    assert_allclose([problem.of_output(k).total_weight for k in range(3)], weights.sum())
+    X, y = tasks(rng)
+    weights = rng.uniform(size=len(X))
+    _, _, (problem,), _ = MultiTaskPD(penalty="l1", tasks=4)._problems(X, y, weights)
+    expected = np.bincount(X[:, 4].astype(int), weights)
+    assert_allclose([problem.of_output(k).total_weight for k in range(3)], expected)
+
+
 def test_warm_start(rng):
     X, Y = regression(rng)
     Xc, y = classes(rng)

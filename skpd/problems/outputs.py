@@ -145,6 +145,7 @@ class OutputsProblem(Problem):
             penalty=self.penalty,
             alpha=self.alpha / total,
             fit_intercept=self.fit_intercept,
+            total_weight=total * float(self.total_weight or self.n_samples),
         )
 
     # The intercepts behind the coefficients
