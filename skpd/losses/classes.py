@@ -14,7 +14,7 @@ from scipy.special import wrightomega, xlog1py, xlogy
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Stratum, _depth
-from .coupled import INSIDE, CoupledLoss
+from .coupled import INSIDE, RankOneLoss
 from .coupled_kernel import SoftmaxKernel
 
 __all__ = ["CrammerSinger", "LabelLoss", "Softmax"]
@@ -22,7 +22,7 @@ __all__ = ["CrammerSinger", "LabelLoss", "Softmax"]
 PROX_STEPS = 100  # of Newton's method for the prox of an entropy, which takes a few
 
 
-class LabelLoss(CoupledLoss):
+class LabelLoss(RankOneLoss):
     """A loss of the class of a row: dual points are those of a simplex less its own corner."""
 
     of_classes: ClassVar[bool] = True

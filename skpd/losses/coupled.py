@@ -1,20 +1,21 @@
 """Losses of several predictions at once: of the vector of a row's outputs.
 
 A vector of predictions of all rows holds the outputs of the first row, then those of the second;
-targets, weights and dual points likewise. The curvature of every loss here, or of its Moreau
-envelope, is for each row diag(d) - e e' with vectors d and e of its outputs.
+targets, weights and dual points likewise.
 
-=================  =================================  =================================
-loss               l(y, z)                            dual points of a row
-=================  =================================  =================================
-`L2Norm`           ||z - y||_2                        the unit ball, l* = theta.y
-`Softmax`          log sum_k exp(z_k) - z_y           p - e_y, l* = sum_k p_k log p_k
-`CrammerSinger`    max_k (z_k + [k is not y]) - z_y   p - e_y, l* = -sum over k not y of p_k
-=================  =================================  =================================
+====================  =================================  =================================
+loss                  l(y, z)                            dual points of a row
+====================  =================================  =================================
+`L2Norm`              ||z - y||_2                        the unit ball, l* = theta.y
+`Softmax`             log sum_k exp(z_k) - z_y           p - e_y, l* = sum_k p_k log p_k
+`CrammerSinger`       max_k (z_k + [k is not y]) - z_y   p - e_y, l* = -sum over k not y of p_k
+`NonCrossingPinball`  sum_k pinball_k(z_k - y), inf      see there, l* = y sum_k theta_k
+                      unless z_1 <= z_2 <= ...
+====================  =================================  =================================
 
-with p in the simplex and y, for the latter two, the class of the row, given as a vector that is 1
-there and 0 elsewhere. Of their dual points the entries of the other classes count: that of the own
-class stands for minus the exact sum of these.
+with p in the simplex and y, for the second and third, the class of the row, given as a vector that
+is 1 there and 0 elsewhere. Of their dual points the entries of the other classes count: that of
+the own class stands for minus the exact sum of these.
 """
 
 from abc import abstractmethod
@@ -31,26 +32,16 @@ from .._typing import Array
 from .base import Loss, Stratum
 from .coupled_kernel import CoupledKernel
 
-__all__ = ["CoupledLoss", "L2Norm"]
+__all__ = ["INSIDE", "CoupledLoss", "L2Norm", "RankOneLoss"]
 
 MEDIAN_STEPS = 100  # of Weiszfeld's iteration
 INSIDE = 8.0 * EPSILON  # how far dual points keep off the boundary, for each output
 
 
-@dataclass(frozen=True)
 class CoupledLoss(Loss):
-    """A loss of the outputs of a row.
+    """A loss of the ``n_outputs`` predictions of a row."""
 
-    Parameters
-    ----------
-    n_outputs : int
-    """
-
-    n_outputs: int = field()
     couples_outputs: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number(self, "n_outputs", least=1)
 
     # Arrays as long as all predictions, and tables with a row for each row
 
@@ -92,7 +83,23 @@ class CoupledLoss(Loss):
     def largest_scale(self, y: Array, theta: Array) -> float:
         """The largest t with t theta in the domain of the conjugate."""
 
-    # The Moreau envelope
+
+@dataclass(frozen=True)
+class RankOneLoss(CoupledLoss):
+    """A coupled loss whose curvature is diagonal but for a term of rank one.
+
+    For each row it is diag(d) - e e', that of the loss or of its Moreau envelope, with vectors d
+    and e of its outputs: which is what the method of multipliers asks of a coupled loss.
+
+    Parameters
+    ----------
+    n_outputs : int
+    """
+
+    n_outputs: int = field()
+
+    def __post_init__(self) -> None:
+        check_number(self, "n_outputs", least=1)
 
     @abstractmethod
     def projection(self, y: Array, theta: Array) -> tuple[Array, Array, Array]:
@@ -116,7 +123,7 @@ class CoupledLoss(Loss):
 
 
 @dataclass(frozen=True)
-class L2Norm(CoupledLoss):
+class L2Norm(RankOneLoss):
     """The Euclidean norm of a row's residuals, ``||z - y||_2``; l* = theta.y on the unit ball.
 
     Parameters
