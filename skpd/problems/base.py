@@ -64,6 +64,13 @@ class BaseProblem(Objective):
         """The problem with features shifted to where solvers do better, if there is one."""
         return None
 
+    def feasible_model(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
+        """A model nearby with a finite objective value: with coefficients that the penalty allows.
+
+        The same model, but for rounding, where it has one.
+        """
+        return self.penalty.feasible(coef), intercept
+
     @property
     @abstractmethod
     def null_point(self) -> Point:

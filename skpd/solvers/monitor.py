@@ -125,9 +125,9 @@ class Monitor:
 
     def _interval(self, point: Point) -> tuple[float, float]:
         """The interval of two points by themselves; they are kept where they are better."""
-        coef = self.problem.penalty.feasible(point.coef)
+        coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
         accuracy = 0.05 * self.tol * self.problem.objective_unit
-        primal = primal_objective(self.problem, coef, point.intercept, accuracy)
+        primal = primal_objective(self.problem, coef, intercept, accuracy)
         upper = min(primal, self.primal)
         bound = dual_bound(self.problem, point.dual_coef, upper, accuracy, coef=coef)
         if self._theta is None or bound.value > self.dual:
@@ -137,7 +137,7 @@ class Monitor:
         # of two points with the same rounded value the later is the better one
         if self._coef is None or primal <= self.primal:
             self.primal = primal
-            self._coef, self._intercept = np.array(coef), point.intercept
+            self._coef, self._intercept = np.array(coef), intercept
         self.dual = min(self.dual, self.primal)
         return primal, bound.value
 
