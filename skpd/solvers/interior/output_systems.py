@@ -2,8 +2,8 @@
 
     X' H X + D + sum_i B_i' B_i
 
-X has a column for each coefficient of a matrix, H a block for each sample, where the loss takes
-its predictions together, and B_i are rows that a penalty adds.
+X has a column for each coefficient of a matrix, H a diagonal and, where the loss takes the
+predictions of a sample together, a block for each sample; B_i are rows that a penalty adds.
 """
 
 from typing import Any, NamedTuple
@@ -52,7 +52,7 @@ class OutputsSystem(FeatureSystem):
         self.penalty_rows: list[Any] = []
 
     def add_blocks(self, roots: Array) -> None:
-        """Adds X' H X by roots of H's blocks, of shape (n_samples, n_outputs, n_outputs).
+        """Adds X' H X by roots of H's blocks, of shape (n_samples, n_rows, n_outputs).
 
         The root of a block is a matrix R with R'R equal to it.
         """
@@ -68,7 +68,9 @@ class OutputsSystem(FeatureSystem):
 
     @property
     def _n_rows(self) -> int:
-        return len(self.h) + self.n_core + sum(rows.shape[0] for rows in self.penalty_rows)
+        of_blocks = 0 if self.blocks is None else self.blocks.shape[0] * self.blocks.shape[1]
+        of_data = of_blocks + (len(self.h) if self.h.any() or not of_blocks else 0)
+        return of_data + self.n_core + sum(rows.shape[0] for rows in self.penalty_rows)
 
     def _gram(self) -> Array:
         """X' H X, output by output; those of blocks have the same data."""
@@ -79,11 +81,15 @@ class OutputsSystem(FeatureSystem):
                 matrix[np.ix_(columns, columns)] = gram
             return matrix
         blocks = np.swapaxes(self.blocks, 1, 2) @ self.blocks
+        outputs = np.arange(len(self.outputs))
+        blocks[:, outputs, outputs] += self.h.reshape(-1, len(outputs))
         design = self.outputs[0].design
         every = np.arange(design.shape[1])
         for k, (_, columns, _) in enumerate(self.outputs):
             for other in range(k + 1):
                 beside, h = self.outputs[other].columns, np.ascontiguousarray(blocks[:, k, other])
+                if not h.any():
+                    continue
                 gram = design.gram(h, every, False)[: len(columns), : len(beside)]
                 matrix[np.ix_(columns, beside)] = gram
                 matrix[np.ix_(beside, columns)] = gram.T
@@ -115,4 +121,5 @@ class OutputsSystem(FeatureSystem):
             return super()._data_root()
         table = self.design.table(np.arange(self.n_core))
         found: Array = self.blocks @ table.reshape(len(self.blocks), -1, table.shape[1])
-        return found.reshape(table.shape)
+        of_blocks = found.reshape(-1, table.shape[1])
+        return np.vstack([super()._data_root(), of_blocks]) if self.h.any() else of_blocks
