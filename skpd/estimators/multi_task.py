@@ -21,7 +21,9 @@ from .outputs import (
     OUTPUT_PENALTIES,
     check_labels,
     checked_loss,
+    coefficients_of_outputs,
     output_penalty,
+    start_of_outputs,
     without_tasks,
 )
 from .regressor import PrimalDualRegressor
@@ -274,21 +276,12 @@ class MultiTaskPD(PrimalDualRegressor):
         return self._normalised(sample_weight)
 
     def _start_of(self, X: Any, y: Any) -> Point | None:
-        if not (self.warm_start and hasattr(self, "dual_coef_")):
-            return None
         n_outputs = y.shape[1] if self.tasks is None else len(self.tasks_)
         n_features = X.shape[1] - (self.tasks is not None)
-        if self.coef_.shape != (n_outputs, n_features) or self.dual_coef_.shape != y.shape:
-            return None
-        coef, intercept = np.ravel(self.coef_.T), self.intercept_
-        if not self.fit_intercept:
-            intercept = np.zeros(n_outputs)
-        return Point(coef, intercept, np.ravel(self.dual_coef_))
+        return start_of_outputs(self, (n_outputs, n_features), y.shape, self.fit_intercept)
 
     def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
-        intercept = np.array(point.intercept)
-        coef = np.ascontiguousarray(point.coef.reshape(-1, len(intercept)).T)
-        return {"coef_": coef, "intercept_": intercept}
+        return coefficients_of_outputs(point)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets, or decision values for a loss of labels.

@@ -20,7 +20,7 @@ from ..problems.outputs import OutputsProblem
 from ..solvers import OUTPUTS_SOLVERS
 from .base import _DATA, PrimalDualEstimator, _linear_predictions
 from .classifier import checked_classes, weights_of_classes
-from .outputs import OUTPUT_PENALTIES, output_penalty
+from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty
 from .probabilities import ProbabilisticClassifier
 from .validation import validated
 
@@ -293,6 +293,4 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
 
 def _attributes(point: Any, classes: Any) -> dict[str, Any]:
     """The fitted attributes of a point."""
-    intercept = np.array(point.intercept)
-    coef = np.ascontiguousarray(point.coef.reshape(-1, len(intercept)).T)
-    return {"coef_": coef, "intercept_": intercept, "classes_": classes}
+    return {**coefficients_of_outputs(point), "classes_": classes}
