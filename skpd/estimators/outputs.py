@@ -126,6 +126,11 @@ def checked_loss(loss: Loss, n_outputs: int) -> Loss:
             f"loss must be one of outputs, got {loss!r}, which takes classes: fit MultinomialPD "
             "for it."
         )
+    if loss.of_quantiles:
+        raise ValueError(
+            f"loss must be one of outputs, got {loss!r}, which takes quantiles of one target: fit "
+            "QuantilePD for it."
+        )
     if loss.n_outputs != n_outputs:
         raise ValueError(
             f"loss must be one of {n_outputs} outputs, as y has so many, got {loss!r}."

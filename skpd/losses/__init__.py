@@ -13,7 +13,7 @@ with z = x.w + b the prediction and, for margin losses, y in {-1, +1}. A loss gi
 ``phi``, its conjugate ``phi*`` with the interval on which that is finite, and a
 subgradient; the base class turns these into functions of y and z. The proximal
 operators of the conjugates are compiled (``kernels/losses.hpp``). Those of several predictions at
-once are in `skpd.losses.coupled` and `skpd.losses.classes`.
+once are in `skpd.losses.coupled`, `skpd.losses.classes` and `skpd.losses.quantiles`.
 """
 
 from .base import Loss
@@ -29,6 +29,7 @@ from .margin import (
     SmoothedHinge,
     SquaredHinge,
 )
+from .quantiles import NonCrossingPinball
 from .residual import Absolute, Huber, Pinball, ResidualLoss, Squared
 from .tubes import EpsilonInsensitive, SquaredEpsilonInsensitive
 
@@ -46,6 +47,7 @@ __all__ = [
     "Loss",
     "MarginLoss",
     "ModifiedHuber",
+    "NonCrossingPinball",
     "PiecewiseLinear",
     "Pinball",
     "ResidualLoss",

@@ -109,6 +109,9 @@ class Loss(Value, ABC):
     of_classes : bool
         Whether these are the scores of classes, y a row of 0 with a 1 for the sample's own: a
         number added to all scores of a sample changes nothing.
+    of_quantiles : bool
+        Whether these are quantiles of one target, which must be in order: the loss is inf where
+        they are not.
     """
 
     linear_conjugate: ClassVar[bool] = False
@@ -120,6 +123,7 @@ class Loss(Value, ABC):
     is_log_likelihood: ClassVar[bool] = False
     couples_outputs: ClassVar[bool] = False
     of_classes: ClassVar[bool] = False
+    of_quantiles: ClassVar[bool] = False
     n_outputs: int = 1
 
     @property

@@ -1,0 +1,244 @@
+"""The pinball losses of several quantiles that must not cross.
+
+A row has its target y in the place of each quantile, and the predictions z_1, ..., z_K ::
+
+    l(y, z) = sum_k pinball_k(z_k - y)    if z_1 <= ... <= z_K, else inf,
+
+with slopes -q_k and 1 - q_k. With multipliers mu_k >= 0 of z_k <= z_{k+1} and mu_0 = mu_K = 0 ::
+
+    l*(y, theta) = y sum_k theta_k    if -q_k <= theta_k + mu_{k-1} - mu_k <= 1 - q_k for some mu,
+
+as the multipliers cancel in the sum. Such mu exist if and only if ::
+
+    theta_1 + ... + theta_j >= -(q_1 + ... + q_j),
+    theta_{j+1} + ... + theta_K <= (1 - q_{j+1}) + ... + (1 - q_K)     for all j:
+
+predictions in order are sums of steps, and for z - y = -1 in the first j places, or 1 in the last
+K - j, and else 0, these say that theta.(z - y) <= l(y, z). Nothing here is new for K = 1.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import kernels
+from .._floats import EPSILON
+from .._typing import Array
+from .base import Stratum
+from .coupled import INSIDE, CoupledLoss
+from .residual import weighted_quantile
+
+__all__ = ["NonCrossingPinball"]
+
+FURTHEST = 1e150  # in place of infinite dual points, so that their sums are finite
+
+
+def nearest_in_order(table: Array) -> Array:
+    """For each row of a table the nearest one that does not decrease.
+
+    Entry k is the max over a <= k of the min over b >= k of the mean of entries a to b
+    (Robertson, Wright and Dykstra, Order restricted statistical inference, 1988, section 1.4).
+    """
+    K = table.shape[1]
+    sums = np.concatenate([np.zeros((len(table), 1)), np.cumsum(table, axis=1)], axis=1)
+    found = np.full(table.shape, -inf)
+    for a in range(K):
+        means = (sums[:, a + 1 :] - sums[:, a : a + 1]) / np.arange(1, K - a + 1)
+        least = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
+        np.maximum(found[:, a:], least, out=found[:, a:])
+    return found
+
+
+@dataclass(frozen=True)
+class NonCrossingPinball(CoupledLoss):
+    """The pinball losses of several quantiles, inf where these are not in order.
+
+    It is a loss of the predictions of all quantiles, side by side, with the target of the sample
+    repeated for each. Its values are sums of pinballs for any predictions: whether they are in
+    order is judged for a model as a whole (`skpd.problems.quantiles`), as rounding may hide it.
+
+    Parameters
+    ----------
+    quantiles : tuple of float of length n_outputs
+        Strictly increasing, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If the quantiles are not like that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import NonCrossingPinball
+    >>> loss = NonCrossingPinball((0.1, 0.9))
+    >>> float(loss.value(np.zeros(2), np.array([-1.0, 2.0])).sum().round(3))
+    0.3
+
+    Dual points of a row may leave the slopes of the pinballs, -0.1 to 0.9 and -0.9 to 0.1, where
+    the quantiles hold each other apart:
+
+    >>> loss.project_dual(np.zeros(2), np.array([1.5, -0.7])).round(6)
+    array([ 1.5, -0.7])
+    """
+
+    quantiles: Any
+    linear_conjugate: ClassVar[bool] = True
+    of_quantiles: ClassVar[bool] = True
+    conjugate_domain: ClassVar[tuple] = (-inf, inf)  # of an entry among others
+    kernel: ClassVar[None] = None  # no compiled method takes it
+
+    def __post_init__(self) -> None:
+        try:
+            values = np.ravel(np.asarray(self.quantiles, dtype=np.float64))
+        except (TypeError, ValueError):
+            values = np.empty(0)
+        if not (len(values) and np.all(np.diff(values, prepend=0.0, append=1.0) > 0.0)):
+            raise ValueError(
+                f"quantiles must be strictly increasing numbers in (0, 1), got {self.quantiles!r}."
+            )
+        object.__setattr__(self, "quantiles", tuple(values.tolist()))
+
+    @property
+    def n_outputs(self) -> int:  # type: ignore[override]
+        return len(self.quantiles)
+
+    @property
+    def lipschitz(self) -> float:
+        return inf
+
+    @cached_property
+    def _slopes(self) -> tuple[Array, Array]:
+        """Those below and above the target."""
+        q = np.array(self.quantiles)
+        return -q, 1.0 - q
+
+    @cached_property
+    def _most(self) -> tuple[Array, Array]:
+        """What minus the sums of the first, and the sums of the last entries are at most."""
+        lower, upper = self._slopes
+        return np.cumsum(-lower), np.cumsum(upper[::-1])[::-1]
+
+    def _pinballs(self, residual: Array) -> Array:
+        lower, upper = self._slopes
+        return np.maximum(lower * residual, upper * residual)
+
+    def _values(self, y: Array, z: Array) -> Array:
+        found: Array = np.sum(self._pinballs(z - y), axis=1)
+        return found
+
+    def _gradient(self, y: Array, z: Array) -> Array:
+        """That of the pinballs, which is one of the loss where predictions are in order."""
+        lower, upper = self._slopes
+        return np.where(z > y, upper, np.where(z < y, lower, 0.0))
+
+    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            residual, room = z - y, error + np.abs(z_low)
+            room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(residual) + room)
+            # a pinball is convex, and so largest at an end
+            ends = (self._pinballs(self._table(residual + side * room)) for side in (-1.0, 1.0))
+            most = np.sum(np.maximum(*ends), axis=1)
+            return self._shared(most * (1.0 + self.n_outputs * EPSILON))
+
+    # Dual points
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        lower, upper = np.full(self.n_outputs, -inf), np.full(self.n_outputs, inf)
+        lower[0], upper[-1] = self._slopes[0][0], self._slopes[1][-1]
+        n = len(y) // self.n_outputs
+        return np.tile(lower, n), np.tile(upper, n)
+
+    def _dual_values(self, y: Array, theta: Array) -> Array:
+        return -np.sum(y * theta, axis=1)
+
+    def dual_values(
+        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
+    ) -> list[tuple[float, float]]:
+        linear, error = kernels.compensated_dot(weights, theta, y)
+        return [(-t * linear, t * error + 2.0 * EPSILON * t * abs(linear)) for t in scales]
+
+    def _excess(self, theta: Array) -> Array:
+        """For each row a number s, rounding errors included, with theta / s in the domain."""
+        sizes = self.n_outputs * EPSILON * np.sum(np.abs(theta), axis=1, keepdims=True)
+        of_first, of_last = self._most
+        first = (sizes - np.cumsum(theta, axis=1)) / of_first
+        last = (sizes + np.cumsum(theta[:, ::-1], axis=1)[:, ::-1]) / of_last
+        return np.maximum(np.max(first, axis=1), np.max(last, axis=1))
+
+    @property
+    def _inside(self) -> float:
+        """What the excess of a point is at most, to be in the domain whatever rounding does."""
+        return 1.0 - self.n_outputs * INSIDE
+
+    def project_dual(self, y: Array, theta: Array) -> Array:
+        """The nearest points, moved towards 0 by what rounding may leave them outside."""
+        table = self._table(np.clip(np.nan_to_num(theta), -FURTHEST, FURTHEST))
+        outside = self._excess(table) > 1.0
+        if outside.any():
+            table = table.copy()
+            table[outside] = self._nearest(table[outside])
+        excess, most = self._excess(table), self._inside
+        shrunk = np.where(excess > most, most / np.maximum(excess, most), 1.0)
+        return np.ravel(table * shrunk[:, np.newaxis])
+
+    def largest_scale(self, y: Array, theta: Array) -> float:
+        excess = float(np.max(self._excess(self._table(theta))))
+        return self._inside / excess if excess > 0.0 else inf
+
+    def _nearest(self, theta: Array) -> Array:
+        """The projection of rows onto the domain.
+
+        It is what the prox of l(0, .) leaves of a point v: with s the nearest row in order to
+        v + q, the prox is s - clip(s, 0, 1), as all pinballs have kinks of height 1 at 0.
+        """
+        s = nearest_in_order(theta + np.array(self.quantiles))
+        return theta - s + np.clip(s, 0.0, 1.0)
+
+    def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
+        return np.ravel(self._nearest(self._table(theta - step * y)))
+
+    def box_around(self, y: Array, theta: Array) -> tuple[Array, Array]:
+        """Bounds with theta between them, all of it between them in the domain.
+
+        They are the slopes of the pinballs, moved by mu_k - mu_{k-1} with the least multipliers
+        mu that theta has.
+        """
+        table, (lower, upper) = self._table(theta), self._slopes
+        n, K = table.shape
+        mu, after = np.zeros((n, K + 1)), np.zeros(n)
+        for k in range(K - 1):
+            mu[:, k + 1] = np.maximum(mu[:, k] + table[:, k] - upper[k], 0.0)
+        for k in range(K - 1, 0, -1):
+            after = np.maximum(after + lower[k] - table[:, k], 0.0)
+            mu[:, k] = np.maximum(mu[:, k], after)
+        moved = np.diff(mu, axis=1)
+        return np.ravel(lower + moved), np.ravel(upper + moved)
+
+    # Constants
+
+    def best_constants(self, y: Array, weights: Array, places: list) -> Array:
+        pairs = zip(places, self.quantiles, strict=True)
+        return np.array([weighted_quantile(y[rows], weights[rows], q) for rows, q in pairs])
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        """The one that is best for all quantiles."""
+        return weighted_quantile(y, weights, float(np.mean(self.quantiles)))
+
+    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+        total = float(np.sum(weights))
+        mean, error = kernels.compensated_dot(weights, y)
+        return [Stratum(weights, total, mean / total, error / total)]
+
+    def constant_interval(
+        self, strata: list[Stratum], value: float, prediction_bounds: list[float]
+    ) -> tuple[float, float]:
+        """For any one of the quantiles: no slope is nearer to 0 than the first and the last."""
+        (stratum,), (reach,) = strata, prediction_bounds
+        mean, (lower, upper) = stratum.centre, self._slopes
+        below, above = value / stratum.total / -lower[0], value / stratum.total / upper[-1]
+        room = reach + stratum.error + 64.0 * EPSILON * (abs(mean) + max(below, above) + reach)
+        return mean - below - room, mean + above + room
