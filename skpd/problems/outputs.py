@@ -141,12 +141,16 @@ class OutputsProblem(Problem):
             design=self.design.parts[k],
             y=np.ascontiguousarray(self.y[rows]),
             weights=weights / total,
-            loss=self.loss,
+            loss=self.loss_of_output(k),
             penalty=self.penalty,
             alpha=self.alpha / total,
             fit_intercept=self.fit_intercept,
             total_weight=total * float(self.total_weight or self.n_samples),
         )
+
+    def loss_of_output(self, k: int) -> Loss:
+        """The loss of an output's predictions alone."""
+        return self.loss
 
     # The intercepts behind the coefficients
 

@@ -9,6 +9,7 @@ from ..problems import Point, Problem, Solution
 from ..problems.base import BaseProblem
 from ..problems.completion import CompletionProblem
 from ..problems.outputs import OutputsProblem
+from ..problems.quantiles import NonCrossingProblem
 from ..problems.robust import RobustProblem
 from ..problems.trace_norm import TraceNormProblem
 from .accelerated.agm import agm
@@ -48,7 +49,7 @@ ROBUST_SOLVERS: dict[str, Callable[..., None]] = {
     "hybrid": hybrid,
 }
 
-# of an `OutputsProblem`
+# of an `OutputsProblem`, also of a `NonCrossingProblem`
 OUTPUTS_SOLVERS: dict[str, Callable[..., None]] = {
     "auto": auto,
     "pdprox-dual": pdprox_dual,
@@ -71,6 +72,7 @@ _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     CompletionProblem: COMPLETION_SOLVERS,
     Problem: SOLVERS,
     OutputsProblem: OUTPUTS_SOLVERS,
+    NonCrossingProblem: OUTPUTS_SOLVERS,
     RobustProblem: ROBUST_SOLVERS,
     TraceNormProblem: TRACE_NORM_SOLVERS,
 }

@@ -5,6 +5,7 @@ them (the height of an epigraph, say), in this order.
 """
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from ..._typing import Array, Indices
 from ...designs import Design
 from .systems import NewtonSystem
 
-__all__ = ["Coefficients", "Differences", "Map", "Predictions", "PredictionsBeside"]
+__all__ = [
+    "Coefficients", "Differences", "Map", "OutputDifferences", "Predictions", "PredictionsBeside",
+]  # fmt: skip
 
 
 class Map(ABC):
@@ -49,6 +52,36 @@ class Predictions(Map):
 
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         system.add_rows(h)
+
+
+class OutputDifferences(Predictions):
+    """z_ik - z_i,k+1 of the predictions of neighbouring outputs of a row.
+
+    Parameters
+    ----------
+    design : Design
+        X, whose rows are those of all outputs of the first sample, then of the second.
+    n_outputs : int
+    """
+
+    def __init__(self, design: Design, n_outputs: int) -> None:
+        super().__init__(design)
+        self.n_outputs = n_outputs
+
+    def times(self, x: Array) -> Array:
+        return np.ravel(-np.diff(super().times(x).reshape(-1, self.n_outputs), axis=1))
+
+    def of_predictions(self, v: Array) -> Array:
+        """The transpose, as far as the predictions."""
+        table = v.reshape(-1, self.n_outputs - 1)
+        return np.ravel(np.diff(table, axis=1, prepend=0.0, append=0.0))
+
+    def add_adjoint(self, v: Array, out: Array) -> None:
+        super().add_adjoint(self.of_predictions(v), out)
+
+    def add_curvature(self, h: Array, system: Any) -> None:
+        roots = np.sqrt(h).reshape(-1, self.n_outputs - 1, 1)
+        system.add_blocks(roots * np.diff(np.eye(self.n_outputs), axis=0))
 
 
 class PredictionsBeside(Predictions):

@@ -4,19 +4,21 @@ What is eliminated from a Newton step is the bound of a row's loss, so that a bl
 R'R with R the root that a row hands to the system (`skpd.solvers.interior.output_systems`).
 """
 
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._typing import Array
+from ...designs import Design
 from ...losses import Loss
 from .cones import ConesChange, EuclideanNorms, NesterovTodd
 from .epigraphs import Pairs, PairsChange, wanted_changes
-from .maps import Map
+from .maps import Map, OutputDifferences
 from .settings import SETTINGS
-from .terms import Term
+from .terms import Intervals, Term
 
-__all__ = ["CoupledRows", "LargestScores", "RowNorms", "SoftmaxRows"]
+__all__ = ["CoupledRows", "LargestScores", "OutputsInOrder", "RowNorms", "SoftmaxRows"]
 
 
 class CoupledRows(NamedTuple):
@@ -213,3 +215,30 @@ class SoftmaxRows(Term):
         change = direction.reshape(self.shape)
         change = self.p * (change - np.sum(self.p * change, axis=1, keepdims=True))
         self.image.add_adjoint(self.weights * (error - length * np.ravel(change)), out)
+
+
+class OutputsInOrder(Intervals):
+    """z_i1 <= ... <= z_iK for the outputs of every row.
+
+    Parameters
+    ----------
+    rows : CoupledRows
+    design : Design
+        That of the predictions.
+    width : float
+        A first distance of neighbours.
+    """
+
+    image: OutputDifferences
+
+    def __init__(self, rows: CoupledRows, design: Design, width: float) -> None:
+        n_outputs = rows.y.shape[1]
+        super().__init__(
+            OutputDifferences(design, n_outputs), lower=0.0, upper=inf,
+            weights=np.repeat(rows.weights, n_outputs - 1), x=rows.x, width=width,
+        )  # fmt: skip
+
+    @property
+    def multipliers(self) -> Array:
+        """The derivatives in the predictions."""
+        return self.image.of_predictions(super().multipliers)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..._typing import Array, Indices
 from ...designs import Design, newton_cost_of_outputs
 from ...designs.gram import BLAS
-from ...losses import CrammerSinger, L2Norm, Loss, Softmax
+from ...losses import CrammerSinger, L2Norm, Loss, NonCrossingPinball, Softmax
 from ...penalties import (
     L1,
     GroupElasticNet,
@@ -25,11 +25,11 @@ from ...problems import Point
 from ...problems.outputs import OutputsProblem
 from .matrix_terms import LargestSizes, SquaredSumOfNorms, SquaredSums
 from .output_systems import OutputRows, OutputsSystem
-from .output_terms import CoupledRows, LargestScores, RowNorms, SoftmaxRows
+from .output_terms import CoupledRows, LargestScores, OutputsInOrder, RowNorms, SoftmaxRows
 from .posing import PENALTIES, add_groups, loss_terms, programme_of
 from .programme import Programme, basis_of, centre
 from .settings import SETTINGS
-from .terms import Term
+from .terms import Intervals, Term
 from .trace_norm import TraceNorm
 
 __all__ = ["OutputsProgramme", "expected_cost_of_outputs"]
@@ -127,9 +127,10 @@ class OutputsProgramme(Programme):
 
     def _objective(self, point: Point) -> float:
         problem = self.problem
-        z = problem.matvec(problem.join(point.coef, point.intercept))
+        coef, intercept = problem.feasible_model(point.coef, point.intercept)
+        z = problem.matvec(problem.join(coef, intercept))
         loss = float(problem.weights @ problem.loss.value(problem.y, z))
-        return loss + problem.alpha * problem.penalty.value(point.coef)
+        return loss + problem.alpha * problem.penalty.value(coef)
 
     def system(self) -> OutputsSystem:
         n_borders = len(self.x) - self.design.shape[1]
@@ -172,13 +173,25 @@ def _loss_terms(loss: Loss, programme: Programme) -> list[Term]:
         return loss_terms(loss, programme)
     K, weights = loss.n_outputs, np.ascontiguousarray(programme.weights[:: loss.n_outputs])
     rows = CoupledRows(programme.predictions, programme.y.reshape(-1, K), weights, programme.x)
-    return [COUPLED_TERMS[type(loss)](rows, programme)]
+    return COUPLED_TERMS[type(loss)](rows, programme)
 
 
-COUPLED_TERMS: dict[type[Loss], Callable[[CoupledRows, Programme], Term]] = {
-    CrammerSinger: lambda rows, programme: LargestScores(rows),
-    L2Norm: lambda rows, programme: RowNorms(rows, programme.problem.prediction_scale),
-    Softmax: lambda rows, programme: SoftmaxRows(rows, programme.problem.loss),
+def _quantiles_in_order(rows: CoupledRows, programme: Programme) -> list[Term]:
+    """The pinballs, and the order of the predictions."""
+    loss: Any = programme.problem.loss
+    quantiles, width = np.tile(loss.quantiles, len(rows.y)), programme.problem.prediction_scale
+    pinballs = Intervals(
+        rows.image, offset=np.ravel(rows.y), lower=-quantiles, upper=1.0 - quantiles,
+        weights=programme.weights, x=rows.x, width=width,
+    )  # fmt: skip
+    return [pinballs, OutputsInOrder(rows, programme.design, width)]
+
+
+COUPLED_TERMS: dict[type[Loss], Callable[[CoupledRows, Programme], list[Term]]] = {
+    CrammerSinger: lambda rows, programme: [LargestScores(rows)],
+    L2Norm: lambda rows, programme: [RowNorms(rows, programme.problem.prediction_scale)],
+    NonCrossingPinball: _quantiles_in_order,
+    Softmax: lambda rows, programme: [SoftmaxRows(rows, programme.problem.loss)],
 }
 
 
@@ -262,7 +275,9 @@ def expected_cost_of_outputs(problem: OutputsProblem) -> float:
     d = problem.n_variables
     if d > SETTINGS.largest_system or not _has_programme(problem):
         return inf
-    entries = float(problem.n_samples) * design.n_inputs
+    # of the data, and of blocks of curvature
+    width = max(design.n_inputs, K) if problem.loss.couples_outputs else design.n_inputs
+    entries = float(problem.n_samples) * width
     of_penalty = 0.0
     if problem.penalty.structure is Structure.SPECTRAL:
         order = K + design.n_inputs
