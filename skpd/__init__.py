@@ -14,6 +14,7 @@ from .estimators.multi_task import MultiTaskPD
 from .estimators.multi_task_cv import MultiTaskPDCV
 from .estimators.multinomial import MultinomialPD
 from .estimators.path import RegularizationPath, path
+from .estimators.quantiles import QuantilePD
 from .estimators.regression import PdproxRegressor
 from .estimators.robust_svm import DRSVMClassifier
 from .estimators.svm import GroupLassoSVC, PdproxSVC
@@ -36,6 +37,7 @@ __all__ = [
     "MultinomialPD",
     "PdproxRegressor",
     "PdproxSVC",
+    "QuantilePD",
     "RegularizationPath",
     "RigorousCertificate",
     "TraceNormPD",

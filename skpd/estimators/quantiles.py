@@ -1,0 +1,244 @@
+"""Linear models of several quantiles of one target, which do not cross on the training data."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics import d2_pinball_score
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from .._typing import Array
+from ..designs import Design
+from ..losses import NonCrossingPinball, Pinball
+from ..penalties import Penalty
+from ..problems import Point, Solution
+from ..problems.outputs import OutputsProblem
+from ..problems.quantiles import NonCrossingProblem
+from ..solvers import OUTPUTS_SOLVERS
+from .base import _DATA, _linear_predictions, finite_targets
+from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty, start_of_outputs
+from .regressor import PrimalDualRegressor
+from .validation import validated
+
+__all__ = ["QuantilePD"]
+
+
+class QuantilePD(PrimalDualRegressor):
+    """Several quantiles that do not cross on the training data, fitted at once and certified.
+
+    Minimises over W and b, with z_ik = x_i.w_k + b_k, the weighted mean over the samples of
+    sum_k pinball_k(z_ik - y_i), plus ``alpha`` times the penalty of W, among all models with
+    z_i1 <= z_i2 <= ... for every training sample of positive weight.
+
+    Parameters
+    ----------
+    quantiles : array-like of shape (n_quantiles,), default=(0.1, 0.5, 0.9)
+        The quantiles to estimate, strictly increasing, between 0 and 1.
+    alpha : float, default=1e-3
+        Weight of the penalty, greater than 0.
+    penalty : {"l1", "squared_l2", "l21", "l1inf", "exclusive", "trace", "squared_groups"} or \
+            Penalty, default="l1"
+        Of all coefficients the l1 norm or half the squares; or, as for `MultiTaskPD`, a penalty
+        that ties the quantiles together: "l21" selects the same features for all of them. A
+        `Penalty` is one of the coefficients of the first feature, one for each quantile, then
+        those of the second, and so on.
+    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
+        "auto" is the fastest known here, the others are the methods of the paper.
+    solver_options : dict, default=None
+        Options of a named solver, as for `PdproxSVC`.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the objective is then at
+        most ``tol`` times that of the best constant quantiles above the optimum.
+    max_iter : int, default=50_000
+        Iterations at most.
+    warm_start : bool, default=False
+        Whether `fit` starts from the last fit, if that was of data of the same shape.
+    random_state : int, RandomState instance or None, default=None
+        Start vector of the spectral norm's estimate of the named solvers.
+    verbose : int, default=0
+        Print a line for every certificate computed on the way.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_quantiles, n_features)
+        Coefficients, in float64.
+    intercept_ : ndarray of shape (n_quantiles,)
+        Intercepts, which are not penalised.
+    dual_coef_ : ndarray of shape (n_samples, n_quantiles)
+        Dual solution theta: up to the tolerance, a subgradient of a sample's loss with respect
+        to its predictions. An entry above ``1 - quantile`` or below ``-quantile`` says that the
+        order holds this prediction where it is.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value of all quantiles together.
+    duality_gap_ : float
+        Length of that interval.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
+        the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str
+        The method that finished (`skpd.solvers.outputs`).
+    converged_ : bool
+        Whether the relative gap reached ``tol``.
+    n_iter_ : int
+        Iterations.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
+
+    Raises
+    ------
+    ValueError
+        If ``quantiles`` are not strictly increasing numbers in (0, 1).
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+
+    See Also
+    --------
+    PdproxRegressor : One quantile, with the loss `skpd.losses.Pinball`.
+    MultiTaskPD : Several targets.
+
+    Notes
+    -----
+    Every iterate is brought in order before it is certified: its intercepts are raised, one after
+    the other, by the most that a quantile is above the next. So the fitted quantiles do not cross
+    on the training data even where the fit has not converged.
+
+    Differences of linear functions are linear: quantiles that are in order at all training samples
+    are in order everywhere in their convex hull. Outside of it they may cross.
+
+    There always are intercepts. Without them all quantiles would meet at the origin, and wherever
+    that is inside the hull of the data, only quantiles that are all the same do not cross.
+
+    References
+    ----------
+    Bondell, Reich, Wang: Noncrossing quantile regression curve estimation. Biometrika 97, 2010.
+
+    Takeuchi, Le, Sears, Smola: Nonparametric quantile estimation. Journal of Machine Learning
+    Research 7, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skpd import QuantilePD
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = QuantilePD((0.05, 0.5, 0.95), alpha=0.01).fit(X, y)
+    >>> lower, middle, upper = model.predict(X).T
+    >>> bool(np.all(lower <= middle) and np.all(middle <= upper))
+    True
+    >>> print(f"{np.mean((lower <= y) & (y <= upper)):.2f}")
+    0.90
+    """
+
+    _solvers: ClassVar[dict] = OUTPUTS_SOLVERS
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualRegressor._parameter_constraints,
+        "quantiles": ["array-like"],
+        "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
+    }
+    del _parameter_constraints["fit_intercept"]  # see the notes
+
+    def __init__(
+        self,
+        quantiles: ArrayLike = (0.1, 0.5, 0.9),
+        *,
+        alpha: float = 1e-3,
+        penalty: str | Penalty = "l1",
+        solver: str = "auto",
+        solver_options: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 50_000,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.quantiles = quantiles
+        self.alpha = alpha
+        self.penalty = penalty
+        self.solver = solver
+        self.solver_options = solver_options
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _get_loss(self) -> NonCrossingPinball:
+        return NonCrossingPinball(self.quantiles)
+
+    def _problems(self, X, y, sample_weight):
+        """The validated data, the one problem in a list, and no classes."""
+        loss = self._get_loss()
+        self._checked_options()
+        X, y = validated(self, X, y, y_numeric=True, **_DATA)
+        y = finite_targets(y, self)
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        weights, total_weight = self._normalised(sample_weight)
+        # a quantile alone has nothing to cross: all methods for a loss of single outputs take it
+        alone = loss.n_outputs == 1
+        kind = OutputsProblem if alone else NonCrossingProblem
+        problem = kind.shared(
+            Design(X),
+            np.repeat(y[:, np.newaxis], loss.n_outputs, axis=1),
+            weights,
+            Pinball(loss.quantiles[0]) if alone else loss,
+            output_penalty(self.penalty, 1.0, X.shape[1], loss.n_outputs),
+            alpha=float(self.alpha),
+            fit_intercept=True,
+            total_weight=total_weight,
+        )
+        self._require_unit(problem)
+        return X, y, [problem], None
+
+    def _start_of(self, X: Any, y: Any) -> Point | None:
+        n_quantiles = len(self._get_loss().quantiles)
+        return start_of_outputs(self, (n_quantiles, X.shape[1]), (len(y), n_quantiles), True)
+
+    def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
+        return coefficients_of_outputs(point)
+
+    def predict(self, X: Any) -> Array:
+        """Predict the quantiles.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_samples, n_quantiles)
+        """
+        check_is_fitted(self)
+        X = validated(self, X, reset=False, **_DATA)
+        return _linear_predictions(X, self.coef_, self.intercept_)
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The mean over the quantiles of D^2, the share of the pinball loss that is explained.
+
+        D^2 of a quantile is 1 minus its loss over that of the best constant on this data
+        (`sklearn.metrics.d2_pinball_score`): at most 1, and 0 for that constant.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        pairs = zip(self._get_loss().quantiles, self.predict(X).T, strict=True)
+        scores = [
+            d2_pinball_score(y, z, sample_weight=sample_weight, alpha=quantile)
+            for quantile, z in pairs
+        ]
+        return float(np.mean(scores))

@@ -1,0 +1,397 @@
+"""Quantiles that do not cross: the loss, the problem, the solvers and QuantilePD."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import LinearConstraint, linprog, minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import d2_pinball_score, mean_pinball_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skpd import MultiTaskPD, PdproxRegressor, QuantilePD, certify, path
+from skpd.designs import Design
+from skpd.losses import NonCrossingPinball, Pinball
+from skpd.penalties import L1
+from skpd.problems.quantiles import NonCrossingProblem
+from skpd.solvers.monitor import Monitor
+from skpd.solvers.proximal.outputs import pdprox_restarted_for_outputs
+
+THREE = (0.1, 0.5, 0.9)
+A_COLUMN_EACH = "predictions have a column for each quantile"
+SHAPES = {
+    "check_regressors_train": A_COLUMN_EACH,
+    "check_estimator_sparse_array": A_COLUMN_EACH,
+    "check_estimator_sparse_matrix": A_COLUMN_EACH,
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [QuantilePD(), QuantilePD((0.2, 0.8), penalty="l21", max_iter=300)],
+    expected_failed_checks=lambda estimator: SHAPES,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def heteroscedastic(rng, n=30, d=8):
+    """Few samples for so many features, with noise that grows with the last one."""
+    X = rng.normal(size=(n, d))
+    return X, X[:, 0] + (0.2 + np.abs(X[:, -1])) * rng.normal(size=n)
+
+
+def objective(model, X, y, weights=None):
+    """That of a model with the l1 norm, by its definition."""
+    z = model.predict(X)
+    of_quantiles = (
+        mean_pinball_loss(y, z[:, k], sample_weight=weights, alpha=quantile)
+        for k, quantile in enumerate(model.quantiles)
+    )
+    return sum(of_quantiles) + model.alpha * np.abs(model.coef_).sum()
+
+
+def optimum(X, y, quantiles, alpha, weights=None):
+    """The least objective with the l1 norm and the order, by HiGHS."""
+    (n, d), K, eye = X.shape, len(quantiles), np.eye(len(quantiles))
+    weights = np.ones(n) if weights is None else weights
+    c, counted = weights / weights.sum(), weights > 0.0
+    data = np.hstack([X, -X, np.ones((n, 1))])  # of w+, w- and b
+    steps = np.kron(np.diff(eye, axis=0), data[counted])
+    slopes = np.ravel(np.outer(quantiles, c))
+    cost = np.tile(np.append(np.full(2 * d, alpha), 0.0), K)
+    bounds = ([(0.0, None)] * (2 * d) + [(None, None)]) * K + [(0.0, None)] * (2 * n * K)
+    found = linprog(
+        np.concatenate([cost, np.tile(c, K) - slopes, slopes]),
+        A_eq=np.hstack([np.kron(eye, data), -np.eye(n * K), np.eye(n * K)]), b_eq=np.tile(y, K),
+        A_ub=np.hstack([-steps, np.zeros((len(steps), 2 * n * K))]), b_ub=np.zeros(len(steps)),
+        bounds=bounds, options={"dual_feasibility_tolerance": 1e-10,
+                                "primal_feasibility_tolerance": 1e-10},
+    )  # fmt: skip
+    assert found.status == 0
+    return found.fun
+
+
+# The loss
+
+
+def random_quantiles(rng, K):
+    return tuple(np.sort(rng.uniform(0.03, 0.97, K)).tolist())
+
+
+def test_the_domain_of_the_conjugate_is_that_of_its_multipliers(rng):
+    """theta + (mu_{k-1} - mu_k) lies between the slopes for some mu >= 0, or it does not."""
+    inside = 0
+    for K in (2, 3, 5):
+        loss = NonCrossingPinball(random_quantiles(rng, K))
+        moves = np.diff(np.eye(K), axis=0).T
+        for _ in range(25):
+            theta = rng.normal(size=K) * rng.choice([0.2, 0.5, 2.0])
+            lower, upper = -np.array(loss.quantiles), 1.0 - np.array(loss.quantiles)
+            found = linprog(
+                np.zeros(K - 1), A_ub=np.vstack([moves, -moves]),
+                b_ub=np.append(upper - theta, theta - lower),
+            )  # fmt: skip
+            exists = found.status == 0
+            assert (loss.largest_scale(np.zeros(K), theta) >= 1.0) == exists
+            inside += exists
+    assert 10 < inside < 65
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 30.0])
+def test_fenchel_young_and_moreau(scale, rng):
+    """v = prox of the conjugate + step z with z in order and equality in Fenchel-Young."""
+    for K in (2, 3, 6):
+        loss, n, step = NonCrossingPinball(random_quantiles(rng, K)), 20, 0.7
+        y = np.repeat(rng.normal(size=n), K)
+        v = scale * rng.normal(size=n * K)
+        theta = loss.prox_conjugate(y, v, step)
+        z = (v - theta) / step
+        assert np.all(np.diff(z.reshape(n, K), axis=1) >= -1e-12 * scale)
+        gap = loss.value(y, z) + loss.conjugate(y, theta) - theta * z
+        assert_allclose(gap.reshape(n, K).sum(axis=1), 0.0, atol=1e-11 * scale)
+        assert loss.largest_scale(y, theta) >= 1.0 - 1e-12 * (1.0 + scale)
+        other = np.ravel(np.sort(rng.normal(size=(n, K)), axis=1))
+        gap = loss.value(y, other) + loss.conjugate(y, theta) - theta * other
+        assert np.all(gap.reshape(n, K).sum(axis=1) >= -1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3, np.inf])
+def test_projected_dual_points_are_inside(size, rng):
+    loss = NonCrossingPinball((0.01, 0.2, 0.5, 0.99))
+    y = np.repeat(rng.normal(size=50), 4)
+    theta = size * rng.normal(size=200)
+    found = loss.project_dual(y, theta)
+    table, q = found.reshape(-1, 4), np.array(loss.quantiles)
+    exact = [np.sum(table[:, :j].astype(np.longdouble), axis=1) for j in range(5)]
+    for j in range(1, 5):
+        assert np.all(exact[j] >= -np.sum(q[:j]))
+        assert np.all(exact[4] - exact[j - 1] <= np.sum(1.0 - q[j - 1 :]))
+    if size == 1e-3:
+        assert_array_equal(found, theta)
+
+
+def test_the_box_around_a_dual_point_is_inside(rng):
+    loss = NonCrossingPinball(random_quantiles(rng, 4))
+    y = np.repeat(rng.normal(size=30), 4)
+    theta = loss.project_dual(y, 2.0 * rng.normal(size=120))
+    lower, upper = loss.box_around(y, theta)
+    assert np.all(lower <= theta + 1e-12) and np.all(theta <= upper + 1e-12)
+    assert_allclose(upper - lower, 1.0)
+    for share in rng.random((20, 120)):
+        corner = np.where(share < 0.5, lower, upper)
+        assert loss.largest_scale(y, corner) >= 1.0 - 1e-12
+
+
+@pytest.mark.parametrize("bad", [(), (0.5, 0.5), (0.9, 0.1), (0.0, 0.5), (0.5, 1.0), (0.5, "x")])
+def test_quantiles_must_increase(bad, rng):
+    X, y = heteroscedastic(rng)
+    for fail in (lambda: NonCrossingPinball(bad), lambda: QuantilePD(bad).fit(X, y)):
+        with pytest.raises(ValueError, match="quantiles must be strictly increasing numbers in"):
+            fail()
+
+
+def test_several_targets_do_not_take_it(rng):
+    X, y = heteroscedastic(rng)
+    with pytest.raises(ValueError, match="fit QuantilePD for it"):
+        MultiTaskPD(loss=NonCrossingPinball(THREE)).fit(X, np.column_stack([y, y, y]))
+
+
+# Optimal values
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_linear_programme(seed):
+    """Bounds around HiGHS's optimum, and no crossing where quantiles alone would cross."""
+    rng = np.random.default_rng(seed)
+    X, y = heteroscedastic(rng, n=int(rng.integers(15, 40)))
+    weights = rng.choice([0.0, 1.0, 3.0], len(y)) if seed % 2 else None
+    quantiles, alpha = random_quantiles(rng, int(rng.integers(2, 6))), 3e-3
+    best = optimum(X, y, quantiles, alpha, weights)
+    model = QuantilePD(quantiles, alpha=alpha, tol=1e-9).fit(X, y, sample_weight=weights)
+    found, counted = model.certificate_, slice(None) if weights is None else weights > 0.0
+    assert model.converged_ and model.solver_ == "interior-point"
+    assert_allclose([found.primal, found.dual], best, rtol=1e-8)
+    assert found.dual <= best * (1.0 + 1e-12)
+    assert_allclose(objective(model, X, y, weights), found.primal, rtol=1e-12)
+    z = model.predict(X[counted])
+    assert np.diff(z, axis=1).min() >= -1e-12 * np.abs(z).max()
+    alone = [
+        PdproxRegressor(alpha, loss=Pinball(q)).fit(X, y, sample_weight=weights) for q in quantiles
+    ]
+    crossing = np.diff([one.predict(X[counted]) for one in alone], axis=0)
+    assert crossing.min() < -1e-3
+
+
+@pytest.mark.parametrize("kind", ["ties", "constant", "far", "twice", "indicators", "one row"])
+def test_data_that_is_special(kind, rng):
+    X, y = heteroscedastic(rng, n=25, d=6)
+    if kind == "ties":
+        y = np.round(y)
+    elif kind == "constant":
+        y = np.full(25, 3.7)
+    elif kind == "far":
+        X = X + 1e3
+    elif kind == "twice":
+        X = np.hstack([X, X])
+    elif kind == "indicators":
+        X = (X > 0.8).astype(np.float64)
+    else:
+        X, y = X[:1], y[:1]
+    model = QuantilePD(THREE, alpha=1e-3, tol=1e-8).fit(X, y)
+    best = optimum(X, y, THREE, 1e-3)
+    assert model.converged_
+    assert_allclose(model.certificate_.primal, best, rtol=1e-6, atol=1e-12)
+    assert model.certificate_.dual <= best * (1.0 + 1e-12) + 1e-15
+    z = model.predict(X)
+    assert np.diff(z, axis=1).min() >= -1e-12 * np.abs(z).max()
+
+
+@pytest.mark.parametrize("penalty", ["squared_l2", "l21"])
+def test_smooth_penalties(penalty, rng):
+    """Against SLSQP, at an optimum where no row of coefficients is 0."""
+    X, y = heteroscedastic(rng, n=14, d=2)
+    (n, d), K, alpha = X.shape, 2, 0.02
+    quantiles = np.array([0.4, 0.6])
+
+    def parts(x):
+        return x[: d * K].reshape(d, K), x[d * K : d * K + K], x[d * K + K :].reshape(n, K)
+
+    def value(x):
+        W, _, excess = parts(x)
+        of_rows = np.sum(W * W, axis=1)
+        of_W = 0.5 * of_rows.sum() if penalty == "squared_l2" else np.sqrt(of_rows).sum()
+        return excess.sum() / n + alpha * of_W
+
+    constraints = []
+    for linear, least in (
+        (lambda W, b, t: t - (1.0 - quantiles) * (X @ W + b), -np.outer(y, 1.0 - quantiles)),
+        (lambda W, b, t: t + quantiles * (X @ W + b), np.outer(y, quantiles)),
+        (lambda W, b, t: np.diff(X @ W + b, axis=1), np.zeros((n, 1))),
+    ):
+        rows = [np.ravel(linear(*parts(unit))) for unit in np.eye(d * K + K + n * K)]
+        constraints.append(LinearConstraint(np.array(rows).T, np.ravel(least), np.inf))
+    first = np.concatenate([np.full(d * K, 0.1), np.zeros(K), np.full(n * K, np.abs(y).max() + 1)])
+    expected = minimize(value, first, method="SLSQP", constraints=constraints,
+                        options={"ftol": 1e-14, "maxiter": 500})  # fmt: skip
+    model = QuantilePD(quantiles, alpha=alpha, penalty=penalty, tol=1e-9).fit(X, y)
+    assert model.converged_ and model.solver_ == "interior-point"
+    assert_allclose(model.certificate_.primal, expected.fun, rtol=1e-6)
+    assert_allclose(model.certificate_.dual, expected.fun, rtol=1e-6)
+
+
+def test_the_same_features_for_all_quantiles(rng):
+    X, y = heteroscedastic(rng, n=60)
+    model = QuantilePD(THREE, alpha=0.15, penalty="l21", tol=1e-8).fit(X, y)
+    chosen = model.coef_ != 0.0
+    assert 0 < chosen[0].sum() < 8
+    assert_array_equal(chosen[0], chosen[1])
+    assert_array_equal(chosen[0], chosen[2])
+
+
+# Certificates on the way
+
+
+@pytest.mark.parametrize("solver", ["auto", "pdprox-dual", "pdprox-primal"])
+@pytest.mark.parametrize("max_iter", [1, 3, 30])
+def test_the_certificate_of_any_iterate(solver, max_iter, rng):
+    X, y = heteroscedastic(rng)
+    best = optimum(X, y, THREE, 1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = QuantilePD(THREE, solver=solver, max_iter=max_iter, tol=1e-12).fit(X, y)
+    assert model.certificate_.dual <= best <= model.certificate_.primal
+    assert_allclose(objective(model, X, y), model.certificate_.primal, rtol=1e-12)
+    z = model.predict(X)
+    assert np.diff(z, axis=1).min() >= -1e-12 * np.abs(z).max()
+
+
+def problem_of(X, y, alpha):
+    loss, n = NonCrossingPinball(THREE), len(y)
+    return NonCrossingProblem.shared(
+        Design(X), np.repeat(y[:, np.newaxis], 3, axis=1), np.full(n, 1.0 / n), loss, L1(),
+        alpha=alpha, fit_intercept=True,
+    )  # fmt: skip
+
+
+def test_the_hybrid_gradient(rng):
+    """What is left where a Newton system has no room."""
+    X, y = heteroscedastic(rng, n=40, d=4)
+    problem = problem_of(X, y, 0.01)
+    monitor = Monitor(problem, 1e-4)
+    monitor.begin()
+    options = {"max_iter": 20_000, "random_state": np.random.RandomState(0)}
+    pdprox_restarted_for_outputs(problem, monitor, None, **options)
+    best = optimum(X, y, THREE, 0.01)
+    assert monitor.relative_gap <= 1e-4
+    assert monitor.dual <= best <= monitor.primal
+
+
+def test_intercepts_are_raised_where_models_cross(rng):
+    """By the largest crossing with the quantile before, as that was raised itself."""
+    X, y = heteroscedastic(rng, n=10, d=1)
+    X[:, 0] = np.linspace(-1.0, 1.0, 10)
+    problem = problem_of(X, y, 0.01)
+    coef, crossing = np.array([0.0, 1.0, 0.0]), np.zeros(3)
+    assert problem.mean_loss(coef, crossing, 0.0) == np.inf
+    same, raised = problem.feasible_model(coef, crossing)
+    assert_array_equal(same, coef)
+    assert_allclose(raised, [0.0, 1.0, 2.0])
+    z = X * coef + raised
+    expected = sum(mean_pinball_loss(y, z[:, k], alpha=q) for k, q in enumerate(THREE))
+    assert_allclose(problem.mean_loss(coef, raised, 0.0), expected)
+    assert_array_equal(problem.feasible_model(coef, raised)[1], raised)
+
+
+def test_certify(rng):
+    X, y = heteroscedastic(rng)
+    model = QuantilePD(THREE, tol=1e-6).fit(X, y)
+    best = optimum(X, y, THREE, 1e-3)
+    for rigorous in (False, True):
+        found = certify(model, X, y, rigorous=rigorous)
+        assert found.dual <= best <= found.primal
+        assert_allclose(found.primal, model.certificate_.primal, rtol=1e-12)
+        assert found.relative_gap < 2e-6
+    model.intercept_ = model.intercept_ - [0.0, 0.0, 10.0]
+    assert certify(model, X, y).primal == np.inf
+
+
+# The estimator
+
+
+@pytest.mark.parametrize("penalty", ["l1", "squared_l2", "l21"])
+def test_one_quantile(penalty, rng):
+    X, y = heteroscedastic(rng)
+    model = QuantilePD((0.3,), alpha=0.02, penalty=penalty, tol=1e-9).fit(X, y)
+    name = "l1" if penalty == "l21" else penalty
+    other = PdproxRegressor(0.02, loss=Pinball(0.3), penalty=name, tol=1e-9).fit(X, y)
+    assert model.coef_.shape == (1, 8) and model.intercept_.shape == (1,)
+    assert_allclose(model.certificate_.primal, other.certificate_.primal, rtol=1e-8)
+    assert_allclose(model.predict(X)[:, 0], other.predict(X), atol=1e-6)
+
+
+def test_quantiles_that_do_not_cross_are_those_alone(rng):
+    X = rng.uniform(size=(200, 2))
+    y = X[:, 0] + (1.0 + X[:, 1]) * rng.normal(size=200)
+    model = QuantilePD((0.1, 0.9), tol=1e-8).fit(X, y)
+    assert model.solver_ == "output by output"
+    for k, quantile in enumerate((0.1, 0.9)):
+        alone = PdproxRegressor(1e-3, loss=Pinball(quantile), tol=1e-8).fit(X, y)
+        assert_allclose(model.predict(X)[:, k], alone.predict(X), atol=1e-4)
+
+
+def test_no_crossing_in_the_hull(rng):
+    X, y = heteroscedastic(rng)
+    model = QuantilePD(THREE).fit(X, y)
+    inside = rng.dirichlet(np.full(len(X), 0.1), 500) @ X
+    assert np.diff(model.predict(inside), axis=1).min() >= -1e-12
+
+
+def test_weights_are_repeated_rows(rng):
+    X, y = heteroscedastic(rng)
+    weights = rng.integers(0, 3, len(y))
+    model = QuantilePD(THREE, tol=1e-10).fit(X, y, sample_weight=weights)
+    repeated = np.repeat(np.arange(len(y)), weights)
+    other = QuantilePD(THREE, tol=1e-10).fit(X[repeated], y[repeated])
+    assert_allclose(model.predict(X), other.predict(X), atol=1e-6)
+    assert_allclose(model.certificate_.primal, other.certificate_.primal, rtol=1e-9)
+
+
+@pytest.mark.parametrize("container", [sp.csr_array, sp.csc_matrix, np.asfortranarray])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_layouts_and_types(container, dtype, rng):
+    X, y = heteroscedastic(rng)
+    X = (X * (np.abs(X) > 0.5)).astype(dtype)
+    dense = QuantilePD(THREE, tol=1e-8).fit(X.astype(np.float64), y)
+    model = QuantilePD(THREE, tol=1e-8).fit(container(X), y)
+    assert_allclose(model.certificate_.primal, dense.certificate_.primal, rtol=1e-7)
+    z = model.predict(container(X))
+    assert z.shape == (30, 3)
+    assert np.diff(z, axis=1).min() >= -1e-12 * np.abs(z).max()
+
+
+def test_the_score_is_the_mean_of_d2(rng):
+    X, y = heteroscedastic(rng)
+    weights = rng.uniform(size=len(y))
+    model = QuantilePD(THREE).fit(X, y)
+    expected = [
+        d2_pinball_score(y, z, sample_weight=weights, alpha=q)
+        for q, z in zip(THREE, model.predict(X).T, strict=True)
+    ]
+    assert_allclose(model.score(X, y, sample_weight=weights), np.mean(expected))
+    search = GridSearchCV(QuantilePD(THREE), {"alpha": [1e-3, 0.1]}, cv=3).fit(X, y)
+    assert search.best_params_["alpha"] == 0.1
+
+
+def test_warm_starts_and_paths(rng):
+    X, y = heteroscedastic(rng)
+    model = QuantilePD(THREE, warm_start=True, tol=1e-6).fit(X, y)
+    again = model.fit(X, y)
+    assert again.n_iter_ == 0
+    found = path(QuantilePD(THREE, tol=1e-8), X, y, alphas=[0.1, 1e-2])
+    assert found.coefs.shape == (2, 3, 8) and found.converged.all()
+    for alpha, certificate in zip(found.alphas, found.certificates, strict=True):
+        assert_allclose(certificate.primal, optimum(X, y, THREE, alpha), rtol=1e-7)
