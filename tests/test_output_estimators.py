@@ -106,6 +106,17 @@ def test_float32(rng):
     assert_allclose(single.certificate_.primal, double.certificate_.primal, rtol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("penalty", ["l1inf", "squared_groups"])
+def test_small_targets(penalty, rng):
+    """Squares of what coefficients are likely to be underflow."""
+    X, Y = regression(rng)
+    Y *= 1e-300
+    model = MultiTaskPD(loss="absolute", penalty=penalty, max_iter=50).fit(X, Y)
+    null = np.mean(np.sum(np.abs(Y - np.median(Y, axis=0)), axis=1))
+    assert 0.0 <= model.certificate_.dual <= model.certificate_.primal <= null * (1.0 + 1e-12)
+
+
 def test_a_weight_of_two_is_a_repeated_row(rng):
     X, Y = regression(rng)
     Xc, y = classes(rng)

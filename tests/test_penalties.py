@@ -270,3 +270,7 @@ def test_penalties_have_what_they_declare(penalty):
 @given(v=vectors)
 def test_the_largest_alpha_of_a_norm(penalty, v):
     assert_equal(penalty.largest_alpha(v), penalty.dual_norm(v))
+
+
+def test_a_square_that_overflows_is_infinite():
+    assert R.SquaredGroupL2(groups=2).bind(4).value(np.full(4, 1e200)) == np.inf

@@ -195,7 +195,8 @@ class SquaredGroupL2(_Square):
         return np.full_like(step, np.min(step))
 
     def value(self, w: Array) -> float:
-        return float(np.sum(self._bound(w)._partition.norms(w))) ** 2
+        total = float(np.sum(self._bound(w)._partition.norms(w)))
+        return total * total  # inf where it overflows, which ** would refuse
 
     def prox(self, w: Array, step: Array | float) -> Array:
         partition = self._bound(w)._partition

@@ -197,8 +197,9 @@ COUPLED_TERMS: dict[type[Loss], Callable[[CoupledRows, Programme], list[Term]]] 
 
 def _width_of_groups(programme: Programme, starts: Indices, most: float) -> Array:
     """First bounds on the norms of groups, whose sum is at most a number."""
-    squares = programme.width[: starts[-1]] ** 2
-    width = np.sqrt(np.add.reduceat(squares, starts[:-1]))
+    width = programme.width[: starts[-1]]
+    size = float(np.max(width))  # whose square may underflow
+    width = size * np.sqrt(np.add.reduceat((width / size) ** 2, starts[:-1]))
     found: Array = width * min(1.0, most / float(np.sum(width)))
     return found
 
