@@ -9,7 +9,7 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..penalties import Penalty, Structure
 from .certificate import Certificate, DualBound
-from .coefficients import proven_of_coefficients
+from .coefficients import evidence_of
 from .objective import Objective
 from .repairs import Repairs
 
@@ -177,7 +177,6 @@ def certificate_of(
     """The certificate of an objective value and a dual bound, and the bound's dual point."""
     dual = min(bound.value, primal)
     gap = primal - dual
-    intervals, zeros = proven_of_coefficients(objective, gap, bound)
     certificate = Certificate(
         primal=primal,
         dual=dual,
@@ -187,8 +186,7 @@ def certificate_of(
         radius=bound.radius,
         intercept_radius=bound.intercept_radius,
         radius_kind=bound.radius_kind,
-        coefficient_bounds=intervals,
-        proven_zero=zeros,
+        evidence=evidence_of(objective, gap, bound),
     )
     return certificate, bound.theta
 

@@ -40,6 +40,8 @@ class Certificate:
     proven_zero : ndarray of bool, of shape (n_features,), or None
         Which coefficients are 0 in every optimal model; None where nothing is known: losses
         with kinks, and penalties without an l1 norm or groups.
+    evidence : object or None
+        What the last two follow from (`skpd.certificates.coefficients`).
     """
 
     primal: float
@@ -50,8 +52,15 @@ class Certificate:
     radius: float
     intercept_radius: float
     radius_kind: str = "monotone"
-    coefficient_bounds: Any = field(default=None, repr=False, compare=False)
-    proven_zero: Any = field(default=None, repr=False, compare=False)
+    evidence: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def coefficient_bounds(self) -> Any:
+        return None if self.evidence is None else self.evidence.bounds
+
+    @property
+    def proven_zero(self) -> Any:
+        return None if self.evidence is None else self.evidence.zeros
 
 
 class DualBound(NamedTuple):

@@ -13,22 +13,77 @@ v* = -A' diag(c) theta*, and a coefficient is 0 where v* cannot reach a kink of 
 sparsity enforcing penalties).
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._typing import Array
+from ..penalties import Penalty
 from ..penalties.intervals import Slopes
 from .certificate import DualBound
 from .objective import Objective
 
-__all__ = ["proven_of_coefficients"]
+__all__ = ["Evidence", "evidence_of"]
 
 
-def proven_of_coefficients(
-    objective: Objective, gap: float, bound: DualBound
-) -> tuple[Array | None, Any]:
-    """The ``coefficient_bounds`` and ``proven_zero`` of a certificate.
+@dataclass(frozen=True)
+class Evidence:
+    """What a certificate keeps of its dual point, from which the rest follows when it is asked.
+
+    Attributes
+    ----------
+    penalty : Penalty
+        R.
+    slopes : Slopes
+        v, with bounds on its errors, and alpha.
+    most : float
+        alpha R(w) - v.w is at most this at an optimum.
+    radius : float
+        R(w) is at most this at an optimum.
+    distances : ndarray of shape (n_features,) or None
+        How far v is at most from that of an optimal dual point.
+    shape : tuple of int
+        That of the coefficients as estimators have them.
+    """
+
+    penalty: Penalty
+    slopes: Slopes
+    most: float
+    radius: float
+    distances: Array | None
+    shape: tuple[int, ...]
+
+    @property
+    def zeros(self) -> Any:
+        """``proven_zero`` of `Certificate`."""
+        zeros = self._zeros()
+        return None if zeros is None else self._table(zeros)
+
+    @property
+    def bounds(self) -> Array | None:
+        """``coefficient_bounds`` of `Certificate`."""
+        intervals = self.penalty.intervals(self.slopes, self.most, self.radius)
+        if intervals is None:
+            return None
+        zeros = self._zeros()
+        if zeros is not None:
+            intervals[zeros] = 0.0
+        return np.stack([self._table(end) for end in intervals.T], axis=-1)
+
+    def _zeros(self) -> Any:
+        if self.distances is None:
+            return None
+        v, error, alpha = self.slopes
+        return self.penalty.zeros(Slopes(v, error + self.distances, alpha))
+
+    def _table(self, numbers: Any) -> Any:
+        """Numbers of coefficients, those of several outputs in a row for each."""
+        return numbers.reshape(self.shape[::-1]).T
+
+
+def evidence_of(objective: Objective, gap: float, bound: DualBound) -> Evidence | None:
+    """The evidence of a bound; None if it has no slopes.
 
     Parameters
     ----------
@@ -38,17 +93,13 @@ def proven_of_coefficients(
     bound : DualBound
     """
     if bound.slopes is None or not np.isfinite(gap):
-        return None, None
+        return None
     v, error = bound.slopes
-    slopes = Slopes(v, error, objective.alpha)
-    intervals = objective.dual_penalty.intervals(slopes, gap - bound.conjugate, bound.radius)
-    if intervals is None:
-        return None, None
-    zeros, distances = None, objective.distances_of_slopes(gap)
-    if distances is not None:
-        zeros = objective.dual_penalty.zeros(slopes._replace(error=error + distances))
-        if zeros is not None:
-            intervals[zeros] = 0.0
-            zeros = objective.coef_table(zeros)
-    ends = [objective.coef_table(np.ascontiguousarray(end)) for end in intervals.T]
-    return np.stack(ends, axis=-1), zeros
+    return Evidence(
+        objective.dual_penalty,
+        Slopes(v, error, objective.alpha),
+        gap - bound.conjugate,
+        bound.radius,
+        objective.distances_of_slopes(gap),
+        objective.coef_table(v).shape,
+    )

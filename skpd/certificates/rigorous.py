@@ -48,8 +48,8 @@ UNDERFLOW = 1e-290  # no sum here can lose more to numbers below the smallest
 class RigorousCertificate(Certificate):
     """A certificate whose interval holds the optimal value in exact arithmetic.
 
-    It has the attributes of `Certificate` and one more; ``coefficient_bounds`` and
-    ``proven_zero`` are None.
+    It has the attributes of `Certificate` and one more; ``evidence`` is None, and so are
+    ``coefficient_bounds`` and ``proven_zero``.
 
     Attributes
     ----------

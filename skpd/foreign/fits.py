@@ -73,11 +73,7 @@ class LinearFit:
         if not rigorous:
             certificate = certificate_of(problem, primal, bound)[0]
             if solved is not None:  # what it says of optimal models holds here as well
-                certificate = replace(
-                    certificate,
-                    coefficient_bounds=solved.coefficient_bounds,
-                    proven_zero=solved.proven_zero,
-                )
+                certificate = replace(certificate, evidence=solved.evidence)
             return certificate, gap
         model, better = (self.coef, self.intercept), (best.coef, best.intercept)
         return rigorous_certificate(problem, model, better, bound), gap

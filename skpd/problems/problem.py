@@ -95,7 +95,7 @@ class Problem(RowObjective, BaseProblem):
     def with_alpha(self, alpha: float) -> "Problem":
         """The same problem with another alpha; what is known of the data stays known."""
         _ = self.objective_unit, self.null_rounding, self.largest_alpha, self.free
-        if self.loss.linear_tails:
+        if self.loss.linear_tails or np.isfinite(self.loss.smoothness):
             _ = self.squares
         return self._with(alpha=alpha)
 
