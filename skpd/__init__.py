@@ -13,9 +13,10 @@ from .estimators.matrix_completion import MatrixCompletionPD
 from .estimators.multi_task import MultiTaskPD
 from .estimators.multi_task_cv import MultiTaskPDCV
 from .estimators.multinomial import MultinomialPD
-from .estimators.path import RegularizationPath, path
+from .estimators.path import path
 from .estimators.quantiles import QuantilePD
 from .estimators.regression import PdproxRegressor
+from .estimators.regularization_path import RegularizationPath
 from .estimators.robust_svm import DRSVMClassifier
 from .estimators.svm import GroupLassoSVC, PdproxSVC
 from .estimators.trace_norm import TraceNormPD
