@@ -2,12 +2,13 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from copy import copy
 from math import ceil, log10
 from numbers import Integral, Real
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +25,7 @@ from ..designs import Design
 from ..designs.threads import one_blas_thread
 from ..losses import Loss
 from ..penalties import Penalty
-from ..problems import Point, Problem
+from ..problems import Point, Problem, Solution
 from ..solvers import SOLVERS, check_solver_options, solve
 from .groups import groups_by_place
 from .names import PENALTIES
@@ -78,6 +79,30 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:
         """The problems that the fitted model solves on some data."""
         return self._problems(X, y, sample_weight)[2]
+
+    @abstractmethod
+    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
+        """The fitted attributes that make predictions.
+
+        Parameters
+        ----------
+        points : sequence of Point or Solution
+            One for each of the problems that `_problems` returned.
+        y, classes
+            What it returned beside them.
+        """
+
+    def _with_model(
+        self, alpha: float, points: Sequence[Point | Solution], y: Any, classes: Any
+    ) -> Self:
+        """A copy with another alpha and its model, for predictions alone.
+
+        This one has seen the data by `_problems`; ``points``, ``y`` and ``classes`` are as for
+        `_model`.
+        """
+        other = copy(self)
+        vars(other).update(alpha=alpha, **self._model(points, y, classes))
+        return other
 
     @abstractmethod
     def _get_loss(self) -> Loss:

@@ -1,5 +1,6 @@
 """Binary and multi-class classifiers."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from threading import Event
@@ -19,6 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._typing import Array
 from ..designs import Design
+from ..problems import Point, Solution
 from .base import _CALLBACK_LOCK, _DATA, PrimalDualEstimator, _linear_predictions, map_in_threads
 from .probabilities import ProbabilisticClassifier
 from .validation import validated
@@ -76,11 +78,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         stop = Event()
 
         def attributes(monitor):
-            return {
-                "coef_": monitor.best.coef[np.newaxis],
-                "intercept_": np.array([monitor.best.intercept]),
-                "classes_": classes,
-            }
+            return self._model([monitor.best], y, classes)
 
         def fit_class(k, seed):
             report = {"attributes": attributes, "stop": stop}
@@ -111,15 +109,21 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         )
         solutions, interrupted = map_in_threads(fit_class, seeds, n_threads, stop)
 
-        self.classes_ = classes
-        self.coef_ = np.vstack([solution.coef for solution in solutions])
-        self.intercept_ = np.array([solution.intercept for solution in solutions])
+        for name, value in self._model(solutions, y, classes).items():
+            setattr(self, name, value)
         self.dual_coef_ = np.stack([solution.dual_coef for solution in solutions])
         if interrupted:
             solutions[0] = replace(solutions[0], interrupted=True)
         self._set_solutions(solutions if several else solutions[0], classes if several else None)
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
+
+    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
+        return {
+            "classes_": classes,
+            "coef_": np.vstack([point.coef for point in points]),
+            "intercept_": np.array([point.intercept for point in points]),
+        }
 
     def _problems(self, X, y, sample_weight):
         """The validated data, a problem for each output and the classes."""

@@ -143,7 +143,7 @@ class PathCrossValidation(PrimalDualRegressor):
             random_state=random_state,
             on_check=self._reporter(None, task),
         )
-        for name, value in self._coefficients(solution, np.ndim(y)).items():
+        for name, value in self._model([solution], y, None).items():
             setattr(self, name, value)
         self.dual_coef_ = problem.dual_table(solution.dual_coef)
         self._set_solutions(solution)

@@ -1,5 +1,6 @@
 """Classifiers with a score for every class, fitted together."""
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -15,7 +16,7 @@ from .._typing import Array
 from ..designs import Design
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
-from ..problems import Point
+from ..problems import Point, Solution
 from ..problems.outputs import OutputsProblem
 from ..solvers import OUTPUTS_SOLVERS
 from .base import _DATA, PrimalDualEstimator, _linear_predictions
@@ -200,8 +201,11 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
         X, y, (problem,), classes = self._problems(X, y, sample_weight)
         start = self._start_of(problem)
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        self._fit_problem(problem, task, start, lambda point: _attributes(point, classes))
+        self._fit_problem(problem, task, start, lambda point: self._model([point], y, classes))
         return self
+
+    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
+        return {**coefficients_of_outputs(points[0]), "classes_": classes}
 
     def _get_loss(self) -> LabelLoss:
         return LOSSES[self.loss](len(self.classes_))
@@ -289,8 +293,3 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
 
     def _log_probabilities(self, X: Any) -> Array:
         return log_softmax(self._scores(X), axis=1)
-
-
-def _attributes(point: Any, classes: Any) -> dict[str, Any]:
-    """The fitted attributes of a point."""
-    return {**coefficients_of_outputs(point), "classes_": classes}

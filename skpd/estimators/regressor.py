@@ -1,5 +1,6 @@
 """Regressors."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -50,18 +51,16 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         X, y, (problem,), _ = self._problems(X, y, sample_weight)
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        n_dimensions = np.ndim(y)
-        self._fit_problem(
-            problem,
-            task,
-            self._start_of(X, y),
-            lambda point: self._coefficients(point, n_dimensions),
-        )
+        start = self._start_of(X, y)
+        self._fit_problem(problem, task, start, lambda point: self._model([point], y, None))
         return self
 
     def _start_of(self, X: Any, y: Any) -> Point | None:
         """Where a warm start resumes, if the last fit had the same shape."""
         return self._start(0, X.shape, 1)
+
+    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
+        return self._coefficients(points[0], np.ndim(y))
 
     def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
         """The fitted attributes of a point, for a y of so many dimensions."""
