@@ -1,12 +1,10 @@
 """Choice of alpha and l1_ratio by cross-validation along regularisation paths."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from numbers import Integral, Real
-from threading import Event
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +12,6 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
@@ -27,17 +24,23 @@ from sklearn.utils.metadata_routing import (
 )
 
 from .. import kernels
-from .._typing import Array, Indices
+from .._typing import Array
 from ..losses import Squared
 from ..penalties import Penalty
 from ..problems import Problem
-from .base import _CALLBACK_LOCK, map_in_threads
-from .path import alpha_values, follow
+from .folds import (
+    Fold,
+    FoldPath,
+    checked_folds,
+    follow_folds,
+    forget_fit,
+    task_of_callbacks,
+    warn_of_unfinished,
+)
+from .path import alpha_values
 from .regressor import PrimalDualRegressor
 
-__all__ = ["L1RatioCrossValidation", "PathCrossValidation", "checked_folds"]
-
-Fold = tuple[Indices, Indices]  # the samples to train on and those to test on
+__all__ = ["L1RatioCrossValidation", "PathCrossValidation"]
 
 
 class PathCrossValidation(PrimalDualRegressor):
@@ -120,23 +123,28 @@ class PathCrossValidation(PrimalDualRegressor):
         grids = np.array([self._alphas_of(each) for each in problems])
         n_paths = len(problems) * len(folds)
         n_threads = min(effective_n_jobs(self.n_jobs), n_paths)
+        parallel = n_threads > 1
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         context = self._init_callback_context(
-            max_subtasks=n_paths + 1, sequential_subtasks=n_threads == 1
+            max_subtasks=n_paths + 1, sequential_subtasks=not parallel
         ).call_on_fit_task_begin(**task)
 
-        def subtask(name, k):
-            return context.subcontext(task_name=name, task_id=None if n_threads == 1 else k)
+        def task_of(name, k):
+            return task_of_callbacks(context, self, name, k if parallel else None)
 
-        random_state, stop = check_random_state(self.random_state), Event()
-        losses, certificates = self._follow_folds(
-            problems, folds, grids, random_state, n_threads, stop, subtask
+        random_state = check_random_state(self.random_state)
+        losses, certificates, interrupted = self._follow_folds(
+            problems, folds, grids, random_state, n_threads, task_of
         )
         progress = self._keep(losses, grids, certificates, problem)
-        if stop.is_set():
+        if interrupted:
             raise KeyboardInterrupt(progress)
-        self._warn_of_unfinished()
-        own = subtask("fit on all data", n_paths).call_on_fit_task_begin(**task)
+        gaps = [c.relative_gap for paths in certificates for path in paths for c in path]
+        warn_of_unfinished(type(self).__name__, self, gaps, stacklevel=4)  # past two decorators
+        own = context.subcontext(
+            task_name="fit on all data", task_id=n_paths if parallel else None
+        )
+        own.call_on_fit_task_begin(**task)
         solution = self._solve(
             problems[self._chosen].with_alpha(self.alpha_),
             start=None,
@@ -155,7 +163,7 @@ class PathCrossValidation(PrimalDualRegressor):
         """The folds, seen to have samples of positive weight; ``split`` is what is routed."""
         return checked_folds(list(check_cv(self.cv).split(X, y, **split)), problem, len(y))
 
-    def _follow_folds(self, problems, folds, grids, random_state, n_threads, stop, subtask):
+    def _follow_folds(self, problems, folds, grids, random_state, n_threads, task):
         """A path for each penalty and fold, in threads.
 
         Parameters
@@ -166,10 +174,8 @@ class PathCrossValidation(PrimalDualRegressor):
         grids : ndarray of shape (n_penalties, n_alphas)
         random_state : RandomState
         n_threads : int
-        stop : Event
-            Set by Ctrl-C, which ends the paths where they are.
-        subtask : callable
-            The callback context of a path, by its name and number.
+        task : callable
+            What callbacks are told of a path, by its name and number.
 
         Returns
         -------
@@ -177,32 +183,35 @@ class PathCrossValidation(PrimalDualRegressor):
             The mean loss of the samples held out; nan for what was not reached.
         certificates : list of lists of lists
             For each penalty and fold those of the alphas that were reached.
+        interrupted : bool
+            Whether Ctrl-C ended the paths where they were.
         """
-        losses = np.full((*grids.shape, len(folds)), np.nan)
-        certificates: list[list[list]] = [[[] for _ in folds] for _ in problems]
         design = problems[0].design.shared_by(n_threads)
         shared = [problem.of_design(design) for problem in problems]
         pairs = list(product(range(len(problems)), range(len(folds))))
 
-        def follow_fold(k: int, seed: int) -> None:
+        def path_of(k: int) -> FoldPath:
             which, fold = pairs[k]
-            train, test = folds[fold]
-            with _CALLBACK_LOCK:
-                own = subtask(f"fold {fold}", k).call_on_fit_task_begin(estimator=self)
-            part, held_out = shared[which].of_samples(train), shared[which].of_samples(test)
+            part, held_out = (shared[which].of_samples(samples) for samples in folds[fold])
             self._require_unit(part)
-            for a, solution in enumerate(follow(self, part, grids[which], seed, stop)):
-                losses[which, a, fold] = _mean_loss(held_out, solution)
-                certificates[which][fold].append(solution.certificate)
-            with _CALLBACK_LOCK:
-                own.call_on_fit_task_end(estimator=self)
 
-        seeds = random_state.randint(np.iinfo(np.int32).max, size=len(pairs))
-        try:
-            map_in_threads(follow_fold, seeds, n_threads, stop)
-        except KeyboardInterrupt:
-            stop.set()
-        return losses, certificates
+            def mean_loss(alpha, solutions):
+                return _mean_loss(held_out, solutions[0])
+
+            return FoldPath(self, [part], grids[which], mean_loss)
+
+        found = follow_folds(
+            path_of,
+            (len(pairs), grids.shape[1]),
+            random_state,
+            n_threads,
+            lambda k: task(f"fold {pairs[k][1]}", k),
+        )
+        losses = found.values.reshape(len(problems), len(folds), -1).transpose(0, 2, 1)
+        flat = [[certificate for (certificate,) in path] for path in found.certificates]
+        n_folds = len(folds)
+        certificates = [flat[k : k + n_folds] for k in range(0, len(flat), n_folds)]
+        return np.ascontiguousarray(losses), certificates, found.interrupted
 
     def _fitted_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
         (problem,) = super()._fitted_problems(X, y, sample_weight)
@@ -239,9 +248,7 @@ class PathCrossValidation(PrimalDualRegressor):
         progress : str
             How much of it was tried.
         """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            if name not in self._of_data:
-                delattr(self, name)
+        forget_fit(self, but=self._of_data)
         self.certificates_ = certificates
         errors = self._errors(losses, problem)
         for name, value in {**errors, "alphas_": grids}.items():
@@ -260,18 +267,6 @@ class PathCrossValidation(PrimalDualRegressor):
         """Set the parameters with the least mean loss."""
         self._chosen, place = (int(i) for i in np.unravel_index(np.argmin(mean), mean.shape))
         self.alpha_ = float(grids[self._chosen, place])
-
-    def _warn_of_unfinished(self) -> None:
-        gaps = [c.relative_gap for paths in self.certificates_ for path in paths for c in path]
-        unfinished = sum(gap > self.tol for gap in gaps)
-        if unfinished:
-            warnings.warn(
-                f"{type(self).__name__} did not converge to tol={self.tol:.2e} in {unfinished} of "
-                f"{len(gaps)} fits of the cross-validation. Increase max_iter (now "
-                f"{self.max_iter}) or tol, or eps, which leaves out the smallest alphas.",
-                ConvergenceWarning,
-                stacklevel=5,  # the caller of fit, past its two decorators
-            )
 
     def get_metadata_routing(self) -> MetadataRouter:
         """The metadata that `fit` takes and hands on to the splitter.
@@ -326,33 +321,3 @@ class L1RatioCrossValidation(PathCrossValidation):
 def _mean_loss(held_out, solution):
     predictions = held_out.matvec(held_out.join(solution.coef, solution.intercept))
     return kernels.dot(held_out.weights, held_out.loss.value(held_out.y, predictions))
-
-
-def checked_folds(folds: list, problem: Problem, n: int) -> list[Fold]:
-    """The folds of n samples as arrays of indices from 0 to n - 1."""
-    if not folds:
-        raise ValueError(
-            "The 'cv' parameter must yield at least one pair (train, test), got none."
-        )
-    return [
-        (
-            _checked_samples(train, f"train samples of fold {k}", problem, n),
-            _checked_samples(test, f"test samples of fold {k}", problem, n),
-        )
-        for k, (train, test) in enumerate(folds)
-    ]
-
-
-def _checked_samples(samples: Any, which: str, problem: Problem, n: int) -> Indices:
-    try:
-        chosen = np.arange(n)[samples]
-    except IndexError as error:
-        raise ValueError(
-            f"The 'cv' parameter must yield indices of the {n} samples, from {-n} to {n - 1}, or "
-            f"masks of as many bools, which the {which} are not: {error}."
-        ) from error
-    if not np.any(problem.weights[problem.rows_of(chosen)] > 0.0):
-        raise ValueError(
-            f"sample_weight must be positive somewhere in every fold, but is 0 in all {which}."
-        )
-    return chosen

@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import Interval
 from .._typing import Array, Indices
 from ..losses import Loss
 from ..penalties import Penalty
-from .cross_validation import Fold, L1RatioCrossValidation, checked_folds
+from .cross_validation import L1RatioCrossValidation
+from .folds import Fold, checked_folds
 from .multi_task import MultiTaskPD
 from .outputs import output_penalty
 

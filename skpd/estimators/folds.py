@@ -1,0 +1,188 @@
+"""Paths on the training samples of folds, in threads, valued on the samples held out."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+import numpy as np
+from sklearn import config_context, get_config
+from sklearn.exceptions import ConvergenceWarning
+
+from .._typing import Array, Indices
+from ..certificates import Certificate
+from ..problems import Problem, Solution
+from .base import _CALLBACK_LOCK, PrimalDualEstimator, map_in_threads
+from .path import follow
+
+__all__ = [
+    "Fold", "FoldPath", "FollowedPaths", "checked_folds", "follow_folds", "forget_fit",
+    "task_of_callbacks", "warn_of_unfinished",
+]  # fmt: skip
+
+Fold = tuple[Indices, Indices]  # the samples to train on and those to test on
+
+
+@dataclass(frozen=True)
+class FoldPath:
+    """A path on the training samples of a fold, and how good its models are on the others.
+
+    Attributes
+    ----------
+    estimator : PrimalDualEstimator
+        Whose solver follows it.
+    problems : sequence of Problem
+        Those of the training samples; one for each class of one-vs-rest.
+    alphas : ndarray of shape (n_alphas,)
+        Decreasing.
+    value : callable
+        Of an alpha and its solutions, one for each problem, a number.
+    """
+
+    estimator: PrimalDualEstimator
+    problems: Sequence[Problem]
+    alphas: Array
+    value: Callable[[float, Sequence[Solution]], float]
+
+    def solutions(self, seed: int, stop: Event) -> Iterator[tuple[Solution, ...]]:
+        """For each alpha the solutions of all problems, so that it can be valued at once."""
+        paths = [follow(self.estimator, each, self.alphas, seed, stop) for each in self.problems]
+        return zip(*paths, strict=False)
+
+
+@dataclass(frozen=True)
+class FollowedPaths:
+    """What was found on paths.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_paths, n_alphas)
+        The value of each model; nan for what was not reached.
+    certificates : list of lists of lists of Certificate
+        For each path those of the alphas that were reached, one for each problem.
+    interrupted : bool
+        Whether Ctrl-C ended the paths where they were.
+    """
+
+    values: Array
+    certificates: list[list[list[Certificate]]]
+    interrupted: bool
+
+
+def follow_folds(
+    make_path: Callable[[int], FoldPath],
+    shape: tuple[int, int],
+    random_state: np.random.RandomState,
+    n_threads: int,
+    task: Callable[[int], AbstractContextManager],
+) -> FollowedPaths:
+    """Follow paths in threads and value their models.
+
+    Parameters
+    ----------
+    make_path : callable
+        The path with a number. It is called when a thread has come to it, so that no more data
+        is copied at once than there are threads.
+    shape : tuple of int
+        The numbers of paths and of alphas.
+    random_state : RandomState
+        From which each path has a seed.
+    n_threads : int
+    task : callable
+        The context in which the path with a number is followed.
+    """
+    n_paths, n_alphas = shape
+    values, stop = np.full((n_paths, n_alphas), np.nan), Event()
+    certificates: list[list[list[Certificate]]] = [[] for _ in range(n_paths)]
+    config = get_config()  # threads have one of their own
+
+    def follow_one(k: int, seed: int) -> None:
+        with config_context(**config), task(k):
+            path = make_path(k)
+            for a, solutions in enumerate(path.solutions(seed, stop)):
+                values[k, a] = path.value(path.alphas[a], solutions)
+                certificates[k].append([solution.certificate for solution in solutions])
+
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=n_paths)
+    try:
+        map_in_threads(follow_one, seeds, n_threads, stop)
+    except KeyboardInterrupt:
+        stop.set()
+    return FollowedPaths(values, certificates, stop.is_set())
+
+
+@contextmanager
+def task_of_callbacks(
+    context: Any, estimator: Any, name: str, number: int | None = None
+) -> Iterator[None]:
+    """A subtask of a fit, which callbacks hear of when it begins and when it has ended."""
+    with _CALLBACK_LOCK:
+        own = context.subcontext(task_name=name, task_id=number)
+        own.call_on_fit_task_begin(estimator=estimator)
+    yield
+    with _CALLBACK_LOCK:
+        own.call_on_fit_task_end(estimator=estimator)
+
+
+def checked_folds(folds: list, problem: Problem, n: int) -> list[Fold]:
+    """The folds of n samples as arrays of indices from 0 to n - 1."""
+    if not folds:
+        raise ValueError(
+            "The 'cv' parameter must yield at least one pair (train, test), got none."
+        )
+    return [
+        (
+            _checked_samples(train, f"train samples of fold {k}", problem, n),
+            _checked_samples(test, f"test samples of fold {k}", problem, n),
+        )
+        for k, (train, test) in enumerate(folds)
+    ]
+
+
+def _checked_samples(samples: Any, which: str, problem: Problem, n: int) -> Indices:
+    try:
+        chosen = np.arange(n)[samples]
+    except IndexError as error:
+        raise ValueError(
+            f"The 'cv' parameter must yield indices of the {n} samples, from {-n} to {n - 1}, or "
+            f"masks of as many bools, which the {which} are not: {error}."
+        ) from error
+    if not np.any(problem.weights[problem.rows_of(chosen)] > 0.0):
+        raise ValueError(
+            f"sample_weight must be positive somewhere in every fold, but is 0 in all {which}."
+        )
+    return chosen
+
+
+def forget_fit(estimator: Any, but: set[str]) -> None:
+    """Remove the fitted attributes that an earlier fit has left, but for some."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        if name not in but:
+            delattr(estimator, name)
+
+
+def warn_of_unfinished(name: str, model: Any, gaps: Sequence[float], stacklevel: int) -> None:
+    """Warn if fits of a cross-validation ended above the tolerance.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator that the user has called.
+    model : PrimalDualEstimator
+        With the ``tol`` and ``max_iter`` of the fits.
+    gaps : sequence of float
+        The relative gaps that they reached.
+    stacklevel : int
+        How far up the caller of `fit` is.
+    """
+    unfinished = sum(gap > model.tol for gap in gaps)
+    if unfinished:
+        warnings.warn(
+            f"{name} did not converge to tol={model.tol:.2e} in {unfinished} of {len(gaps)} fits "
+            f"of the cross-validation. Increase max_iter (now {model.max_iter}) or tol, or eps, "
+            "which leaves out the smallest alphas.",
+            ConvergenceWarning,
+            stacklevel=stacklevel + 1,
+        )
