@@ -8,13 +8,19 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, lasso_path
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
 from skpd import (
     DRSVMClassifier,
     GroupLassoSVC,
+    LassoPDCertified,
     MatrixCompletionPD,
+    MultinomialPD,
+    MultiTaskPD,
     PdproxRegressor,
     PdproxSVC,
     TraceNormPD,
@@ -243,3 +249,64 @@ def test_one_row_or_column_is_both_by_rows_and_by_columns(shape, rng):
         optimum = 0.5 * np.mean((y - X @ w) ** 2) + alpha * np.abs(w).sum()
         assert certificate.dual <= optimum
         assert certificate.primal >= optimum - 1e-9
+
+
+@pytest.mark.parametrize("steps", [[], [StandardScaler()], [StandardScaler(), MinMaxScaler()]])
+def test_a_path_in_a_pipeline_is_that_of_its_last_step(steps, rng):
+    X, y = classes(rng)
+    X = 100.0 * X + 7.0
+    estimator, weights = PdproxSVC(loss="logistic", tol=1e-10), rng.random(len(y))
+    pipeline = make_pipeline(*steps, estimator)
+    found = path(pipeline, X, y, alphas=4, sample_weight=weights)
+    by_hand = X
+    for step in steps:
+        by_hand = clone(step).fit_transform(by_hand)
+        with pytest.raises(NotFittedError):
+            check_is_fitted(step)
+    expected = path(estimator, by_hand, y, alphas=4, sample_weight=weights)
+    assert_array_equal(found.alphas, expected.alphas)
+    assert_array_equal(found.coefs, expected.coefs)
+    assert_array_equal(found.decision_function(X), expected.decision_function(by_hand))
+
+
+def test_a_regressor_predicts_along_its_path(rng):
+    X, W = rng.normal(size=(60, 5)), rng.normal(size=(5, 2))
+    Y = X @ W + 0.1 * rng.normal(size=(60, 2))
+    one = path(LassoPDCertified(), X, Y[:, 0], alphas=4)
+    assert_allclose(one.predict(X), one.coefs @ X.T + one.intercepts[:, np.newaxis])
+    for estimator in (MultiTaskPD(), TraceNormPD(radius=None)):
+        several = path(estimator, X, Y, alphas=4)
+        expected = X @ several.coefs.transpose(0, 2, 1) + several.intercepts[:, np.newaxis]
+        assert_allclose(several.predict(X), expected)
+    assert path(TraceNormPD(radius=None), X, Y[:, 0], alphas=4).predict(X).shape == (4, 60)
+    assert not hasattr(one, "decision_function")
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("estimator", [PdproxSVC(), MultinomialPD(penalty="l21")], ids=str)
+def test_a_classifier_scores_along_its_path(estimator, k, rng):
+    X, y = classes(rng, k=k)
+    found = path(estimator, sp.csr_array(X), y, alphas=3)
+    scores = found.decision_function(X)
+    assert scores.shape == ((3, 150) if k == 2 else (3, 150, 3)) and not hasattr(found, "predict")
+    for alpha, own, model in zip(found.alphas, scores, found.models, strict=True):
+        fit = clone(estimator).set_params(alpha=alpha, tol=1e-9).fit(X, y)
+        assert model.alpha == alpha
+        assert_allclose(own, fit.decision_function(X), atol=0.05)
+        chosen = own > 0 if k == 2 else own.argmax(axis=1)
+        assert_array_equal(model.predict(X), model.classes_[chosen.astype(int)])
+
+
+def test_what_a_path_says_of_itself(rng):
+    X, y = classes(rng, k=3)
+    found = path(PdproxSVC(loss="logistic"), X, y, alphas=[0.5, 0.0123456])
+    used = np.count_nonzero(found.coefs.any(axis=1), axis=1)
+    assert used[0] == 0 and repr(found) == (
+        "RegularizationPath(2 alphas from 0.5 to 0.0123, 6 of 6 fits converged, "
+        f"0 to {used[1]} of 8 features)"
+    )
+    assert repr(pickle.loads(pickle.dumps(found))) == repr(found)
+    nothing = replace(found, alphas=[], models=[])
+    assert repr(nothing) == "RegularizationPath(no alphas)"
+    with pytest.raises(ValueError, match="no models to predict by"):
+        nothing.predict(X)

@@ -1,17 +1,19 @@
-"""GapDisplay."""
+"""GapDisplay and the plot of a path."""
+
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
-from sklearn.datasets import load_breast_cancer, load_iris
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skpd import GapDisplay, PdproxSVC
+from skpd import GapDisplay, LassoPDCertified, MultinomialPD, PdproxSVC, path
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +96,43 @@ def test_models_without_a_history_are_not_called_unfitted(model):
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.raises(TypeError, match=r"gap_history_.*got sklearn\.linear_model\.Ridge"):
         GapDisplay.from_estimator(Ridge().fit(X, y))
+
+
+def test_a_path_has_a_curve_for_each_feature():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    found = path(LassoPDCertified(), X, y, alphas=12)
+    ax = found.plot(n_named=3, linestyle=":")
+    assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == ("log", "alpha", "coefficient")
+    last = found.coefs[-1]
+    largest = np.argsort(-np.abs(found.coefs).max(axis=0))[:3]
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    in_order = largest[np.argsort(-last[largest])]
+    assert names == [X.columns[j] for j in in_order]
+    curves = {line.get_label(): line for line in ax.lines}
+    for j in in_order:
+        line = curves[X.columns[j]]
+        assert_array_equal(line.get_xdata(), found.alphas)
+        drawn = ~np.isnan(line.get_ydata())
+        assert_array_equal(line.get_ydata()[drawn], found.coefs[drawn, j])
+        assert not found.coefs[~drawn, j].any() and line.get_linestyle() == ":"
+    assert len(ax.lines) == np.count_nonzero(found.coefs.any(axis=0)) + 1  # and that at 0
+
+
+def test_a_path_of_several_classes_is_drawn_by_norms():
+    X, y = load_iris(return_X_y=True)
+    found = path(MultinomialPD(penalty="l21"), X, y, alphas=5)
+    _, given = plt.subplots()
+    ax = found.plot(given, feature_names=list("abcd"))
+    assert ax is given and ax.get_ylabel() == "norm of the coefficients"
+    (line,) = (line for line in ax.lines if line.get_label() == "c")
+    norms = np.linalg.norm(found.coefs[:, :, 2], axis=1)
+    assert_allclose(line.get_ydata()[norms > 0], norms[norms > 0])
+    with pytest.raises(ValueError, match="must hold 4 names, got 2"):
+        found.plot(feature_names=["a", "b"])
+
+
+def test_plots_say_that_they_need_matplotlib(monkeypatch):
+    found = path(LassoPDCertified(), *load_diabetes(return_X_y=True), alphas=[1.0])
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"RegularizationPath\.plot requires matplotlib"):
+        found.plot()

@@ -101,7 +101,8 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         `_model`.
         """
         other = copy(self)
-        vars(other).update(alpha=alpha, **self._model(points, y, classes))
+        for name, value in {"alpha": alpha, **self._model(points, y, classes)}.items():
+            setattr(other, name, value)
         return other
 
     @abstractmethod

@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from .._typing import Array
@@ -20,7 +21,9 @@ from ..solvers import solve
 from .base import PrimalDualEstimator, map_in_threads
 from .regularization_path import RegularizationPath
 
-__all__ = ["PathInterrupt", "path"]
+__all__ = [
+    "PathInterrupt", "alpha_values", "follow", "path", "problems_of_path", "split_pipeline",
+]  # fmt: skip
 
 
 class PathInterrupt(KeyboardInterrupt):
@@ -36,7 +39,7 @@ class PathInterrupt(KeyboardInterrupt):
 
 
 def path(
-    estimator: PrimalDualEstimator,
+    estimator: PrimalDualEstimator | Pipeline,
     X: Any,
     y: ArrayLike,
     *,
@@ -53,8 +56,10 @@ def path(
     Parameters
     ----------
     estimator : estimator
-        A classifier or regressor of this package. It is left as it is; its ``alpha`` and
-        ``warm_start`` have no effect.
+        A classifier or regressor of this package, or a pipeline whose last step is one. It is
+        left as it is; ``alpha`` and ``warm_start`` have no effect. With a pipeline the path is
+        that of the last step, for X transformed by clones of the earlier steps, which are fitted
+        to all of it.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training data.
     y : array-like of shape (n_samples,)
@@ -66,7 +71,7 @@ def path(
     eps : float, default=1e-2
         Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples, as in `fit`.
+        Weights of the samples, as in `fit`; of a pipeline those of the last step alone.
 
     Returns
     -------
@@ -75,7 +80,7 @@ def path(
     Raises
     ------
     TypeError
-        If the estimator is not one of this package.
+        If the estimator is not one of this package, nor a pipeline that ends in one.
     ValueError
         If a parameter or the data is invalid, or if ``alphas`` is a number and the penalty is
         not a norm, so that no alpha is the largest of interest; or if the estimator's models do
@@ -93,21 +98,23 @@ def path(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from skpd import PdproxSVC, path
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = StandardScaler().fit_transform(X)
-    >>> found = path(PdproxSVC(), X, y, alphas=[0.3, 0.1, 0.01])
+    >>> model = make_pipeline(StandardScaler(), PdproxSVC())
+    >>> found = path(model, X, y, alphas=[0.3, 0.1, 0.01])
+    >>> found
+    RegularizationPath(3 alphas from 0.3 to 0.01, 3 of 3 fits converged, 3 to 11 of 30 features)
     >>> (found.coefs != 0).sum(axis=1)
     array([ 3,  6, 11])
+    >>> found.decision_function(X[:5]).shape
+    (3, 5)
     """
-    if not isinstance(estimator, PrimalDualEstimator):
-        raise TypeError(f"estimator must be one of skpd's, got {estimator!r}.")
-    estimator = clone(estimator)
-    estimator._validate_params()
-    _, _, problems, _ = estimator._problems(X, y, sample_weight)
-    if problems[0].no_path:
-        raise ValueError(problems[0].no_path)
+    steps, estimator = split_pipeline(clone(estimator))
+    if steps is not None:
+        X = steps.fit_transform(X, y)
+    _, y, problems, classes = problems_of_path(estimator, X, y, sample_weight)
     values = alpha_values(problems, alphas, eps)
     stop = Event()
     found: list[list[Solution]] = [[] for _ in problems]
@@ -123,7 +130,12 @@ def path(
         map_in_threads(solve_class, seeds, n_threads, stop)
     except KeyboardInterrupt:
         stop.set()
-    models = _gathered(values, found, problems)
+    rows = list(zip(*found, strict=False))  # what all classes have come to
+    fitted = [
+        estimator._with_model(float(alpha), row, y, classes)
+        for alpha, row in zip(values, rows, strict=False)
+    ]
+    models = _gathered(values, rows, problems, fitted, steps)
     if stop.is_set():
         interrupt = PathInterrupt(
             f"{len(models.alphas)} of {len(values)} alphas are finished: the attribute path of "
@@ -145,12 +157,39 @@ def path(
     return models
 
 
+def split_pipeline(estimator: Any) -> tuple[Pipeline | None, PrimalDualEstimator]:
+    """The steps of a pipeline before its last, None without any, and the last, one of skpd's."""
+    steps, last = None, estimator
+    if isinstance(estimator, Pipeline):
+        steps, last = estimator[:-1] if len(estimator) > 1 else None, estimator[-1]
+    if not isinstance(last, PrimalDualEstimator):
+        raise TypeError(
+            "estimator must be one of skpd's, or a pipeline whose last step is, got "
+            f"{estimator!r}."
+        )
+    return steps, last
+
+
+def problems_of_path(
+    estimator: PrimalDualEstimator, X: Any, y: Any, sample_weight: Any = None
+) -> tuple[Any, Any, list[Problem], Any]:
+    """The validated data, its problems and the classes, of models that make a path."""
+    estimator._validate_params()
+    X, y, problems, classes = estimator._problems(X, y, sample_weight)
+    if problems[0].no_path:
+        raise ValueError(problems[0].no_path)
+    return X, y, problems, classes
+
+
 def _gathered(
-    alphas: Array, found: list[list[Solution]], problems: list[Problem]
+    alphas: Array,
+    rows: list[tuple[Solution, ...]],
+    problems: list[Problem],
+    models: list[PrimalDualEstimator],
+    steps: Pipeline | None,
 ) -> RegularizationPath:
-    """The models of the alphas that every class has a solution for."""
-    rows = list(zip(*found, strict=False))
-    shape: tuple[int, ...] = (len(rows), len(found)) if len(found) > 1 else (len(rows),)
+    """The path of the alphas that there are solutions for, in rows of one for each problem."""
+    shape: tuple[int, ...] = (len(rows), len(problems)) if len(problems) > 1 else (len(rows),)
     problem = problems[0]
     intercept_shape = problem.intercept_shape
     coef_shape = *intercept_shape, problem.n_features // problem.n_outputs
@@ -166,6 +205,8 @@ def _gathered(
         certificates=table(lambda solution: solution.certificate, object).tolist(),
         converged=table(lambda solution: solution.converged, np.bool_),
         n_iters=table(lambda solution: solution.n_iter, np.int64),
+        models=models,
+        steps=steps,
     )
 
 

@@ -3,16 +3,32 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils.metaestimators import available_if
+
+from .._typing import Array, Indices
+
 __all__ = ["RegularizationPath"]
 
 
-@dataclass(frozen=True)
+def _predicts_targets(path: "RegularizationPath") -> bool:
+    return not path._of_classifier
+
+
+def _scores_classes(path: "RegularizationPath") -> bool:
+    return path._of_classifier
+
+
+@dataclass(frozen=True, repr=False)
 class RegularizationPath:
     """The models of a path, from the largest alpha to the smallest.
 
     Where more than two classes are handled one-vs-rest, the arrays have an axis of classes
-    behind that of the alphas, and the lists hold lists. Of `MultiTaskPD` and `MultinomialPD` the
-    coefficients and intercepts have an axis of outputs or classes.
+    behind that of the alphas, and the lists of certificates hold lists. Of `MultiTaskPD` and
+    `MultinomialPD` the coefficients and intercepts have an axis of outputs or classes.
 
     Attributes
     ----------
@@ -24,6 +40,22 @@ class RegularizationPath:
     converged : ndarray of bool, of shape (n_alphas,)
         Whether the relative gap reached the estimator's ``tol``.
     n_iters : ndarray of int, of shape (n_alphas,)
+    models : list of estimators
+        For every alpha an estimator that predicts; it has no attributes beside those that make
+        predictions.
+    steps : Pipeline or None
+        The fitted steps before the last, of a pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skpd import LassoPDCertified, path
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> found = path(LassoPDCertified(), X, y, alphas=5)
+    >>> found
+    RegularizationPath(5 alphas from 2.15 to 0.0215, 5 of 5 fits converged, 0 to 8 of 10 features)
+    >>> found.predict(X[:3]).shape
+    (5, 3)
     """
 
     alphas: Any
@@ -32,3 +64,142 @@ class RegularizationPath:
     certificates: list
     converged: Any
     n_iters: Any
+    models: list
+    steps: Pipeline | None = None
+
+    @property
+    def _of_classifier(self) -> bool:
+        return bool(self.models) and is_classifier(self.models[0])
+
+    @property
+    def _sizes(self) -> Array:
+        """Of each feature the norm of its coefficients of all outputs, for every alpha."""
+        between = tuple(range(1, self.coefs.ndim - 1))
+        return np.sqrt(np.sum(self.coefs**2, axis=between)) if between else np.abs(self.coefs)
+
+    def __repr__(self) -> str:
+        n_alphas, n_features = len(self.alphas), self.coefs.shape[-1]
+        if not n_alphas:
+            return f"{type(self).__name__}(no alphas)"
+        used = np.count_nonzero(self._sizes, axis=1)
+        return (
+            f"{type(self).__name__}({n_alphas} alphas from {self.alphas[0]:.3g} to "
+            f"{self.alphas[-1]:.3g}, {np.count_nonzero(self.converged)} of "
+            f"{self.converged.size} fits converged, {used.min()} to {used.max()} of "
+            f"{n_features} features)"
+        )
+
+    @available_if(_predicts_targets)
+    def predict(self, X: Any) -> Array:
+        """Predict targets by every model of a regressor.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As `path` has had it: for a pipeline it is transformed by its earlier steps.
+
+        Returns
+        -------
+        y : ndarray of shape (n_alphas, n_samples), or with an axis of outputs behind
+        """
+        X = self._transformed(X)
+        return np.stack([model.predict(X) for model in self.models])
+
+    @available_if(_scores_classes)
+    def decision_function(self, X: Any) -> Array:
+        """The scores of the classes by every model of a classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As `path` has had it: for a pipeline it is transformed by its earlier steps.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_alphas, n_samples), or with an axis of classes behind
+        """
+        X = self._transformed(X)
+        return np.stack([model.decision_function(X) for model in self.models])
+
+    def _transformed(self, X: Any) -> Any:
+        if not self.models:
+            raise ValueError("The path has no models to predict by: no alpha was finished.")
+        return X if self.steps is None else self.steps.transform(X)
+
+    def plot(
+        self, ax: Any = None, *, feature_names: Any = None, n_named: int = 8, **kwargs: Any
+    ) -> Any:
+        """Draw the coefficients against alpha, on a log scale.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        feature_names : array-like of shape (n_features,), default=None
+            Names for the legend; by default those of a data frame, else numbers from 0.
+        n_named : int, default=8
+            How many features have a colour and are named: those whose coefficients are largest
+            in size somewhere on the path. The others are grey.
+        **kwargs : dict
+            Passed on to `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            Of several classes or outputs each feature has one line, the Euclidean norm of its
+            coefficients.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If there are not as many names as features.
+        """
+        check_matplotlib_support("RegularizationPath.plot")
+        import matplotlib.pyplot as plt
+
+        sizes, single = self._sizes, self.coefs.ndim == 2
+        names = self._names() if feature_names is None else list(feature_names)
+        if len(names) != sizes.shape[1]:
+            raise ValueError(f"feature_names must hold {sizes.shape[1]} names, got {len(names)}.")
+        legend: dict[str, Any] = {"fontsize": "small", "title": "feature"}
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+            legend |= {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        named, others = self._largest_features(n_named)
+        curves = np.where(_beside_or_above_zero(sizes), self.coefs if single else sizes, np.nan)
+        grey = {"color": "0.8", "linewidth": 0.8, "zorder": 1}
+        ax.plot(self.alphas, curves[:, others], **{**grey, **kwargs})
+        for j in named:
+            ax.plot(self.alphas, curves[:, j], **{"label": names[j], **kwargs})
+        ax.axhline(0.0, color="black", linewidth=0.5, zorder=0)
+        ax.margins(x=0.0)
+        what = "coefficient" if single else "norm of the coefficients"
+        ax.set(xscale="log", xlabel="alpha", ylabel=what)
+        if len(named):
+            ax.legend(**legend)
+        return ax
+
+    def _largest_features(self, n: int) -> tuple[Indices, Indices]:
+        """The features that are largest somewhere, in the order of where they end; the others."""
+        largest = np.max(self._sizes, axis=0, initial=0.0)
+        used = np.flatnonzero(largest)
+        chosen = used[np.argsort(-largest[used], kind="stable")[:n]]
+        ends = (self.coefs if self.coefs.ndim == 2 else self._sizes)[-1:, chosen]
+        return chosen[np.argsort(-ends.ravel(), kind="stable")], np.setdiff1d(used, chosen)
+
+    def _names(self) -> list:
+        """Those that the data had, without that of a column of tasks; or numbers."""
+        n_features = self.coefs.shape[-1]
+        names = vars(self.models[0]).get("feature_names_in_", ()) if self.models else ()
+        return list(names if len(names) == n_features else range(n_features))
+
+
+def _beside_or_above_zero(sizes: Array) -> Any:
+    """Where sizes on a path are not 0, and the alphas next to these, where curves begin."""
+    used = sizes > 0.0
+    beside = used.copy()
+    beside[1:] |= used[:-1]
+    beside[:-1] |= used[1:]
+    return beside
