@@ -14,6 +14,7 @@ from .estimators.multi_task import MultiTaskPD
 from .estimators.multi_task_cv import MultiTaskPDCV
 from .estimators.multinomial import MultinomialPD
 from .estimators.path import path
+from .estimators.path_cv import PathCV
 from .estimators.quantiles import QuantilePD
 from .estimators.regression import PdproxRegressor
 from .estimators.regularization_path import RegularizationPath
@@ -36,6 +37,7 @@ __all__ = [
     "MultiTaskPD",
     "MultiTaskPDCV",
     "MultinomialPD",
+    "PathCV",
     "PdproxRegressor",
     "PdproxSVC",
     "QuantilePD",

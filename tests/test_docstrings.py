@@ -19,7 +19,7 @@ WITH_EXAMPLES = {
         "designs.design", "estimators.displays", "estimators.elastic_net",
         "estimators.elastic_net_cv", "estimators.groups", "estimators.lasso",
         "estimators.matrix_completion", "estimators.multi_task", "estimators.multi_task_cv",
-        "estimators.multinomial", "estimators.path",
+        "estimators.multinomial", "estimators.path", "estimators.path_cv",
         "estimators.quantiles", "estimators.regression", "estimators.regularization_path",
         "estimators.robust_svm", "estimators.svm", "estimators.trace_norm", "foreign.certify",
         "losses.classes", "losses.coupled", "losses.knots", "losses.margin", "losses.quantiles",

@@ -140,7 +140,8 @@ class PathCrossValidation(PrimalDualRegressor):
         if interrupted:
             raise KeyboardInterrupt(progress)
         gaps = [c.relative_gap for paths in certificates for path in paths for c in path]
-        warn_of_unfinished(type(self).__name__, self, gaps, stacklevel=4)  # past two decorators
+        name, fits = type(self).__name__, "fits of the cross-validation"
+        warn_of_unfinished(name, self, gaps, fits, stacklevel=4)  # past two decorators
         own = context.subcontext(
             task_name="fit on all data", task_id=n_paths if parallel else None
         )

@@ -163,8 +163,10 @@ def forget_fit(estimator: Any, but: set[str]) -> None:
             delattr(estimator, name)
 
 
-def warn_of_unfinished(name: str, model: Any, gaps: Sequence[float], stacklevel: int) -> None:
-    """Warn if fits of a cross-validation ended above the tolerance.
+def warn_of_unfinished(
+    name: str, model: Any, gaps: Sequence[float], fits: str, stacklevel: int
+) -> None:
+    """Warn if fits ended above the tolerance.
 
     Parameters
     ----------
@@ -174,14 +176,16 @@ def warn_of_unfinished(name: str, model: Any, gaps: Sequence[float], stacklevel:
         With the ``tol`` and ``max_iter`` of the fits.
     gaps : sequence of float
         The relative gaps that they reached.
+    fits : str
+        What they are.
     stacklevel : int
         How far up the caller of `fit` is.
     """
     unfinished = sum(gap > model.tol for gap in gaps)
     if unfinished:
         warnings.warn(
-            f"{name} did not converge to tol={model.tol:.2e} in {unfinished} of {len(gaps)} fits "
-            f"of the cross-validation. Increase max_iter (now {model.max_iter}) or tol, or eps, "
+            f"{name} did not converge to tol={model.tol:.2e} in {unfinished} of {len(gaps)} "
+            f"{fits}. Increase max_iter (now {model.max_iter}) or tol, or eps, "
             "which leaves out the smallest alphas.",
             ConvergenceWarning,
             stacklevel=stacklevel + 1,

@@ -8,6 +8,8 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _is_fitted, check_is_fitted
 
+from .best_estimator import BestEstimator
+
 __all__ = ["final_estimator", "full_name", "inner_estimators"]
 
 
@@ -21,7 +23,10 @@ def final_estimator(estimator: Any, X: Any = None) -> tuple[Any, Any]:
         The data as that estimator sees it, after the transformations of the pipelines.
     """
     while True:
-        if isinstance(estimator, BaseSearchCV):
+        if isinstance(estimator, BestEstimator):
+            check_is_fitted(estimator)
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, BaseSearchCV):
             if hasattr(estimator, "cv_results_") and not hasattr(estimator, "best_estimator_"):
                 raise ValueError(
                     f"{type(estimator).__name__} was fitted with refit={estimator.refit!r} and "

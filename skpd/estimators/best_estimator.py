@@ -1,0 +1,113 @@
+"""What an estimator hands on to the best of those that it has tried."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array
+
+__all__ = ["BestEstimator"]
+
+
+def _estimator_has(name: str) -> Callable[[Any], bool]:
+    """Whether the best estimator or, before a fit, the one to fit has a method."""
+
+    def check(search: "BestEstimator") -> bool:
+        getattr(vars(search).get("best_estimator_", search.estimator), name)
+        return True
+
+    return check
+
+
+class BestEstimator:
+    """Predictions by ``best_estimator_``, a fitted clone of ``estimator``."""
+
+    estimator: Any
+    best_estimator_: Any
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """A fit that an error or Ctrl-C has ended may have left attributes, but no model."""
+        return "best_estimator_" in vars(self)
+
+    @available_if(_estimator_has("predict"))
+    def predict(self, X: Any) -> Array:
+        """Predict by the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels or targets.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    @available_if(_estimator_has("decision_function"))
+    def decision_function(self, X: Any) -> Array:
+        """The scores of the classes by the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Array:
+        """Predict probabilities of the classes by the best estimator, where it has them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
+
+    @available_if(_estimator_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any) -> Array:
+        """Predict logarithms of the probabilities of the classes, where there are any.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict_log_proba(X)
+
+    @property
+    def classes_(self) -> Array:
+        """The class labels, of a classifier."""
+        return self._of_best("classes_")
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen in `fit`."""
+        return self._of_best("n_features_in_")
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Names of the features, where X had string names."""
+        return self._of_best("feature_names_in_")
+
+    def _of_best(self, name: str) -> Any:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted.")
+        return getattr(self.best_estimator_, name)

@@ -1,0 +1,391 @@
+"""Choice of alpha for any estimator that has a path, by the scores of held-out samples."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from inspect import signature
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.base import MetaEstimatorMixin, _fit_context, clone, is_classifier
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags, indexable
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    get_routing_for_object,
+    process_routing,
+)
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from .._typing import Array
+from .best_estimator import BestEstimator
+from .folds import (
+    FollowedPaths,
+    checked_folds,
+    forget_fit,
+    task_of_callbacks,
+    warn_of_unfinished,
+)
+from .parameters import ParameterValidation
+from .path import alpha_values, problems_of_path, split_pipeline
+from .scored_folds import Samples, ScoredFolds, cv_results, place_of_choice
+
+__all__ = ["PathCV"]
+
+
+class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterValidation):
+    """Any estimator with alpha chosen by cross-validation along its regularisation path.
+
+    In every fold a model is fitted for each alpha, each from the one before, and scored on the
+    samples held out. The alpha with the best mean score, or the largest alpha that is not worse
+    by more than one standard error, is used to fit the estimator to all data. Scores are those
+    that `sklearn.model_selection.GridSearchCV` finds over the same alphas and folds.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier or regressor of this package whose models make a path (see `path`), or a
+        pipeline whose last step is one: then its earlier steps are fitted anew in every fold.
+        Its ``alpha`` and ``warm_start`` have no effect on the folds.
+    alphas : int or array-like of shape (n_alphas,), default=50
+        Values of alpha to try, greater than 0, in any order; or their number: then they are at
+        equal ratios, from the smallest alpha at which the best constant prediction is seen
+        to be optimal for all data down to ``eps`` times that.
+    eps : float, default=1e-2
+        Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number.
+    cv : int, cross-validation generator or iterable, default=None
+        The folds: their number (5 by default), stratified by class for classifiers, a splitter,
+        or an iterable of (train, test) index arrays. The models of a fold know the classes and
+        tasks of its training samples alone.
+    scoring : str or callable, default=None
+        A name of `sklearn.metrics.get_scorer_names`, or a callable ``scorer(estimator, X, y)``
+        that returns a number, greater for better models. By default the ``score`` of the
+        estimator: the accuracy of classifiers, R^2 of regressors.
+    rule : {"best", "one_standard_error"}, default="best"
+        "best" takes the alpha with the best mean score over the folds, of equal ones the
+        largest. "one_standard_error" takes the largest alpha whose mean score is at most one
+        standard error of the best mean score below it: the standard deviation of that alpha's
+        scores, with one degree of freedom less than folds, over the root of their number.
+    n_jobs : int, default=None
+        Threads over the folds.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The alpha chosen; after Ctrl-C of those tried on every fold, if there are any.
+    alphas_ : ndarray of shape (n_alphas,)
+        All alphas, decreasing.
+    best_estimator_ : estimator
+        A clone of ``estimator`` with the chosen alpha, fitted to all data.
+    best_index_ : int
+        The place of ``alpha_`` in ``alphas_``.
+    best_score_ : float
+        The mean score of the chosen alpha.
+    cv_results_ : dict of ndarrays
+        As that of `GridSearchCV`: "params", "param_alpha", "split0_test_score" and so on,
+        "mean_test_score", "std_test_score", "rank_test_score"; and "max_relative_gap", the
+        largest relative gap of the fits for each alpha. What Ctrl-C has prevented is nan.
+    scorer_ : callable
+        What ``scoring`` stands for.
+    n_splits_ : int
+        The number of folds.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, of a classifier.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a relative gap is still above the estimator's ``tol`` after ``max_iter`` iterations.
+
+    See Also
+    --------
+    path : The models of a path on all data.
+    LassoPDCertifiedCV : The lasso with alpha chosen by the mean squared error.
+    MultiTaskPDCV : Models of several outputs, chosen by their loss.
+
+    References
+    ----------
+    Hastie, Tibshirani, Friedman: The elements of statistical learning. 2nd edition, Springer,
+    2009, section 7.10: the rule of one standard error.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skpd import PathCV, PdproxSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), PdproxSVC(loss="logistic"))
+    >>> search = PathCV(model, alphas=20, scoring="roc_auc", rule="one_standard_error")
+    >>> search = search.fit(X, y)
+    >>> print(f"{search.alpha_:.3f} {search.best_score_:.3f}")
+    0.016 0.993
+    >>> int((search.best_estimator_[-1].coef_ != 0).sum())
+    8
+    """
+
+    # the weights are for the estimator and the scorer, which say whether they want them
+    __metadata_request__fit: ClassVar[dict] = {"sample_weight": UNUSED}
+    __metadata_request__score: ClassVar[dict] = {"sample_weight": UNUSED}
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [HasMethods(["fit"])],
+        "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "eps": [Interval(Real, 0, 1, closed="neither")],
+        "cv": ["cv_object"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "rule": [StrOptions({"best", "one_standard_error"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        alphas: int | ArrayLike = 50,
+        eps: float = 1e-2,
+        cv: Any = None,
+        scoring: str | Callable | None = None,
+        rule: str = "best",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.alphas = alphas
+        self.eps = eps
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self):
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        for name in (
+            "estimator_type", "classifier_tags", "regressor_tags", "target_tags", "input_tags",
+        ):  # fmt: skip
+            setattr(tags, name, deepcopy(getattr(inner, name)))
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    @with_callbacks
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+    ) -> Self:
+        """Choose alpha by cross-validation and fit the estimator to all data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in the fits and, if the scorer takes them, in the scores; the
+            average over the folds is not weighted. Of a pipeline they are for the last step.
+            With scikit-learn's metadata routing they go where they are requested.
+        **params : dict
+            Parameters of the splitter (``groups``), the scorer and the steps of a pipeline, with
+            scikit-learn's metadata routing.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        TypeError
+            If the estimator is not one of this package, nor a pipeline that ends in one.
+        ValueError
+            If a parameter, the data or the weights are invalid, if the estimator's models do not
+            make a path, or if a model cannot be fitted to a fold or scored on it, as where the
+            samples to train on are all of one class; the message names the fold.
+        KeyboardInterrupt
+            After Ctrl-C, its message says how far the fit came. ``cv_results_`` then holds the
+            scores so far, with nan for what is missing, and ``alpha_`` the choice among the
+            alphas that were tried on every fold, if there is one; there is no
+            ``best_estimator_``.
+        """
+        _raise_for_params(params, self, "fit")
+        X, y = indexable(X, y)
+        scorer = self._scorer()
+        samples, split = self._samples(X, y, scorer, _given(sample_weight), params)
+        best = clone(self.estimator)
+        steps, model = split_pipeline(best)
+        if steps is not None:
+            X = steps.fit_transform(X, y, **samples.of_steps)
+            best.steps[:-1] = steps.steps  # a pipeline with a memory has fitted clones
+        any_alpha = clone(model).set_params(alpha=1.0)  # an error if it has no such parameter
+        folds = self._scored_folds(samples, split, any_alpha, X, scorer)
+        task = {"estimator": self, "X": X, "y": y, "metadata": samples.of_model or None}
+        parallel = folds.n_threads > 1
+        context = self._init_callback_context(
+            max_subtasks=self.n_splits_ + 1, sequential_subtasks=not parallel
+        ).call_on_fit_task_begin(**task)
+        found = folds.follow(
+            lambda k: task_of_callbacks(context, self, f"fold {k}", k if parallel else None)
+        )
+        progress = self._keep(found, folds.alphas)
+        if found.interrupted:
+            raise KeyboardInterrupt(progress)
+        number = self.n_splits_ if parallel else None
+        own = context.subcontext(task_name="fit on all data", task_id=number)
+        own.call_on_fit_task_begin(**task)
+        model.set_params(alpha=self.alpha_)
+        with own.propagate_callback_context(model), _without_warning_of(model):
+            model.fit(X, y, **samples.of_model)
+        self.best_estimator_ = best
+        own.call_on_fit_task_end(**task)
+        context.call_on_fit_task_end(**task, reconstruction_attributes={})
+        gaps = [c.relative_gap for path in found.certificates for fits in path for c in fits]
+        last: Any = model.certificate_
+        gaps += [certificate.relative_gap for certificate in np.atleast_1d(last)]
+        name, fits = type(self).__name__, "fits to the folds and to all data"
+        warn_of_unfinished(name, model, gaps, fits, stacklevel=4)  # past two decorators
+        return self
+
+    def _scorer(self) -> Callable[..., float]:
+        """What scores a model, which of a pipeline is the last step."""
+        return check_scoring(split_pipeline(self.estimator)[1], scoring=self.scoring)
+
+    def _samples(self, X, y, scorer, weights, params) -> tuple[Samples, dict[str, Any]]:
+        """The samples with the metadata that belongs to them, and the splitter's."""
+        if not _routing_enabled():
+            return Samples(X, y, {}, weights, weights if _takes_weights(scorer) else {}), {}
+        routed = process_routing(self, "fit", **weights, **params)
+        steps, model = split_pipeline(self.estimator)
+        of_fit, of_steps = routed.estimator.fit, {}
+        if steps is not None:
+            router = get_routing_for_object(steps)
+            of_steps = {
+                name: of_fit[name] for name in router.consumes("fit_transform", of_fit.keys())
+            }
+        wanted = get_routing_for_object(model).consumes("fit", of_fit.keys())
+        of_model = {name: of_fit[name] for name in wanted}
+        return Samples(X, y, of_steps, of_model, routed.scorer.score), routed.splitter.split
+
+    def _scored_folds(self, samples, split, model, X, scorer) -> ScoredFolds:
+        """The folds and the alphas, of the model with X as it sees it."""
+        _, y, problems, _ = problems_of_path(model, X, samples.y, **samples.of_model)
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        pairs = list(splitter.split(samples.X, samples.y, **split))
+        folds = checked_folds(pairs, problems[0], _num_samples(X))
+        if self.rule == "one_standard_error" and len(folds) < 2:
+            raise ValueError("rule='one_standard_error' needs 2 folds at least, got 1 from cv.")
+        forget_fit(self, but=set())
+        self.scorer_, self.n_splits_ = scorer, len(folds)
+        alphas = alpha_values(problems, self.alphas, self.eps)
+        n_threads = min(effective_n_jobs(self.n_jobs), len(folds))
+        return ScoredFolds(self.estimator, samples, folds, alphas, scorer, n_threads)
+
+    def _keep(self, found: FollowedPaths, alphas: Array) -> str:
+        """Set what was tried and the best of it.
+
+        Returns
+        -------
+        progress : str
+            How much of it was tried.
+        """
+        self.alphas_, self.cv_results_ = alphas, cv_results(found, alphas)
+        n_tried = np.array([len(path) for path in found.certificates])
+        n_everywhere, mean = int(np.min(n_tried)), self.cv_results_["mean_test_score"]
+        if n_everywhere == len(alphas) and np.isnan(mean).all():
+            raise ValueError(
+                f"scoring must return a number for some alpha on every fold, but {self.scorer_} "
+                "has returned nan in a fold for each."
+            )
+        any_score = not np.isnan(mean).all()
+        if any_score:
+            self.best_index_ = place_of_choice(found.values, mean, self.rule)
+            self.best_score_ = float(mean[self.best_index_])
+            self.alpha_ = float(alphas[self.best_index_])
+        return (
+            f"{n_tried.sum()} of {found.values.size} fits are finished, {n_everywhere} of "
+            f"{len(alphas)} alphas on every fold: see cv_results_"
+            f"{', and alpha_ for the choice among these' if any_score else ''}."
+        )
+
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+    ) -> float:
+        """The score of the best estimator, by ``scoring``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, for a scorer that takes them.
+        **params : dict
+            Parameters of the scorer, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self)
+        _raise_for_params(params, self, "score")
+        params |= _given(sample_weight)
+        if _routing_enabled():
+            params = process_routing(self, "score", **params).scorer.score
+        return self.scorer_(self.best_estimator_, X, y, **params)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """The metadata that `fit` and `score` hand on to the estimator, scorer and splitter.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        return (
+            MetadataRouter(owner=self)
+            .add(
+                estimator=self.estimator,
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+            .add(
+                scorer=self._scorer(),
+                method_mapping=MethodMapping()
+                .add(caller="fit", callee="score")
+                .add(caller="score", callee="score"),
+            )
+            .add(
+                splitter=check_cv(self.cv),
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        )
+
+
+def _given(sample_weight: Any) -> dict[str, Any]:
+    """Weights as metadata, without any where there are none."""
+    return {} if sample_weight is None else {"sample_weight": sample_weight}
+
+
+def _takes_weights(scorer: Callable) -> bool:
+    """Whether a scorer takes sample_weight, by what scikit-learn's own say or the signature."""
+    if hasattr(scorer, "_accept_sample_weight"):
+        return scorer._accept_sample_weight()
+    return "sample_weight" in signature(scorer).parameters
+
+
+@contextmanager
+def _without_warning_of(model: Any) -> Iterator[None]:
+    """Leave out a fit's warning that it did not converge, which another is to include."""
+    with warnings.catch_warnings():
+        start = f"{type(model).__name__} did not converge"
+        warnings.filterwarnings("ignore", start, ConvergenceWarning)
+        yield

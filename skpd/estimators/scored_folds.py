@@ -1,0 +1,133 @@
+"""The paths of an estimator on folds, whose models a scorer values, and the choice among them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _check_method_params
+
+from .._typing import Array, Indices
+from .folds import Fold, FoldPath, FollowedPaths, follow_folds
+from .path import problems_of_path, split_pipeline
+
+__all__ = ["Samples", "ScoredFolds", "cv_results", "place_of_choice"]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples, with the metadata for the earlier steps of a pipeline, the model and the scorer."""
+
+    X: Any
+    y: Any
+    of_steps: dict[str, Any]
+    of_model: dict[str, Any]
+    of_score: dict[str, Any]
+
+    def part(self, chosen: Indices) -> "Samples":
+        """Some of them."""
+        of_steps, of_model, of_score = (
+            _check_method_params(self.X, metadata, chosen)
+            for metadata in (self.of_steps, self.of_model, self.of_score)
+        )
+        X, y = _safe_indexing(self.X, chosen), _safe_indexing(self.y, chosen)
+        return Samples(X, y, of_steps, of_model, of_score)
+
+
+@dataclass(frozen=True)
+class ScoredFolds:
+    """A path for each fold of some samples.
+
+    Attributes
+    ----------
+    estimator : estimator
+        One that has a path, or a pipeline that ends in one.
+    samples : Samples
+    folds : list of pairs of ndarray
+    alphas : ndarray of shape (n_alphas,)
+        Decreasing.
+    scorer : callable
+        As scikit-learn's: of an estimator, X and y a number.
+    n_threads : int
+    """
+
+    estimator: Any
+    samples: Samples
+    folds: list[Fold]
+    alphas: Array
+    scorer: Callable[..., float]
+    n_threads: int
+
+    def follow(self, task: Callable[[int], AbstractContextManager]) -> FollowedPaths:
+        """The scores on all folds; ``task`` as for `follow_folds`."""
+        random_state = check_random_state(split_pipeline(self.estimator)[1].random_state)
+        shape = len(self.folds), len(self.alphas)
+        return follow_folds(self._path, shape, random_state, self.n_threads, task)
+
+    def _path(self, k: int) -> FoldPath:
+        """What a fit to the training samples of a fold would solve, for all alphas."""
+        train, test = (self.samples.part(chosen) for chosen in self.folds[k])
+        steps, model = split_pipeline(clone(self.estimator))
+        X_train, X_test = train.X, test.X
+        with _errors_of_fold(k):
+            if steps is not None:
+                X_train = steps.fit_transform(X_train, train.y, **train.of_steps)
+                X_test = steps.transform(X_test)
+            _, y, problems, classes = problems_of_path(model, X_train, train.y, **train.of_model)
+        design = problems[0].design.shared_by(self.n_threads)
+
+        def score(alpha, solutions):
+            with _errors_of_fold(k):
+                fitted = model._with_model(float(alpha), solutions, y, classes)
+                return _number(self.scorer(fitted, X_test, test.y, **test.of_score))
+
+        return FoldPath(model, [each.of_design(design) for each in problems], self.alphas, score)
+
+
+@contextmanager
+def _errors_of_fold(k: int) -> Iterator[None]:
+    """Say of which fold an error is."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"In fold {k} of the cross-validation: {error}") from error
+
+
+def _number(score: Any) -> float:
+    if not isinstance(score, Real):
+        raise ValueError(f"scoring must return a number for each model, got {score!r}.")
+    return float(score)
+
+
+def cv_results(found: FollowedPaths, alphas: Array) -> dict[str, Any]:
+    """The scores as in the ``cv_results_`` of scikit-learn's searches, and the largest gaps."""
+    mean = np.mean(found.values, axis=0)
+    gaps = np.full(len(alphas), np.nan)
+    for path in found.certificates:
+        for place, fits in enumerate(path):
+            gaps[place] = np.fmax(gaps[place], max(c.relative_gap for c in fits))
+    return {
+        "param_alpha": alphas,
+        "params": [{"alpha": float(alpha)} for alpha in alphas],
+        **{f"split{k}_test_score": scores for k, scores in enumerate(found.values)},
+        "mean_test_score": mean,
+        "std_test_score": np.std(found.values, axis=0),
+        "rank_test_score": rankdata(np.where(np.isnan(mean), np.inf, -mean), method="min").astype(
+            np.int32
+        ),
+        "max_relative_gap": gaps,
+    }
+
+
+def place_of_choice(scores: Array, mean: Array, rule: str) -> int:
+    """The place of the alpha that a rule takes, of scores of shape (n_folds, n_alphas)."""
+    best = int(np.nanargmax(mean))
+    if rule == "best":
+        return best
+    error = np.std(scores[:, best], ddof=1) / np.sqrt(len(scores))
+    return int(np.argmax(mean >= mean[best] - error))

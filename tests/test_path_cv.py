@@ -1,0 +1,493 @@
+"""PathCV against GridSearchCV over the same alphas, formulas and its own conventions."""
+
+import pickle
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer, make_scorer, max_error
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    LeaveOneGroupOut,
+    PredefinedSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skpd import (
+    DRSVMClassifier,
+    ElasticNetPD,
+    ElasticNetPDClassifier,
+    GapDisplay,
+    GroupLassoSVC,
+    LassoPDCertified,
+    LassoPDCertifiedCV,
+    MatrixCompletionPD,
+    MultinomialPD,
+    MultiTaskPD,
+    PathCV,
+    PdproxRegressor,
+    PdproxSVC,
+    TraceNormPD,
+    certify,
+    path,
+)
+
+TIGHT = 1e-11
+SHORT = {"alphas": 2, "cv": 3}
+EXACT = LassoPDCertified(tol=1e-10)
+
+
+@parametrize_with_checks([
+    PathCV(PdproxSVC(loss="logistic"), alphas=2, cv=2), PathCV(EXACT, alphas=2, cv=2),
+    PathCV(MultiTaskPD(tol=1e-10), rule="one_standard_error", alphas=2, cv=2),
+])  # fmt: skip
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def regression(n=90):
+    X, y = load_diabetes(return_X_y=True)
+    return X[:n], y[:n]
+
+
+def binary(n=120):
+    X, y = make_classification(n, 10, n_informative=4, flip_y=0.1, random_state=0)
+    return X, np.array(["no", "yes"])[y]
+
+
+def multiclass():
+    X, y = load_iris(return_X_y=True)
+    return X[::2], load_iris().target_names[y[::2]]
+
+
+def outputs(rng, n=60):
+    X, W = rng.normal(size=(n, 6)), np.zeros((6, 3))
+    W[:2] = rng.normal(size=(2, 3))
+    return X, X @ W + 0.5 * rng.normal(size=(n, 3))
+
+
+def same_as_grid_search(ours, X, y, parameter="alpha", **fit):
+    """PathCV and GridSearchCV, fitted and seen to have the same scores and choice."""
+    ours.fit(X, y, **fit)
+    names = [name for name in fit if name == "sample_weight"]
+    theirs = GridSearchCV(
+        ours.estimator, {parameter: ours.alphas_}, cv=ours.cv, scoring=ours.scoring
+    )
+    if names and parameter != "alpha":
+        fit = {parameter.replace("alpha", name): fit[name] for name in names}
+    theirs.fit(X, y, **fit)
+    for name, values in theirs.cv_results_.items():
+        if "test_score" in name and "rank" not in name:
+            assert_allclose(ours.cv_results_[name], values, rtol=1e-6, atol=1e-6)
+    assert_allclose(ours.cv_results_["param_alpha"], ours.alphas_)
+    assert_allclose(ours.best_score_, theirs.best_score_, atol=1e-6)
+    assert ours.best_index_ == np.argmin(ours.cv_results_["rank_test_score"])
+    assert ours.alpha_ == ours.alphas_[ours.best_index_]
+    assert ours.cv_results_["max_relative_gap"].max() <= TIGHT
+    return theirs
+
+
+@pytest.mark.parametrize("estimator, scoring", [
+    (PdproxRegressor(loss="squared", tol=TIGHT), None),
+    (LassoPDCertified(tol=TIGHT), "neg_mean_absolute_error"),
+    (ElasticNetPD(tol=TIGHT), make_scorer(max_error, greater_is_better=False)),
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_regressors_have_the_scores_of_grid_search(estimator, scoring, n_jobs):
+    X, y = regression()
+    ours = PathCV(estimator, alphas=5, eps=0.05, scoring=scoring, n_jobs=n_jobs)
+    theirs = same_as_grid_search(ours, X, y)
+    assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6)
+    assert is_regressor(ours) and not is_classifier(ours)
+    assert_allclose(ours.score(X, y), theirs.score(X, y), rtol=1e-6)
+
+
+@pytest.mark.parametrize("estimator, scoring", [
+    (PdproxSVC(loss="logistic", tol=TIGHT), "roc_auc"),
+    (GroupLassoSVC(groups=2, loss="logistic", class_weight="balanced", tol=TIGHT), None),
+    (MultinomialPD(penalty="l1", tol=TIGHT), "neg_log_loss"),
+    (ElasticNetPDClassifier(tol=TIGHT), "balanced_accuracy"),
+], ids=str)  # fmt: skip
+def test_classifiers_have_the_scores_of_grid_search(estimator, scoring):
+    X, y = binary()
+    ours = PathCV(estimator, alphas=4, eps=0.05, scoring=scoring)
+    theirs = same_as_grid_search(ours, X, y)
+    assert_array_equal(ours.classes_, ["no", "yes"])
+    assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)
+    assert hasattr(ours, "predict_proba") == hasattr(estimator, "predict_proba")
+    assert is_classifier(ours)
+
+
+@pytest.mark.parametrize("estimator, scoring", [
+    (PdproxSVC(loss="squared_hinge", tol=TIGHT), None),
+    (MultinomialPD(penalty="l21", tol=TIGHT), "roc_auc_ovr"),
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_matrix])
+def test_several_classes(estimator, scoring, container):
+    X, y = multiclass()
+    ours = PathCV(estimator, alphas=3, scoring=scoring, cv=3, n_jobs=2)
+    same_as_grid_search(ours, container(X), y)
+    assert ours.best_estimator_.coef_.shape == (3, 4)
+
+
+@pytest.mark.parametrize("estimator, alphas", [
+    (MultiTaskPD(tol=TIGHT), 5), (MultiTaskPD(penalty="squared_l2", tol=TIGHT), [1.0, 0.1]),
+    (TraceNormPD(radius=None, tol=TIGHT), 5),
+], ids=str)  # fmt: skip
+def test_several_outputs(estimator, alphas, rng):
+    ours = PathCV(estimator, alphas=alphas, cv=3)
+    same_as_grid_search(ours, *outputs(rng))
+    assert ours.predict(np.zeros((2, 6))).shape == (2, 3)
+
+
+def test_tasks(rng):
+    X, y = rng.normal(size=(60, 4)), rng.normal(size=60)
+    X[:, 2] = np.tile([3.0, 7.0], 30)
+    same_as_grid_search(PathCV(MultiTaskPD(tasks=2, tol=TIGHT), alphas=4, cv=3), X, y)
+    alone = PathCV(MultiTaskPD(tasks=2), alphas=4, cv=[(np.arange(0, 60, 2), np.arange(60))])
+    with pytest.raises(ValueError, match=r"In fold 0 .*: The tasks in X must be among"):
+        alone.fit(X, y)
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error"])
+def test_weights_are_those_of_fits_and_scores(scoring, rng):
+    X, y = regression()
+    weights = rng.integers(0, 3, size=len(y)).astype(float)
+    ours = PathCV(LassoPDCertified(tol=TIGHT), alphas=6, scoring=scoring)
+    same_as_grid_search(ours, X, y, sample_weight=weights)
+    score = get_scorer(scoring) if scoring else type(EXACT).score
+    expected = score(ours.best_estimator_, X, y, sample_weight=weights)
+    assert ours.score(X, y, sample_weight=weights) == expected
+
+
+def test_a_scorer_without_weights_is_given_none(rng):
+    X, y = regression()
+    weights = rng.random(len(y))
+    ours = PathCV(LassoPDCertified(tol=TIGHT), alphas=4, scoring=make_scorer(max_error))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The scoring", UserWarning)  # of GridSearchCV
+        same_as_grid_search(ours, X, y, sample_weight=weights)
+
+
+def test_a_pipeline_is_fitted_anew_in_every_fold():
+    X, y = binary()
+    X = pd.DataFrame(100.0 * X + 7.0, columns=[f"feature {j}" for j in range(10)])
+    model = make_pipeline(StandardScaler(), PdproxSVC(loss="logistic", tol=TIGHT))
+    ours = PathCV(model, alphas=6, scoring="roc_auc")
+    theirs = same_as_grid_search(ours, X, y, "pdproxsvc__alpha")
+    assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)
+    assert list(ours.feature_names_in_) == list(X.columns) and ours.n_features_in_ == 10
+    assert ours.estimator[-1].alpha == 1e-3 and not hasattr(ours.estimator[-1], "coef_")
+    assert ours.best_estimator_[-1].alpha == ours.alpha_
+
+
+def test_groups_by_the_names_of_columns():
+    X, y = binary()
+    X = pd.DataFrame(X, columns=[f"feature {j}" for j in range(10)])
+    groups = [list(X.columns[:4]), list(X.columns[4:])]
+    estimator = GroupLassoSVC(groups=groups, loss="squared_hinge", tol=TIGHT)
+    same_as_grid_search(PathCV(estimator, alphas=3, cv=3, n_jobs=2), X, y)
+
+
+def test_weights_in_a_pipeline_are_those_of_its_last_step(rng):
+    X, y = regression()
+    weights, model = rng.random(len(y)), make_pipeline(StandardScaler(), EXACT)
+    ours = PathCV(model, alphas=[2.0], cv=KFold(3)).fit(X, y, sample_weight=weights)
+    for k, (train, test) in enumerate(KFold(3).split(X)):
+        scaler = StandardScaler().fit(X[train])
+        fit = LassoPDCertified(2.0, tol=1e-10).fit(
+            scaler.transform(X[train]), y[train], sample_weight=weights[train]
+        )
+        expected = fit.score(scaler.transform(X[test]), y[test], sample_weight=weights[test])
+        assert_allclose(ours.cv_results_[f"split{k}_test_score"], expected, atol=1e-6)
+    assert_allclose(ours.best_estimator_[0].mean_, X.mean(axis=0))
+
+
+def test_inside_pipelines_and_other_searches():
+    X, y = binary()
+    inner = PathCV(PdproxSVC(loss="logistic", tol=TIGHT), alphas=5, cv=3)
+    model = make_pipeline(StandardScaler(), inner).fit(X, y)
+    grid = GridSearchCV(inner.estimator, {"alpha": model[-1].alphas_}, cv=3)
+    grid.fit(StandardScaler().fit_transform(X), y)
+    assert_allclose(
+        model[-1].cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"], atol=1e-6
+    )
+    assert_array_equal(model.predict(X), grid.predict(StandardScaler().fit_transform(X)))
+    by_hand = [
+        clone(model).fit(X[train], y[train]).score(X[test], y[test])
+        for train, test in StratifiedKFold(3).split(X, y)
+    ]
+    assert_allclose(cross_val_score(model, X, y, cv=3), by_hand)
+    assert certify(model, X, y).relative_gap <= 1e-9
+    display = GapDisplay.from_estimator(model, x="n_iter")
+    assert display.names == ["PdproxSVC"]
+
+
+def by_table(table):
+    """A scorer that looks up the score of an alpha on a fold, whose first target it is."""
+    return lambda estimator, X, y: table[estimator.alpha][int(y[0])]
+
+
+def test_one_standard_error(rng):
+    X, y = rng.normal(size=(40, 3)), np.repeat(np.arange(4.0), 10)
+    table = {
+        1.0: [0.70, 0.71, 0.69, 0.70],
+        0.5: [0.78, 0.86, 0.74, 0.82],  # the mean is 0.80
+        0.2: [0.80, 0.90, 0.76, 0.86],  # 0.83, the best, with a standard error of 0.031
+        0.1: [0.83, 0.83, 0.83, 0.81],
+    }
+    error = np.std(table[0.2], ddof=1) / 2.0
+    assert 0.03 < error < 0.0316  # 0.80 is within it, 0.70 is not
+    parameters = {
+        "alphas": list(table), "cv": PredefinedSplit(y.astype(int)), "scoring": by_table(table)
+    }  # fmt: skip
+    best = PathCV(LassoPDCertified(), **parameters).fit(X, y)
+    assert (best.alpha_, best.best_index_) == (0.2, 2)
+    simpler = PathCV(LassoPDCertified(), rule="one_standard_error", **parameters).fit(X, y)
+    assert (simpler.alpha_, simpler.best_index_) == (0.5, 1)
+    assert_allclose(simpler.best_score_, 0.80)
+    assert simpler.best_estimator_.alpha == 0.5
+    assert_array_equal(simpler.cv_results_["rank_test_score"], [4, 3, 1, 2])
+    assert_allclose(simpler.cv_results_["std_test_score"][2], 2.0 * error * np.sqrt(3 / 4))
+    assert simpler.cv_results_["params"][3] == {"alpha": 0.1}
+    with pytest.raises(ValueError, match="needs 2 folds at least, got 1"):
+        simpler.set_params(cv=[(np.arange(20), np.arange(20, 40))]).fit(X, y)
+
+
+def test_scores_that_are_nan_are_not_chosen(rng):
+    X, y = rng.normal(size=(40, 3)), np.repeat(np.arange(4.0), 10)
+    table = {1.0: [0.1] * 4, 0.5: [np.nan, 0.9, 0.9, 0.9], 0.2: [0.2] * 4}
+    model = PathCV(LassoPDCertified(), alphas=list(table), cv=PredefinedSplit(y.astype(int)))
+    model.set_params(scoring=by_table(table)).fit(X, y)
+    assert model.alpha_ == 0.2
+    assert_array_equal(model.cv_results_["rank_test_score"], [2, 3, 1])
+    table.update({1.0: [np.nan] * 4, 0.2: [np.nan] * 4})
+    with pytest.raises(ValueError, match="has returned nan in a fold for each"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match=r"In fold 0 .*: scoring must return a number"):
+        model.set_params(scoring=lambda estimator, X, y: {"r2": 1.0}).fit(X, y)
+
+
+def test_weights_equal_repeated_rows(rng):
+    X, y = regression(60)
+    groups, weights = np.arange(60) % 3, rng.integers(0, 3, size=60)
+    model = PathCV(LassoPDCertified(tol=TIGHT), alphas=5)
+    weighted = clone(model).set_params(cv=list(LeaveOneGroupOut().split(X, y, groups)))
+    weighted.fit(X, y, sample_weight=weights)
+    X, y, groups = (np.repeat(each, weights, axis=0) for each in (X, y, groups))
+    repeated = model.set_params(cv=list(LeaveOneGroupOut().split(X, y, groups))).fit(X, y)
+    for name in ("mean_test_score", "std_test_score", "param_alpha"):
+        assert_allclose(weighted.cv_results_[name], repeated.cv_results_[name], atol=1e-7)
+
+
+def test_float32_and_layouts_agree():
+    X, y = regression()
+    X = X.astype(np.float32)
+    tables = [X, np.asfortranarray(X), sp.csr_array(X), X.astype(np.float64)]
+    found = [PathCV(LassoPDCertified(tol=1e-10), alphas=5).fit(table, y) for table in tables]
+    for model in found:
+        assert_allclose(
+            model.cv_results_["mean_test_score"], found[-1].cv_results_["mean_test_score"],
+            atol=1e-7,
+        )  # fmt: skip
+
+
+def test_folds_without_a_class():
+    X, y = multiclass()
+    two = np.flatnonzero(y != "virginica")
+    folds = [(two, np.arange(len(y))), (np.arange(len(y)), np.arange(len(y)))]
+    ours = PathCV(PdproxSVC(loss="logistic", tol=TIGHT), alphas=5, cv=folds)
+    same_as_grid_search(ours, X, y)  # which never predicts it in that fold
+    alone = [(np.flatnonzero(y == "setosa"), np.arange(len(y)))]
+    with pytest.raises(ValueError, match=r"In fold 0 of the cross-validation: .* at least 2 clas"):
+        ours.set_params(cv=alone).fit(X, y)
+    assert not hasattr(ours, "best_estimator_")
+    with pytest.raises(ValueError, match=r"In fold 0 of the cross-validation: .*classes"):
+        PathCV(MultinomialPD(), scoring="roc_auc_ovr", cv=folds, alphas=[0.1]).fit(X, y)
+
+
+def test_metadata_is_routed(rng):
+    X, y = regression()
+    groups, weights = np.repeat(np.arange(9), 10), rng.random(90)
+    with pytest.raises(ValueError, match="enable_metadata_routing"):
+        PathCV(LassoPDCertified(), **SHORT).fit(X, y, groups=groups)
+    with config_context(enable_metadata_routing=True):
+        for of_fit, of_score in ((True, False), (False, True), (True, True)):
+            estimator = LassoPDCertified(tol=TIGHT).set_fit_request(sample_weight=of_fit)
+            scorer = get_scorer("r2").set_score_request(sample_weight=of_score)
+            ours = PathCV(estimator, alphas=4, cv=GroupKFold(3), scoring=scorer, n_jobs=2)
+            same_as_grid_search(ours, X, y, groups=groups, sample_weight=weights)
+            metadata = {"sample_weight": weights} if of_score else {}
+            assert ours.score(X, y, **metadata) == scorer(ours.best_estimator_, X, y, **metadata)
+        with pytest.raises(ValueError, match="sample_weight"):
+            PathCV(LassoPDCertified(), **SHORT).fit(X, y, sample_weight=weights)
+
+
+def test_metadata_of_the_steps_of_a_pipeline(rng):
+    X, y = regression()
+    weights = rng.random(90)
+    with config_context(enable_metadata_routing=True):
+        model = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=True),
+            LassoPDCertified(tol=TIGHT).set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=True),
+        )  # fmt: skip
+        scorer = get_scorer("r2").set_score_request(sample_weight=True)
+        for scoring in (scorer, None):  # which is the same
+            ours = PathCV(model, alphas=4, cv=3, scoring=scoring)
+            ours.fit(X, y, sample_weight=weights)
+            theirs = GridSearchCV(model, {"lassopdcertified__alpha": ours.alphas_}, cv=3)
+            theirs.set_params(scoring=scorer).fit(X, y, sample_weight=weights)
+            expected = theirs.cv_results_["mean_test_score"]
+            assert_allclose(ours.cv_results_["mean_test_score"], expected, atol=1e-6)
+    assert_allclose(ours.best_estimator_[0].mean_, np.average(X, axis=0, weights=weights))
+
+
+def test_parameters_of_the_estimator_and_copies():
+    X, y = regression()
+    model = PathCV(LassoPDCertified(), **SHORT).set_params(estimator__tol=1e-7)
+    assert clone(model).estimator.tol == 1e-7 and model.get_params()["estimator__tol"] == 1e-7
+    for attribute in ("n_features_in_", "classes_", "best_estimator_"):
+        assert not hasattr(model, attribute)
+    assert not hasattr(model, "decision_function")
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    model.fit(X, y)
+    assert model.best_estimator_.tol == 1e-7
+    assert (model.cv_results_["max_relative_gap"] <= 1e-7).all()
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("estimator, error, message", [
+    (LogisticRegression(), TypeError, "one of skpd's"),
+    (make_pipeline(StandardScaler(), LogisticRegression()), TypeError, "one of skpd's"),
+    (DRSVMClassifier(), ValueError, "fit a model for each epsilon"),
+    (TraceNormPD(radius=1.0), ValueError, "leave the radius out"),
+    (MatrixCompletionPD(), ValueError, "factors of different ranks"),
+    (LassoPDCertifiedCV(), ValueError, "Invalid parameter 'alpha'"),
+    (PdproxRegressor(penalty="squared_l2"), ValueError, "alphas must be given as values"),
+    (LassoPDCertified(tol=-1.0), ValueError, "'tol' parameter of LassoPDCertified"),
+], ids=str)  # fmt: skip
+def test_estimators_that_have_no_path(estimator, error, message, rng):
+    X, y = rng.integers(4, size=(20, 2)), rng.integers(2, size=20)
+    with pytest.raises(error, match=message):
+        PathCV(estimator).fit(X, y)
+
+
+@pytest.mark.parametrize("parameters, message", [
+    ({"alphas": 0}, "'alphas' parameter"), ({"alphas": [0.1, 0.0]}, "alphas must hold finite"),
+    ({"eps": 1.0}, "'eps' parameter"), ({"rule": "first"}, "'rule' parameter"),
+    ({"scoring": "best"}, "'scoring' parameter"), ({"cv": []}, "at least one pair"),
+    ({"cv": KFold(1000)}, "n_splits=1000"), ({"n_jobs": True}, "'n_jobs' parameter"),
+])  # fmt: skip
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        PathCV(LassoPDCertified(), **parameters).fit(*regression())
+
+
+def test_one_warning_says_how_many_did_not_converge():
+    X, y = regression()
+    estimator = LassoPDCertified(solver="cd", max_iter=1, tol=1e-11, random_state=0)
+    model = PathCV(estimator, alphas=[0.2, 0.1], cv=3)
+    with pytest.warns(
+        ConvergenceWarning, match=r"PathCV did not.*tol=1.00e-11 in 7 of 7"
+    ) as caught:
+        model.fit(X, y)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert (model.cv_results_["max_relative_gap"] > 1e-11).all()
+
+
+class Tasks:
+    """The names of the tasks of a fit."""
+
+    def __init__(self):
+        self.names = []
+
+    def setup(self, estimator, context): ...
+    def teardown(self, estimator, context): ...
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        self.names.append(context.task_name)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_it_calls_back(n_jobs):
+    tasks = Tasks()
+    PathCV(LassoPDCertified(), n_jobs=n_jobs, **SHORT).set_callbacks(tasks).fit(*regression())
+    assert sorted(tasks.names[:3]) == ["fold 0", "fold 1", "fold 2"]
+    assert tasks.names[-2:] == ["fit on all data", "fit"]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("inside", [True, False])  # of a fit, or between two
+@pytest.mark.parametrize("classes", [2, 3])
+def test_ctrl_c_keeps_what_was_scored(classes, inside, n_jobs, monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < classes], y[y < classes]
+    model = PathCV(PdproxSVC(loss="logistic"), alphas=4, cv=2, n_jobs=n_jobs)
+    whole = clone(model).fit(X, y)
+    solve_one, calls, n_problems = PdproxSVC._solve, [], 1 if classes == 2 else 3
+
+    def interrupt(self, *arguments, **options):
+        calls.append(self)
+        if len(calls) < last:
+            return solve_one(self, *arguments, **options)
+        if not inside:
+            raise KeyboardInterrupt
+        return replace(solve_one(self, *arguments, **options), interrupted=True)
+
+    for last in (1, 4 * n_problems + 2, 7 * n_problems + 1, 8 * n_problems + 1):
+        monkeypatch.undo()
+        model.fit(X, y)
+        calls.clear()
+        monkeypatch.setattr(PdproxSVC, "_solve", interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            model.fit(X, y)
+        scores = np.array([model.cv_results_[f"split{k}_test_score"] for k in range(2)])
+        expected = np.array([whole.cv_results_[f"split{k}_test_score"] for k in range(2)])
+        tried = ~np.isnan(scores)
+        assert_array_equal(scores[tried], expected[tried])
+        assert tried.sum() < last
+        if n_jobs == 1:
+            assert tried.sum() == min((last - 1) // n_problems, 8)
+        if last <= 8 * n_problems:
+            assert str(caught.value).startswith(f"{tried.sum()} of 8 fits")
+        assert hasattr(model, "alpha_") == tried.all(axis=0).any()
+        assert not hasattr(model, "best_estimator_")
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+
+def test_paths_of_a_fold_are_those_of_its_samples():
+    """What PathCV scores is what `path` finds on the samples to train on."""
+    X, y = binary()
+    train, test = np.arange(80), np.arange(80, 120)
+    estimator = PdproxSVC(loss="logistic", tol=TIGHT)
+    seen = []
+
+    def keep(fitted, X, y):
+        seen.append(fitted.decision_function(X))
+        return 0.0
+
+    model = PathCV(estimator, alphas=5, cv=[(train, test)], scoring=keep).fit(X, y)
+    found = path(estimator, X[train], y[train], alphas=model.alphas_)
+    assert_allclose(seen, found.decision_function(X[test]), atol=1e-9)
+    assert model.alpha_ == model.alphas_[0]  # of equal scores the largest
