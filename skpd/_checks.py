@@ -1,4 +1,4 @@
-"""Checks of the numbers that losses and penalties hold."""
+"""Checks of the numbers that losses and penalties hold, and of what is said of them."""
 
 from math import inf
 from numbers import Real
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_array", "check_number"]
+__all__ = ["check_array", "check_number", "require_everywhere"]
 
 
 def check_number(
@@ -63,3 +63,37 @@ def check_array(
         return array if array.ndim else float(array)
     kind = "finite numbers" if finite else "numbers"
     raise ValueError(f"{what} must be {kind} from {least} to {most}, got {values!r}.")
+
+
+def require_everywhere(
+    owner: object, what: str, holds: Any, left: Any, right: Any, **places: Any
+) -> None:
+    """Require that a property holds at all points that it was tested at.
+
+    Parameters
+    ----------
+    owner : object
+        The loss or penalty.
+    what : str
+        The property, and the two numbers that it compares.
+    holds : ndarray of bool of shape (n_points,)
+    left, right : ndarray of shape (n_points,)
+        The two numbers, at each point.
+    **places : ndarray of shape (n_points, ...)
+        The points, by the names of their parts.
+
+    Raises
+    ------
+    AssertionError
+        If it does not; it names the property, the first point where it fails and both numbers.
+    """
+    holds = np.atleast_1d(holds)
+    if holds.all():
+        return
+    first = int(np.argmin(holds))
+    at = ", ".join(f"{name}={np.atleast_1d(x)[first].tolist()}" for name, x in places.items())
+    sides = [np.broadcast_to(side, holds.shape)[first] for side in (left, right)]
+    raise AssertionError(
+        f"{type(owner).__name__} fails the test of its {what}, at {at}: "
+        f"{sides[0]:.12g} against {sides[1]:.12g}."
+    )

@@ -39,8 +39,8 @@ class PdproxRegressor(PrimalDualRegressor):
         (n_features,), -inf and inf for none. For a penalty of single coefficients.
     loss : {"absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
             "pinball", "squared"} or ResidualLoss, default="absolute"
-        The loss; a name or an object of `skpd.losses`. "squared" carries the factor 1/2, as in
-        `Lasso`.
+        The loss; a name or an object of `skpd.losses`, or of a class of your own
+        (`skpd.losses.ResidualLoss` says how). "squared" carries the factor 1/2, as in `Lasso`.
     quantile : float, default=None
         The quantile of the loss "pinball", in (0, 1); 0.5 by default.
     epsilon : float, default=None

@@ -57,7 +57,8 @@ class PdproxSVC(_MarginClassifier):
         (n_features,), -inf and inf for none. For a penalty of single coefficients.
     loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", \
             "modified_huber", "logistic"} or MarginLoss, default="hinge"
-        The loss; a name or an object of `skpd.losses`.
+        The loss; a name or an object of `skpd.losses`, or of a class of your own
+        (`skpd.losses.MarginLoss` says how).
     solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
         "auto" is the fastest method known for the problem, see
         `skpd.solvers.select.auto`. The others are Algorithms 1 and

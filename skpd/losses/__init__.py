@@ -12,11 +12,14 @@ kind              t                  l(y, z)             l*(y, theta)
 with z = x.w + b the prediction and, for margin losses, y in {-1, +1}. A loss gives
 ``phi``, its conjugate ``phi*`` with the interval on which that is finite, and a
 subgradient; the base class turns these into functions of y and z. The proximal
-operators of the conjugates are compiled (``kernels/losses.hpp``). Those of several predictions at
-once are in `skpd.losses.coupled`, `skpd.losses.classes` and `skpd.losses.quantiles`.
+operators of the conjugates are compiled (``kernels/losses.hpp``), or, for a class of your own,
+found numerically (`skpd.losses.numerical`); `check_loss` tests such a class. Losses of several
+predictions at once are in `skpd.losses.coupled`, `skpd.losses.classes` and
+`skpd.losses.quantiles`.
 """
 
 from .base import Loss
+from .checks import check_loss
 from .classes import CrammerSinger, LabelLoss, Softmax
 from .coupled import CoupledLoss, L2Norm
 from .knots import PiecewiseLinear
@@ -56,4 +59,5 @@ __all__ = [
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "check_loss",
 ]

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf, isfinite, log2
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from .._values import Value
+from .numerical import NumericalKernel
 
 __all__ = ["Loss", "ScalarLoss"]
 
@@ -112,6 +113,8 @@ class Loss(Value, ABC):
     of_quantiles : bool
         Whether these are quantiles of one target, which must be in order: the loss is inf where
         they are not.
+    is_compiled : bool
+        Whether its ``kernel`` is compiled, as methods want it that go over the rows one by one.
     """
 
     linear_conjugate: ClassVar[bool] = False
@@ -239,7 +242,11 @@ class Loss(Value, ABC):
     @property
     @abstractmethod
     def kernel(self):
-        """The compiled counterpart of this loss."""
+        """The counterpart of this loss that solvers work with."""
+
+    @property
+    def is_compiled(self) -> bool:
+        return False
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
         """argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i)."""
@@ -262,16 +269,31 @@ class Loss(Value, ABC):
 
 
 class ScalarLoss(Loss):
-    """A convex function phi of one number t, which follows from y and z."""
+    """A convex function phi of one number t, which follows from y and z.
+
+    A loss must have a ``conjugate_domain``, ``_phi``, ``_phi_conjugate`` and ``_phi_derivative``;
+    `skpd.losses.numerical` finds what else there is to know where a class does not say it.
+    """
 
     @abstractmethod
-    def _phi(self, t: Array) -> Array: ...
+    def _phi(self, t: Array) -> Array:
+        """phi(t), to a few roundings of its value and of t."""
 
     @abstractmethod
-    def _phi_conjugate(self, u: Array) -> Array: ...
+    def _phi_conjugate(self, u: Array) -> Array:
+        """phi*(u), to a few roundings of its value and of u; inf outside its domain."""
 
     @abstractmethod
-    def _phi_derivative(self, t: Array) -> Array: ...
+    def _phi_derivative(self, t: Array) -> Array:
+        """A subgradient of phi at t, in the domain of phi*."""
+
+    @property
+    def kernel(self) -> Any:
+        return NumericalKernel(self)
+
+    @property
+    def is_compiled(self) -> bool:
+        return type(self).kernel is not ScalarLoss.kernel
 
     @abstractmethod
     def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:

@@ -1,6 +1,5 @@
 """Losses of the margin y z, for labels -1 and 1."""
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
@@ -13,6 +12,7 @@ from .._checks import check_number
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Piece, ScalarLoss, Stratum, _sum_and_rest, _weighted_sum
+from .numerical import SIGNED_POWERS, last_above, root_of_slope
 
 __all__ = [
     "GeneralizedHinge",
@@ -26,7 +26,30 @@ __all__ = [
 
 
 class MarginLoss(ScalarLoss):
-    """l(y, z) = phi(y z) with phi non-increasing, for y in {-1, +1}."""
+    """l(y, z) = phi(y z) with phi non-increasing, for y in {-1, +1}.
+
+    A class of your own says what `PdproxSVC` must know of it (`skpd.losses.check_loss` tests
+    that).
+
+    Examples
+    --------
+    A hinge loss of a margin of 2, ``max(0, 2 - m)`` with the conjugate ``2 u`` on [-1, 0]:
+
+    >>> import numpy as np
+    >>> from skpd.losses import MarginLoss, check_loss
+    >>> class WideHinge(MarginLoss):
+    ...     conjugate_domain = (-1.0, 0.0)
+    ...
+    ...     def _phi(self, t):
+    ...         return np.maximum(2.0 - t, 0.0)
+    ...
+    ...     def _phi_conjugate(self, u):
+    ...         return np.where((u >= -1.0) & (u <= 0.0), 2.0 * u, np.inf)
+    ...
+    ...     def _phi_derivative(self, t):
+    ...         return np.where(t < 2.0, -1.0, 0.0)
+    >>> check_loss(WideHinge())
+    """
 
     of_labels: ClassVar[bool] = True
 
@@ -68,13 +91,18 @@ class MarginLoss(ScalarLoss):
         positive = float(np.sum(weights[y > 0]))
         return self._best_constant(positive, float(np.sum(weights[y <= 0])))
 
-    @abstractmethod
     def _best_constant(self, positive: float, negative: float) -> float:
         """argmin over b of positive phi(b) + negative phi(-b)."""
+        if positive < negative:
+            return -self._best_constant(negative, positive)
+        derivative = self._phi_derivative
+        return root_of_slope(
+            lambda b: positive * derivative(b) - negative * derivative(-b), SIGNED_POWERS
+        )
 
-    @abstractmethod
     def _least_margin(self, value: float) -> float:
-        """The least t with phi(t) <= value."""
+        """The least t with phi(t) <= value, or less; infinite where nothing is known."""
+        return last_above(self._phi, value, SIGNED_POWERS)
 
     def strata(self, y: Array, weights: Array) -> list[Stratum]:
         classes = (np.where(y > 0, weights, 0.0), np.where(y > 0, 0.0, weights))

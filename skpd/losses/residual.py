@@ -1,6 +1,5 @@
 """Losses of the residual z - y."""
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from math import inf, sqrt
 from typing import ClassVar
@@ -12,6 +11,7 @@ from .._checks import check_number
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Piece, ScalarLoss, Stratum, _depth, _sum_and_rest
+from .numerical import POWERS, last_above, root_of_slope
 
 __all__ = [
     "Absolute",
@@ -24,7 +24,35 @@ __all__ = [
 
 
 class ResidualLoss(ScalarLoss):
-    """l(y, z) = phi(z - y) with phi(0) = 0."""
+    """l(y, z) = phi(z - y) with phi(0) = 0.
+
+    A class of your own says what `PdproxRegressor` must know of it (`skpd.losses.check_loss` tests
+    that).
+
+    Examples
+    --------
+    ``phi(r) = log(cosh(r))`` and its conjugate, on [-1, 1]:
+
+    >>> import numpy as np
+    >>> from scipy.special import xlog1py
+    >>> from skpd.losses import ResidualLoss, check_loss
+    >>> class LogCosh(ResidualLoss):
+    ...     conjugate_domain = (-1.0, 1.0)
+    ...     smoothness = 1.0  # the largest second derivative
+    ...     linear_tails = False  # there is curvature wherever there is a slope
+    ...
+    ...     def _phi(self, t):
+    ...         return np.logaddexp(t, -t) - np.log(2.0)
+    ...
+    ...     def _phi_conjugate(self, u):
+    ...         a = np.clip(u, -1.0, 1.0)
+    ...         entropy = 0.5 * (xlog1py(1.0 + a, a) + xlog1py(1.0 - a, -a))
+    ...         return np.where(a == u, entropy, np.inf)
+    ...
+    ...     def _phi_derivative(self, t):
+    ...         return np.tanh(t)
+    >>> check_loss(LogCosh())
+    """
 
     def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
         return self._phi((z - y) + z_low)
@@ -52,6 +80,8 @@ class ResidualLoss(ScalarLoss):
     ) -> list[tuple[float, float]]:
         # the scaled sum, not the sum of scaled and so rounded terms, which may cancel
         linear, error = kernels.compensated_dot(weights, theta, y)
+        if not self.is_compiled:  # phi* is only known to roundings of its argument
+            error += 4.0 * EPSILON * kernels.dot(weights, np.abs(theta))
         values = []
         sums = self._conjugate_sums(weights, theta, scales)
         for scale, value in zip(scales, sums, strict=True):
@@ -65,9 +95,19 @@ class ResidualLoss(ScalarLoss):
         """sum_i weights_i phi*(scale theta_i) at several scales."""
         return [float(np.sum(weights * self._phi_conjugate(scale * theta))) for scale in scales]
 
-    @abstractmethod
+    def best_constant(self, y: Array, weights: Array) -> float:
+        used = y[weights > 0.0]
+        ends = np.array([np.min(used), np.max(used)])  # as phi is least at 0
+        found = root_of_slope(
+            lambda points: np.array([weights @ self._phi_derivative(b - y) for b in points]), ends
+        )
+        return min(found, float(ends[1]))
+
     def _residual_interval(self, value: float) -> tuple[float, float]:
-        """The interval of t with phi(t) <= value."""
+        """The interval of t with phi(t) <= value, or a wider one."""
+        outwards = POWERS[::-1]
+        lower = -abs(last_above(self._phi, value, -outwards))
+        return lower, abs(last_above(self._phi, value, outwards))
 
     def strata(self, y: Array, weights: Array) -> list[Stratum]:
         total = float(np.sum(weights))

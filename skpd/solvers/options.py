@@ -7,9 +7,11 @@ from math import inf
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+from ..losses import Loss
+
 __all__ = [
     "BOOLEAN", "POSITIVE", "Count", "Number", "OneOf", "Option", "OrNone", "declared_options",
-    "takes_options",
+    "require_compiled", "takes_options",
 ]  # fmt: skip
 
 Solver = TypeVar("Solver", bound=Callable[..., None])
@@ -97,3 +99,18 @@ def takes_options(**options: Option) -> Callable[[Solver], Solver]:
 def declared_options(solver: Callable[..., None]) -> Mapping[str, Option]:
     """What a solver has declared, by name; nothing if it has not."""
     return _DECLARED.get(solver, {})
+
+
+def require_compiled(loss: Loss, *solvers: str) -> None:
+    """Refuse a loss of a user's own, for compiled methods that know those of the package.
+
+    Raises
+    ------
+    ValueError
+        If the loss has no compiled kernel.
+    """
+    if not loss.is_compiled:
+        raise ValueError(
+            f"solver {' or '.join(map(repr, solvers))} needs a loss of skpd.losses, which are "
+            f"compiled, got {type(loss).__name__}: pass solver='auto', which takes any."
+        )

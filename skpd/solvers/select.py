@@ -14,7 +14,7 @@ from ..penalties import Structure
 from ..problems import Point, Problem
 from .centring import centred
 from .coordinates.dual import dual_descent, has_square
-from .interior import expected_cost, faces_of_ball, interior_point
+from .interior import expected_cost, faces_of_ball, has_terms, interior_point
 from .monitor import Monitor
 from .newton.multipliers import method_of_multipliers
 from .newton.settings import SETTINGS as NEWTON
@@ -152,6 +152,8 @@ def select(problem: Any, warm: bool = False) -> list[Choice]:
        `skpd.solvers.frank_wolfe.l1_ball`, which come first for some losses anyway, else gradients.
     4. What is left: 2. without a limit, and the restarted primal-dual hybrid gradient, after 3.
        for a few times its cost.
+
+    A loss that is not compiled is left to 2. and 4., which want its prox and derivatives alone.
     """
     penalty, design = problem.penalty, problem.design
     few_features = problem.n_features <= NEWTON.largest_working_set
@@ -160,9 +162,10 @@ def select(problem: Any, warm: bool = False) -> list[Choice]:
     cost = expected_cost(problem)
     # small data with which Newton steps of other methods are known to have trouble
     at_once = newton_cost(design, *design.shape) <= SETTINGS.small_step and not warm
+    at_once &= cost < inf
     at_once &= problem.loss.linear_tails or is_far_without_intercept(problem)
     trials: list[Choice] = []
-    if has_square(penalty):
+    if has_square(penalty) and problem.loss.is_compiled:
         few_rows = problem.n_samples < SETTINGS.many_rows * problem.n_variables
         promising = problem.loss.linear_tails and few_rows
         if not penalty.is_quadratic:
@@ -175,7 +178,7 @@ def select(problem: Any, warm: bool = False) -> list[Choice]:
     own = TRIALS[penalty.structure](problem, long) if penalty.structure in TRIALS else []
     if not (by_newton or own) and long and cost < inf:
         trials.append(Choice(*GRADIENTS, pdprox_restarted))
-    if cost == inf and penalty.structure is Structure.MAXIMUM:
+    if cost == inf and penalty.structure is Structure.MAXIMUM and has_terms(problem.loss):
         trials.append(Choice(*FACES, faces_of_ball))
     if cost == inf:
         return [*own, *trials, Choice(*LAST_RESORT, pdprox_restarted)]

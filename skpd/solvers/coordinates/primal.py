@@ -23,7 +23,7 @@ from ..._typing import Array
 from ...penalties import Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
-from ..options import BOOLEAN, Number, takes_options
+from ..options import BOOLEAN, Number, require_compiled, takes_options
 from .settings import PRIMAL
 
 __all__ = ["approx", "coordinate_descent"]
@@ -119,6 +119,7 @@ def approx(
 def _method(problem: Problem, make, start: Point | None, random_state: np.random.RandomState):
     loss = problem.loss
     penalty: Any = problem.penalty
+    require_compiled(loss, "cd", "approx")
     if not np.isfinite(loss.smoothness):
         raise ValueError(
             "The solvers 'cd' and 'approx' need a smooth loss (squared, Huber, logistic, "

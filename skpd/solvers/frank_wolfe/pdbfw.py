@@ -6,7 +6,7 @@ from ... import kernels
 from ...problems import Point, Problem
 from ..centred_rounds import CentredMethod, constant_column, solve_in_rounds
 from ..monitor import Monitor
-from ..options import Count, Number, OneOf, OrNone, takes_options
+from ..options import Count, Number, OneOf, OrNone, require_compiled, takes_options
 from .settings import BLOCKS
 
 __all__ = ["pdbfw"]
@@ -125,6 +125,7 @@ def _ridge(problem: Problem) -> float:
 def _require(problem: Problem, step_size: str) -> None:
     """What the algorithm is defined for, and its theory proven."""
     penalty, loss = problem.penalty, problem.loss
+    require_compiled(loss, "pdbfw")
     if not (penalty.l1_radius < np.inf and penalty.without_ridge()[0] > 0.0):
         raise ValueError(
             "solver 'pdbfw' needs the squared l2 penalty over an l1 ball, "

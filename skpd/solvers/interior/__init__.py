@@ -3,11 +3,13 @@
 from .faces import faces_of_ball
 from .method import cost_of_run, expected_cost, interior_point
 from .outputs import expected_cost_of_outputs
+from .posing import has_terms
 
 __all__ = [
     "cost_of_run",
     "expected_cost",
     "expected_cost_of_outputs",
     "faces_of_ball",
+    "has_terms",
     "interior_point",
 ]

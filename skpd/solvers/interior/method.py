@@ -11,7 +11,7 @@ from ...designs import Design, newton_cost
 from ...designs.threads import blas_threads_for
 from ...problems import Point, Problem
 from ..monitor import Monitor
-from .posing import has_programme, programme_of
+from .posing import has_programme, has_terms, programme_of
 from .programme import Programme, needs_features
 from .settings import SETTINGS
 
@@ -77,7 +77,9 @@ def interior_point(
 def expected_cost(problem: Problem) -> float:
     """What a run costs, in the units of `newton_cost`; inf where it cannot solve the problem."""
     n, d = problem.design.shape
-    if not has_programme(problem.penalty) or min(n, d) > SETTINGS.largest_system:
+    if not (has_programme(problem.penalty) and has_terms(problem.loss)):
+        return inf
+    if min(n, d) > SETTINGS.largest_system:
         return inf
     if needs_features(problem.penalty) and d > SETTINGS.largest_system:
         return inf

@@ -26,7 +26,7 @@ from ...problems.outputs import OutputsProblem
 from .matrix_terms import LargestSizes, SquaredSumOfNorms, SquaredSums
 from .output_systems import OutputRows, OutputsSystem
 from .output_terms import CoupledRows, LargestScores, OutputsInOrder, RowNorms, SoftmaxRows
-from .posing import PENALTIES, add_groups, loss_terms, programme_of
+from .posing import PENALTIES, add_groups, has_terms, loss_terms, programme_of
 from .programme import Programme, basis_of, centre
 from .settings import SETTINGS
 from .terms import Intervals, Term
@@ -263,7 +263,7 @@ def _has_programme(problem: OutputsProblem) -> bool:
     of singular values their sum is.
     """
     loss, penalty = problem.loss, problem.penalty
-    if loss.couples_outputs and type(loss) not in COUPLED_TERMS:
+    if not (type(loss) in COUPLED_TERMS if loss.couples_outputs else has_terms(loss)):
         return False
     if type(penalty) not in OUTPUT_PENALTIES or penalty.structure is Structure.CHAINED:
         return False

@@ -43,7 +43,8 @@ from .settings import SETTINGS
 from .terms import Intervals, Logistic, Quadratic, Term
 
 __all__ = [
-    "PENALTIES", "add_groups", "bound_coefficients", "has_programme", "loss_terms", "programme_of",
+    "PENALTIES", "add_groups", "bound_coefficients", "has_programme", "has_terms", "loss_terms",
+    "programme_of",
 ]  # fmt: skip
 
 
@@ -107,6 +108,11 @@ def loss_terms(loss: Loss, programme: Programme) -> list[Term]:
 
 
 SMOOTH_TERMS: dict[type[Loss], Callable[..., Term]] = {Squared: Quadratic, LogisticLoss: Logistic}
+
+
+def has_terms(loss: Loss) -> bool:
+    """Whether a loss of single predictions has terms here."""
+    return type(loss) in SMOOTH_TERMS or loss.pieces(np.empty(0)) is not None
 
 
 def _all(programme: Programme) -> Indices:

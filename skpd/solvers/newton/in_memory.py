@@ -53,6 +53,9 @@ class InMemory(AllRows):
             theta = np.zeros(problem.n_samples)
         else:
             lower, upper = loss.dual_bounds(y)
+            if loss.lipschitz == np.inf:  # as far as the best constant prediction has them
+                reach = np.max(np.abs(loss.gradient(y, problem.null_predictions)), initial=0.0)
+                lower, upper = np.maximum(lower, -reach), np.minimum(upper, reach)
             longest = float(np.max(upper - lower))
             theta = 0.5 * (lower + upper) if start is None else start.dual_coef
             theta = loss.project_dual(y, theta)

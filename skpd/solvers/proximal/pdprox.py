@@ -25,7 +25,7 @@ from ..options import BOOLEAN, POSITIVE, OneOf, OrNone, takes_options
 from .restarts import HybridGradient, iterate_with_restarts, iterations_within
 from .settings import REPORTS
 
-__all__ = ["pdprox_dual", "pdprox_primal", "pdprox_restarted"]
+__all__ = ["Variables", "pdprox_dual", "pdprox_primal", "pdprox_restarted"]
 
 IMPLEMENTATIONS = OneOf("double-primal", "double-dual")
 
@@ -233,7 +233,7 @@ def pdprox_restarted(
     and column sums of the absolute values, for which the step needs no norm of X.
 
     One iteration costs one pass over the rows: the gradient of the next step is formed
-    from each row while it is in cache.
+    from each row while it is in cache. With a loss that is not compiled it costs two products.
 
     Parameters
     ----------
@@ -242,12 +242,13 @@ def pdprox_restarted(
     budget : float, default=inf
         The multiplications at which it ends unfinished as well (see `skpd.designs.newton_cost`).
     """
-    variables = _Variables(problem, problem.null_point if start is None else start)
+    kind = _FusedVariables if problem.loss.is_compiled else Variables
+    variables = kind(problem, problem.null_point if start is None else start)
     most = iterations_within(problem.design, budget, max_iter - monitor.n_iter)
     iterate_with_restarts(variables, monitor, variables.first_weight, most)
 
 
-class _Variables(HybridGradient):
+class Variables(HybridGradient):
     """The coefficients w with the intercept behind them, and the dual variables theta.
 
     The gradient of the next step is that of theta.
@@ -261,20 +262,18 @@ class _Variables(HybridGradient):
         self.w, self.theta = _start(problem, start)
         self.w_prox, self.theta_prox = self.w, np.empty_like(self.theta)
         self.w_anchor, self.theta_anchor = self.w, self.theta.copy()
-        self.coef_gradient = np.zeros(problem.n_features)
         self.gradient = problem.rmatvec(problem.weights * self.theta)
 
     def step(self, primal_weight: float, momentum: float) -> None:
-        problem, tau = self.problem, self.tau / primal_weight
+        problem, tau, sigma = self.problem, self.tau / primal_weight, self.sigma * primal_weight
         self.w_prox = problem.prox(self.w - tau * self.gradient, tau)
         reflected = 2.0 * self.w_prox - self.w
-        dual_sum = problem.design.matrix.reflected_halpern_step(
-            problem.loss.kernel, problem.y, problem.weights, self.sigma, self.theta_anchor,
-            primal_weight, momentum, *problem.split(reflected), self.theta, self.theta_prox,
-            self.coef_gradient,
-        )  # fmt: skip
+        z = problem.matvec(reflected)
+        self.theta_prox = problem.loss.prox_conjugate(problem.y, self.theta + sigma * z, sigma)
+        self.theta = momentum * (2.0 * self.theta_prox - self.theta)
+        self.theta += (1.0 - momentum) * self.theta_anchor
         self.w = momentum * reflected + (1.0 - momentum) * self.w_anchor
-        self.gradient = problem.join(self.coef_gradient, dual_sum)
+        self.gradient = problem.rmatvec(problem.weights * self.theta)
 
     def point(self) -> Point:
         return Point(*self.problem.split(self.w_prox), self.theta_prox)
@@ -289,6 +288,26 @@ class _Variables(HybridGradient):
         self.w = self.w_anchor = self.w_prox
         self.theta, self.theta_anchor = self.theta_prox.copy(), self.theta_prox.copy()
         self.gradient = self.problem.rmatvec(self.problem.weights * self.theta)
+
+
+class _FusedVariables(Variables):
+    """The same, with both products in one pass over the rows."""
+
+    def __init__(self, problem: Problem, start: Point) -> None:
+        super().__init__(problem, start)
+        self.coef_gradient = np.zeros(problem.n_features)
+
+    def step(self, primal_weight: float, momentum: float) -> None:
+        problem, tau = self.problem, self.tau / primal_weight
+        self.w_prox = problem.prox(self.w - tau * self.gradient, tau)
+        reflected = 2.0 * self.w_prox - self.w
+        dual_sum = problem.design.matrix.reflected_halpern_step(
+            problem.loss.kernel, problem.y, problem.weights, self.sigma, self.theta_anchor,
+            primal_weight, momentum, *problem.split(reflected), self.theta, self.theta_prox,
+            self.coef_gradient,
+        )  # fmt: skip
+        self.w = momentum * reflected + (1.0 - momentum) * self.w_anchor
+        self.gradient = problem.join(self.coef_gradient, dual_sum)
 
 
 def _first_primal_weight(problem: Problem, tau: Array, dual_metric: Array) -> float:

@@ -1,0 +1,129 @@
+"""What a scalar loss needs beside phi and its conjugate, found numerically.
+
+The losses of the package have closed forms, and compiled kernels. One that is written in Python
+may leave these out: its prox, best constants and level sets then follow from phi, its conjugate
+and its derivative, by bisections of all rows at once.
+"""
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from .._floats import EPSILON
+from .._typing import Array, Indices
+
+__all__ = ["POWERS", "SIGNED_POWERS", "NumericalKernel", "last_above", "root_of_slope"]
+
+HALVINGS = 64  # of an interval, after which its ends differ by roundings of what it was
+MOST_HALVINGS = 256  # until they differ by roundings of themselves
+# between which arguments of any scale lie, and their squares
+POWERS: Array = 2.0 ** np.arange(-500, 501, dtype=np.float64)
+SIGNED_POWERS = np.concatenate([-POWERS[::-1], POWERS])
+DIFFERENCE = EPSILON ** (1.0 / 3.0)  # where errors of a central difference balance
+
+
+class NumericalKernel:
+    """What the method of multipliers asks of a loss, as compiled losses answer it."""
+
+    def __init__(self, loss: Any) -> None:
+        self.loss = loss
+
+    def prox_conjugate(self, y: Array, theta: Array, step: Array) -> Array:
+        """argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i).
+
+        By Moreau it is x = theta - step z with x a subgradient of l(y, .) at z: the root of the
+        increasing function l'(y, z) + step z - theta. With d its value at z_0 = theta / step,
+        l'(y, z_0), the root is between z_0 and z_0 - d / step.
+        """
+        gradient = self.loss.gradient
+        first = theta / step
+        other = first - gradient(y, first) / step
+        low, high = np.minimum(first, other), np.maximum(first, other)
+        for _ in range(MOST_HALVINGS):
+            if np.all(high - low <= 4.0 * EPSILON * (np.abs(first) + np.abs(low) + np.abs(high))):
+                break
+            middle = 0.5 * (low + high)
+            above = gradient(y, middle) + step * middle > theta
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        # at a kink the ends have other subgradients, else they are all but equal
+        return np.clip(theta - step * 0.5 * (low + high), gradient(y, low), gradient(y, high))
+
+    def smoothed_derivatives(
+        self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, derivative: Array,
+        gradient: Array, curvature: Array,
+    ) -> tuple[float, float]:  # fmt: skip
+        """As of the compiled kernels; second derivatives are differences."""
+        loss = self.loss
+        derivative[:] = self._derivative(y, theta, z, sigma)
+        at = z if sigma == inf else z + (theta - derivative) / sigma
+        width = DIFFERENCE * (np.abs(at) + np.abs(y) + float(weights @ np.abs(at - y)))
+        second = (loss.gradient(y, at + width) - loss.gradient(y, at - width)) / (2.0 * width)
+        second = np.maximum(second, 0.0)
+        np.multiply(weights, derivative, out=gradient)
+        np.multiply(weights, second if sigma == inf else second / (second + sigma), out=curvature)
+        primal = float(weights @ loss.value(y, z))
+        return primal, -float(weights @ loss.conjugate(y, derivative))
+
+    def _derivative(self, y: Array, theta: Array, z: Array, sigma: float) -> Array:
+        """Of the loss, or of its Moreau envelope shifted by theta."""
+        if sigma == inf:
+            return self.loss.gradient(y, z)
+        return self.prox_conjugate(y, theta + sigma * z, np.full(len(z), sigma))
+
+    def smoothed_slope(
+        self, y: Array, weights: Array, theta: Array, z: Array, direction: Array, step: float,
+        sigma: float,
+    ) -> float:  # fmt: skip
+        slopes = self._derivative(y, theta, z + step * direction, sigma)
+        return float(np.sum(weights * direction * slopes))
+
+    def rows_that_bend(
+        self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,
+        radius: float,
+    ) -> Indices:  # fmt: skip
+        """All rows: which of them stay linear is not asked."""
+        return np.arange(len(z), dtype=np.int64)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def last_above(phi: Callable[[Array], Array], value: float, points: Array) -> float:
+    """A point next to where phi falls to a value along points in order, and still above it.
+
+    Nowhere before it is phi, convex and not increasing along the points, at most ``value``: it is
+    the last point where phi is above everywhere, and infinite where it is nowhere.
+    """
+    above = phi(points) > value
+    if not above[0]:
+        return inf
+    if above.all():
+        return float(points[-1])
+    k = int(np.argmin(above))
+    return _last_that(lambda t: phi(t) > value, points[k - 1], points[k])
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def root_of_slope(slope: Callable[[Array], Array], points: Array) -> float:
+    """Where a non-decreasing function changes its sign along increasing points.
+
+    Infinite where it is below 0 at all of them.
+    """
+    below = slope(points) < 0.0
+    if below.all():
+        return inf
+    k = int(np.argmin(below))
+    if k == 0:
+        return float(points[0])
+    return _last_that(lambda t: slope(t) < 0.0, points[k - 1], points[k])
+
+
+def _last_that(holds: Callable[[Array], Any], first: float, end: float) -> float:
+    """The last number for which a condition holds, as it does at ``first`` but not at ``end``."""
+    for _ in range(HALVINGS):
+        middle = 0.5 * (first + end)
+        if holds(np.array([middle]))[0]:
+            first = middle
+        else:
+            end = middle
+    return float(first)
