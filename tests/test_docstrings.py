@@ -22,9 +22,9 @@ WITH_EXAMPLES = {
         "estimators.multinomial", "estimators.path", "estimators.path_cv",
         "estimators.quantiles", "estimators.regression", "estimators.regularization_path",
         "estimators.robust_svm", "estimators.svm", "estimators.trace_norm", "foreign.certify",
-        "losses.classes", "losses.coupled", "losses.knots", "losses.margin", "losses.quantiles",
-        "losses.residual",
-        "losses.tubes", "penalties.balls", "penalties.chains", "penalties.epigraph",
+        "losses.checks", "losses.classes", "losses.coupled", "losses.knots", "losses.margin",
+        "losses.quantiles", "losses.residual", "losses.tubes", "penalties.balls",
+        "penalties.chains", "penalties.checks", "penalties.epigraph",
         "penalties.group_norms", "penalties.groups", "penalties.norms", "penalties.separable",
         "penalties.spectral", "penalties.weighted",
     )

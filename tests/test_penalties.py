@@ -4,7 +4,7 @@ from math import fsum, hypot, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_equal
 
@@ -46,40 +46,22 @@ each_norm = pytest.mark.parametrize("penalty", [p.bind(N) for p in NORMS], ids=m
 each_penalty = pytest.mark.parametrize(
     "penalty", [p.bind(N) for p in NORMS + OTHERS], ids=map(str, NORMS + OTHERS)
 )
+OF_OTHER_KINDS = [
+    R.WeightedL1([0.0, 1.0, 2.0, 0.5, 0.0, 1.0]),
+    R.Separable(l1=[0.0, 1.0, 0.0, 0.5, 0.0, 1.0], l2=[0.0, 0.0, 2.0, 0.5, 0.0, 1.0]),
+    R.Separable(l1=[0.0, 1.0, 0.0, 0.5, 0.0, 1.0], l2=0.5, lower=-0.5, upper=[1, 0, 2, 3, 4, 5]),
+    R.Separable(lower=0.0),
+    R.GroupL2(groups=2, weights=[0.0, 1.0, 2.0]),
+    R.SparseGroup(groups=2, weights=[0.0, 1.0, 2.0], l1_ratio=0.0),
+    R.Spectral(R.L1(), n_outputs=2),
+    R.Spectral(R.L2(), n_outputs=3),
+    R.Spectral(R.SquaredL2OnL1Ball(), n_outputs=2),
+    R.NormEpigraph(1),
+    R.NormEpigraph(2),
+    R.NormEpigraph(np.inf),
+    R.NormEpigraph(2, weight=0.5),
+]
 vectors = st.lists(st.floats(-100, 100), min_size=N, max_size=N).map(np.array)
-
-
-def inside(penalty, w):
-    """A point of the penalty's domain."""
-    return penalty.prox(w, 1e-3) if penalty.value(w) == np.inf else w
-
-
-@each_penalty
-@given(w=vectors, v=vectors, alpha=st.floats(1e-2, 1e2))
-def test_fenchel_young_inequality(penalty, w, v, alpha):
-    w = inside(penalty, w)
-    total = alpha * penalty.value(w) + penalty.conjugate(v, alpha)
-    assert total >= v @ w - 1e-9 * (1 + np.abs(v) @ np.abs(w))
-
-
-@each_penalty
-@given(w=vectors, alpha=st.floats(1e-2, 1e2))
-def test_moreau_identity(penalty, w, alpha):
-    """x = prox(w) exactly when w - x is a subgradient of alpha R at x."""
-    x = penalty.prox(w, alpha)
-    v = (w - x) * (1 - 1e-13)
-    total = alpha * penalty.value(x)
-    if hasattr(penalty, "dual_norm"):
-        assert penalty.dual_norm(v) <= alpha * (1 + 1e-9) + 1e-12 * np.abs(w).max()
-    else:
-        total += penalty.conjugate(v, alpha)
-    assert_allclose(total, v @ x, atol=1e-9 * (1 + np.abs(v) @ np.abs(x)))
-
-
-@each_norm
-@given(w=vectors, v=vectors)
-def test_dual_norm_is_dual(penalty, w, v):
-    assert v @ w <= penalty.dual_norm(v) * penalty.value(w) * (1 + 1e-12) + 1e-12
 
 
 @each_norm
@@ -92,46 +74,10 @@ def test_dual_norm_is_where_the_prox_vanishes(penalty, v):
         assert penalty.prox(v, step * (1 - 1e-9)).any()
 
 
-@each_norm
-@given(w=vectors, t=st.floats(-50, 50))
-def test_norm_is_homogeneous(penalty, w, t):
-    assert_allclose(penalty.value(t * w), abs(t) * penalty.value(w), rtol=1e-10, atol=1e-290)
-    assert_allclose(
-        penalty.dual_norm(t * w), abs(t) * penalty.dual_norm(w), rtol=1e-9, atol=1e-290
-    )
-
-
-@each_penalty
-@given(w=vectors, v=vectors, alpha=st.floats(1e-2, 1e2), slack=st.floats(0, 10))
-def test_bounds_over_a_ball(penalty, w, v, alpha, slack):
-    """support and bounded_conjugate bound v.w and v.w - alpha R(w) over R(w) <= radius."""
-    w = inside(penalty, w)
-    if penalty.free_level:
-        w = w - w.mean()
-    radius = penalty.value(w) + slack
-    room = 1e-9 * (1 + np.abs(v) @ np.abs(w))
-    assert v @ w <= penalty.support(v, radius) + room
-    value = v @ w - alpha * penalty.value(w)
-    assert value <= penalty.bounded_conjugate(v, alpha, radius) + room
-    assert penalty.bounded_conjugate(v, alpha, radius) <= penalty.conjugate(v, alpha)
-
-
-@settings(max_examples=30)
-@given(w=vectors, step=st.lists(st.floats(0.1, 10), min_size=N, max_size=N).map(np.array))
-@each_penalty
-def test_prox_minimises_with_the_step_sizes_it_admits(penalty, w, step):
-    step = penalty.step_sizes(step)
-    x = penalty.prox(w, step)
-
-    def objective(u):
-        return np.sum((u - w) ** 2 / (2 * step)) + penalty.value(u)
-
-    best = objective(x)
-    rng = np.random.default_rng(0)
-    for scale in (1e-4, 1e-2, 1.0):
-        for _ in range(20):
-            other = inside(penalty, x + scale * rng.normal(size=N))
-            assert best <= objective(other) + 1e-9 * (1 + abs(best))
+@pytest.mark.parametrize("penalty", NORMS + OTHERS + OF_OTHER_KINDS, ids=str)
+def test_penalties_are_what_they_say(penalty):
+    """Prox, conjugate, dual norm and the bounds of certificates: see `check_penalty`."""
+    R.check_penalty(penalty, N)
 
 
 def test_groups_need_not_be_bound():
@@ -245,31 +191,12 @@ def test_projection_of_a_point_that_is_small_beside_the_ratio(rng):
 
 
 @each_penalty
-@given(w=vectors)
-def test_even_penalties_are_even(penalty, w):
-    if penalty.even:
-        assert_equal(penalty.value(-w), penalty.value(w))
-
-
-@each_penalty
-@given(v=vectors, radius=st.floats(1e-3, 1e3))
-def test_support_as_a_function_of_the_radius(penalty, v, radius):
-    assert_allclose(penalty.support_by_radius(v)(radius), penalty.support(v, radius), rtol=1e-14)
-
-
-@each_penalty
 def test_penalties_have_what_they_declare(penalty):
     assert (penalty.structure is R.Structure.SEPARABLE) == hasattr(penalty, "terms")
     assert (penalty.structure is R.Structure.GROUPED) == hasattr(penalty, "group_terms")
     assert penalty.is_norm == hasattr(penalty, "dual_norm")
     w = np.arange(1.0, N + 1.0)
     assert penalty.is_quadratic == (penalty.value(2.0 * w) == 4.0 * penalty.value(w) < np.inf)
-
-
-@each_norm
-@given(v=vectors)
-def test_the_largest_alpha_of_a_norm(penalty, v):
-    assert_equal(penalty.largest_alpha(v), penalty.dual_norm(v))
 
 
 def test_a_square_that_overflows_is_infinite():

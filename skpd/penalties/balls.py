@@ -289,4 +289,4 @@ class Box(_Separable, _ConstraintSet):
         return float(np.sum(np.maximum(self.lower * v, self.upper * v)))
 
     def support(self, v: Array, radius: float) -> float:
-        return max(self.conjugate(v, 1.0), self.conjugate(-v, 1.0))
+        return self.conjugate(v, 1.0)

@@ -75,6 +75,10 @@ class NormEpigraph(Penalty):
         )  # fmt: skip
         return np.append(coef, np.sqrt(grow) * radius)
 
+    def feasible(self, w: Array) -> Array:
+        """The same coefficients, with a radius that holds them."""
+        return np.append(w[:-1], max(float(w[-1]), self.norm.value(np.ascontiguousarray(w[:-1]))))
+
     def dual_norm(self, v: Array) -> float:
         """R°, where there is no weight."""
         return max(self._of_coefficients(v) + float(v[-1]), 0.0)

@@ -1,0 +1,345 @@
+"""Numerical tests of what a penalty says of itself."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from .._checks import require_everywhere
+from .._typing import Array
+from .base import Penalty, Structure
+
+__all__ = ["check_penalty"]
+
+N_POINTS = 40  # vectors, at each of which every property is tested
+LARGEST = 30.0  # size of their entries
+ACCURACY = 1e-9  # of sums, relative to the sizes of their terms
+NEIGHBOURS = 1.0, 1e-2, 1e-4  # distances of points that a prox is compared with
+INSIDE = 1.0 - 1e-10  # of a dual ball, on whose boundary rounding decides
+
+
+def check_penalty(penalty: Penalty, n_features: int = 6) -> None:
+    """Test numerically that a penalty is what it says, for penalties of your own.
+
+    At hundreds of points, the same at every call: that it is convex and non-negative, and 0 at 0;
+    that its prox minimises; that its conjugate satisfies the inequality of Fenchel and Young, with
+    equality at subgradients; that its dual norm is one, if it is a norm; the bounds by which
+    certificates hold its optimum (`Penalty.support`, `Penalty.bounded_conjugate`,
+    `Penalty.widest`); and what it declares of its structure.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        Of a vector of coefficients.
+    n_features : int, default=6
+        Their number.
+
+    Raises
+    ------
+    AssertionError
+        If something does not hold: it names the property, the point where it fails, and both
+        numbers there.
+    ValueError
+        If the penalty does not fit ``n_features`` features.
+
+    Examples
+    --------
+    >>> from skpd.penalties import L1, GroupL2, check_penalty
+    >>> check_penalty(GroupL2(groups=2), n_features=8)
+    >>> class Double(L1):
+    ...     def value(self, w):
+    ...         return 2.0 * super().value(w)
+    >>> check_penalty(Double())  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    AssertionError: Double fails the test of its prox, which minimises ...
+    """
+    penalty = penalty.bind(n_features)
+    for kind in (_Values, _Declared, _Prox, _Duals):
+        tests = kind(penalty, n_features)
+        for test in tests.properties():
+            for _ in range(N_POINTS):
+                test()
+
+
+class _Tests(ABC):
+    """Random coefficients w and x, dual vectors v and numbers alpha."""
+
+    def __init__(self, penalty: Any, n_features: int) -> None:
+        self.penalty, self.n_features = penalty, n_features
+        self.rng = np.random.default_rng(0)
+
+    @abstractmethod
+    def properties(self) -> list[Callable[[], None]]:
+        """Tests of one property each, at one random point."""
+
+    def vector(self) -> Array:
+        """Entries of all sizes, some of them 0."""
+        size = self.n_features
+        entries = self.rng.normal(size=size) * LARGEST ** self.rng.uniform(-1.0, 1.0)
+        return entries * (self.rng.random(size) < 0.8)
+
+    def coefficients(self) -> Array:
+        """Where the penalty is finite, between 0 and its boundary."""
+        w, feasible = self.vector(), self.penalty.feasible
+        if self.penalty.value(w) < inf:
+            return w
+        return feasible(self.rng.random() * feasible(w))
+
+    def held(self, w: Array) -> Array:
+        """Without what the penalty leaves free, over which suprema are not taken."""
+        w = w.copy()
+        w[self.penalty.free_features.columns] = 0.0
+        return w - np.mean(w) if self.penalty.free_level else w
+
+    def alpha(self) -> float:
+        return float(LARGEST ** self.rng.uniform(-1.0, 1.0))
+
+    def require(self, what: str, holds: Any, left: Any, right: Any, **places: Any) -> None:
+        places = {name: [place] for name, place in places.items()}
+        require_everywhere(self.penalty, what, holds, left, right, **places)
+
+    def require_equal(self, what: str, left: float, right: float, size: float, **places: Any):
+        """Equality up to roundings of terms of some size."""
+        near = left == right or abs(left - right) <= ACCURACY * (1.0 + size)
+        self.require(what, near, left, right, **places)
+
+
+class _Values(_Tests):
+    """The function itself."""
+
+    def properties(self) -> list[Callable[[], None]]:
+        return [self.domain, self.convexity]
+
+    def domain(self) -> None:
+        penalty, w = self.penalty, self.vector()
+        at_zero = penalty.value(np.zeros(self.n_features))
+        self.require("value at 0, R(0) = 0", at_zero == 0.0, at_zero, 0.0)
+        value, nearest = penalty.value(w), penalty.feasible(w)
+        self.require("non-negativity, R(w) >= 0", value >= 0.0, value, 0.0, w=w)
+        if penalty.is_finite:
+            self.require("is_finite, R(w) < inf", value < inf, value, inf, w=w)
+        inside = penalty.value(nearest)
+        self.require("feasible, where R is finite", inside < inf, inside, inf, w=w)
+        if value < inf:
+            moved = float(np.max(np.abs(nearest - w)))
+            self.require("feasible, w itself where R(w) is finite", moved == 0.0, moved, 0.0, w=w)
+
+    def convexity(self) -> None:
+        w, x, share = self.coefficients(), self.coefficients(), self.rng.random()
+        between = self.penalty.value(share * w + (1.0 - share) * x)
+        chord = share * self.penalty.value(w) + (1.0 - share) * self.penalty.value(x)
+        self.require(
+            "convexity, R <= its chord between w and x", between <= chord + ACCURACY * (1 + chord),
+            between, chord, w=w, x=x, share=share,
+        )  # fmt: skip
+
+
+class _Prox(_Tests):
+    """The prox minimises."""
+
+    def properties(self) -> list[Callable[[], None]]:
+        return [self.one_step, self.own_steps]
+
+    def one_step(self) -> None:
+        self.prox(np.full(self.n_features, self.alpha()))
+
+    def own_steps(self) -> None:
+        """A step for each coefficient, as far as `Penalty.step_sizes` allows."""
+        self.prox(np.array([self.alpha() for _ in range(self.n_features)]))
+
+    def prox(self, step: Array) -> None:
+        """Its objective against those of points around it, and on the way to w and to 0."""
+        penalty, w, step = self.penalty, self.vector(), self.penalty.step_sizes(step)
+        found = penalty.prox(w, step)
+        x = penalty.feasible(found)  # from which rounding may have moved it
+        near, size = float(np.max(np.abs(x - found))), float(np.max(np.abs(found)))
+        what = "prox, which is where R is finite"
+        self.require(what, near <= ACCURACY * (1.0 + size), near, 0.0, w=w, step=step, x=found)
+
+        def objective(u: Array) -> float:
+            return float(np.sum((u - w) ** 2 / (2.0 * step))) + penalty.value(u)
+
+        least = objective(x)
+        for u in (penalty.feasible(w), np.zeros_like(w), self.coefficients(), x + self.vector()):
+            for distance in NEIGHBOURS:
+                other = penalty.feasible(x + distance * (u - x))
+                value = objective(other)
+                self.require(
+                    "prox, which minimises sum_j (x_j - w_j)^2 / (2 step_j) + R(x)",
+                    least <= value + ACCURACY * (1.0 + value), least, value, w=w, step=step, x=x,
+                    better=other,
+                )  # fmt: skip
+
+
+class _Duals(_Tests):
+    """The conjugate of alpha R, and the bounds that certificates take."""
+
+    def properties(self) -> list[Callable[[], None]]:
+        of_norms = [self.dual_norm, self.attained_dual_norm] if self.penalty.is_norm else []
+        return [
+            *of_norms, self.fenchel_young, self.subgradient, self.bounds, self.largest_alpha,
+            self.widest,
+        ]  # fmt: skip
+
+    def pair(self) -> tuple[Array, Array, float]:
+        """w, v and alpha, in half of the cases with v a subgradient of alpha R at w."""
+        alpha, v, w = self.alpha(), self.vector(), self.coefficients()
+        if self.rng.random() < 0.5:
+            x = self.penalty.prox(v, alpha)
+            w, v = self.penalty.feasible(x), v - x
+        return self.held(w), v, alpha
+
+    def dual_norm(self) -> None:
+        penalty, (w, v, _) = self.penalty, self.pair()
+        product, most = float(v @ w), penalty.dual_norm(v) * penalty.value(w)
+        room = ACCURACY * (1.0 + float(np.abs(v) @ np.abs(w)))
+        what = "dual norm, v.w <= R°(v) R(w)"
+        self.require(what, product <= most + room, product, most, w=w, v=v)
+
+    def attained_dual_norm(self) -> None:
+        """By Moreau, what the prox takes away is on the boundary of the dual ball."""
+        penalty, v, t = self.penalty, self.vector(), self.alpha()
+        x = penalty.prox(v, t)
+        if penalty.value(x) > 0.0:
+            self.require_equal(
+                "dual norm, R°(w - prox(w, alpha)) = alpha where the prox is not 0",
+                penalty.dual_norm(v - x), t, t + float(np.max(np.abs(v))), w=v, alpha=t,
+            )  # fmt: skip
+
+    def fenchel_young(self) -> None:
+        penalty, (w, v, alpha) = self.penalty, self.pair()
+        total, product = alpha * penalty.value(w) + penalty.conjugate(v, alpha), float(v @ w)
+        room = ACCURACY * (1.0 + float(np.abs(v) @ np.abs(w)))
+        self.require(
+            "Fenchel-Young inequality, alpha R(w) + (alpha R)*(v) >= v.w", total >= product - room,
+            total, product, w=w, v=v, alpha=alpha,
+        )  # fmt: skip
+
+    def subgradient(self) -> None:
+        """By Moreau, w - prox(w, alpha) is a subgradient of alpha R at the prox."""
+        penalty, alpha, w = self.penalty, self.alpha(), self.vector()
+        x = penalty.prox(w, alpha)
+        v = (w - x) * INSIDE
+        v[penalty.free_features.columns] = 0.0  # where only bounds pull
+        total = alpha * penalty.value(x)
+        if not penalty.is_norm:  # else it is 0, or its dual norm has been found too large
+            total += penalty.conjugate(v, alpha)
+        size = float(np.abs(v) @ np.abs(x)) + alpha * penalty.value(x)
+        self.require_equal(
+            "Fenchel-Young equality, alpha R(x) + (alpha R)*(v) = v.x for x = prox(w, alpha) and "
+            "v = w - x", total, float(v @ x), size, w=w, alpha=alpha,
+        )  # fmt: skip
+
+    def bounds(self) -> None:
+        penalty, (w, v, alpha) = self.penalty, self.pair()
+        radius = penalty.value(w) + self.rng.choice([0.0, 1.0]) * self.alpha()
+        product, room = float(v @ w), ACCURACY * (1.0 + float(np.abs(v) @ np.abs(w)))
+        places = {"v": v, "w": w, "radius": radius}
+        support = penalty.support(v, radius)
+        what = "support, at least v.w where R(w) <= radius"
+        self.require(what, product <= support + room, product, support, **places)
+        same = penalty.support_by_radius(v)(radius)
+        self.require_equal("support_by_radius, the same as support", same, support, same, **places)
+        value = product - alpha * penalty.value(w)
+        most = penalty.bounded_conjugate(v, alpha, radius)
+        what = "bounded_conjugate, at least v.w - alpha R(w) where R(w) <= radius"
+        self.require(what, value <= most + room, value, most, alpha=alpha, **places)
+        conjugate = penalty.conjugate(v, alpha)
+        what = "bounded_conjugate, at most the conjugate"
+        below = most <= conjugate + ACCURACY * (1.0 + most)
+        self.require(what, below, most, conjugate, alpha=alpha, **places)
+
+    def largest_alpha(self) -> None:
+        penalty, v = self.penalty, self.vector()
+        least = penalty.largest_alpha(v)
+        if not np.isfinite(least) or penalty.free_level:
+            return
+        size = ACCURACY * (1.0 + float(np.max(np.abs(v))))
+        above = penalty.conjugate(v, least + size)
+        what = "largest_alpha, from which on (alpha R)*(v) = 0"
+        self.require(what, above == 0.0, above, 0.0, v=v, alpha=least)
+        if least > size:
+            below = penalty.conjugate(v, least - size)
+            what = "largest_alpha, below which (alpha R)*(v) > 0"
+            self.require(what, below > 0.0, below, 0.0, v=v, alpha=least)
+
+    def widest(self) -> None:
+        penalty, alpha, v = self.penalty, self.alpha(), self.vector()
+        error = np.abs(self.vector())
+        some = v + self.rng.uniform(-1.0, 1.0, self.n_features) * error
+        reduced = penalty.of_reduced
+        wide = reduced.widest(*penalty.reduced(v, error))
+        radius = self.alpha()
+        for name, left, right in (
+            ("conjugate", penalty.conjugate(some, alpha), reduced.conjugate(wide, alpha)),
+            ("support", penalty.support(some, radius), reduced.support(wide, radius)),
+        ):
+            self.require(
+                f"widest, whose {name} is the largest of the box", left <= right * (1 + ACCURACY),
+                left, right, v=v, error=error, other=some,
+            )  # fmt: skip
+
+
+class _Declared(_Tests):
+    """What a penalty declares of its structure."""
+
+    def properties(self) -> list[Callable[[], None]]:
+        of_norms = [self.homogeneity] if self.penalty.is_norm else []
+        separable = self.penalty.structure is Structure.SEPARABLE
+        terms = [self.terms] if separable else []
+        return [*of_norms, self.symmetry, self.ridge, self.free_parts, *terms]
+
+    def homogeneity(self) -> None:
+        penalty, w, t = self.penalty, self.coefficients(), self.alpha()
+        value, scaled = penalty.value(w), penalty.value(penalty.feasible(t * w))
+        self.require_equal("norm, R(t w) = t R(w)", scaled, t * value, t * value, w=w)
+
+    def symmetry(self) -> None:
+        penalty, w = self.penalty, self.coefficients()
+        value = penalty.value(w)
+        if penalty.even:
+            self.require_equal("even, R(-w) = R(w)", penalty.value(-w), value, value, w=w)
+        if penalty.symmetric:
+            other = self.rng.permutation(w) * self.rng.choice([-1.0, 1.0], len(w))
+            what = "symmetric, the same for every sign and order"
+            self.require_equal(what, penalty.value(other), value, value, w=w, other=other)
+        if penalty.is_quadratic:
+            what = "is_quadratic, R(2 w) = 4 R(w)"
+            self.require_equal(what, penalty.value(2.0 * w), 4.0 * value, value, w=w)
+        if penalty.l1_radius < inf:
+            far = w + np.sign(w + 0.5) * penalty.l1_radius
+            what = "l1_radius, outside of which R is infinite"
+            self.require(what, penalty.value(far) == inf, penalty.value(far), inf, w=far)
+
+    def ridge(self) -> None:
+        w = self.coefficients()
+        a, other, b = self.penalty.without_ridge()
+        total = 0.5 * a * float(w @ w) + (b * other.value(w) if other is not None else 0.0)
+        value = self.penalty.value(w)
+        what = "without_ridge, R(w) = a ||w||^2 / 2 + b Q(w)"
+        self.require_equal(what, total, value, value, w=w)
+
+    def free_parts(self) -> None:
+        penalty, w = self.penalty, self.coefficients()
+        value = penalty.value(w)
+        columns, lower, upper = penalty.free_features
+        other = w.copy()
+        other[columns] = np.clip(self.vector()[columns], lower, upper)
+        what = "free_features, of which R does not depend"
+        self.require_equal(what, penalty.value(other), value, value, w=w, other=other)
+        if penalty.free_level:
+            level = self.alpha()
+            what = "free_level, R(w + level) = R(w)"
+            found = penalty.value(w + level)
+            self.require_equal(what, found, value, value + level, w=w, level=level)
+
+    def terms(self) -> None:
+        w = self.vector()
+        l1, l2, lower, upper = self.penalty.terms
+        total = float(np.sum(l1 * np.abs(w) + 0.5 * l2 * w * w))
+        total = total if np.all((w >= lower) & (w <= upper)) else inf
+        value = self.penalty.value(w)
+        what = "terms, sum_j (l1_j |w_j| + l2_j w_j^2 / 2) within their bounds"
+        self.require_equal(what, total, value, min(total, value), w=w)

@@ -1,0 +1,239 @@
+"""check_loss and check_penalty name what is wrong with a loss or penalty, and nothing else."""
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+import pytest
+
+from skpd import losses as L
+from skpd import penalties as R
+
+
+class OwnHuber(L.ResidualLoss):
+    """The Huber loss with delta = 1, as a user would write it."""
+
+    conjugate_domain = (-1.0, 1.0)
+    smoothness = 1.0
+
+    def _phi(self, t):
+        return np.where(np.abs(t) <= 1.0, 0.5 * t * t, np.abs(t) - 0.5)
+
+    def _phi_conjugate(self, u):
+        return np.where(np.abs(u) <= 1.0, 0.5 * u * u, inf)
+
+    def _phi_derivative(self, t):
+        return np.clip(t, -1.0, 1.0)
+
+
+class OwnHinge(L.MarginLoss):
+    conjugate_domain = (-1.0, 0.0)
+
+    def _phi(self, t):
+        return np.maximum(1.0 - t, 0.0)
+
+    def _phi_conjugate(self, u):
+        return np.where((u >= -1.0) & (u <= 0.0), u, inf)
+
+    def _phi_derivative(self, t):
+        return np.where(t < 1.0, -1.0, 0.0)
+
+
+class ForgetsAKink(L.Hinge):
+    """A subclass of a loss of the package still has its compiled kernel."""
+
+    def prox_conjugate(self, y, theta, step):
+        return L.SmoothedHinge(0.5).prox_conjugate(y, theta, step)
+
+
+@pytest.mark.parametrize("loss", [OwnHuber(), OwnHinge()])
+def test_right_losses(loss):
+    assert L.check_loss(loss) is None
+
+
+huber = OwnHuber()
+WRONG_LOSSES = {
+    "non-negativity": {"_phi": lambda self, t: huber._phi(t) - 1e-3},
+    "value at the target": {
+        "_phi": lambda self, t: huber._phi(t) + 1.0,
+        "_phi_conjugate": lambda self, u: huber._phi_conjugate(u) - 1.0,
+    },
+    "convexity": {"_phi": lambda self, t: np.log1p(t * t)},
+    "subgradient": {"_phi_derivative": lambda self, t: 1.01 * huber._phi_derivative(t)},
+    "Lipschitz constant": {"lipschitz": 0.99},
+    "smoothness": {"smoothness": 0.99},
+    "domain of the conjugate.* 0 is not in it": {"conjugate_domain": (0.5, 1.0)},
+    "domain of the conjugate.* subgradient is outside": {"conjugate_domain": (-0.5, 1.0)},
+    "domain of the conjugate.* infinite inside": {"conjugate_domain": (-1.0, 2.0)},
+    "domain of the conjugate.* finite outside": {"_phi_conjugate": lambda self, u: 0.5 * u * u},
+    "Fenchel-Young inequality": {"_phi_conjugate": lambda self, u: 0.9 * huber._phi_conjugate(u)},
+    "Fenchel-Young equality": {"_phi_conjugate": lambda self, u: 1.1 * huber._phi_conjugate(u)},
+    "prox of the conjugate": {
+        "prox_conjugate": lambda self, y, v, step: np.clip(v - step * y, -1.0, 1.0)
+    },
+    "dual value": {"dual_values": lambda self, y, c, theta, scales: [(0.0, 0.0)] * len(scales)},
+    "best constant": {"best_constant": lambda self, y, weights: float(np.mean(y))},
+    "constant_interval": {"_residual_interval": lambda self, value: (-value, value)},
+    "linear_tails": {"linear_tails": False},
+    "constant_curvature": {"constant_curvature": True},
+    "linear_conjugate": {"linear_conjugate": True},
+    "conjugate_curvature": {"conjugate_curvature": 2.0},
+    "pieces": {"pieces": lambda self, y: L.Huber(delta=2.0).pieces(y)},
+    "kernel": {"kernel": property(lambda self: L.Huber(delta=2.0).kernel),
+               "prox_conjugate": lambda self, *args: L.Huber(delta=1.0).prox_conjugate(*args)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG_LOSSES)
+def test_a_loss_that_is_wrong_in_one_property(what):
+    wrong = type("Wrong", (OwnHuber,), WRONG_LOSSES[what])
+    with pytest.raises(AssertionError, match=rf"^Wrong fails the test of its {what}.* against "):
+        L.check_loss(wrong())
+
+
+def test_losses_that_are_wrong_in_other_ways():
+    class Rising(OwnHinge):
+        def _phi(self, t):
+            return np.maximum(1.0 + t, 0.0)
+
+    class Entropy(OwnHinge):
+        quadratic_conjugate = True
+        conjugate_domain, smoothness = (-1.0, 0.0), 0.25
+        _phi, _phi_conjugate = L.Logistic._phi, L.Logistic._phi_conjugate
+        _phi_derivative = L.Logistic._phi_derivative
+        kernel = L.Logistic.kernel
+
+    for wrong, what in (
+        (Rising(), "fall in the margin"),
+        (Entropy(), "quadratic_conjugate"),
+        (ForgetsAKink(), "prox of the conjugate"),
+    ):
+        with pytest.raises(AssertionError, match=f"test of its {what}"):
+            L.check_loss(wrong)
+
+
+def test_the_message_has_the_point_and_both_numbers():
+    wrong = type("Wrong", (OwnHinge,), {"_phi_conjugate": lambda self, u: np.where(
+        (u >= -1.0) & (u <= 0.0), 1.5 * u, inf)})()  # fmt: skip
+    with pytest.raises(AssertionError) as caught:
+        L.check_loss(wrong)
+    text = str(caught.value)
+    names = ("y", "z", "theta")
+    y, z, theta = (float(text.split(f" {name}=")[1].split(",")[0].split(":")[0]) for name in names)
+    total, product = map(float, text.rstrip(".").rsplit(": ", 1)[1].split(" against "))
+    assert total == pytest.approx(max(1.0 - y * z, 0.0) + 1.5 * y * theta, rel=1e-9)
+    assert product == pytest.approx(theta * z, rel=1e-9) and total < product
+
+
+class OwnL1(R.Norm):
+    """The l1 norm, as a user would write it."""
+
+    def value(self, w):
+        return float(np.abs(w).sum())
+
+    def prox(self, w, step):
+        return np.sign(w) * np.maximum(np.abs(w) - step, 0.0)
+
+    def dual_norm(self, v):
+        return float(np.abs(v).max())
+
+
+class OwnRidge(R.Penalty):
+    def value(self, w):
+        return 0.5 * float(w @ w)
+
+    def prox(self, w, step):
+        return w / (1.0 + step)
+
+    def conjugate(self, v, alpha):
+        return float(v @ v) / (2.0 * alpha)
+
+    def support(self, v, radius):
+        return float(np.sqrt(2.0 * radius * (v @ v)))
+
+
+@dataclass(frozen=True)
+class OwnBall(R.Penalty):
+    """A ball as a user might write it, with a prox that is no projection of its norm."""
+
+    is_finite = False
+
+    def value(self, w):
+        return 0.0 if np.linalg.norm(w) <= 1.0 + 1e-12 else inf
+
+    def prox(self, w, step):
+        return w / max(1.0, np.linalg.norm(w))
+
+    feasible = prox_of_one = lambda self, w: self.prox(w, 1.0)
+
+    def conjugate(self, v, alpha):
+        return float(np.linalg.norm(v))
+
+    def support(self, v, radius):
+        return float(np.linalg.norm(v))
+
+
+@pytest.mark.parametrize("penalty", [OwnL1(), OwnRidge(), OwnBall()])
+@pytest.mark.parametrize("n_features", [1, 5])
+def test_right_penalties(penalty, n_features):
+    assert R.check_penalty(penalty, n_features) is None
+
+
+l1, ridge = OwnL1(), OwnRidge()
+WRONG_PENALTIES = {
+    "value at 0": (OwnRidge, {"value": lambda self, w: ridge.value(w) + 1.0}),
+    "non-negativity": (OwnRidge, {"value": lambda self, w: -ridge.value(w)}),
+    "is_finite": (OwnBall, {"is_finite": True}),
+    "feasible, where R is finite": (OwnBall, {"feasible": lambda self, w: w}),
+    "feasible, w itself": (OwnRidge, {"feasible": lambda self, w: 0.9 * w}),
+    "convexity": (OwnRidge, {"value": lambda self, w: float(np.log1p(w @ w))}),
+    "prox, which is where": (OwnBall, {
+        "prox": lambda self, w, step: w / max(1.0, 0.9 * np.linalg.norm(w)),
+        "feasible": lambda self, w: OwnBall().prox(w, 1.0)}),
+    "prox, which minimises": (OwnL1, {"prox": lambda self, w, step: l1.prox(w, 0.5 * step)}),
+    "norm, R": (OwnL1, {"value": lambda self, w: l1.value(w) + 1e-3 * l1.value(w) ** 2,
+                        "prox": lambda self, w, step: OwnL1.prox(self, w, step) / (1.0 + 2e-3)}),
+    "dual norm, v.w": (OwnL1, {"dual_norm": lambda self, v: 0.9 * l1.dual_norm(v)}),
+    "dual norm, R°": (OwnL1, {"dual_norm": lambda self, v: 1.1 * l1.dual_norm(v)}),
+    "Fenchel-Young inequality": (
+        OwnRidge, {"conjugate": lambda self, v, alpha: 0.9 * ridge.conjugate(v, alpha)}),
+    "Fenchel-Young equality": (
+        OwnRidge, {"conjugate": lambda self, v, alpha: 1.1 * ridge.conjugate(v, alpha)}),
+    "support, at least": (
+        OwnRidge, {"support": lambda self, v, radius: 0.5 * ridge.support(v, radius)}),
+    "support_by_radius": (OwnRidge, {"support_by_radius": lambda self, v: lambda radius: 0.0}),
+    "bounded_conjugate, at least": (
+        OwnRidge, {"bounded_conjugate": lambda self, v, alpha, radius: 0.0}),
+    "bounded_conjugate, at most": (OwnRidge, {
+        "bounded_conjugate": lambda self, v, alpha, radius: 2.0 * ridge.conjugate(v, alpha)}),
+    "largest_alpha, from": (OwnL1, {"largest_alpha": lambda self, v: 0.5 * l1.dual_norm(v)}),
+    "largest_alpha, below": (OwnL1, {"largest_alpha": lambda self, v: 2.0 * l1.dual_norm(v)}),
+    "widest": (OwnRidge, {"widest": lambda self, v, error: v}),
+    "even": (OwnBall, {"value": lambda self, w: 0.0 if np.all((w >= 0) & (w <= 1)) else inf,
+                       "prox": lambda self, w, step: np.clip(w, 0.0, 1.0),
+                       "conjugate": lambda self, v, alpha: float(np.maximum(v, 0.0).sum()),
+                       "support": lambda self, v, radius: float(np.maximum(v, 0.0).sum())}),
+    "symmetric": (OwnRidge, {
+        "symmetric": True, "value": lambda self, w: 0.5 * float(w @ (w * np.arange(len(w)))),
+    }),
+    "is_quadratic": (OwnL1, {"is_quadratic": True}),
+    "l1_radius": (OwnRidge, {"l1_radius": 1.0}),
+    "without_ridge": (OwnRidge, {"without_ridge": lambda self: (0.5, None, 0.0)}),
+    "terms": (OwnRidge, {"structure": R.Structure.SEPARABLE, "terms": (0.0, 2.0, -inf, inf)}),
+    "free_features": (OwnL1, {"free_features": R.FreeFeatures(
+        np.array([0]), np.array([-inf]), np.array([inf]))}),
+    "free_level": (OwnL1, {"free_level": True}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG_PENALTIES)
+def test_a_penalty_that_is_wrong_in_one_property(what):
+    right, members = WRONG_PENALTIES[what]
+    wrong = type("Wrong", (right,), members)
+    with pytest.raises(AssertionError, match=rf"^Wrong fails the test of its {what}.* against "):
+        R.check_penalty(wrong())
+
+
+def test_a_penalty_that_does_not_fit():
+    with pytest.raises(ValueError, match="divide the number of features, 5"):
+        R.check_penalty(R.GroupL2(groups=2), n_features=5)
