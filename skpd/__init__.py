@@ -1,7 +1,6 @@
 """scikit-learn estimators for regularised linear models, each fit with a certificate."""
 
-from importlib.metadata import version
-
+from ._version import VERSION, show_versions
 from .certificates import Certificate
 from .certificates.rigorous import RigorousCertificate
 from .estimators.displays import GapDisplay
@@ -47,6 +46,7 @@ __all__ = [
     "certify",
     "groups_from",
     "path",
+    "show_versions",
 ]
 
-__version__ = version("skpd")
+__version__ = VERSION

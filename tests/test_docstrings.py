@@ -16,7 +16,7 @@ MODULES = ["skpd"] + [
 ]
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
-        "designs.design", "estimators.displays", "estimators.elastic_net",
+        "_version", "designs.design", "estimators.displays", "estimators.elastic_net",
         "estimators.elastic_net_cv", "estimators.groups", "estimators.lasso",
         "estimators.matrix_completion", "estimators.multi_task", "estimators.multi_task_cv",
         "estimators.multinomial", "estimators.path", "estimators.path_cv",

@@ -1,0 +1,52 @@
+"""The version of the package, and what a report of a problem says of its surroundings."""
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from sklearn.utils.parallel import _get_threadpool_controller
+
+from .kernels import _kernels
+
+__all__ = ["VERSION", "show_versions"]
+
+VERSION = version("skpd")
+
+REQUIRED = "numpy", "scipy", "scikit-learn", "joblib"
+OPTIONAL = "matplotlib", "pandas", "rich", "pip"
+
+
+def show_versions() -> None:
+    """Print the versions of skpd, of Python and of what they work with, for a report of a problem.
+
+    Also where the compiled kernels are, how many threads their products with large data take, and
+    the libraries that have threads of their own.
+
+    Examples
+    --------
+    >>> import skpd
+    >>> skpd.show_versions()  # doctest: +ELLIPSIS
+    skpd: ...
+    kernels: ..._kernels...
+    threads of a product: ...
+    python: ...
+    """
+    print(f"skpd: {VERSION}")
+    print(f"kernels: {_kernels.__file__}")
+    print(f"threads of a product: {_openmp_effective_n_threads()}")
+    print(f"python: {' '.join(sys.version.split())}")
+    print(f"executable: {sys.executable}")
+    print(f"machine: {platform.platform()}")
+    for name in (*REQUIRED, *OPTIONAL):
+        print(f"{name}: {_installed(name)}")
+    for library in _get_threadpool_controller().info():
+        print("library: " + ", ".join(f"{key} {value}" for key, value in library.items()))
+
+
+def _installed(name: str) -> str:
+    """The version of a package, or that there is none."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
