@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import Bounds
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import (
     Interval,
     InvalidParameterError,
@@ -16,6 +15,7 @@ from sklearn.utils._param_validation import (
 
 from .._values import Value
 from ..penalties import Penalty, for_features
+from .pickling import PickledWithVersion
 
 __all__ = ["BY_FEATURE", "OF_NAMES", "ParameterValidation", "penalty_by_feature"]
 
@@ -32,7 +32,7 @@ class _Bool:
         return repr(self.value)
 
 
-class ParameterValidation(BaseEstimator):
+class ParameterValidation(PickledWithVersion):
     """An estimator that is strict about bools and helpful about names and values.
 
     To Python True and False are the integers 1 and 0, so that scikit-learn's validation takes

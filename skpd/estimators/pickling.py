@@ -1,0 +1,35 @@
+"""Estimators that know which version of the package pickled them."""
+
+import warnings
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from .._version import VERSION
+
+__all__ = ["PickledWithVersion"]
+
+
+class PickledWithVersion(BaseEstimator):
+    """An estimator whose pickles hold the version, as those of scikit-learn's own do.
+
+    Loaded by another version it warns: attributes and parameters may have other names or meanings
+    there.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_skpd_version": VERSION}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        pickled_by = state.pop("_skpd_version", "before 0.1")
+        if pickled_by != VERSION:
+            name = type(self).__name__
+            warnings.warn(
+                f"This {name} was pickled by skpd {pickled_by} and is loaded by skpd {VERSION}, "
+                "whose parameters and attributes may differ: it may fail or be wrong. Fit it "
+                f"anew, or install skpd {pickled_by}.",
+                UserWarning,
+                stacklevel=2,
+            )
+        super().__setstate__(state)
