@@ -1,6 +1,7 @@
 """The promise: no certificate above the optimum, whatever the points and the data."""
 
 import itertools
+import re
 from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ from numpy.testing import assert_allclose
 
 from benchmarks import certificates as random
 from benchmarks.reference import linear_programme
+from skpd import Certificate, RigorousCertificate
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.certificates.rigorous import rigorous_primal
 from skpd.designs import Design
@@ -512,3 +514,30 @@ def test_a_model_that_is_not_a_number_has_no_objective():
     assert primal_objective(problem, np.array([np.nan]), np.nan) == np.inf
     with pytest.raises(ValueError, match=r"intercept must be 0 .* got 1\.0"):
         primal_objective(problem, np.ones(1), 1.0)
+
+
+@pytest.mark.parametrize("primal", [0.1158712345678901, 12345678.9, 3e-200, 7.0])
+@pytest.mark.parametrize("share", [0.5, 1e-3, 1e-6, 1e-9, 1e-13])
+def test_certificates_print_no_better_than_they_are(primal, share):
+    """One line, with as many digits as it takes to tell the bounds apart."""
+    dual = primal * (1.0 - share)
+    gap = primal - dual
+    values = primal, dual, gap, 2.0 * share, "scaling", 1.0, 1.0
+    text = str(Certificate(*values))
+    shown = re.fullmatch(
+        r"objective (\S+), lower bound (\S+): at most (\S+) above the optimum, "
+        r"relative gap (\S+) \(scaling\)",
+        text,
+    )
+    upper, lower, more, relative = map(Fraction, shown.groups())
+    assert primal <= upper < primal + 0.2 * gap
+    assert dual - 0.2 * gap < lower <= dual
+    assert gap <= more <= 1.2 * gap and 2.0 * share <= relative <= 2.4 * share
+    assert repr(Certificate(*values)) == f"<Certificate: {text}>"
+    rigorous = RigorousCertificate(*values, rounding=1e-16)
+    assert repr(rigorous) == f"<RigorousCertificate: {text}>"
+
+
+def test_certificates_of_nothing_print():
+    certificate = Certificate(np.inf, 0.0, np.inf, np.nan, "exact", np.inf, np.inf)
+    assert str(certificate).startswith("objective inf, lower bound 0: at most inf above")

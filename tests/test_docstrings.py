@@ -14,9 +14,11 @@ MODULES = ["skpd"] + [
     for module in pkgutil.walk_packages(skpd.__path__, "skpd.")
     if not module.name.endswith(("__main__", "_kernels"))
 ]
+ESTIMATORS = [name for name in skpd.__all__ if hasattr(getattr(skpd, name), "fit")]
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
-        "_version", "designs.design", "estimators.displays", "estimators.elastic_net",
+        "_version", "certificates.certificate", "designs.design", "estimators.displays",
+        "estimators.elastic_net",
         "estimators.elastic_net_cv", "estimators.groups", "estimators.lasso",
         "estimators.matrix_completion", "estimators.multi_task", "estimators.multi_task_cv",
         "estimators.multinomial", "estimators.path", "estimators.path_cv",
@@ -37,3 +39,10 @@ def test_docstring_examples(name, monkeypatch):
     found = doctest.testmod(importlib.import_module(name))
     assert found.failed == 0
     assert (found.attempted > 0) == (name in WITH_EXAMPLES)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_document_their_gaps(name):
+    attributes = getattr(skpd, name).__doc__.split("Attributes\n")[1]
+    for attribute in ("certificate_", "duality_gap_", "relative_gap_", "gap_history_"):
+        assert attribute in attributes

@@ -149,6 +149,7 @@ def test_one_vs_rest(n_jobs):
     assert model.dual_coef_.shape == (10, 400) and model.decision_function(X).shape == (400, 10)
     assert len(model.certificate_) == len(model.gap_history_) == 10
     assert model.duality_gap_ == max(c.gap for c in model.certificate_)
+    assert model.relative_gap_ == max(c.relative_gap for c in model.certificate_)
     assert model.score(X, names[y]) > 0.9
     binary = PdproxSVC(alpha=1e-2, tol=1e-3).fit(X, y == 3)
     assert_allclose(binary.coef_[0], model.coef_[3])

@@ -1,10 +1,14 @@
 """What is proven of a model."""
 
 from dataclasses import dataclass, field
-from math import inf
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from math import ceil, inf, isfinite, log10
 from typing import Any, NamedTuple
 
 __all__ = ["Certificate", "DualBound"]
+
+DIGITS = 6  # that are shown of an objective value, or more where its bound shares these
+OF_GAP = 2  # digits in which the two then differ
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,12 @@ class Certificate:
         with kinks, and penalties without an l1 norm or groups.
     evidence : object or None
         What the last two follow from (`skpd.certificates.coefficients`).
+
+    Examples
+    --------
+    >>> from skpd import Certificate
+    >>> print(Certificate(0.5, 0.375, 0.125, 0.25, "scaling", 2.5, 1.0))
+    objective 0.5, lower bound 0.375: at most 0.13 above the optimum, relative gap 0.25 (scaling)
     """
 
     primal: float
@@ -61,6 +71,30 @@ class Certificate:
     @property
     def proven_zero(self) -> Any:
         return None if self.evidence is None else self.evidence.zeros
+
+    def __str__(self) -> str:
+        digits = DIGITS
+        if 0.0 < self.gap < abs(self.primal) < inf:
+            digits = max(DIGITS, OF_GAP + 1 + ceil(log10(abs(self.primal) / self.gap)))
+        lower = _rounded(self.dual, digits, ROUND_FLOOR)
+        upper = _rounded(self.primal, digits, ROUND_CEILING)
+        gap, relative_gap = (
+            _rounded(value, OF_GAP, ROUND_CEILING) for value in (self.gap, self.relative_gap)
+        )
+        return (
+            f"objective {upper}, lower bound {lower}: at most {gap} above the optimum, "
+            f"relative gap {relative_gap} ({self.kind})"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
+
+def _rounded(value: float, digits: int, rounding: str) -> str:
+    """A number in so many digits, no better than it is."""
+    if not isfinite(value):
+        return str(value)
+    return f"{Context(prec=digits, rounding=rounding).create_decimal(value).normalize():g}"
 
 
 class DualBound(NamedTuple):

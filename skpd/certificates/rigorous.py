@@ -44,7 +44,7 @@ __all__ = ["RigorousCertificate", "rigorous_certificate", "rigorous_dual", "rigo
 UNDERFLOW = 1e-290  # no sum here can lose more to numbers below the smallest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RigorousCertificate(Certificate):
     """A certificate whose interval holds the optimal value in exact arithmetic.
 

@@ -52,6 +52,7 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     dual_coef_: Array
     certificate_: Certificate | list[Certificate]
     duality_gap_: float
+    relative_gap_: float
     gap_history_: Any
     n_iter_: int
     converged_: bool
@@ -310,6 +311,7 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         methods = [solution.method for solution in found]
         self.solver_ = methods[0] if labels is None else methods
         self.duality_gap_ = max(certificate.gap for certificate in certificates)
+        self.relative_gap_ = max(certificate.relative_gap for certificate in certificates)
         self.n_iter_ = max(solution.n_iter for solution in found)
         self.converged_ = all(solution.converged for solution in found)
         if any(solution.interrupted for solution in found):

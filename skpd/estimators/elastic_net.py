@@ -137,6 +137,8 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
         The interval that holds the optimal objective value.
     duality_gap_ : float
         Length of that interval.
+    relative_gap_ : float
+        The same over the objective of the best constant prediction: what ``tol`` bounds.
     gap_history_ : structured ndarray
         The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
         the recorded iterate itself, with fields iterate_primal and iterate_dual.
@@ -259,8 +261,8 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
 
     Attributes
     ----------
-    coef_, intercept_, dual_coef_, classes_, certificate_, duality_gap_, gap_history_, \
-            converged_, n_iter_, n_features_in_, feature_names_in_
+    coef_, intercept_, dual_coef_, classes_, certificate_, duality_gap_, relative_gap_, \
+            gap_history_, converged_, n_iter_, n_features_in_, feature_names_in_
         As for `PdproxSVC`.
 
     See Also

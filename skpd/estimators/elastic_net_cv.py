@@ -45,7 +45,8 @@ class ElasticNetPDCV(L1RatioCrossValidation):
     ----------
     alpha_, l1_ratio_ : float
         The values chosen; after Ctrl-C of those tried on every fold, if there are any.
-    coef_, intercept_, dual_coef_, certificate_, duality_gap_, gap_history_, converged_, n_iter_
+    coef_, intercept_, dual_coef_, certificate_, duality_gap_, relative_gap_, gap_history_, \
+            converged_, n_iter_
         Those of the model of all data, as for `ElasticNetPD`.
     mse_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
             for a single l1_ratio

@@ -79,6 +79,8 @@ class LassoPDCertified(PrimalDualRegressor):
         The interval that holds the optimal objective value.
     duality_gap_ : float
         Length of that interval.
+    relative_gap_ : float
+        The same over the objective of the best constant prediction: what ``tol`` bounds.
     gap_history_ : structured ndarray
         The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
         the recorded iterate itself, with fields iterate_primal and iterate_dual.
@@ -225,6 +227,8 @@ class LassoPDCertifiedCV(PathCrossValidation):
         The interval that holds the optimal objective value for ``alpha_`` on all data.
     duality_gap_ : float
         Length of that interval.
+    relative_gap_ : float
+        The same over the objective of the best constant prediction: what ``tol`` bounds.
     gap_history_ : structured ndarray
         The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
         the recorded iterate itself, with fields iterate_primal and iterate_dual.

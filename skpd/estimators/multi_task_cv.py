@@ -57,8 +57,8 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     ----------
     alpha_, l1_ratio_ : float
         The values chosen; after Ctrl-C of those tried on every fold, if there are any.
-    coef_, intercept_, tasks_, dual_coef_, certificate_, duality_gap_, gap_history_, solver_, \
-            converged_, n_iter_
+    coef_, intercept_, tasks_, dual_coef_, certificate_, duality_gap_, relative_gap_, \
+            gap_history_, solver_, converged_, n_iter_
         Those of the model of all data, as for `MultiTaskPD`.
     loss_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
             for a single l1_ratio

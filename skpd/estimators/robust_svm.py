@@ -111,6 +111,9 @@ class DRSVMClassifier(PrimalDualClassifier):
         The interval that holds the optimal objective value.
     duality_gap_ : float
         Length of that interval; the largest for one-vs-rest.
+    relative_gap_ : float
+        The same over the objective of the best constant prediction, of which ``tol`` bounds the
+        largest.
     gap_history_ : structured ndarray, or list of them for one-vs-rest
         The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
         the recorded iterate itself, with fields iterate_primal and iterate_dual.

@@ -102,6 +102,9 @@ class PdproxSVC(_MarginClassifier):
         The interval that holds the optimal objective value.
     duality_gap_ : float
         Length of that interval; the largest for one-vs-rest.
+    relative_gap_ : float
+        The same over the objective of the best constant prediction, of which ``tol`` bounds the
+        largest.
     gap_history_ : structured ndarray, or list of them for one-vs-rest
         The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
         the recorded iterate itself, with fields iterate_primal and iterate_dual.
@@ -234,8 +237,8 @@ class GroupLassoSVC(_MarginClassifier):
 
     Attributes
     ----------
-    coef_, intercept_, dual_coef_, classes_, certificate_, duality_gap_, gap_history_, \
-            converged_, n_iter_, n_features_in_, feature_names_in_
+    coef_, intercept_, dual_coef_, classes_, certificate_, duality_gap_, relative_gap_, \
+            gap_history_, converged_, n_iter_, n_features_in_, feature_names_in_
         As for `PdproxSVC`.
 
     Warns

@@ -48,12 +48,12 @@ def check_penalty(penalty: Penalty, n_features: int = 6) -> None:
     --------
     >>> from skpd.penalties import L1, GroupL2, check_penalty
     >>> check_penalty(GroupL2(groups=2), n_features=8)
-    >>> class Double(L1):
-    ...     def value(self, w):
-    ...         return 2.0 * super().value(w)
-    >>> check_penalty(Double())  # doctest: +ELLIPSIS
+    >>> class Halfway(L1):
+    ...     def prox(self, w, step):
+    ...         return super().prox(w, 0.5 * step)
+    >>> check_penalty(Halfway())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    AssertionError: Double fails the test of its prox, which minimises ...
+    AssertionError: Halfway fails the test of its prox, which minimises ...
     """
     penalty = penalty.bind(n_features)
     for kind in (_Values, _Declared, _Prox, _Duals):
