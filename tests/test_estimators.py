@@ -435,6 +435,35 @@ def test_verbose_prints_the_interval(cancer, capsys):
     assert len(lines) > 3 and all("lower bound" in line for line in lines)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_verbose_lines_thin_out(n_classes, capsys):
+    """1: where iterations have doubled or the gap has halved, and the end; 2: all of them."""
+    X, y = load_digits(n_class=n_classes, return_X_y=True)
+    model = PdproxSVC(alpha=0.01, solver="pdprox-dual", tol=1e-4, max_iter=500)
+    printed = {}
+    for verbose in (0, 1, 2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.set_params(verbose=verbose).fit(X[:60], y[:60])
+        printed[verbose] = capsys.readouterr().out.splitlines()
+    histories = model.gap_history_ if n_classes > 2 else [model.gap_history_]
+    certificates = model.certificate_ if n_classes > 2 else [model.certificate_]
+    assert printed[0] == []
+    assert len(printed[2]) == sum(map(len, histories)) + len(histories)
+    unit = certificates[0].gap / certificates[0].relative_gap
+    last, worth = None, []
+    for n_iter, gap in zip(histories[0]["n_iter"], histories[0]["gap"] / unit, strict=True):
+        if last is None or n_iter >= 2 * last[0] or gap <= 0.5 * last[1]:
+            last = n_iter, gap
+            worth.append(n_iter)
+    name = "[PdproxSVC] class 0 iteration" if n_classes > 2 else "[PdproxSVC] iteration"
+    lines = [line for line in printed[1] if line.startswith(name)]
+    assert [int(line.split(": ")[0].split()[-1]) for line in lines] == worth
+    assert set(printed[1]) <= set(printed[2]) and len(worth) < len(histories[0])
+    for line, certificate in zip(printed[1][-len(certificates) :], certificates, strict=True):
+        assert line.endswith(f"solver 'pdprox-dual': {certificate}")
+
+
 # Bad input
 
 ALL = [

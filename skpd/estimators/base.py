@@ -30,6 +30,7 @@ from ..solvers import SOLVERS, check_solver_options, solve
 from .groups import groups_by_place
 from .names import PENALTIES
 from .parameters import ParameterValidation
+from .progress import ProgressLines, last_line
 from .validation import validated
 
 PENALTY_METHODS = [
@@ -236,17 +237,12 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
             Ends this fit when set.
         """
         context = context if hasattr(self, "_skl_callbacks") else None
-        ticks = 0
+        ticks, lines = 0, ProgressLines(f"[{type(self).__name__}]{label}", int(self.verbose))
 
         def on_check(monitor):
             nonlocal ticks
             if self.verbose:
-                print(
-                    f"[{type(self).__name__}]{label} iteration {monitor.n_iter}: "
-                    f"objective {monitor.primal:.8g}, lower bound {monitor.dual:.8g}, "
-                    f"relative gap {monitor.relative_gap:.2e} (tol {self.tol:.2e})",
-                    flush=True,
-                )
+                lines(monitor)
             ended = stop is not None and stop.is_set()
             if context is None:
                 return ended
@@ -304,6 +300,10 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         ``depth`` says how far up the caller of `fit` is, past its two decorators.
         """
         found = [solutions] if labels is None else solutions
+        if self.verbose:
+            names = [""] if labels is None else [f" class {label}" for label in labels]
+            for name, solution in zip(names, found, strict=True):
+                last_line(f"[{type(self).__name__}]{name}", solution)
         certificates = [solution.certificate for solution in found]
         histories = [solution.history for solution in found]
         self.certificate_ = certificates[0] if labels is None else certificates

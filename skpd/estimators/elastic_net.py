@@ -123,7 +123,8 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
     random_state : int, RandomState instance or None, default=None
         The order of rows in dual coordinate descent, and the start vectors of norm estimates.
     verbose : int, default=0
-        Print a line for every certificate computed on the way.
+        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
+        halved, and the last certificate; 2 a line for every certificate.
 
     Attributes
     ----------

@@ -65,7 +65,8 @@ class LassoPDCertified(PrimalDualRegressor):
     random_state : int, RandomState instance or None, default=None
         The coordinates that "cd" and "approx" draw.
     verbose : int, default=0
-        Print a line for every certificate computed on the way.
+        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
+        halved, and the last certificate; 2 a line for every certificate.
 
     Attributes
     ----------
@@ -205,7 +206,8 @@ class LassoPDCertifiedCV(PathCrossValidation):
     random_state : int, RandomState instance or None, default=None
         The coordinates that "cd" and "approx" draw.
     verbose : int, default=0
-        Print a line for every certificate computed in the fit on all data.
+        1 prints ever fewer lines of the fit on all data, where the iterations have doubled or the
+        gap has halved, and its last certificate; 2 a line for every certificate.
 
     Attributes
     ----------

@@ -59,7 +59,8 @@ class MatrixCompletionPD(PrimalDualRegressor):
     random_state : int, RandomState instance or None, default=None
         Start of the subspace iteration for singular vectors.
     verbose : int, default=0
-        Print a line for every certificate computed on the way.
+        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
+        halved, and the last certificate; 2 a line for every certificate.
 
     Attributes
     ----------

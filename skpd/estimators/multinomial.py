@@ -74,7 +74,8 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
         The order of the rows in dual descent, for the loss of Crammer and Singer without
         intercepts; start vector of the spectral norm's estimate of the named solvers.
     verbose : int, default=0
-        Print a line for every certificate computed on the way.
+        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
+        halved, and the last certificate; 2 a line for every certificate.
 
     Attributes
     ----------

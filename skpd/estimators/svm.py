@@ -85,7 +85,8 @@ class PdproxSVC(_MarginClassifier):
         The order of rows in dual coordinate descent ("auto"), and the start vector of the
         spectral norm estimate of the named solvers.
     verbose : int, default=0
-        Print a line for every certificate computed on the way.
+        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
+        halved, and the last certificate; 2 a line for every certificate.
 
     Attributes
     ----------

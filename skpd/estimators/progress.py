@@ -1,0 +1,47 @@
+"""What ``verbose`` prints of a fit."""
+
+from math import inf
+
+from ..problems import Solution
+from ..solvers import Monitor
+
+__all__ = ["ProgressLines", "last_line"]
+
+
+class ProgressLines:
+    """A line for a certificate on the way, for all of them or for ever fewer.
+
+    Parameters
+    ----------
+    name : str
+        What each line begins with.
+    verbose : int
+        Above 1 for all; 1 for those at which the iterations have doubled, or the gap has halved,
+        since the last line.
+    """
+
+    def __init__(self, name: str, verbose: int) -> None:
+        self.name, self.verbose = name, verbose
+        self.n_iter, self.gap = 0, inf  # of the last line
+
+    def __call__(self, monitor: Monitor) -> None:
+        """Print the interval of a monitor, if it is worth a line."""
+        gap, n_iter = monitor.relative_gap, monitor.n_iter
+        if self.verbose <= 1 and n_iter < 2 * self.n_iter and gap > 0.5 * self.gap:
+            return
+        self.n_iter, self.gap = n_iter, gap
+        print(
+            f"{self.name} iteration {n_iter}: objective {monitor.primal:.8g}, "
+            f"lower bound {monitor.dual:.8g}, relative gap {gap:.2e} (tol {monitor.tol:.2e})",
+            flush=True,
+        )
+
+
+def last_line(name: str, solution: Solution) -> None:
+    """Print what has become of a fit."""
+    how = "converged" if solution.converged else "stopped"
+    print(
+        f"{name} {how} after {solution.n_iter} iterations, solver {solution.method!r}: "
+        f"{solution.certificate}",
+        flush=True,
+    )
