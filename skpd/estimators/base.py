@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -31,6 +32,7 @@ from .groups import groups_by_place
 from .names import PENALTIES
 from .parameters import ParameterValidation
 from .progress import ProgressLines, last_line
+from .sparse_coefficients import SparseCoefficients
 from .validation import validated
 
 PENALTY_METHODS = [
@@ -45,7 +47,7 @@ _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 LARGE = 1 << 20  # entries of an array that are not read once more to see that they are finite
 
 
-class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
+class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterValidation):
     """A linear model fitted by a solver of `Problem`, with its certificate."""
 
     coef_: Array
@@ -206,7 +208,7 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         """Where a warm start resumes output k, if the last fit had the same shape."""
         if not (self.warm_start and hasattr(self, "dual_coef_")):
             return None
-        coef, dual_coef = np.atleast_2d(self.coef_), np.atleast_2d(self.dual_coef_)
+        coef, dual_coef = np.atleast_2d(self._dense_coef), np.atleast_2d(self.dual_coef_)
         dual_shape = (dual_coef.shape[0], dual_coef.shape[-1])
         if coef.shape != (n_outputs, shape[1]) or dual_shape != (n_outputs, shape[0]):
             return None
@@ -338,7 +340,10 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
 
 
 def _linear_predictions(X, coef, intercept):
-    """X coef' + intercept for coef of shape (n_outputs, n_features), X never copied."""
+    """X coef' + intercept for coef of shape (n_outputs, n_features), in sparse or dense format."""
+    if issparse(coef):
+        product = X @ coef.T
+        return (product.toarray() if issparse(product) else product) + intercept
     if X.dtype == np.float64:
         return safe_sparse_dot(X, coef.T, dense_output=True) + intercept
     design = Design(X)

@@ -255,7 +255,7 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
         if self.coef_.shape != (K, d) or self.dual_coef_.size != problem.n_samples:
             return None
         intercept = self.intercept_ if self.fit_intercept else np.zeros(K)
-        return Point(np.ravel(self.coef_.T), intercept, np.ravel(self.dual_coef_))
+        return Point(np.ravel(self._dense_coef.T), intercept, np.ravel(self.dual_coef_))
 
     def decision_function(self, X: Any) -> Array:
         """The scores of the classes.

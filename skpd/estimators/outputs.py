@@ -101,7 +101,7 @@ def start_of_outputs(
     if estimator.coef_.shape != coef_shape or estimator.dual_coef_.shape != dual_shape:
         return None
     intercept = estimator.intercept_ if has_intercepts else np.zeros(coef_shape[0])
-    return Point(np.ravel(estimator.coef_.T), intercept, np.ravel(estimator.dual_coef_))
+    return Point(np.ravel(estimator._dense_coef.T), intercept, np.ravel(estimator.dual_coef_))
 
 
 def coefficients_of_outputs(point: Point | Solution) -> dict[str, Any]:

@@ -92,4 +92,4 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         """
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
-        return _linear_predictions(X, self.coef_[np.newaxis], self.intercept_)[:, 0]
+        return _linear_predictions(X, self._coef_rows, self.intercept_)[:, 0]

@@ -307,14 +307,14 @@ class DRSVMClassifier(PrimalDualClassifier):
             If the data are invalid or hold a label not seen in `fit`, or after a one-vs-rest fit.
         """
         check_is_fitted(self)
-        if len(self.coef_) > 1:
+        if len(self.classes_) > 2:
             raise ValueError(
                 "worst_case_distribution is that of one classifier: it needs a fit with 2 "
                 f"classes, got {len(self.classes_)}."
             )
         (case,) = self._cases(X, y, sample_weight)
         problem, margins, weights = case.problem, case.margins, case.problem.weights
-        coef = self.coef_[0]
+        coef = self._dense_coef[0]
         flipped, left = _flips(problem, margins, problem.norm.value(coef))
         rows = np.arange(len(weights))
         source = np.concatenate([rows, rows])
@@ -363,9 +363,9 @@ class DRSVMClassifier(PrimalDualClassifier):
                 f"{unknown.tolist()[0]!r}."
             )
         design = Design(X)
-        positives = self.classes_ if len(self.coef_) > 1 else self.classes_[1:]
-        cases = []
-        for positive, coef, intercept in zip(positives, self.coef_, self.intercept_, strict=True):
+        positives = self.classes_ if len(self.classes_) > 2 else self.classes_[1:]
+        coefs, cases = self._dense_coef, []
+        for positive, coef, intercept in zip(positives, coefs, self.intercept_, strict=True):
             problem = self._problem(design, np.where(y == positive, 1.0, -1.0), sample_weight)
             margins = problem.y * (design.matvec(np.ascontiguousarray(coef)) + intercept)
             radius = best_radius(problem, margins, problem.norm.value(coef))

@@ -15,7 +15,7 @@ from ..problems import Point, Solution
 from ..problems.outputs import OutputsProblem
 from ..problems.trace_norm import TraceNormProblem
 from ..solvers import TRACE_NORM_SOLVERS
-from .base import finite_targets
+from .base import _linear_predictions, finite_targets
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
 from .regressor import PrimalDualRegressor
 from .validation import validated
@@ -232,7 +232,7 @@ class TraceNormPD(PrimalDualRegressor):
     def _start_of(self, X: Any, y: Any) -> Point | None:
         if not (self.warm_start and hasattr(self, "dual_coef_")):
             return None
-        coef, intercept = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+        coef, intercept = np.atleast_2d(self._dense_coef), np.atleast_1d(self.intercept_)
         n_outputs = 1 if np.ndim(y) == 1 else y.shape[1]
         if coef.shape != (n_outputs, X.shape[1]) or self.dual_coef_.shape != (len(y), n_outputs):
             return None
@@ -249,7 +249,7 @@ class TraceNormPD(PrimalDualRegressor):
     @property
     def rank_(self) -> int:
         """Rank of ``coef_``, singular values below 1e-8 of the largest not counted."""
-        values = np.linalg.svd(np.atleast_2d(self.coef_), compute_uv=False)
+        values = np.linalg.svd(np.atleast_2d(self._dense_coef), compute_uv=False)
         return int(np.sum(values > NEGLIGIBLE * values[0]))
 
     def predict(self, X: Any) -> np.ndarray:
@@ -265,4 +265,5 @@ class TraceNormPD(PrimalDualRegressor):
         """
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
-        return X @ self.coef_.T + self.intercept_
+        z = _linear_predictions(X, self._coef_rows, self.intercept_)
+        return z if np.ndim(self.intercept_) else z[:, 0]

@@ -1,0 +1,65 @@
+"""Coefficients in sparse format, for models with many zeros that are kept or sent around."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array
+
+__all__ = ["SparseCoefficients"]
+
+
+def _has_coefficients(estimator: Any) -> bool:
+    return estimator._model_attribute == "coef_"
+
+
+class SparseCoefficients:
+    """`sparsify` and `densify`, as scikit-learn's linear classifiers have them."""
+
+    coef_: Any
+    intercept_: Any
+    _model_attribute: ClassVar[str]
+
+    @available_if(_has_coefficients)
+    def sparsify(self) -> Self:
+        """Convert ``coef_`` to a sparse array.
+
+        That takes less memory, in pickles too, where more than half of the coefficients are 0.
+        Predictions, warm starts and `certify` take it as it is; it has two dimensions also where
+        ``coef_`` had one.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self.coef_ = sp.csr_array(np.atleast_2d(self._dense_coef))
+        return self
+
+    @available_if(_has_coefficients)
+    def densify(self) -> Self:
+        """Convert ``coef_`` back to the array that `fit` makes.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self.coef_ = self._dense_coef
+        return self
+
+    @property
+    def _dense_coef(self) -> Array:
+        """The coefficients as `fit` makes them, whatever has been done to them since."""
+        if not sp.issparse(self.coef_):
+            return self.coef_
+        table = self.coef_.toarray()
+        return table if np.ndim(self.intercept_) else table[0]
+
+    @property
+    def _coef_rows(self) -> Any:
+        """The coefficients with a row for each output, in either format."""
+        return self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
