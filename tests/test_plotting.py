@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
@@ -65,6 +65,38 @@ def test_one_curve_for_each_class():
     assert len(display.lines_) == 3
     names = [text.get_text() for text in display.axes_[0].get_legend().get_texts()]
     assert names == [f"PdproxSVC, class {k}" for k in range(3)]
+
+
+@pytest.mark.parametrize("kind", ["both", "gap", "interval", "iterates"])
+def test_ten_classes_can_be_told_apart(kind):
+    """Names beside the axes, a colour for each, and no areas over areas."""
+    X, y = load_digits(return_X_y=True)
+    model = PdproxSVC(alpha=0.1, tol=1e-2).fit(X[:200], y[:200])
+    display = GapDisplay.from_estimator(model, kind=kind, x="n_iter")
+    axis, figure = display.axes_[0], display.figure_
+    figure.canvas.draw()
+    legend = axis.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == display.names
+    assert legend.get_window_extent().x0 >= axis.get_window_extent().x1
+    assert legend.get_window_extent().x1 <= figure.bbox.x1
+    colours = {line.get_color() for line in legend.get_lines()}
+    assert len(colours) == len(display.names) == 10
+    assert not any(panel.collections for panel in display.axes_)
+
+
+def test_axes_of_ones_own_keep_the_names_inside():
+    X, y = load_digits(return_X_y=True)
+    model = PdproxSVC(alpha=0.1, tol=1e-2).fit(X[:200], y[:200])
+    _, ax = plt.subplots()
+    display = GapDisplay.from_estimator(model, ax=ax, kind="gap")
+    display.figure_.canvas.draw()
+    assert ax.get_legend().get_window_extent().x1 <= ax.get_window_extent().x1
+
+
+def test_a_single_interval_has_a_title_and_its_area(model):
+    (axis,) = GapDisplay.from_estimator(model, kind="interval").axes_
+    assert axis.get_title() == "PdproxSVC" and axis.get_legend() is None
+    assert len(axis.collections) == 1 and axis.get_yscale() == "linear"
 
 
 @pytest.mark.parametrize("arguments, message", [

@@ -8,6 +8,18 @@ from .wrappers import final_estimator, full_name
 
 __all__ = ["GapDisplay"]
 
+FEW = 5  # lines: with more, names do not fit among them, and areas hide each other
+LABELS = {"seconds": "seconds", "n_iter": "iterations"}
+PANELS = {
+    "both": ("gap", "interval"), "gap": ("gap",), "interval": ("interval",),
+    "iterates": ("iterates",),
+}  # fmt: skip
+Y_LABELS = {
+    "gap": "duality gap",
+    "iterates": "duality gap (line)\niterates (points)",
+    "interval": "objective (solid)\nlower bound (dashed)",
+}
+
 
 class GapDisplay:
     """How the certified interval of a fitted estimator closed in on the optimum.
@@ -70,65 +82,70 @@ class GapDisplay:
         ValueError
             If ``x``, ``kind`` or the number of axes is not one of these.
         """
-        check_matplotlib_support("GapDisplay")
-        import matplotlib.pyplot as plt
-
-        labels = {"seconds": "seconds", "n_iter": "iterations"}
-        panels = {
-            "both": ("gap", "interval"), "gap": ("gap",), "interval": ("interval",),
-            "iterates": ("iterates",),
-        }  # fmt: skip
-        for name, value, allowed in (("x", x, labels), ("kind", kind, panels)):
+        for argument, value, allowed in (("x", x, LABELS), ("kind", kind, PANELS)):
             if value not in allowed:
-                raise ValueError(f"{name} must be one of {set(allowed)}, got {value!r}.")
-        panels = panels[kind]
-        if ax is None:
-            _, ax = plt.subplots(
-                len(panels), sharex=True, figsize=(6.4, 2.8 * len(panels)), layout="constrained"
-            )
-        axes = np.atleast_1d(ax)
+                raise ValueError(f"{argument} must be one of {set(allowed)}, got {value!r}.")
+        panels, ours = PANELS[kind], ax is None
+        axes = self._own_axes(len(panels)) if ours else np.atleast_1d(ax)
         if len(axes) != len(panels):
             raise ValueError(
                 f"ax must hold {len(panels)} axes for kind={kind!r}, got {len(axes)}."
             )
-
         self.axes_, self.figure_, self.lines_ = axes, axes[0].figure, []
         for panel, axis in zip(panels, axes, strict=True):
+            axis.grid(alpha=0.3)
             for history, name in zip(self.histories, self.names, strict=True):
-                if panel in ("gap", "iterates"):
-                    gap = np.where(history["gap"] > 0, history["gap"], np.nan)
-                    self.lines_ += axis.plot(
-                        history[x], gap, **{"label": name, "drawstyle": "steps-post", **kwargs}
-                    )
+                style = {"label": name, "drawstyle": "steps-post", **kwargs}
+                if panel == "interval":
+                    self._draw_interval(axis, history, x, style)
+                else:
+                    self._draw_gap(axis, history, x, style)
                     if panel == "iterates":
-                        above = history["iterate_primal"] - history["dual"][-1]
-                        style = {**kwargs, "color": self.lines_[-1].get_color(), "linestyle": ""}
-                        axis.plot(history[x], above, **{"marker": ".", "ms": 3, **style})
-                else:
-                    (line,) = axis.plot(
-                        history[x], history["primal"], **{"drawstyle": "steps-post", **kwargs}
-                    )
-                    style = {**kwargs, "color": line.get_color(), "linestyle": "--"}
-                    axis.plot(history[x], history["dual"], **{"drawstyle": "steps-post", **style})
-                    axis.fill_between(
-                        history[x], history["dual"], history["primal"],
-                        step="post", alpha=0.15, color=line.get_color(), linewidth=0,
-                    )  # fmt: skip
-            if panel in ("gap", "iterates"):
-                label = (
-                    "duality gap" if panel == "gap" else "duality gap (line)\niterates (points)"
-                )
-                axis.set(yscale="log", ylabel=label)
-                if len(self.names) > 1 or "label" in kwargs:
-                    axis.legend(fontsize="small", ncols=2 if len(self.names) > 5 else 1)
-                else:
-                    axis.set_title(self.names[0], fontsize="medium")
-                axis.grid(alpha=0.3)
-            else:
-                axis.set(ylabel="objective (solid)\nlower bound (dashed)")
-                axis.grid(alpha=0.3)
-        axes[-1].set_xlabel(labels[x])
+                        self._draw_iterates(axis, history, x, kwargs)
+            axis.set(ylabel=Y_LABELS[panel], yscale="linear" if panel == "interval" else "log")
+        self._name_lines(axes[0], beside=ours, labelled="label" in kwargs)
+        axes[-1].set_xlabel(LABELS[x])
         return self
+
+    def _own_axes(self, n_panels):
+        """Axes one above the other, in a figure with room for the names of many lines."""
+        check_matplotlib_support("GapDisplay")
+        import matplotlib.pyplot as plt
+
+        width = 6.4 if len(self.names) <= FEW else 8.4
+        size = (width, 2.8 * n_panels)
+        _, axes = plt.subplots(n_panels, sharex=True, figsize=size, layout="constrained")
+        return np.atleast_1d(axes)
+
+    def _draw_gap(self, axis, history, x, style):
+        gap = np.where(history["gap"] > 0, history["gap"], np.nan)
+        self.lines_ += axis.plot(history[x], gap, **style)
+
+    def _draw_iterates(self, axis, history, x, style):
+        """The objective of each recorded iterate above the best bound."""
+        above = history["iterate_primal"] - history["dual"][-1]
+        style = {**style, "color": self.lines_[-1].get_color(), "linestyle": ""}
+        axis.plot(history[x], above, **{"marker": ".", "ms": 3, **style})
+
+    def _draw_interval(self, axis, history, x, style):
+        (line,) = axis.plot(history[x], history["primal"], **style)
+        style = {**style, "color": line.get_color(), "linestyle": "--", "label": None}
+        axis.plot(history[x], history["dual"], **style)
+        if len(self.names) <= FEW:  # areas over areas hide each other
+            axis.fill_between(
+                history[x], history["dual"], history["primal"],
+                step="post", alpha=0.15, color=line.get_color(), linewidth=0,
+            )  # fmt: skip
+
+    def _name_lines(self, axis, *, beside, labelled):
+        """A title for a single line, a legend for several: of many beside our own axes."""
+        if len(self.names) == 1 and not labelled:
+            axis.set_title(self.names[0], fontsize="medium")
+        elif beside and len(self.names) > FEW:
+            place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.02), "frameon": False}
+            axis.legend(fontsize="small", **place)
+        else:
+            axis.legend(fontsize="small", ncols=2 if len(self.names) > FEW else 1)
 
     @classmethod
     def from_estimator(cls, estimator, *, ax=None, x="seconds", kind="both", name=None, **kwargs):
