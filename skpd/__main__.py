@@ -8,28 +8,56 @@ with a header.
 import argparse
 import os
 import sys
+import textwrap
 import time
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
+import joblib
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import is_regressor
+from sklearn.base import clone, is_regressor
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import type_of_target
 
 from . import GapDisplay, GroupLassoSVC, PdproxRegressor, PdproxSVC
-from ._data_files import is_csv, read
+from ._data_files import is_csv, preparation, read
 
 ESTIMATORS = {"PdproxSVC": PdproxSVC, "GroupLassoSVC": GroupLassoSVC,
               "PdproxRegressor": PdproxRegressor}  # fmt: skip
 FIGURES = (".png", ".pdf", ".svg")
-COLUMNS = ("data", "estimator", "test score", "non-zeros", "objective", "certified gap", "seconds")
+HELP_WIDTH = 70  # characters of a line
+COLUMNS = (
+    "data", "estimator", "constant", "test score", "cross-validated", "non-zeros", "objective",
+    "certified gap", "seconds",
+)  # fmt: skip
+CROSS_VALIDATED = COLUMNS.index("cross-validated")
+LEGEND = """
+test score: accuracy (R2 for a regressor) on held-out data; constant: that of the best constant
+prediction; cross-validated: the mean over folds of all data, and the standard deviation.
+certified gap: no model has an objective lower than the one printed by more than this share of the
+best constant prediction's. Means over the classes where there are more than two; the certified gap
+is the largest."""
+
+
+def choices(name):
+    """What a parameter may be by name, for each estimator that differs in it."""
+    lines = {}
+    for estimator, kind in ESTIMATORS.items():
+        for constraint in kind._parameter_constraints.get(name, []):
+            if isinstance(constraint, StrOptions):
+                values = textwrap.fill(", ".join(sorted(constraint.options)), HELP_WIDTH)
+                lines.setdefault(values, []).append(estimator)
+    if len(lines) == 1:
+        return ":\n" + next(iter(lines))
+    return "".join(f"\nof {', '.join(names)}:\n{values}" for values, names in lines.items())
 
 
 def parse(arguments):
@@ -40,26 +68,44 @@ def parse(arguments):
     parser.add_argument("--target", metavar="COLUMN", help="target of a CSV file (default: last)")
     parser.add_argument("--estimator", choices=ESTIMATORS, help="the only one to fit")
     parser.add_argument("--alpha", type=float, help="weight of the penalty (default: 1e-3)")
-    parser.add_argument("--loss", help="a loss by name")
-    parser.add_argument("--penalty", help="a penalty by name")
+    parser.add_argument("--loss", help=f"a loss by name{choices('loss')}")
+    parser.add_argument("--penalty", help=f"a penalty by name{choices('penalty')}")
     parser.add_argument("--groups", type=int, help="size of the groups of features")
-    parser.add_argument("--solver", help="a solver by name")
+    parser.add_argument("--solver", help=f"a solver by name{choices('solver')}")
     parser.add_argument("--tol", type=float, help="relative gap to reach (default: 1e-4)")
     parser.add_argument("--max-iter", type=int, help="iterations at most")
     parser.add_argument("--jobs", type=int, dest="n_jobs", help="threads over several classes")
     parser.add_argument(
         "--test-size", type=float, default=0.25, help="share held out for the score"
     )
+    parser.add_argument(
+        "--folds", type=int, default=3, help="of the cross-validation; 0 for none (default: 3)"
+    )
     parser.add_argument("--plot", metavar="OUT.png", help="save the history of the gaps")
+    parser.add_argument(
+        "--save", metavar="MODEL",
+        help="save the pipeline fitted to FILE, without what was held out, for joblib.load",
+    )  # fmt: skip
     options = parser.parse_args(arguments)
     if options.target is not None and not is_csv(options.file or ""):
         parser.error("--target needs a CSV file")
-    if options.plot:
-        path = Path(options.plot)
-        if path.is_dir() or not path.parent.is_dir() or path.suffix not in FIGURES:
-            parser.exit(2, f"{parser.prog}: error: --plot must name a file {FIGURES} in a folder "
-                        f"that exists, got {options.plot!r}\n")  # fmt: skip
+    if options.folds < 0 or options.folds == 1:
+        parser.error(f"--folds must be 0 or at least 2, got {options.folds}")
+    if options.save is not None and options.file is None:
+        parser.error("--save needs a FILE to fit to")
+    for name, suffixes in (("plot", FIGURES), ("save", ())):
+        path = getattr(options, name)
+        if path is not None and not may_be_written(Path(path), suffixes):
+            kind = f"{suffixes} " if suffixes else ""
+            parser.exit(2, f"{parser.prog}: error: --{name} must name a file {kind}in a folder "
+                        f"that exists, got {path!r}\n")  # fmt: skip
     return parser, options
+
+
+def may_be_written(path, suffixes):
+    """Whether a path names a file in a folder that exists, with one of these suffixes, if any."""
+    fits = not suffixes or path.suffix in suffixes
+    return fits and not path.is_dir() and path.parent.is_dir()
 
 
 def guess(y, options):
@@ -103,6 +149,8 @@ def jobs(options):
             names, why = guess(y, options)
             if why:
                 print(f"{Path(options.file).name}: {why}\n")
+        if options.save and len(names) > 1:
+            raise ValueError(f"--save needs one --estimator to fit, got {names}")
         estimators = [make(name) for name in names]
         check_use()
         return [(Path(options.file).name, (X, y), estimators)]
@@ -145,32 +193,64 @@ def check_targets(estimator, y):
         )
 
 
+def describe(name, X, y, estimator):
+    """A line on the data."""
+    n_rows, n_columns = X.shape
+    line = f"{name}: {n_rows} rows, {n_columns} columns"
+    if sp.issparse(X):
+        line += f", {100.0 * X.nnz / (n_rows * n_columns):.2g} % of the entries not 0"
+    if is_regressor(estimator):
+        return f"{line}, target from {np.min(y):.6g} to {np.max(y):.6g}"
+    counts = np.unique(y, return_counts=True)[1]
+    return f"{line}, {len(counts)} classes of {counts.min()} to {counts.max()} rows"
+
+
 def fit(estimator, X, y, options):
-    """A row of the table, and the fitted estimator."""
-    check_targets(estimator, y)
-    stratify = None if is_regressor(estimator) else y
+    """A row of the table but for the cross-validation, and the fitted pipeline."""
+    regression = is_regressor(estimator)
     X_train, X_test, y_train, y_test = train_test_split(
-        X, y, test_size=options.test_size, random_state=0, stratify=stratify
+        X, y, test_size=options.test_size, random_state=0, stratify=None if regression else y
     )
-    scaler = MaxAbsScaler() if sp.issparse(X) else StandardScaler()
-    X_train, X_test = scaler.fit_transform(X_train), scaler.transform(X_test)
+    pipeline = make_pipeline(*preparation(X), estimator)
+    constant = (DummyRegressor() if regression else DummyClassifier()).fit(X_train, y_train)
+    X_train = pipeline[:-1].fit_transform(X_train)
     if options.progress:
         estimator.set_callbacks(ProgressBar())
     start = time.perf_counter()
     estimator.fit(X_train, y_train)
     seconds = time.perf_counter() - start
+    estimator.set_callbacks()
     certificates = estimator.certificate_
     certificates = certificates if isinstance(certificates, list) else [certificates]
-    gap = max(certificate.relative_gap for certificate in certificates)
     objective = np.mean([certificate.primal for certificate in certificates])
-    return (
+    row = [
         type(estimator).__name__,
-        f"{estimator.score(X_test, y_test):.4f}",
+        f"{constant.score(X_test, y_test):.4f}",
+        f"{pipeline.score(X_test, y_test):.4f}",
+        "-",
         f"{np.count_nonzero(estimator.coef_)} of {estimator.coef_.size}",
         f"{objective:.6f}",
-        f"{gap:.1e}",
+        f"{estimator.relative_gap_:.1e}",
         f"{seconds:.2f}",
-    )
+    ]
+    return row, pipeline
+
+
+def cross_validated(pipeline, X, y, n_folds):
+    """The mean score over folds and its standard deviation; nothing where there are too few rows.
+
+    Warnings are those of the fit that is reported.
+    """
+    regression = is_regressor(pipeline)
+    smallest = len(y) // 2 if regression else np.unique(y, return_counts=True)[1].min()
+    n_folds = min(n_folds, smallest)
+    if n_folds < 2:
+        return "-"
+    folds = (KFold if regression else StratifiedKFold)(n_folds, shuffle=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        scores = cross_val_score(clone(pipeline), X, y, cv=folds, error_score="raise")
+    return f"{np.mean(scores):.4f} +- {np.std(scores):.4f}"
 
 
 def print_table(rows):
@@ -194,20 +274,23 @@ def main(arguments=None):
         warnings.simplefilter("always", ConvergenceWarning)
         try:
             for name, (X, y), estimators in jobs(options):
-                for estimator in estimators:
-                    rows.append((name, *fit(estimator, X, y, options)))
-                    fitted.append((name, estimator))
+                for k, estimator in enumerate(estimators):
+                    check_targets(estimator, y)
+                    if k == 0:
+                        print(describe(name, X, y, estimator))
+                    row, pipeline = fit(estimator, X, y, options)
+                    rows.append([name, *row])
+                    fitted.append((name, pipeline))
+                    rows[-1][CROSS_VALIDATED] = cross_validated(pipeline, X, y, options.folds)
+            if options.save:
+                save(fitted, options.save)
         except KeyboardInterrupt:
             interrupted = True
         except (ValueError, OSError) as error:
             parser.exit(2, f"{parser.prog}: error: {' '.join(str(error).split())}\n")
+    print()
     print_table(rows)
-    print(
-        "\ntest score: accuracy (R2 for a regressor) on held-out data. certified gap: no model\n"
-        "has an objective lower than the one printed by more than this share of the best\n"
-        "constant prediction's. Means over the classes where there are more than two; the\n"
-        "certified gap is the largest."
-    )
+    print(LEGEND)
     for warning in caught:
         if issubclass(warning.category, ConvergenceWarning):
             print(f"\nwarning: {warning.message}")
@@ -215,6 +298,12 @@ def main(arguments=None):
         parser.exit(130, f"{parser.prog}: interrupted\n")
     if options.plot:
         plot(fitted, options.plot)
+
+
+def save(fitted, path):
+    """The only pipeline there is, to a file."""
+    joblib.dump(fitted[0][1], path)
+    print(f"saved {path}: joblib.load makes a pipeline of it, for predict on other data")
 
 
 def plot(fitted, path):
@@ -225,9 +314,9 @@ def plot(fitted, path):
     _, axes = plt.subplots(
         len(fitted), squeeze=False, figsize=(7, 2.9 * len(fitted)), layout="constrained"
     )
-    for axis, (name, estimator) in zip(axes[:, 0], fitted, strict=True):
-        GapDisplay.from_estimator(estimator, ax=axis, kind="gap", x="n_iter")
-        axis.set_title(f"{type(estimator).__name__} on {name}", fontsize="medium")
+    for axis, (name, pipeline) in zip(axes[:, 0], fitted, strict=True):
+        GapDisplay.from_estimator(pipeline, ax=axis, kind="gap", x="n_iter")
+        axis.set_title(f"{type(pipeline[-1]).__name__} on {name}", fontsize="medium")
     axes[0, 0].figure.savefig(path, dpi=150)
     print(f"\nsaved {path}")
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_svmlight_file
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
-__all__ = ["is_csv", "read"]
+__all__ = ["is_csv", "preparation", "read"]
 
 
 def read(path, target):
@@ -58,7 +59,7 @@ def is_csv(path):
 
 
 def read_csv(path, target):
-    """(X, y), a column of words as one of zeros and ones for each word."""
+    """(X, y), X a data frame."""
     try:
         import pandas as pd
     except ImportError:
@@ -80,8 +81,21 @@ def read_csv(path, target):
     words = frame.select_dtypes(exclude="number").columns
     numbers = frame.drop(columns=words).to_numpy(dtype=np.float64)
     check_data(numbers, y)
+    return frame, y
+
+
+def preparation(X):
+    """The steps of a pipeline that bring data to a common scale, all columns by themselves.
+
+    A column of words of a data frame makes one of zeros and ones for each word. Sparse data keep
+    their zeros.
+    """
+    if sp.issparse(X):
+        return [MaxAbsScaler()]
+    words = [] if isinstance(X, np.ndarray) else X.select_dtypes(exclude="number").columns
     if len(words) == 0:
-        return numbers, y
-    return sp.hstack(
-        [sp.csr_array(numbers), OneHotEncoder().fit_transform(frame[words])]
-    ).tocsr(), y
+        return [StandardScaler()]
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    numbers = [name for name in X.columns if name not in words]
+    columns = ColumnTransformer([("numbers", "passthrough", numbers), ("words", encoder, words)])
+    return [columns, MaxAbsScaler()]

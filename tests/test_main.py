@@ -1,8 +1,10 @@
 """``python -m skpd``."""
 
 import gzip
+import inspect
 import re
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,12 @@ from sklearn.datasets import (
     load_diabetes,
     load_iris,
 )
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from skpd import PdproxSVC
+from skpd import PdproxRegressor, PdproxSVC
 from skpd.__main__ import main
 
 
@@ -30,7 +36,9 @@ def test_demo(capsys):
     assert head[:2] == ["data", "estimator"] and head[-2:] == ["certified gap", "seconds"]
     for row in (cancer, digits):
         assert row[1] == "GroupLassoSVC"
-        assert float(row[2]) > 0.9 and float(row[5]) <= 1e-2
+        constant, score, folds = float(row[2]), float(row[3]), row[4]
+        assert constant < 0.7 < 0.9 < score and float(row[7]) <= 1e-2
+        assert float(folds.split(" +- ")[0]) == pytest.approx(score, abs=0.06)
 
 
 @pytest.mark.parametrize("suffix", ["", ".bz2", ".gz"])
@@ -43,7 +51,7 @@ def test_svmlight_file_and_plot(suffix, tmp_path, capsys):
         dump_svmlight_file(X, y, file)
     main([str(path), "--alpha", "0.01", "--tol", "1e-2", "--plot", str(image)])
     _, row = table(capsys.readouterr().out)
-    assert row[0] == path.name and row[1] == "PdproxSVC" and float(row[2]) > 0.9
+    assert row[0] == path.name and row[1] == "PdproxSVC" and float(row[3]) > 0.9
     assert image.read_bytes().startswith(b"\x89PNG")
 
 
@@ -56,10 +64,61 @@ def test_csv_file(tmp_path, capsys):
     main([str(path), "--target", "target", "--groups", "2", "--tol", "1e-2"])
     _, first, second = table(capsys.readouterr().out)
     assert [first[1], second[1]] == ["PdproxSVC", "GroupLassoSVC"]
-    assert first[3].endswith("of 18")  # three classes, four numbers and two colours
+    assert first[5].endswith("of 18")  # three classes, four numbers and two colours
     main([str(path), "--target", "sepal width (cm)", "--loss", "huber"])
     _, row = table(capsys.readouterr().out)
     assert row[1] == "PdproxRegressor"
+
+
+def test_help_names_the_choices(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    for name, estimator in (("loss", PdproxSVC), ("loss", PdproxRegressor), ("penalty", PdproxSVC),
+                            ("solver", PdproxSVC)):  # fmt: skip
+        parameter = inspect.signature(estimator).parameters[name]
+        assert parameter.default in shown.split(f"--{name}")[2].replace(",", "").split()
+
+
+def test_data_are_described(tmp_path, capsys):
+    X, y = load_breast_cancer(return_X_y=True)
+    path = tmp_path / "some.svm"
+    dump_svmlight_file(X * (np.median(X, axis=0) < X), y, str(path))
+    main([str(path), "--tol", "1e-2", "--folds", "0"])
+    out = capsys.readouterr().out
+    assert "some.svm: 569 rows, 30 columns, 50 % of the entries not 0, 2 classes of 212" in out
+    constant, _, cross_validated = table(out)[1][2:5]
+    assert float(constant) == pytest.approx(357 / 569, abs=0.01) and cross_validated == "-"
+
+
+def test_scores_are_those_of_scikit_learn(tmp_path, capsys):
+    path = tmp_path / "diabetes.csv"
+    load_diabetes(as_frame=True, scaled=False).frame.to_csv(path, index=False)
+    main([str(path), "--alpha", "1", "--tol", "1e-8", "--folds", "4"])
+    row = table(capsys.readouterr().out)[1]
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    pipeline = make_pipeline(StandardScaler(), PdproxRegressor(alpha=1.0, tol=1e-8))
+    folds = KFold(4, shuffle=True, random_state=0)
+    scores = cross_val_score(pipeline, X, y, cv=folds)
+    assert row[4] == f"{scores.mean():.4f} +- {scores.std():.4f}"
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
+    assert row[3] == f"{pipeline.fit(X_train, y_train).score(X_test, y_test):.4f}"
+    assert float(row[2]) == pytest.approx(r2_score(y_test, 0 * y_test + y_train.mean()), abs=1e-4)
+
+
+def test_a_saved_pipeline_takes_the_columns_of_the_file(tmp_path, capsys):
+    iris = load_iris(as_frame=True).frame
+    iris["colour"] = np.where(iris.index % 2, "red", "blue")
+    iris["target"] = np.array(["setosa", "versicolor", "virginica"])[iris["target"]]
+    path, saved = tmp_path / "iris.csv", tmp_path / "model"
+    iris.to_csv(path, index=False)
+    main([str(path), "--target", "target", "--save", str(saved)])
+    out = capsys.readouterr().out
+    assert f"saved {saved}" in out
+    pipeline = joblib.load(saved)
+    frame = iris.drop(columns="target").assign(colour="green")  # a word that was not in the file
+    assert pipeline.score(frame, iris["target"]) == pytest.approx(float(table(out)[1][3]), abs=0.1)
+    assert pipeline[-1].certificate_[0].relative_gap <= 1e-4
 
 
 def test_not_converged_is_said(capsys):
@@ -74,6 +133,7 @@ def test_not_converged_is_said(capsys):
     (["--estimator", "GroupLassoSVC", "--penalty", "l1"], "no --penalty"),
     (["--plot", "no/such/folder.png"], "--plot"),
     (["--plot", "figure.foo"], "--plot"),
+    (["file", "--save", "no/such/folder/model"], "--save must name a file in a folder that"),
     (["--estimator", "GroupLassoSVC", "--groups", "7"], "divide"),
 ])  # fmt: skip
 def test_errors_are_one_line(arguments, message, capsys):
@@ -168,3 +228,28 @@ def test_ctrl_c_prints_what_is_done(monkeypatch, capsys):
         main(["--estimator", "PdproxSVC", "--tol", "1e-2"])
     assert caught.value.code == 130
     assert [row[0] for row in table(capsys.readouterr().out)] == ["data", "breast cancer"]
+
+
+@pytest.mark.parametrize("options, message", [
+    (["--save", "model"], "--save needs a FILE"), (["--folds", "1"], "--folds must be 0 or at"),
+])  # fmt: skip
+def test_options_that_do_not_go_together(options, message, capsys):
+    with pytest.raises(SystemExit):
+        main(options)
+    assert message in capsys.readouterr().err
+
+
+def test_only_one_pipeline_is_saved(tmp_path, capsys):
+    path = tmp_path / "iris.svm"
+    dump_svmlight_file(*load_iris(return_X_y=True), str(path))
+    with pytest.raises(SystemExit):
+        main([str(path), "--groups", "2", "--save", str(tmp_path / "model")])
+    error = capsys.readouterr().err
+    assert "one --estimator to fit, got ['PdproxSVC', 'GroupLassoSVC']" in error
+
+
+def test_too_few_rows_for_folds(tmp_path, capsys):
+    path = tmp_path / "few.svm"
+    path.write_text("0.5 1:1\n1.5 1:2\n2.5 1:3\n")
+    main([str(path), "--test-size", "0.6"])
+    assert table(capsys.readouterr().out)[1][4] == "-"
