@@ -14,7 +14,9 @@ MODULES = ["skpd"] + [
     for module in pkgutil.walk_packages(skpd.__path__, "skpd.")
     if not module.name.endswith(("__main__", "_kernels"))
 ]
-ESTIMATORS = [name for name in skpd.__all__ if hasattr(getattr(skpd, name), "fit")]
+ESTIMATORS = [
+    name for name in skpd.__all__ if hasattr(getattr(skpd, name), "fit") and name != "PathCV"
+]
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
         "_version", "certificates.certificate", "designs.design", "estimators.displays",

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 import skpd
-from skpd import PdproxRegressor
+from skpd import PathCV, PdproxRegressor
 from skpd.estimators import pickling
 
 ESTIMATORS = [
@@ -35,7 +35,10 @@ def test_what_is_not_installed_is_said(capsys, monkeypatch):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: e.__name__)
 def test_pickles_of_the_same_version_and_of_others(estimator, monkeypatch):
-    model = estimator(alpha=0.5) if "alpha" in estimator().get_params() else estimator()
+    if estimator is PathCV:
+        model = PathCV(PdproxRegressor())
+    else:
+        model = estimator(alpha=0.5) if "alpha" in estimator().get_params() else estimator()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for copy in (pickle.loads(pickle.dumps(model)), deepcopy(model), clone(model)):

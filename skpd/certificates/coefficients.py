@@ -83,7 +83,7 @@ class Evidence:
 
 
 def evidence_of(objective: Objective, gap: float, bound: DualBound) -> Evidence | None:
-    """The evidence of a bound; None if it has no slopes.
+    """The evidence of a bound; None if it has no slopes of the coefficients.
 
     Parameters
     ----------
@@ -92,11 +92,13 @@ def evidence_of(objective: Objective, gap: float, bound: DualBound) -> Evidence 
         The objective value of a model less the bound.
     bound : DualBound
     """
-    if bound.slopes is None or not np.isfinite(gap):
+    penalty = objective.dual_penalty
+    # of a function of the singular values the slopes are singular values as well
+    if bound.slopes is None or penalty.of_reduced is not penalty or not np.isfinite(gap):
         return None
     v, error = bound.slopes
     return Evidence(
-        objective.dual_penalty,
+        penalty,
         Slopes(v, error, objective.alpha),
         gap - bound.conjugate,
         bound.radius,

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
 
@@ -61,7 +61,8 @@ class FollowedPaths:
     values : ndarray of shape (n_paths, n_alphas)
         The value of each model; nan for what was not reached.
     certificates : list of lists of lists of Certificate
-        For each path those of the alphas that were reached, one for each problem.
+        For each path those of the alphas that were reached, one for each problem, without what
+        they prove of single coefficients.
     interrupted : bool
         Whether Ctrl-C ended the paths where they were.
     """
@@ -103,7 +104,7 @@ def follow_folds(
             path = make_path(k)
             for a, solutions in enumerate(path.solutions(seed, stop)):
                 values[k, a] = path.value(path.alphas[a], solutions)
-                certificates[k].append([solution.certificate for solution in solutions])
+                certificates[k].append([_brief(solution.certificate) for solution in solutions])
 
     seeds = random_state.randint(np.iinfo(np.int32).max, size=n_paths)
     try:
@@ -111,6 +112,11 @@ def follow_folds(
     except KeyboardInterrupt:
         stop.set()
     return FollowedPaths(values, certificates, stop.is_set())
+
+
+def _brief(certificate: Certificate) -> Certificate:
+    """A certificate without what takes as much memory as coefficients do."""
+    return replace(certificate, evidence=None)
 
 
 @contextmanager

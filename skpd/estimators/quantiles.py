@@ -73,6 +73,8 @@ class QuantilePD(PrimalDualRegressor):
         The interval that holds the optimal objective value of all quantiles together.
     duality_gap_ : float
         Length of that interval.
+    relative_gap_ : float
+        The same over the objective of the best constant quantiles: what ``tol`` bounds.
     gap_history_ : structured ndarray
         The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
         the recorded iterate itself, with fields iterate_primal and iterate_dual.
