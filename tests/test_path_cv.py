@@ -54,7 +54,6 @@ EXACT = LassoPDCertified(tol=1e-10)
 
 @parametrize_with_checks([
     PathCV(PdproxSVC(loss="logistic"), alphas=2, cv=2), PathCV(EXACT, alphas=2, cv=2),
-    PathCV(MultiTaskPD(tol=1e-10), rule="one_standard_error", alphas=2, cv=2),
 ])  # fmt: skip
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -31,7 +31,7 @@ SHAPES = {
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [QuantilePD(), QuantilePD((0.2, 0.8), penalty="l21", max_iter=300)],
+    [QuantilePD((0.2, 0.8))],
     expected_failed_checks=lambda estimator: SHAPES,
 )
 def test_scikit_learn_checks(estimator, check):
