@@ -11,8 +11,8 @@ from benchmarks import coefficients
 from benchmarks.certificates import random_problem, solution
 from skpd import GroupLassoSVC, MultiTaskPD, PdproxRegressor, PdproxSVC, certify
 from skpd.certificates import certify_point, primal_objective
-from skpd.losses import Absolute, Hinge, Logistic, Squared
-from skpd.penalties import L1, L2, ElasticNet, GroupL2, LInf, NonNegativeL1, Separable, WeightedL1
+from skpd.losses import Absolute, Hinge
+from skpd.penalties import L1, LInf, NonNegativeL1, WeightedL1
 
 
 @pytest.fixture(scope="module")
@@ -86,28 +86,23 @@ def test_loose_fits_hold_tight_ones(loss, penalty, rng):
     assert widths[0] >= widths[2]
 
 
-@pytest.mark.parametrize("loss", [Hinge(), Absolute(), Logistic(), Squared()], ids=str)
+@pytest.mark.parametrize("loss", [Hinge(), Absolute()], ids=str)
 @pytest.mark.parametrize(
     "penalty",
-    [L1(), NonNegativeL1(), L2(), LInf(), ElasticNet(0.6), GroupL2(2),
-     lambda rng, d: WeightedL1(rng.random(d) * (rng.random(d) < 0.7)),
-     lambda rng, d: Separable(rng.random(d), rng.random(d), np.full(d, -0.5), rng.random(d))],
+    [L1(), NonNegativeL1(), LInf(),
+     lambda rng, d: WeightedL1(rng.random(d) * (rng.random(d) < 0.7))],
 )  # fmt: skip
-def test_random_problems(loss, penalty, rng):
-    for _ in range(3):
+def test_random_linear_programmes(loss, penalty, rng):
+    for _ in range(10):
         problem, X = random_problem(rng, loss, penalty, mild=True)
-        value, coef, intercept = solution(problem, X)
-        if value is None:
-            continue
-        coef = problem.penalty.feasible(np.asarray(coef))
+        _, coef, intercept = solution(problem, X)
+        coef = problem.penalty.feasible(coef)
         objective = primal_objective(problem, coef, intercept)
         for scale in (0.0, 0.3):
             theta = problem.loss.gradient(problem.y, X @ coef + intercept)
             theta = theta + scale * rng.normal(size=len(theta))
-            near = coef + scale * rng.normal(size=len(coef)), intercept
-            certificate, _ = certify_point(
-                problem, problem.penalty.feasible(near[0]), near[1], theta
-            )
+            near = problem.penalty.feasible(coef + scale * rng.normal(size=len(coef)))
+            certificate, _ = certify_point(problem, near, intercept, theta)
             assert not coefficients.outside(certificate, coef, objective).startswith("WRONG")
 
 

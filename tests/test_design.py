@@ -272,8 +272,7 @@ def test_those_that_run_at_the_same_time_share_the_threads(rng, monkeypatch):
     assert given == [4, 2, 1, 1]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("layout, dtype", [("C", np.float64), ("F", np.float32)])
 @pytest.mark.parametrize("ones", [False, True])
 def test_gram_matrices_of_many_rows(layout, dtype, ones, rng, monkeypatch):
     n = 40_000
