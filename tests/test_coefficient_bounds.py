@@ -25,13 +25,13 @@ def inside(coef, bounds):
     return np.all((coef >= bounds[..., 0] - 1e-9) & (coef <= bounds[..., 1] + 1e-9))
 
 
-@pytest.mark.parametrize("max_iter", [1, 3, 50_000])
+@pytest.mark.parametrize("max_iter", [1, 3, 20_000])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_lasso_lies_inside(diabetes, max_iter):
     X, y = diabetes
     theirs = Lasso(0.1, tol=1e-14).fit(X, y).coef_
     model = PdproxRegressor(
-        0.1, loss="squared", solver="pdprox-dual", tol=1e-6, max_iter=max_iter
+        0.1, loss="squared", solver="pdprox-dual", tol=1e-5, max_iter=max_iter
     ).fit(X, y)
     certificate = model.certificate_
     assert inside(theirs, certificate.coefficient_bounds)

@@ -17,7 +17,7 @@ from skpd.losses import SmoothedHinge
 
 def on_own_path(estimator):
     """Checks that ask for more digits of the weights than the tolerance does."""
-    if not isinstance(estimator, ElasticNetPD) or estimator.solver not in ("agm", "pdbfw"):
+    if not isinstance(estimator, ElasticNetPD) or estimator.solver != "pdbfw":
         return {}
     reason = "first-order methods: equal up to the tolerance only"
     return {
@@ -31,7 +31,6 @@ def on_own_path(estimator):
         ElasticNetPD(),
         ElasticNetPD(l1_radius=1.0),
         ElasticNetPD(l1_radius=1.0, solver="pdbfw"),
-        ElasticNetPD(l1_radius=1.0, solver="agm", max_iter=100),
         ElasticNetPDClassifier(l1_radius=1.0, max_iter=500),
         ElasticNetPDCV(alphas=5, cv=3),
     ],

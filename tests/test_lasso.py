@@ -48,7 +48,6 @@ LAYOUTS = {
 @parametrize_with_checks([
     LassoPDCertified(),
     LassoPDCertified(solver="cd", max_iter=300),
-    LassoPDCertified(solver="approx", max_iter=300),
     LassoPDCertifiedCV(alphas=5, cv=3),
 ])  # fmt: skip
 def test_scikit_learn_checks(estimator, check):

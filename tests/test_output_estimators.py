@@ -20,7 +20,6 @@ CHECKED = [
     MultinomialPD(),
     MultinomialPD(loss="crammer_singer"),
     MultiTaskPDCV(alphas=4, cv=3),
-    MultiTaskPDCV(loss="huber", penalty="trace", alphas=3, eps=0.1, cv=2),
 ]
 LAYOUTS = [np.asfortranarray, sp.csr_array, sp.csc_matrix]
 
