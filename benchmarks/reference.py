@@ -172,6 +172,8 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
     if kind in penalties:
         objective = objective + alpha * penalties[kind]()
     value = _clarabel(cp, cp.Problem(cp.Minimize(objective), constraints))
+    if value is None:
+        return None, None, None
     return value, w.value, float(b.value) if fit_intercept else 0.0
 
 
