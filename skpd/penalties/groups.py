@@ -12,7 +12,7 @@ from .. import kernels
 from .._checks import check_number
 from .._typing import Array, Indices
 from .base import FreeFeatures, Norm, Structure
-from .intervals import Slopes, intervals_of_groups, zeros_of_groups
+from .intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
 from .partition import Partition
 from .separable import _soft_threshold
 
@@ -129,7 +129,8 @@ class _Grouped(_Weighted, Norm):
 
     def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
         widest = self.widest(slopes.v, slopes.error)
-        most += self.bounded_conjugate(widest, slopes.alpha, radius)
+        others = self.bounded_conjugate(widest, slopes.alpha, radius)
+        most += others + ROUNDING * (abs(most) + others)
         return intervals_of_groups(self._partition, self.group_terms, slopes, most, radius)
 
     def zeros(self, slopes: Slopes) -> Any:

@@ -91,6 +91,7 @@ def intervals_of_terms(
     """
     v, error, alpha = slopes
     l1, l2, lower, upper = (np.broadcast_to(np.asarray(t, dtype=float), v.shape) for t in terms)
+    error = error + ROUNDING * (np.abs(v) + alpha * l1)  # of the differences below
     up = _Side(v + error - alpha * l1, alpha * l2, upper)
     down = _Side(error - v - alpha * l1, alpha * l2, -lower)
     penalised = np.ones(len(v), dtype=bool)
@@ -124,8 +125,9 @@ def intervals_of_groups(
     l1, weights = group_terms
     sizes = np.abs(v) + error
     beyond = np.maximum(sizes - alpha * l1, 0.0)
-    room = (alpha * weights - partition.norms(beyond))[partition.labels]
-    room = np.maximum(room, alpha * l1 - sizes)
+    norms = partition.norms(beyond)
+    room = alpha * weights - norms - ROUNDING * (alpha * weights + norms)
+    room = np.maximum(room[partition.labels], alpha * l1 - sizes - ROUNDING * (alpha * l1 + sizes))
     with np.errstate(divide="ignore"):
         within = radius / (weights[partition.labels] + l1)
         largest = np.where(room > 0.0, most / np.maximum(room, 0.0), inf)
