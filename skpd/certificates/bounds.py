@@ -92,7 +92,7 @@ def dual_bound(
             "lipschitz='coordinate' needs a penalty like L1 or ElasticNet, got "
             f"{objective.penalty!r}."
         )
-    first = objective.null_objective
+    first = objective.null_objective if objective.null_is_allowed else inf
     radius_kind = "initial" if lipschitz == "monotone" and upper >= first else lipschitz
     upper = (first if lipschitz == "initial" else min(upper, first)) * (1.0 + ROUNDING)
     penalty: Any = objective.dual_penalty.of_reduced

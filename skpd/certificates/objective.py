@@ -106,6 +106,11 @@ class Objective(ABC):
     def null_objective(self) -> float: ...
 
     @property
+    def null_is_allowed(self) -> bool:
+        """Whether the best constant prediction is a model: it may not obey constraints."""
+        return True
+
+    @property
     @abstractmethod
     def null_rounding(self) -> float: ...
 

@@ -157,6 +157,12 @@ class Design:
             return self._like(np.hstack([self._X, ones]))
         return self._like(sp.hstack([self._X, ones], format=self._X.format))
 
+    def with_rows(self, rows: Array) -> "Design":
+        """The same data with more rows behind it, copied."""
+        if not sp.issparse(self._X):
+            return self._like(np.vstack([self._X, rows]))
+        return self._like(sp.vstack([self._X, sp.csr_array(rows)], format=self._X.format))
+
     def matvec(self, coef: Array) -> Array:
         """X coef, of shape (n_samples,)."""
         if kernels.max_abs(coef) == 0.0:

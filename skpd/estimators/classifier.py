@@ -111,7 +111,10 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
 
         for name, value in self._model(solutions, y, classes).items():
             setattr(self, name, value)
-        self.dual_coef_ = np.stack([solution.dual_coef for solution in solutions])
+        self.dual_coef_ = np.stack([
+            problem.dual_table(solution.dual_coef)
+            for problem, solution in zip(problems, solutions, strict=True)
+        ])  # fmt: skip
         if interrupted:
             solutions[0] = replace(solutions[0], interrupted=True)
         self._set_solutions(solutions if several else solutions[0], classes if several else None)

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..losses import ResidualLoss
 from ..penalties import Penalty
+from .constraints import LinearlyConstrained
 from .names import PENALTIES, RESIDUAL_LOSSES, chosen
 from .parameters import BY_FEATURE, OF_NAMES, penalty_by_feature
 from .regressor import PrimalDualRegressor
@@ -16,7 +17,7 @@ from .regressor import PrimalDualRegressor
 __all__ = ["PdproxRegressor"]
 
 
-class PdproxRegressor(PrimalDualRegressor):
+class PdproxRegressor(LinearlyConstrained, PrimalDualRegressor):
     """Robust, quantile or least-squares regression with any penalty and a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty.
@@ -37,6 +38,13 @@ class PdproxRegressor(PrimalDualRegressor):
     bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
         Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
         (n_features,), -inf and inf for none. For a penalty of single coefficients.
+    constraints : scipy.optimize.LinearConstraint or list of them, default=None
+        Linear constraints ``lb <= A @ coef <= ub`` on the coefficients,
+        for A of shape (n_constraints, n_features), an array or sparse: monotone effects, a sum
+        that is given, effects of groups that must not differ. They hold up to the rounding errors
+        of ``A @ coef``. With them ``solver`` must be "auto", there may be a few thousand
+        constraints, and a few thousand samples or features; features that have a part in one
+        must be penalised.
     loss : {"absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
             "pinball", "squared"} or ResidualLoss, default="absolute"
         The loss; a name or an object of `skpd.losses`, or of a class of your own
@@ -79,6 +87,9 @@ class PdproxRegressor(PrimalDualRegressor):
     dual_coef_ : ndarray of shape (n_samples,)
         Dual solution theta: up to the tolerance, the derivative of each sample's loss
         with respect to its prediction.
+    constraint_multipliers_ : ndarray of shape (n_constraints,)
+        Only with ``constraints``: their multipliers, at least 0 at ``ub`` and at most 0 at
+        ``lb``. Raising a bound by a small t lowers the optimal objective by t times this.
     certificate_ : Certificate
         The interval that holds the optimal objective value.
     duality_gap_ : float
@@ -128,6 +139,7 @@ class PdproxRegressor(PrimalDualRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
+        **LinearlyConstrained._parameter_constraints,
         **PrimalDualRegressor._parameter_constraints,
         "penalty": PrimalDualRegressor._penalty_constraint,
         **OF_NAMES,
@@ -147,6 +159,7 @@ class PdproxRegressor(PrimalDualRegressor):
         groups: Any = None,
         penalty_weights: ArrayLike | None = None,
         bounds: Any = None,
+        constraints: Any = None,
         loss: str | ResidualLoss = "absolute",
         quantile: float | None = None,
         epsilon: float | None = None,
@@ -166,6 +179,7 @@ class PdproxRegressor(PrimalDualRegressor):
         self.groups = groups
         self.penalty_weights = penalty_weights
         self.bounds = bounds
+        self.constraints = constraints
         self.loss = loss
         self.quantile = quantile
         self.epsilon = epsilon

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from ..losses import MarginLoss
 from ..penalties import GroupL2, Penalty
 from .classifier import PrimalDualClassifier
+from .constraints import LinearlyConstrained
 from .names import MARGIN_LOSSES, PENALTIES, chosen
 from .parameters import BY_FEATURE, OF_NAMES, penalty_by_feature
 
@@ -27,7 +28,7 @@ class _MarginClassifier(PrimalDualClassifier):
         return loss
 
 
-class PdproxSVC(_MarginClassifier):
+class PdproxSVC(LinearlyConstrained, _MarginClassifier):
     """Linear classifier with any margin loss and any penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty. More than
@@ -55,6 +56,13 @@ class PdproxSVC(_MarginClassifier):
     bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
         Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
         (n_features,), -inf and inf for none. For a penalty of single coefficients.
+    constraints : scipy.optimize.LinearConstraint or list of them, default=None
+        Linear constraints ``lb <= A @ coef <= ub`` on the coefficients of each class,
+        for A of shape (n_constraints, n_features), an array or sparse: monotone effects, a sum
+        that is given, effects of groups that must not differ. They hold up to the rounding errors
+        of ``A @ coef``. With them ``solver`` must be "auto", there may be a few thousand
+        constraints, and a few thousand samples or features; features that have a part in one
+        must be penalised.
     loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", \
             "modified_huber", "logistic"} or MarginLoss, default="hinge"
         The loss; a name or an object of `skpd.losses`, or of a class of your own
@@ -97,6 +105,9 @@ class PdproxSVC(_MarginClassifier):
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
         Dual solution theta: up to the tolerance, the derivative of each sample's loss
         with respect to its prediction.
+    constraint_multipliers_ : ndarray of shape (n_classes, n_constraints)
+        Only with ``constraints``: their multipliers, at least 0 at ``ub`` and at most 0 at
+        ``lb``. Raising a bound by a small t lowers the optimal objective by t times this.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     certificate_ : Certificate, or list of them for one-vs-rest
@@ -159,6 +170,7 @@ class PdproxSVC(_MarginClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
+        **LinearlyConstrained._parameter_constraints,
         **_MarginClassifier._parameter_constraints,
         "penalty": _MarginClassifier._penalty_constraint,
         **OF_NAMES,
@@ -174,6 +186,7 @@ class PdproxSVC(_MarginClassifier):
         groups: Any = None,
         penalty_weights: ArrayLike | None = None,
         bounds: Any = None,
+        constraints: Any = None,
         loss: str | MarginLoss = "hinge",
         solver: str = "auto",
         solver_options: dict[str, Any] | None = None,
@@ -192,6 +205,7 @@ class PdproxSVC(_MarginClassifier):
         self.groups = groups
         self.penalty_weights = penalty_weights
         self.bounds = bounds
+        self.constraints = constraints
         self.loss = loss
         self.solver = solver
         self.solver_options = solver_options

@@ -102,22 +102,25 @@ class RowObjective(Rows, Objective):
         return RowPoint(self, kernels.without_negligible(theta, SMALLEST))
 
     def projected(self, point: DualPoint) -> DualPoint:
-        """By the projection onto the box and the hyperplanes of the free directions."""
+        theta = self._projected(point.theta)
+        return point if theta is point.theta else RowPoint(self, theta)
+
+    def _projected(self, theta: Array) -> Array:
+        """The projection onto the box and the hyperplanes of the free directions."""
         if len(self.free_columns):
-            return RowPoint(self, project_onto_free(self, point.theta))
+            return project_onto_free(self, theta)
         if not self.fit_intercept:
-            return point
+            return theta
         lower, upper = self.loss.dual_bounds(self.y)
         weights = self.weights
-        theta = kernels.project_box_hyperplane(point.theta, lower, upper, weights, weights, 0.0)
-        return RowPoint(self, theta)
+        return kernels.project_box_hyperplane(theta, lower, upper, weights, weights, 0.0)
 
     def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
         theta, balance = point.theta, None
         if len(self.free_columns):  # projecting it takes longer than seeing that it is near enough
             balance = balance_exactly(self, theta, near)
         if balance is None:
-            theta = self.projected(point).theta
+            theta = self._projected(theta)
             balance = balance_exactly(self, theta, near)
         if balance is None:  # perhaps only rows that the free directions classify are in its way
             theta = kernels.without_negligible(theta, NEGLIGIBLE)

@@ -8,11 +8,13 @@ import numpy as np
 from ..problems import Point, Problem, Solution
 from ..problems.base import BaseProblem
 from ..problems.completion import CompletionProblem
+from ..problems.constrained import ConstrainedProblem
 from ..problems.outputs import OutputsProblem
 from ..problems.quantiles import NonCrossingProblem
 from ..problems.robust import RobustProblem
 from ..problems.trace_norm import TraceNormProblem
 from .accelerated.agm import agm
+from .constrained import select_for_constraints  # noqa: F401 (which registers it)
 from .coordinates.primal import approx, coordinate_descent
 from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.trace_norm import trace_norm
@@ -26,7 +28,8 @@ from .robust.incremental import hybrid, ippa, isg
 from .select import auto, select
 
 __all__ = [
-    "COMPLETION_SOLVERS", "OUTPUTS_SOLVERS", "ROBUST_SOLVERS", "SOLVERS", "TRACE_NORM_SOLVERS",
+    "COMPLETION_SOLVERS", "CONSTRAINED_SOLVERS", "OUTPUTS_SOLVERS", "ROBUST_SOLVERS", "SOLVERS",
+    "TRACE_NORM_SOLVERS",
     "Monitor", "check_solver_options", "select", "solve",
 ]  # fmt: skip
 
@@ -40,6 +43,9 @@ SOLVERS: dict[str, Callable[..., None]] = {
     # over an l1 ball, with a squared l2 penalty
     "pdbfw": pdbfw,
 }
+
+# of a `ConstrainedProblem`
+CONSTRAINED_SOLVERS: dict[str, Callable[..., None]] = {"auto": auto}
 
 # of a `RobustProblem`
 ROBUST_SOLVERS: dict[str, Callable[..., None]] = {
@@ -70,6 +76,7 @@ COMPLETION_SOLVERS: dict[str, Callable[..., None]] = {
 
 _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     CompletionProblem: COMPLETION_SOLVERS,
+    ConstrainedProblem: CONSTRAINED_SOLVERS,
     Problem: SOLVERS,
     OutputsProblem: OUTPUTS_SOLVERS,
     NonCrossingProblem: OUTPUTS_SOLVERS,

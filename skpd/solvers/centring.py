@@ -39,6 +39,6 @@ class _View:
 
     def check(self, n_iter: int, point: Point) -> float:
         # the intercept must go with the coefficients that are certified
-        coef = self.problem.penalty.feasible(point.coef)
-        intercept = self.problem.shifted_intercept(point.intercept, -self._shift, coef)
+        coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
+        intercept = self.problem.shifted_intercept(intercept, -self._shift, coef)
         return self._monitor.check(n_iter, Point(coef, intercept, point.dual_coef))

@@ -1,5 +1,6 @@
 """A primal-dual interior-point method for every loss and every penalty with a cone."""
 
+from . import constraints  # noqa: F401 (which registers its programme)
 from .faces import faces_of_ball
 from .method import cost_of_run, expected_cost, interior_point
 from .outputs import expected_cost_of_outputs

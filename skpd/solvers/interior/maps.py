@@ -14,7 +14,8 @@ from ...designs import Design
 from .systems import NewtonSystem
 
 __all__ = [
-    "Coefficients", "Differences", "Map", "OutputDifferences", "Predictions", "PredictionsBeside",
+    "Coefficients", "Combinations", "Differences", "Map", "OutputDifferences", "Predictions",
+    "PredictionsBeside",
 ]  # fmt: skip
 
 
@@ -166,3 +167,27 @@ class Differences(Map):
         system.diagonal[1 : self.size] += h
         system.diagonal[: self.size - 1] += h
         system.beside_diagonal[: self.size - 1] -= h
+
+
+class Combinations(Map):
+    """C w for a matrix C.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_rows, n_features)
+        C, in the basis of the coefficients.
+    rows : ndarray of int
+        The rows of C among those of the Newton system's matrix.
+    """
+
+    def __init__(self, matrix: Array, rows: Indices) -> None:
+        self.matrix, self.rows = matrix, rows
+
+    def times(self, x: Array) -> Array:
+        return self.matrix @ x[: self.matrix.shape[1]]
+
+    def add_adjoint(self, v: Array, out: Array) -> None:
+        out[: self.matrix.shape[1]] += v @ self.matrix
+
+    def add_curvature(self, h: Array, system: NewtonSystem) -> None:
+        system.add_rows(h, self.rows)

@@ -25,6 +25,7 @@ def interior_point(
     *,
     max_iter: int,
     random_state: np.random.RandomState,
+    of_features: bool = False,
 ) -> None:
     """A primal-dual interior-point method, where features or rows are at most a few thousand.
 
@@ -41,9 +42,12 @@ def interior_point(
         As for `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a Newton step.
     start, random_state
         Not used: the start is well inside the cones.
+    of_features : bool, default=False
+        Whether Newton systems are of the features also where the rows are fewer, which keeps more
+        digits.
     """
     programme = programme_of(problem)
-    state = State(programme)
+    state = State(programme, of_features)
     first = n_iter = checked_at = monitor.n_iter
     checked, best, best_at = inf, inf, n_iter
     goal = SETTINGS.products_goal * max(monitor.tol, np.finfo(float).eps)
@@ -95,12 +99,12 @@ def cost_of_run(design: Design) -> float:
 class State:
     """The iteration on the terms of a programme."""
 
-    def __init__(self, programme: Programme) -> None:
+    def __init__(self, programme: Programme, of_features: bool = False) -> None:
         self.programme, self.terms = programme, programme.terms
         self.degree = sum(term.degree for term in self.terms)
         # where slacks depend on multipliers as well, both must take steps of one length
         self.linear = all(term.linear for term in self.terms) and not programme.ridge.any()
-        self.system = programme.system()
+        self.system = programme.system(of_features)
         self.residuals_before = inf
 
     def evaluate(self) -> float:

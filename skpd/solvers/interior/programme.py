@@ -173,13 +173,18 @@ class Programme:
     def terms(self) -> list[Term]:
         return self.losses + self.penalties
 
-    def system(self) -> NewtonSystem:
-        """The Newton system, of the smaller side of X."""
-        n, d = len(self.y), self.n_features
-        by_rows = n < d and d > SETTINGS.few_features
+    def system(self, of_features: bool = False) -> NewtonSystem:
+        """The Newton system, of the smaller side of X unless it is to be of the features."""
+        rows, d = self._rows_of_system(), self.n_features
+        n = rows.shape[0]
+        by_rows = not of_features and n < d and d > SETTINGS.few_features
         by_rows &= not needs_features(self.problem.penalty)
         kind = RowSystem if by_rows else FeatureSystem
-        return kind(self.design, d, len(self.x) - self.design.shape[1])
+        return kind(rows, d, len(self.x) - rows.shape[1])
+
+    def _rows_of_system(self) -> Design:
+        """Those of which a Newton system adds up the curvature."""
+        return self.design
 
     def point(self) -> Point:
         x = self.x.copy()

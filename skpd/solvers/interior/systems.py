@@ -47,7 +47,7 @@ class NewtonSystem(ABC):
     Parameters
     ----------
     design : Design
-        X of shape (n_samples, n_core), with a last column of ones for an intercept.
+        X of shape (n_rows, n_core), with a last column for an intercept: 1 in rows of the data.
     n_features : int
         The coefficients among its columns.
     n_borders : int
@@ -68,9 +68,9 @@ class NewtonSystem(ABC):
         self.borders = np.zeros((self.n_core, self.n_borders))
         self.corner = np.zeros((self.n_borders, self.n_borders))
 
-    def add_rows(self, h: Array) -> None:
-        """Adds X' diag(h) X."""
-        self.h = self.h + h
+    def add_rows(self, h: Array, rows: Indices | None = None) -> None:
+        """Adds X' diag(h) X of some of the rows, the first ones unless they are named."""
+        self.h[slice(len(h)) if rows is None else rows] += h
 
     def take_groups(self, starts: Indices, scales: Array, v: Array) -> None:
         """Takes off scale_g v_g v_g' for groups of consecutive coefficients."""
@@ -218,6 +218,7 @@ class RowSystem(NewtonSystem):
         self.features = design
         if self.n_core > n_features:
             self.features = design.columns(np.arange(n_features))
+            self.column = design.table(np.array([n_features]))[:, 0]
 
     def factorise(self) -> None:
         d = self.n_features
@@ -241,10 +242,10 @@ class RowSystem(NewtonSystem):
         matrix.ravel()[:: n + 1] += 1.0
         self.factor = _cholesky(matrix.T)
         if self.n_core > d:
-            ones = self.features.rmatvec(self.h)
+            ones = self.features.rmatvec(self.h * self.column)
             self.inverse_ones = self._refined(ones)
             self.ones = ones
-            self.pivot = float(np.sum(self.h)) + self.diagonal[d]
+            self.pivot = float(self.h @ self.column) + self.diagonal[d]
             self.pivot -= float(ones @ self.inverse_ones)
 
     def solve_core(self, right: Array) -> Array:

@@ -128,27 +128,33 @@ class Quadratic(Term):
 
 
 class Equality(Term):
-    """The constraint normal.x = 0, with its multiplier as an unknown.
+    """The constraint normal.x = offset, with its multiplier as an unknown.
 
     Parameters
     ----------
-    normal : ndarray of shape (n_core,)
+    normal : ndarray of shape (n_core,) or fewer
+        The entries behind it are 0.
     place : int
         That of the multiplier.
     x : ndarray
         The unknowns, as they are now.
+    offset : float, default=0.0
     """
 
-    def __init__(self, normal: Array, place: int, x: Array) -> None:
+    def __init__(self, normal: Array, place: int, x: Array, offset: float = 0.0) -> None:
         self.normal, self.place = normal, place
-        self.value, self.multiplier = float(normal @ x[: len(normal)]), 0.0
+        self.value, self.multiplier = float(normal @ x[: len(normal)]) - offset, 0.0
+
+    @property
+    def multipliers(self) -> Array:
+        return np.array([self.multiplier])
 
     def add_gradient(self, out: Array) -> None:
         out[: len(self.normal)] += self.multiplier * self.normal
         out[self.place] += self.value
 
     def factorise(self, system: NewtonSystem) -> None:
-        system.border(self.place)[:] += self.normal
+        system.border(self.place)[: len(self.normal)] += self.normal
 
     def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
         pass

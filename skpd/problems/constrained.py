@@ -1,0 +1,185 @@
+"""Problems with linear constraints on the coefficients.
+
+    minimise over w, b   sum_i c_i l(y_i, x_i.w + b) + alpha R(w)
+    subject to           lower <= C w <= upper
+
+A dual point holds a multiplier for each constraint beside a number for each row. With them ::
+
+    P(w, b) >= - sum_i c_i l_i*(theta_i) - sigma(mu) - (alpha R)*(- X' diag(c) theta - C'mu)
+
+for every model that obeys the constraints (`LinearConstraints`), so that a certificate sees two
+differences alone: C'mu in the products of a dual point, and sigma(mu) in its value.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import fsum, inf
+from typing import Any
+
+import numpy as np
+
+from .._floats import EPSILON
+from .._typing import Array
+from ..certificates.objective import DualPoint, Sum
+from .dual_points import RowPoint
+from .linear_constraints import LinearConstraints
+from .problem import Problem
+from .solution import Point
+
+__all__ = ["ConstrainedPoint", "ConstrainedProblem"]
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedProblem(Problem):
+    """A `Problem` whose coefficients obey linear constraints.
+
+    A dual point of it holds n_samples numbers for the rows and behind them the multipliers of the
+    constraints; one of the former alone has multipliers of 0.
+
+    Parameters
+    ----------
+    constraints : LinearConstraints
+
+    Raises
+    ------
+    ValueError
+        If coefficients that the penalty leaves free have a part in a constraint.
+    """
+
+    constraints: LinearConstraints = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        matrix = self.constraints.matrix
+        if matrix[:, self.free_columns].count_nonzero():
+            raise ValueError(
+                "constraints must not involve features whose penalty weight is 0: their optimum "
+                "has no certificate. Give them a small penalty weight instead."
+            )
+        rows = zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
+        if self.penalty.free_level and any(fsum(matrix.data[i:j]) != 0.0 for i, j in rows):
+            raise ValueError(
+                f"constraints with the penalty {self.penalty!r}, which leaves the mean of the "
+                "coefficients free, must have rows of A that sum to 0."
+            )
+
+    @property
+    def threshold(self) -> float:
+        return 0.0  # what C'mu adds to small products may make them large
+
+    # Models
+
+    @property
+    def null_is_allowed(self) -> bool:
+        return self.constraints.allow_zero
+
+    @property
+    def null_may_be_optimal(self) -> bool:
+        return self.null_is_allowed and super().null_may_be_optimal
+
+    @cached_property
+    def largest_alpha(self) -> float:
+        return super().largest_alpha if self.null_is_allowed else np.nan
+
+    def estimated_gap(self, point: Point) -> float:
+        """Not known: plain sums leave the multipliers out."""
+        return 0.0
+
+    def feasible_model(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
+        """With coefficients that obey the constraints, and the same mean prediction."""
+        coef, intercept = super().feasible_model(coef, intercept)
+        restored = self.constraints.restored(coef)
+        if restored is coef:
+            return coef, intercept
+        restored = self.penalty.feasible(restored)
+        if self.fit_intercept:
+            intercept -= float(self._mean_row @ (restored - coef))
+        return restored, intercept
+
+    @cached_property
+    def _mean_row(self) -> Array:
+        return self.design.rmatvec(self.weights)
+
+    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
+        return super().mean_loss(coef, free, accuracy) if self.constraints.hold(coef) else inf
+
+    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+        if not self.constraints.hold(coef):
+            return inf, inf
+        return super().precise_mean_loss(coef, free)
+
+    # Dual points
+
+    def of_rows_and_constraints(self, theta: Array) -> tuple[Array, Array]:
+        """The parts of a dual point."""
+        mu = np.zeros(len(self.constraints))
+        mu[: len(theta) - self.n_samples] = theta[self.n_samples :]
+        return theta[: self.n_samples], mu
+
+    def dual_table(self, dual_coef: Array) -> Array:
+        return self.of_rows_and_constraints(dual_coef)[0]
+
+    def distances_of_slopes(self, gap: float) -> Array | None:
+        """Nothing is known of the multipliers at an optimum, which the slopes depend on."""
+        return None
+
+    def feasible_point(self, theta: Array) -> DualPoint | None:
+        theta, mu = self.of_rows_and_constraints(theta)
+        mu = self.constraints.multipliers(mu)
+        point = super().feasible_point(theta)
+        if point is None and np.any(mu):
+            point = RowPoint(self, np.zeros(self.n_samples))
+        return None if point is None else ConstrainedPoint(self.constraints, point, mu)
+
+    def projected(self, point: Any) -> DualPoint:
+        return self._with_rows(point, super().projected(point.rows))
+
+    def balanced(self, point: Any, near: Array | None) -> DualPoint:
+        # what products should be, by coefficients near the optimum, leaves the multipliers out
+        return self._with_rows(point, super().balanced(point.rows, None))
+
+    def _with_rows(self, point: Any, rows: DualPoint) -> DualPoint:
+        """A point with another part of the rows; the same one if that is what it has."""
+        return point if rows is point.rows else ConstrainedPoint(self.constraints, rows, point.mu)
+
+
+class ConstrainedPoint(DualPoint):
+    """A dual point of the rows, with multipliers mu of the constraints.
+
+    Parameters
+    ----------
+    constraints : LinearConstraints
+    rows : DualPoint
+    mu : ndarray of shape (n_constraints,)
+        Of the signs that the constraints allow.
+    """
+
+    def __init__(self, constraints: LinearConstraints, rows: DualPoint, mu: Array) -> None:
+        self.constraints, self.rows, self.mu = constraints, rows, mu
+        self.theta = np.append(rows.theta, mu)
+        self.linear, self.quadratic = rows.linear, rows.quadratic
+        self.only_precise = rows.only_precise
+        self._support = constraints.support(mu)
+
+    def value(self, scale: float) -> Sum:
+        value, rounding = self.rows.value(scale)
+        support, error = (scale * x for x in self._support)
+        return value - support, rounding + error + 4.0 * EPSILON * (abs(value) + abs(support))
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        products, errors = self.rows.products(precise)
+        change, error = self.constraints.products(self.mu)
+        total = products + change
+        return total, errors + error + EPSILON * np.abs(total)
+
+    def sums_without_products(self) -> list[Sum]:
+        return self.rows.sums_without_products()
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        return self.rows.free_sums(products, errors)
+
+    def errors_by_precision(self) -> Array | float:
+        return self.rows.errors_by_precision()
+
+    def largest_scale(self) -> float:
+        return self.rows.largest_scale()

@@ -1,0 +1,150 @@
+"""Linear constraints on coefficients: which models obey them, and what their multipliers prove.
+
+Multipliers mu of ``lower <= C w <= upper``, positive at an upper and negative at a lower bound,
+prove for every w that obeys them ::
+
+    mu.(C w) <= sigma(mu) = sum_k max(upper_k mu_k, lower_k mu_k)
+
+No w obeys an equality exactly once its coefficients are rounded. So a row may miss its bounds by
+``slack |C_k|.|w|``, what the rounding of its own terms amounts to. For all such w ::
+
+    (C'mu).w <= sigma(mu) + slack (|C|'|mu|).|w|
+
+and the second part is the same as an error of C'mu: certificates, which allow for errors of these
+products anyway, hold for the models that obey the constraints exactly and for those with slack.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, diags_array, vstack
+from scipy.sparse.linalg import lsqr
+
+from .._floats import EPSILON
+from .._typing import Array
+from ..certificates.objective import NOTHING, Sum
+
+__all__ = ["LinearConstraints"]
+
+ROUNDS = 30  # of corrections at most: one may break what another has mended
+TARGET = 0.25  # of the slack: how far inside its bounds a corrected row is to be
+INFEASIBLE = 2  # the status of `linprog` for constraints that cannot all be met
+
+
+@dataclass(frozen=True, eq=False)
+class LinearConstraints:
+    """lower <= C w <= upper.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n_constraints, n_features)
+        C.
+    lower, upper : ndarray of shape (n_constraints,)
+        With lower <= upper, -inf and inf for none.
+    """
+
+    matrix: csr_array
+    lower: Array
+    upper: Array
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    @cached_property
+    def sizes(self) -> csr_array:
+        """|C|."""
+        return abs(self.matrix)
+
+    @cached_property
+    def slack(self) -> float:
+        """What a row may miss its bounds by, in units of |C_k|.|w|: twice its rounding error."""
+        longest = int(np.max(np.diff(self.matrix.indptr), initial=0))
+        return (4.0 * longest + 16.0) * EPSILON
+
+    @property
+    def allow_zero(self) -> bool:
+        """Whether w = 0 obeys them."""
+        return bool(np.all(self.lower <= 0.0) and np.all(self.upper >= 0.0))
+
+    def hold(self, coef: Array) -> bool:
+        """Whether coefficients obey them, rounding errors of this sum within the slack."""
+        sums, room = self.matrix @ coef, 0.5 * self.slack * (self.sizes @ np.abs(coef))
+        return bool(np.all(sums >= self.lower - room) and np.all(sums <= self.upper + room))
+
+    # Multipliers
+
+    def multipliers(self, mu: Array) -> Array:
+        """Those nearest to mu that are 0 where there is no bound of their sign."""
+        low = np.where(np.isfinite(self.lower), -np.inf, 0.0)
+        high = np.where(np.isfinite(self.upper), np.inf, 0.0)
+        clipped: Array = np.clip(np.where(np.isfinite(mu), mu, 0.0), low, high)
+        return clipped
+
+    def support(self, mu: Array) -> Sum:
+        """sigma(mu), and a bound on its rounding error."""
+        if not np.any(mu):
+            return NOTHING
+        bounds = np.where(mu > 0.0, self.upper, np.where(mu < 0.0, self.lower, 0.0))
+        terms = bounds * mu
+        size = float(np.sum(np.abs(terms)))
+        return float(np.sum(terms)), (8.0 + len(self)) * EPSILON * size
+
+    def products(self, mu: Array) -> tuple[Array, Array]:
+        """C'mu with an error for its rounding and for the slack of the models."""
+        share = self.slack + 2.0 * len(self) * EPSILON
+        return self.matrix.T @ mu, share * (self.sizes.T @ np.abs(mu))
+
+    # Models
+
+    def restored(self, coef: Array) -> Array:
+        """Coefficients near these that obey them, or the same ones where none are found.
+
+        Those that are 0 stay 0 where that is possible.
+        """
+        if self.hold(coef):
+            return coef
+        for scale in (np.abs(coef), np.ones_like(coef)):
+            found = self._corrected(coef, scale)
+            if self.hold(found):
+                return found
+        return coef
+
+    def _corrected(self, coef: Array, scale: Array) -> Array:
+        """By least changes, in units of ``scale``, of all rows that miss their bounds at once."""
+        for _ in range(ROUNDS):
+            sums, room = self.matrix @ coef, TARGET * self.slack * (self.sizes @ np.abs(coef))
+            room = np.minimum(room, 0.5 * (self.upper - self.lower))
+            missing = np.clip(sums, self.lower + room, self.upper - room) - sums
+            some = np.flatnonzero((sums < self.lower) | (sums > self.upper))
+            if not len(some):
+                break
+            rows = self.matrix[some] @ diags_array(np.sqrt(scale))
+            change = lsqr(rows, missing[some], atol=EPSILON, btol=EPSILON)[0]
+            coef = coef + np.sqrt(scale) * change
+        return coef
+
+    def require_model(self, lower: Any, upper: Any) -> None:
+        """Refuse constraints that no coefficients between such bounds obey.
+
+        Raises
+        ------
+        ValueError
+            If a linear programme says so.
+        """
+        n_features = self.matrix.shape[1]
+        bounds = np.column_stack([np.broadcast_to(x, n_features) for x in (lower, upper)])
+        above, below = np.isfinite(self.upper), np.isfinite(self.lower)
+        found = linprog(
+            np.zeros(n_features),
+            A_ub=vstack([self.matrix[above], -self.matrix[below]]),
+            b_ub=np.concatenate([self.upper[above], -self.lower[below]]),
+            bounds=bounds,
+        )
+        if found.status == INFEASIBLE:
+            raise ValueError(
+                "constraints cannot be obeyed: no coefficients, within the bounds that the "
+                f"penalty sets, have lb <= A @ coef <= ub for all {len(self)} rows."
+            )

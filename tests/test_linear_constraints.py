@@ -1,0 +1,341 @@
+"""Linear constraints on coefficients: linear programmes, closed forms, isotonic fits."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import LinearConstraint, linprog
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import GridSearchCV
+
+from skpd import PathCV, PdproxRegressor, PdproxSVC, path
+from skpd.certificates import dual_bound
+from skpd.penalties import L1
+from skpd.problems.constrained import ConstrainedProblem
+from skpd.problems.linear_constraints import LinearConstraints
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    return X / X.std(axis=0), (y - y.mean()) / y.std()
+
+
+def optimum(X, y, loss, alpha, constraint, weights, fit_intercept):
+    """The least of the mean hinge loss, or of the pinball loss of a quantile, with the l1 norm.
+
+    A linear programme in the parts of w, the intercept and the losses.
+    """
+    n, d = X.shape
+    ones = np.ones((n, int(fit_intercept)))
+    if loss == "hinge":
+        above = [np.hstack([-y[:, None] * X, y[:, None] * X, -y[:, None] * ones, -np.eye(n)])]
+        limits = [-np.ones(n)]
+    else:
+        above = [np.hstack([-s * X, s * X, -s * ones, -np.eye(n)]) for s in (loss, loss - 1.0)]
+        limits = [loss * y, (loss - 1.0) * y]
+        limits = [-limit for limit in limits]
+    rest = np.zeros((len(constraint.lb), ones.shape[1] + n))
+    C = np.hstack([constraint.A, -constraint.A, rest])
+    for matrix, limit in ((C, constraint.ub), (-C, -constraint.lb)):
+        above.append(matrix[np.isfinite(limit)])
+        limits.append(limit[np.isfinite(limit)])
+    cost = np.concatenate([np.full(2 * d, alpha), np.zeros(ones.shape[1]), weights])
+    signs = [(0.0, None)] * (2 * d) + [(None, None)] * ones.shape[1] + [(0.0, None)] * n
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    found = linprog(
+        cost, np.vstack(above), np.concatenate(limits), bounds=signs, method="highs",
+        options=tight,
+    )  # fmt: skip
+    assert found.status == 0
+    return found.fun, found.x[:d] - found.x[d : 2 * d]
+
+
+def random_problem(seed):
+    rng = np.random.default_rng(seed)
+    n, d, m = int(rng.integers(8, 40)), int(rng.integers(2, 9)), int(rng.integers(1, 6))
+    X, w = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-1, 1, d), rng.standard_normal(d)
+    loss = ["hinge", 0.1, 0.5][seed % 3]
+    y = X @ w + np.abs(X @ w).mean() * rng.standard_normal(n)
+    if loss == "hinge":
+        y = np.where(y > np.median(y), 1.0, -1.0)
+    A, near = rng.standard_normal((m, d)), (seed % 2) * rng.standard_normal(d)
+    lower, upper = (A @ near + side * rng.exponential(0.3, m) for side in (-1.0, 1.0))
+    lower[rng.random(m) < 0.3], upper[rng.random(m) < 0.3] = -np.inf, np.inf
+    equal = rng.random(m) < 0.2
+    lower[equal] = upper[equal] = (A @ near)[equal]
+    weights = rng.choice([1.0, 2.0, 3.5], n) if seed % 4 < 2 else np.ones(n)
+    alpha, fit_intercept = 10.0 ** rng.uniform(-3, -1), bool(rng.random() < 0.7)
+    return X, y, loss, alpha, LinearConstraint(A, lower, upper), weights, fit_intercept
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_agrees_with_linear_programmes(seed):
+    X, y, loss, alpha, constraint, weights, fit_intercept = random_problem(seed)
+    least, coef = optimum(X, y, loss, alpha, constraint, weights / weights.sum(), fit_intercept)
+    shared = {"constraints": constraint, "tol": 1e-9, "fit_intercept": fit_intercept}
+    if loss == "hinge":
+        model = PdproxSVC(alpha, **shared)
+    else:
+        model = PdproxRegressor(alpha, loss="pinball", quantile=loss, **shared)
+    layout = [np.asarray, sparse.csr_array, sparse.csc_array][seed % 3]
+    model.fit(layout(X), y, sample_weight=weights)
+    certificate = model.certificate_
+    assert certificate.primal == pytest.approx(least, rel=1e-8)
+    assert certificate.dual <= least * (1.0 + 1e-10)
+    w = np.ravel(model.coef_)
+    rounding = 1e-13 * np.abs(constraint.A) @ np.abs(w)
+    assert np.all(constraint.A @ w >= constraint.lb - rounding)
+    assert np.all(constraint.A @ w <= constraint.ub + rounding)
+    lower, upper = certificate.coefficient_bounds.T
+    assert np.all(lower <= coef + 1e-6) and np.all(coef - 1e-6 <= upper)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_dual_point_proves_too_much(seed):
+    """Neither with multipliers of the wrong sign, nor with sums that are not 0."""
+    X, y, loss, alpha, constraint, weights, fit_intercept = random_problem(seed)
+    weights = weights / weights.sum()
+    least, _ = optimum(X, y, loss, alpha, constraint, weights, fit_intercept)
+    model = PdproxRegressor(alpha, loss="pinball", quantile=0.5, constraints=constraint)
+    if loss != "hinge":
+        model.set_params(quantile=loss)
+    else:
+        model = PdproxSVC(alpha, constraints=constraint)
+    model.set_params(fit_intercept=fit_intercept, tol=1e-6)
+    (problem,) = model._problems(X, y, weights)[2]
+    assert isinstance(problem, ConstrainedProblem)
+    solution = model._solve(problem, start=None, random_state=np.random.RandomState(0))
+    assert least * (1.0 - 1e-5) <= solution.certificate.dual <= least * (1.0 + 1e-10)
+    rng, upper = np.random.default_rng(seed), solution.certificate.primal
+    for scale in (1e-6, 1e-3, 0.1, 1.0, 100.0):
+        noise = rng.standard_normal(solution.dual_coef.shape) * np.abs(solution.dual_coef).max()
+        bound = dual_bound(problem, solution.dual_coef + scale * noise, upper)
+        assert bound.value <= least * (1.0 + 1e-10)
+    assert dual_bound(problem, np.full_like(noise, np.nan), upper).value <= least
+
+
+def test_ridge_with_equalities_in_closed_form(diabetes):
+    """(X'X / n + alpha) w + C'mu = X'y / n and C w = e, for centred data."""
+    X, y = diabetes
+    X, y, alpha, e = X - X.mean(axis=0), y - y.mean(), 0.05, np.array([0.3, -0.1])
+    (n, d), C = X.shape, np.vstack([np.ones(10), np.arange(10.0)])
+    system = np.block([[X.T @ X / n + alpha * np.eye(d), C.T], [C, np.zeros((2, 2))]])
+    solution = np.linalg.solve(system, np.append(X.T @ y / n, e))
+    model = PdproxRegressor(
+        alpha, penalty="l2", loss="squared", constraints=LinearConstraint(C, e, e), tol=1e-12
+    ).fit(X, y)
+    np.testing.assert_allclose(model.coef_, solution[:d], atol=1e-7)
+    np.testing.assert_allclose(model.constraint_multipliers_, solution[d:], atol=1e-7)
+    np.testing.assert_allclose(C @ model.coef_, e, atol=1e-15)
+
+
+def test_multipliers_are_derivatives(diabetes):
+    X, y = diabetes
+    A = np.diff(np.eye(10), axis=0)
+
+    def fit(upper):
+        constraint = LinearConstraint(A, -0.1, upper)
+        return PdproxRegressor(0.02, loss="huber", constraints=constraint, tol=1e-11).fit(X, y)
+
+    upper, step = np.full(9, 0.05), 1e-4
+    mu = fit(upper).constraint_multipliers_
+    assert np.any(mu > 1e-3) and np.any(mu < -1e-3)  # at upper and at lower bounds
+    for k in np.flatnonzero(mu > 1e-3):
+        sides = [fit(upper + side * step * np.eye(9)[k]).certificate_.dual for side in (-1, 1)]
+        assert mu[k] == pytest.approx((sides[0] - sides[1]) / (2.0 * step), rel=1e-3)
+
+
+def test_isotonic_regression():
+    """Of levels, one column for each: scikit-learn's isotonic fit where alpha vanishes."""
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 12, 200)
+    y = np.sqrt(level) + 0.7 * rng.standard_normal(200)
+    expected = IsotonicRegression().fit(level, y).predict(np.arange(12))
+    monotone = LinearConstraint(np.diff(np.eye(12), axis=0), 0.0, np.inf)
+    model = PdproxRegressor(
+        1e-9, penalty="l2", loss="squared", constraints=monotone, tol=1e-12
+    ).fit(np.eye(12)[level], y)
+    np.testing.assert_allclose(model.predict(np.eye(12)), expected, atol=1e-5)
+    assert np.all(np.diff(model.coef_) >= 0.0)
+
+
+def test_groups_with_the_same_mean_score(diabetes):
+    """Fairness: the means of the decision function over two groups differ by at most 0.01."""
+    X, y = diabetes
+    group, labels = X[:, 1] > 0.0, y > 0.0
+    X = np.delete(X, 1, axis=1)
+    difference = X[group].mean(axis=0) - X[~group].mean(axis=0)
+    free = PdproxSVC(0.01).fit(X, labels)
+    fair = PdproxSVC(0.01, constraints=LinearConstraint(difference, -0.01, 0.01)).fit(X, labels)
+    apart = [np.ptp([m.decision_function(X[g]).mean() for g in (group, ~group)])
+             for m in (free, fair)]  # fmt: skip
+    assert apart[0] > 0.1 and apart[1] <= 0.01 + 1e-12
+    assert fair.certificate_.dual > free.certificate_.primal  # which is what fairness costs
+    assert fair.solver_ == "interior-point"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"penalty": "l2"},
+        {"penalty": "elasticnet"},
+        {"penalty": "group", "groups": 2},
+        {"penalty": "linf"},
+        {"penalty": "l2_norm"},
+        {"penalty": "fused_lasso"},
+        {"penalty": "l1", "bounds": (-0.2, 0.3)},
+        {"penalty": "l1", "penalty_weights": np.arange(1.0, 11.0)},
+    ],
+    ids=lambda options: f"{options['penalty']}-{len(options)}",
+)
+@pytest.mark.parametrize("loss", ["absolute", "squared"])
+def test_every_penalty_with_a_cone(diabetes, loss, options):
+    """With a certified gap, and above the optimum without constraints."""
+    X, y = diabetes
+    A = np.vstack([np.diff(np.eye(10), axis=0)[:4], np.ones(10)])
+    constraint = LinearConstraint(A, [0.0] * 4 + [0.4], [np.inf] * 4 + [0.4])
+    free = PdproxRegressor(0.01, loss=loss, tol=1e-7, **options).fit(X, y)
+    model = clone(free).set_params(constraints=constraint).fit(X, y)
+    assert model.relative_gap_ <= 1e-7
+    assert model.certificate_.primal > free.certificate_.dual
+    assert np.all(np.diff(model.coef_)[:4] >= -1e-13)
+    assert model.coef_.sum() == pytest.approx(0.4, rel=1e-13)
+    # what does not bind changes nothing
+    loose = clone(free).set_params(constraints=LinearConstraint(A, -50.0, 50.0)).fit(X, y)
+    assert loose.certificate_.primal == pytest.approx(free.certificate_.primal, rel=1e-6)
+    np.testing.assert_allclose(loose.constraint_multipliers_, 0.0, atol=1e-5)
+
+
+def test_total_variation_leaves_the_level_free(diabetes):
+    X, y = diabetes
+    monotone = LinearConstraint(np.diff(np.eye(10), axis=0), 0.0, np.inf)
+    model = PdproxRegressor(0.1, penalty="total_variation", constraints=monotone).fit(X, y)
+    assert model.converged_ and np.all(np.diff(model.coef_) >= 0.0)
+    with pytest.raises(ValueError, match="rows of A that sum to 0"):
+        model.set_params(constraints=LinearConstraint(np.ones(10), 1.0, 1.0)).fit(X, y)
+
+
+def test_rows_that_say_nothing_new(diabetes):
+    """Equalities twice, a row of zeros, and more constraints than features."""
+    X, y = diabetes
+    once = LinearConstraint(np.ones(10), 0.5, 0.5)
+    rows = np.vstack([np.ones(10), 2.0 * np.ones(10), np.zeros(10), np.eye(10), -np.eye(10)])
+    lower, upper = np.full(23, -9.0), np.full(23, 9.0)
+    lower[:3] = upper[:3] = 0.5, 1.0, 0.0
+    models = [
+        PdproxRegressor(0.01, constraints=constraint, tol=1e-8).fit(X, y)
+        for constraint in (once, [LinearConstraint(rows, lower, upper)])
+    ]
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=1e-5)
+    assert models[1].constraint_multipliers_.shape == (23,)
+
+
+def test_more_features_than_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 1500))
+    y = X[:, :5].sum(axis=1) + rng.standard_normal(40)
+    A = np.zeros((2, 1500))
+    A[0, :5], A[1, :2] = 1.0, [1.0, -1.0]
+    constraint = LinearConstraint(sparse.csr_array(A), [2.0, 0.1], [2.0, np.inf])
+    wide = PdproxRegressor(0.05, constraints=constraint, tol=1e-7)
+    dense, csr = (clone(wide).fit(layout(X), y) for layout in (np.asarray, sparse.csr_array))
+    assert dense.converged_ and csr.converged_
+    assert dense.certificate_.primal == pytest.approx(csr.certificate_.primal, rel=1e-7)
+    assert np.count_nonzero(dense.coef_) < 100
+    assert dense.coef_[:5].sum() == pytest.approx(2.0, rel=1e-13)
+    alone = PdproxRegressor(0.05, tol=1e-7).fit(X, y)
+    assert alone.certificate_.primal < dense.certificate_.dual
+
+
+def test_every_class_obeys(diabetes):
+    X, y = load_iris(return_X_y=True)
+    constraint = LinearConstraint([[1.0, -1.0, 0.0, 0.0]], 0.0, np.inf)
+    model = PdproxSVC(0.01, constraints=constraint).fit(X, y)
+    assert np.all(model.coef_[:, 0] >= model.coef_[:, 1])
+    assert model.constraint_multipliers_.shape == (3, 1)
+    assert model.dual_coef_.shape == (3, 150)
+    again = clone(model).set_params(warm_start=True)
+    again.fit(X, y)
+    first = again.certificate_
+    again.fit(X, y)
+    assert [c.primal for c in again.certificate_] == pytest.approx([c.primal for c in first])
+    again.set_params(constraints=None).fit(X, y)
+    assert not hasattr(again, "constraint_multipliers_")
+
+
+def test_paths_and_searches(diabetes):
+    X, y = diabetes
+    monotone = LinearConstraint(np.diff(np.eye(10), axis=0), 0.0, np.inf)
+    estimator = PdproxRegressor(loss="squared", constraints=monotone, tol=1e-7)
+    models = path(estimator, X, y, alphas=[0.3, 0.1, 0.01])
+    for alpha, coef in zip(models.alphas, models.coefs, strict=True):
+        single = clone(estimator).set_params(alpha=alpha).fit(X, y)
+        np.testing.assert_allclose(coef, single.coef_, atol=1e-3)
+        assert np.all(np.diff(coef) >= 0.0)
+    search = GridSearchCV(estimator, {"alpha": [0.1, 0.01]}, cv=3).fit(X, y)
+    chosen = PathCV(estimator, alphas=[0.1, 0.01], cv=3).fit(X, y)
+    assert chosen.alpha_ == search.best_params_["alpha"]
+    np.testing.assert_allclose(
+        chosen.cv_results_["mean_test_score"][::1], search.cv_results_["mean_test_score"],
+        atol=1e-4,
+    )  # fmt: skip
+
+
+def test_restored_coefficients_keep_their_zeros():
+    matrix = sparse.csr_array(np.array([[1.0, 1.0, 1.0, 0.0], [0.0, 1.0, -1.0, 0.0]]))
+    constraints = LinearConstraints(matrix, np.array([1.0, 0.0]), np.array([1.0, np.inf]))
+    assert not constraints.allow_zero
+    off = np.array([0.4, 0.0, 0.5, 7.0])
+    assert not constraints.hold(off)
+    found = constraints.restored(np.array([0.4, 0.6001, 0.0, 7.0]))
+    assert constraints.hold(found) and found[2] == 0.0 and found[3] == 7.0
+    np.testing.assert_allclose(found, [0.4, 0.6001, 0.0, 7.0], atol=1e-4)
+    assert constraints.hold(constraints.restored(off))  # where zeros cannot stay
+    np.testing.assert_array_equal(constraints.multipliers(np.array([2.0, 3.0])), [2.0, 0.0])
+    value, rounding = constraints.support(np.array([-2.0, -3.0]))
+    assert value == -2.0 and 0.0 < rounding < 1e-13
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        (LinearConstraint(np.ones(3), 0.0, 1.0), "column for each of the 10 features"),
+        (LinearConstraint(np.ones(10), 1.0, 0.0), "lb <= ub"),
+        (LinearConstraint(np.ones(10), np.inf, np.inf), "lb <= ub"),
+        (LinearConstraint(np.full(10, np.nan), 0.0, 1.0), "finite"),
+        ([np.ones(10)], "LinearConstraint or a list"),
+        (
+            [LinearConstraint(np.ones(10), 1.0, 2.0), LinearConstraint(np.ones(10), 3.0, 4.0)],
+            "cannot be obeyed",
+        ),
+    ],
+)
+def test_errors(diabetes, constraints, message):
+    with pytest.raises(ValueError, match=message):
+        PdproxRegressor(constraints=constraints).fit(*diabetes)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "pdprox-dual"}, "need solver='auto'"),
+        ({"penalty_weights": [0.0] + [1.0] * 9}, "penalty weight is 0"),
+        ({"bounds": (-1.0, 0.01)}, "cannot be obeyed"),
+        ({"penalty": "l1_ball"}, "do not seem to go together"),
+    ],
+)
+def test_what_does_not_go_together(diabetes, options, message):
+    two = LinearConstraint(np.ones(10), 2.0, 2.0)
+    with pytest.raises(ValueError, match=message):
+        PdproxRegressor(constraints=two, **options).fit(*diabetes)
+
+
+def test_penalties_and_losses_of_ones_own_are_refused(diabetes):
+    class Own(L1):
+        pass
+
+    constraint = LinearConstraint(np.ones(10), 0.0, 1.0)
+    with pytest.raises(ValueError, match="a penalty of skpd"):
+        PdproxRegressor(penalty=Own(), constraints=constraint).fit(*diabetes)
