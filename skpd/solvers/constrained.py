@@ -4,14 +4,12 @@ from functools import partial
 from math import inf
 
 from ..problems.constrained import ConstrainedProblem
-from .interior import expected_cost, has_terms, interior_point
+from .interior import expected_cost, has_decompositions, has_terms, interior_point
 from .interior.posing import has_programme
 from .interior.settings import SETTINGS
-from .select import INTERIOR_POINT, Choice, select
+from .select import INTERIOR_POINT, PRECISE, Choice, select
 
 __all__ = ["select_for_constraints"]
-
-OF_FEATURES = "interior-point", "systems of the features keep digits that those of few rows lose"
 
 
 @select.register
@@ -36,6 +34,6 @@ def select_for_constraints(problem: ConstrainedProblem, warm: bool = False) -> l
             "features."
         )
     choices = [Choice(*INTERIOR_POINT, interior_point)]
-    if n < d <= most:
-        choices.append(Choice(*OF_FEATURES, partial(interior_point, of_features=True)))
+    if n < d <= most or has_decompositions(problem):
+        choices.append(Choice(*PRECISE, partial(interior_point, precise=True)))
     return choices

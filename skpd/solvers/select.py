@@ -14,7 +14,13 @@ from ..penalties import Structure
 from ..problems import Point, Problem
 from .centring import centred
 from .coordinates.dual import dual_descent, has_square
-from .interior import expected_cost, faces_of_ball, has_terms, interior_point
+from .interior import (
+    expected_cost,
+    faces_of_ball,
+    has_decompositions,
+    has_terms,
+    interior_point,
+)
 from .monitor import Monitor
 from .newton.multipliers import method_of_multipliers
 from .newton.settings import SETTINGS as NEWTON
@@ -120,6 +126,7 @@ class Choice(NamedTuple):
 DUAL_DESCENT = "dual-descent", "a squared l2 penalty, and not thousands of rows for each feature"
 MULTIPLIERS = "multipliers", "a penalty of single features or of groups"
 INTERIOR_POINT = "interior-point", "a penalty with a cone: iterations hardly depend on the data"
+PRECISE = "interior-point", "with Newton systems that keep digits which rounding took before"
 FACES = (
     "interior-point-faces",
     "the l-infinity norm of many features: those that are free are a working set",
@@ -150,6 +157,7 @@ def select(problem: Any, warm: bool = False) -> list[Choice]:
        For the l-infinity norm of many features it takes those that are free as a working set.
        Where it would take long others come before it: over an l1 ball those of
        `skpd.solvers.frank_wolfe.l1_ball`, which come first for some losses anyway, else gradients.
+       Where it ends unfinished on small data, another run keeps more digits.
     4. What is left: 2. without a limit, and the restarted primal-dual hybrid gradient, after 3.
        for a few times its cost.
 
@@ -189,6 +197,8 @@ def select(problem: Any, warm: bool = False) -> list[Choice]:
         descent = partial(dual_descent, budget=min(few_steps, budget))
         methods[0] = methods[0]._replace(run=descent)
     methods.append(Choice(*INTERIOR_POINT, interior_point))
+    if has_decompositions(problem):
+        methods.append(Choice(*PRECISE, partial(interior_point, precise=True)))
     if by_newton:
         methods.append(Choice(*AGAIN, method_of_multipliers))
     last = partial(pdprox_restarted, budget=last_budget(cost))

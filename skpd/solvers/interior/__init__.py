@@ -2,7 +2,7 @@
 
 from . import constraints  # noqa: F401 (which registers its programme)
 from .faces import faces_of_ball
-from .method import cost_of_run, expected_cost, interior_point
+from .method import cost_of_run, expected_cost, has_decompositions, interior_point
 from .outputs import expected_cost_of_outputs
 from .posing import has_terms
 
@@ -11,6 +11,7 @@ __all__ = [
     "expected_cost",
     "expected_cost_of_outputs",
     "faces_of_ball",
+    "has_decompositions",
     "has_terms",
     "interior_point",
 ]

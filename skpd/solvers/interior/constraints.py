@@ -48,7 +48,7 @@ class ConstrainedProgramme(Programme):
         slopes = problem.objective_unit / widths
         for k in _independent(self.matrix, np.flatnonzero(lower == upper)):
             place = self.new_unknown(0.0, size=slopes[k])
-            equality = Equality(self.matrix[k], place, self.x, lower[k])
+            equality = Equality(self.matrix[k], place, self.x, self.n_features, lower[k])
             self.constraint_terms.append((equality, np.array([k])))
         for sign, limit in ((1.0, upper), (-1.0, lower)):
             rows = np.flatnonzero(np.isfinite(limit[self.limits]))

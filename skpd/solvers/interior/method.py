@@ -15,7 +15,7 @@ from .posing import has_programme, has_terms, programme_of
 from .programme import Programme, needs_features
 from .settings import SETTINGS
 
-__all__ = ["State", "cost_of_run", "expected_cost", "interior_point"]
+__all__ = ["State", "cost_of_run", "expected_cost", "has_decompositions", "interior_point"]
 
 
 def interior_point(
@@ -25,7 +25,7 @@ def interior_point(
     *,
     max_iter: int,
     random_state: np.random.RandomState,
-    of_features: bool = False,
+    precise: bool = False,
 ) -> None:
     """A primal-dual interior-point method, where features or rows are at most a few thousand.
 
@@ -42,12 +42,12 @@ def interior_point(
         As for `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a Newton step.
     start, random_state
         Not used: the start is well inside the cones.
-    of_features : bool, default=False
-        Whether Newton systems are of the features also where the rows are fewer, which keeps more
-        digits.
+    precise : bool, default=False
+        Whether Newton systems are to keep as many digits as they can, whatever that takes
+        (`NewtonSystem`).
     """
     programme = programme_of(problem)
-    state = State(programme, of_features)
+    state = State(programme, precise)
     first = n_iter = checked_at = monitor.n_iter
     checked, best, best_at = inf, inf, n_iter
     goal = SETTINGS.products_goal * max(monitor.tol, np.finfo(float).eps)
@@ -90,6 +90,12 @@ def expected_cost(problem: Problem) -> float:
     return cost_of_run(problem.design)
 
 
+def has_decompositions(problem: Problem) -> bool:
+    """Whether ``precise`` systems are decomposed."""
+    n, d = problem.design.shape
+    return (n + d) * d**2 <= SETTINGS.largest_precise_decomposition
+
+
 def cost_of_run(design: Design) -> float:
     """The same, of data for which there is room."""
     iteration = newton_cost(design, *design.shape) + SETTINGS.iteration_overhead
@@ -99,12 +105,12 @@ def cost_of_run(design: Design) -> float:
 class State:
     """The iteration on the terms of a programme."""
 
-    def __init__(self, programme: Programme, of_features: bool = False) -> None:
+    def __init__(self, programme: Programme, precise: bool = False) -> None:
         self.programme, self.terms = programme, programme.terms
         self.degree = sum(term.degree for term in self.terms)
         # where slacks depend on multipliers as well, both must take steps of one length
         self.linear = all(term.linear for term in self.terms) and not programme.ridge.any()
-        self.system = programme.system(of_features)
+        self.system = programme.system(precise)
         self.residuals_before = inf
 
     def evaluate(self) -> float:

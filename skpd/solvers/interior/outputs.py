@@ -132,7 +132,7 @@ class OutputsProgramme(Programme):
         loss = float(problem.weights @ problem.loss.value(problem.y, z))
         return loss + problem.alpha * problem.penalty.value(coef)
 
-    def system(self, of_features: bool = True) -> OutputsSystem:
+    def system(self, precise: bool = False) -> OutputsSystem:
         n_borders = len(self.x) - self.design.shape[1]
         return OutputsSystem(self.design, self.outputs, self.n_features, n_borders)
 

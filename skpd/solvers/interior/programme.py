@@ -117,12 +117,21 @@ class Programme:
         sizes = self.sizes
         sizes = np.where(sizes > 0.0, sizes, float(np.max(sizes, initial=0.0)) or 1.0)
         self.width = problem.prediction_scale / sizes
+        if self._has_mean_unknown and problem.penalty.is_norm:
+            # coefficients make up the means as well, for which they may be far too small to
+            # change predictions otherwise: R is at most this at the optimum
+            self.width = np.minimum(self.width, problem.objective_unit / problem.alpha)
         self.predictions = Predictions(self.design)
         self.losses: list[Any] = []
         self.penalties: list[Any] = []
-        if not problem.fit_intercept and self.design.shape[1] > d:
+        if self._has_mean_unknown:
             for normal in self._normals():
-                self.penalties.append(Equality(normal, self.new_unknown(0.0), self.x))
+                self.penalties.append(Equality(normal, self.new_unknown(0.0), self.x, d))
+
+    @property
+    def _has_mean_unknown(self) -> bool:
+        """Whether a column of ones stands for the means of the features, without an intercept."""
+        return not self.problem.fit_intercept and self.design.shape[1] > self.n_features
 
     def _first_intercept(self) -> Any:
         return self.problem.null_point.intercept
@@ -173,14 +182,14 @@ class Programme:
     def terms(self) -> list[Term]:
         return self.losses + self.penalties
 
-    def system(self, of_features: bool = False) -> NewtonSystem:
-        """The Newton system, of the smaller side of X unless it is to be of the features."""
+    def system(self, precise: bool = False) -> NewtonSystem:
+        """The Newton system: of the smaller side of X, or precise."""
         rows, d = self._rows_of_system(), self.n_features
         n = rows.shape[0]
-        by_rows = not of_features and n < d and d > SETTINGS.few_features
+        by_rows = not precise and n < d and d > SETTINGS.few_features
         by_rows &= not needs_features(self.problem.penalty)
         kind = RowSystem if by_rows else FeatureSystem
-        return kind(rows, d, len(self.x) - rows.shape[1])
+        return kind(rows, d, len(self.x) - rows.shape[1], precise)
 
     def _rows_of_system(self) -> Design:
         """Those of which a Newton system adds up the curvature."""
@@ -188,7 +197,7 @@ class Programme:
 
     def point(self) -> Point:
         x = self.x.copy()
-        for term in self.penalties:
+        for term in reversed(self.penalties):  # equalities, which come first, are restored last
             term.settle(x)
         return self._point_of(x)
 

@@ -73,6 +73,8 @@ class InteriorSettings:
     regularisation: tuple[float, ...] = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
     # Multiplications in A'A up to which A is decomposed: that takes less than a millisecond
     largest_decomposition: float = 2e5
+    # The same where digits matter more than time, rows of the penalty included: 0.1 s
+    largest_precise_decomposition: float = 2e8
     # The same for several outputs, whose coefficients and rows are many for few samples: as many
     # milliseconds as the rest of an iteration
     largest_outputs_decomposition: float = 2e7

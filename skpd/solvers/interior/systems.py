@@ -52,10 +52,15 @@ class NewtonSystem(ABC):
         The coefficients among its columns.
     n_borders : int
         The unknowns beside them.
+    precise : bool, default=False
+        Whether digits matter more than time: with a matrix of the features, and decomposed as long
+        as that takes a tenth of a second.
     """
 
-    def __init__(self, design: Design, n_features: int, n_borders: int) -> None:
-        self.design, self.n_features = design, n_features
+    def __init__(
+        self, design: Design, n_features: int, n_borders: int, precise: bool = False
+    ) -> None:
+        self.design, self.n_features, self.precise = design, n_features, precise
         self.n_core, self.n_borders = design.shape[1], n_borders
         self.clear()
 
@@ -126,13 +131,20 @@ class FeatureSystem(NewtonSystem):
 
     def factorise(self) -> None:
         self.root = None
-        if self._n_rows * self.n_core**2 <= self._largest_decomposition:
+        if self._is_decomposed:
             self.root = self._root()
             self.factor = np.asarray(np.linalg.qr(self.root, mode="r")).T
             return
         matrix = self._gram()
         self._add_penalty(matrix)
         self.factor = _cholesky(matrix.T)  # in the order of LAPACK
+
+    @property
+    def _is_decomposed(self) -> bool:
+        n, d = self._n_rows, self.n_core
+        if self.precise:
+            return (n + d) * d**2 <= SETTINGS.largest_precise_decomposition
+        return n * d**2 <= self._largest_decomposition
 
     @property
     def _largest_decomposition(self) -> float:
@@ -213,8 +225,10 @@ class RowSystem(NewtonSystem):
     It needs a positive D without bands; the intercept is one more border.
     """
 
-    def __init__(self, design: Design, n_features: int, n_borders: int) -> None:
-        super().__init__(design, n_features, n_borders)
+    def __init__(
+        self, design: Design, n_features: int, n_borders: int, precise: bool = False
+    ) -> None:
+        super().__init__(design, n_features, n_borders, precise)
         self.features = design
         if self.n_core > n_features:
             self.features = design.columns(np.arange(n_features))

@@ -138,12 +138,20 @@ class Equality(Term):
         That of the multiplier.
     x : ndarray
         The unknowns, as they are now.
+    n_features : int
+        The coefficients among the unknowns, which `settle` may move.
     offset : float, default=0.0
     """
 
-    def __init__(self, normal: Array, place: int, x: Array, offset: float = 0.0) -> None:
+    def __init__(
+        self, normal: Array, place: int, x: Array, n_features: int, offset: float = 0.0
+    ) -> None:
         self.normal, self.place = normal, place
-        self.value, self.multiplier = float(normal @ x[: len(normal)]) - offset, 0.0
+        self.n_features, self.offset = n_features, offset
+        self.value, self.multiplier = self._value(x), 0.0
+
+    def _value(self, x: Array) -> float:
+        return float(self.normal @ x[: len(self.normal)]) - self.offset
 
     @property
     def multipliers(self) -> Array:
@@ -165,6 +173,14 @@ class Equality(Term):
     def move(self, direction: tuple[float, float], primal: float, dual: float) -> None:
         self.value += primal * direction[0]
         self.multiplier += dual * direction[1]
+
+    def settle(self, x: Array) -> None:
+        """Restores it after coefficients were moved: by shares of those that are not 0."""
+        some = slice(self.n_features)
+        shares = self.normal[some] * np.abs(x[some])
+        size = float(self.normal[some] @ shares)
+        if size > 0.0:
+            x[some] -= (self._value(x) / size) * shares
 
 
 class Logistic(Quadratic):
