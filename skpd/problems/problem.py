@@ -25,6 +25,7 @@ __all__ = ["Problem"]
 
 PENALTY_KNOWS = (
     "largest_alpha",
+    "least_l1",
     "free",
     "likely_sizes",
 )  # what is computed once and depends on the penalty
@@ -32,6 +33,7 @@ TINY = np.finfo(float).tiny
 # A free coordinate without a proven interval is likely to be at most so many times what changes
 # the predictions by their scale.
 LIKELY = 2.0
+NEGLIGIBLE = 1e-14  # of an objective value, in an estimate of a gap
 NEAR = 0.5  # of the alpha from which on w = 0 is optimal: below, its dual point is not tried
 
 
@@ -94,7 +96,7 @@ class Problem(RowObjective, BaseProblem):
 
     def with_alpha(self, alpha: float) -> "Problem":
         """The same problem with another alpha; what is known of the data stays known."""
-        _ = self.objective_unit, self.null_rounding, self.largest_alpha, self.free
+        _ = self.objective_unit, self.null_rounding, self.largest_alpha, self.free, self.least_l1
         if self.loss.linear_tails or np.isfinite(self.loss.smoothness):
             _ = self.squares
         return self._with(alpha=alpha)
@@ -204,6 +206,8 @@ class Problem(RowObjective, BaseProblem):
         if not (self.fit_intercept or self.has_free_level or len(self.free_columns)):
             return 0.0
         cost, sums = 0.0, self.free.sums(gradient, slope)
+        if float(np.abs(sums) @ self.likely_sizes) <= NEGLIGIBLE * upper:
+            return 0.0
         intervals = self.free_intervals(min(upper, self.null_objective))
         for place, (total, interval) in enumerate(zip(sums, intervals, strict=True)):
             proven = -least_linear((total, 0.0), interval)
@@ -250,10 +254,13 @@ class Problem(RowObjective, BaseProblem):
     @property
     def threshold(self) -> float:
         """What entries of X' diag(c) theta may be without a part in any bound or step."""
+        return 0.999 * self.alpha * self.least_l1  # clear of those that are at it
+
+    @cached_property
+    def least_l1(self) -> float:
+        """The least weight of an absolute value of a coefficient; 0 for no sum of them."""
         penalty: Any = self.penalty
-        l1 = penalty.terms[0] if penalty.structure is Structure.SEPARABLE else 0.0
-        l1 = np.min(l1) if np.ndim(l1) else l1
-        return 0.999 * self.alpha * l1  # clear of those that are at it
+        return float(np.min(penalty.terms[0])) if penalty.structure is Structure.SEPARABLE else 0.0
 
     @cached_property
     def squares(self) -> Array:

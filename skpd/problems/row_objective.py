@@ -65,7 +65,7 @@ class RowObjective(Rows, Objective):
         return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
 
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
-        if np.any(np.abs(free) > 0.0) and not self.fit_intercept:
+        if not self.fit_intercept and np.any(np.abs(free) > 0.0):
             raise ValueError(f"intercept must be 0 without fit_intercept, got {free!r}.")
         if kernels.max_abs(coef) == 0.0 and np.all(free == self.null_point.intercept):
             return self.null_objective
