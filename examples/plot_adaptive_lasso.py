@@ -2,10 +2,11 @@
 Adaptive lasso, and features that are not penalised
 ===================================================
 
-The lasso shrinks every coefficient by as much, the large ones that nobody doubts as well. The
-adaptive lasso (Zou, 2006) gives each feature a weight of its own, the inverse of a first
-estimate: what was large is hardly penalised, what was small is more. And features that a model
-must adjust for, such as age or sex, should often not be penalised at all: their weight is 0.
+The lasso shrinks every coefficient by as much, the large ones that nobody doubts as
+well. The adaptive lasso (Zou, 2006) gives each feature a weight of its own, the inverse
+of a first estimate: what was large is hardly penalised, what was small is more. And
+features that a model must adjust for, such as age or sex, should often not be penalised
+at all: their weight is 0.
 """
 
 # %%
@@ -21,7 +22,9 @@ from skpd import LassoPDCertified, PdproxSVC, path
 
 rng = np.random.default_rng(0)
 n, d = 200, 30
-X = rng.normal(size=(n, d)) + 0.7 * rng.normal(size=(n, 1))  # all features are correlated
+X = rng.normal(size=(n, d)) + 0.7 * rng.normal(
+    size=(n, 1)
+)  # all features are correlated
 true = np.zeros(d)
 true[:5] = [4.0, -3.0, 2.0, 1.5, -1.0]
 y = X @ true + 2.0 * rng.normal(size=n)
@@ -32,18 +35,22 @@ weights = first.mean() / first
 # %%
 # Two paths
 # ---------
-# Along the path of the adaptive lasso large coefficients reach their values early, and the others
-# come late.
+# Along the path of the adaptive lasso large coefficients reach their values early, and
+# the others come late.
 
 plain = path(LassoPDCertified(), X, y, alphas=50, eps=1e-3)
 adaptive = path(LassoPDCertified(penalty_weights=weights), X, y, alphas=50, eps=1e-3)
 assert plain.converged.all() and adaptive.converged.all()
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
-for axis, found, title in zip(axes, (plain, adaptive), ("lasso", "adaptive lasso"), strict=True):
+for axis, found, title in zip(
+    axes, (plain, adaptive), ("lasso", "adaptive lasso"), strict=True
+):
     for j in range(d):
         color = f"C{j}" if j < 5 else "0.75"
-        axis.semilogx(found.alphas, found.coefs[:, j], color=color, lw=1.5 if j < 5 else 0.8)
+        axis.semilogx(
+            found.alphas, found.coefs[:, j], color=color, lw=1.5 if j < 5 else 0.8
+        )
     for j in range(5):
         axis.axhline(true[j], color=f"C{j}", ls=":", lw=1)
     axis.invert_xaxis()
@@ -59,13 +66,15 @@ for name, found in (("lasso", plain), ("adaptive lasso", adaptive)):
     errors = np.linalg.norm(found.coefs - true, axis=1)
     best = np.argmin(errors)
     wrong = np.count_nonzero(found.coefs[best, 5:])
-    print(f"{name:14}: error {errors[best]:.2f}, {wrong} of 25 features that have no part in y")
+    print(
+        f"{name:14}: error {errors[best]:.2f}, {wrong} of 25 features that have no part in y"
+    )
 
 # %%
 # Features that are not penalised
 # -------------------------------
-# A weight of 0 leaves a feature free, whatever ``alpha`` is. The certificate then asks of its dual
-# point that the feature is orthogonal to it, as it does for an intercept.
+# A weight of 0 leaves a feature free, whatever ``alpha`` is. The certificate then asks
+# of its dual point that the feature is orthogonal to it, as it does for an intercept.
 
 labels = np.where(y > 0.0, 1, -1)
 free = np.ones(d)

@@ -2,10 +2,11 @@ r"""
 Which pixels tell digits apart
 ==============================
 
-Multinomial logistic regression of scikit-learn's digits with a penalty that selects pixels for
-all ten classes together: ``alpha`` times the sum over the pixels of the Euclidean norm of their
-ten coefficients (the :math:`\ell_{2,1}` norm). The larger ``alpha``, the fewer pixels are read.
-Every model on the way comes with a proof of how close to optimal it is.
+Multinomial logistic regression of scikit-learn's digits with a penalty that selects
+pixels for all ten classes together: ``alpha`` times the sum over the pixels of the
+Euclidean norm of their ten coefficients (the :math:`\ell_{2,1}` norm). The larger
+``alpha``, the fewer pixels are read. Every model on the way comes with a proof of how
+close to optimal it is.
 """
 
 # %%
@@ -28,8 +29,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 # %%
 # A path of models
 # ----------------
-# From ``alpha_max`` on no pixel is used: it is the largest norm of a pixel's gradient where the
-# probabilities of the classes are their shares. Each fit starts from the one before.
+# From ``alpha_max`` on no pixel is used: it is the largest norm of a pixel's gradient
+# where the probabilities of the classes are their shares. Each fit starts from the one
+# before.
 
 classes = y_train[:, None] == np.arange(10)
 gradient = X_train.T @ (classes - classes.mean(axis=0)) / len(y_train)
@@ -49,16 +51,19 @@ for place in range(0, len(alphas), 4):
     print(f"alpha {alphas[place]:.1e}: {used[place]} pixels, accuracy", end=" ")
     print(f"{accuracies[place]:.3f}, relative gap {gaps[place]:.0e}")
 best = accuracies.argmax()
-print(f"best: {accuracies[best]:.3f} at alpha = {alphas[best]:.1e}, {used[best]} pixels")
+print(
+    f"best: {accuracies[best]:.3f} at alpha = {alphas[best]:.1e}, {used[best]} pixels"
+)
 print(f"largest relative gap: {gaps.max():.0e}")
 
 # %%
 # The pixels
 # ----------
-# The images show the norms of the coefficients of each pixel, the larger the darker, each image on
-# a scale of its own; white pixels are not used at all. That each model is the best one for its
-# ``alpha`` is proven by its certificate: the relative gap bounds what any other model could gain,
-# as a share of the objective of the model without pixels.
+# The images show the norms of the coefficients of each pixel, the larger the darker,
+# each image on a scale of its own; white pixels are not used at all. That each model is
+# the best one for its ``alpha`` is proven by its certificate: the relative gap bounds
+# what any other model could gain, as a share of the objective of the model without
+# pixels.
 
 shown = [int(np.argmax(used >= n)) for n in (10, 20, 30)] + [int(best)]
 fig = plt.figure(figsize=(11, 6.5), layout="constrained")
@@ -70,13 +75,23 @@ for axis, place in zip(upper.subplots(1, len(shown)), shown, strict=True):
     axis.set_title(f"{used[place]} pixels, accuracy {accuracies[place]:.1%}")
 left, right = lower.subplots(1, 2)
 enough = used[accuracies >= 0.9].min()
-left.semilogx(alphas, accuracies, "o-", markersize=3, label="accuracy on held-out images")
-left.semilogx(alphas, used / 64, "s--", markersize=3, label="share of the 64 pixels used")
+left.semilogx(
+    alphas, accuracies, "o-", markersize=3, label="accuracy on held-out images"
+)
+left.semilogx(
+    alphas, used / 64, "s--", markersize=3, label="share of the 64 pixels used"
+)
 left.plot(alphas[shown], accuracies[shown], "ko", fillstyle="none", label="shown above")
-left.set(xlabel="alpha", ylim=(0, 1.02), title=f"{enough} of 64 pixels are enough for 90 %")
+left.set(
+    xlabel="alpha", ylim=(0, 1.02), title=f"{enough} of 64 pixels are enough for 90 %"
+)
 left.legend(loc="lower left")
 right.loglog(alphas, gaps, "o-", markersize=3, label="certified relative gap")
 right.axhline(model.tol, color="black", linestyle=":", label="tol")
-right.set(xlabel="alpha", ylim=(1e-14, 1e-5), title="Every model is proven optimal to within tol")
+right.set(
+    xlabel="alpha",
+    ylim=(1e-14, 1e-5),
+    title="Every model is proven optimal to within tol",
+)
 right.legend(loc="lower left")
 plt.show()

@@ -3,8 +3,8 @@ A first certificate
 ===================
 
 Every fitted skpd model says how far it is from optimal, and can prove it. This example
-fits a support vector machine with an l1 penalty, a problem whose ordinary duality gap is
-infinite at almost every point, and reads the certificate.
+fits a support vector machine with an l1 penalty, a problem whose ordinary duality gap
+is infinite at almost every point, and reads the certificate.
 """
 
 # %%
@@ -28,23 +28,28 @@ scaler = StandardScaler().fit(X_train)
 X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
 
 clf = PdproxSVC(alpha=0.01, tol=1e-5).fit(X_train, y_train)
-print(f"accuracy {clf.score(X_test, y_test):.3f}, {(clf.coef_ != 0).sum()} of 30 features")
+print(
+    f"accuracy {clf.score(X_test, y_test):.3f}, {(clf.coef_ != 0).sum()} of 30 features"
+)
 
 # %%
 # Read
 # ----
-# The optimal objective value, which nobody knows, lies in ``[dual, primal]``. The relative
-# gap has no unit: it is the length of that interval over the objective value of the best
-# constant prediction, and what ``tol`` is compared with.
+# The optimal objective value, which nobody knows, lies in ``[dual, primal]``. The
+# relative gap has no unit: it is the length of that interval over the objective value
+# of the best constant prediction, and what ``tol`` is compared with.
 
 certificate = clf.certificate_
 print(f"the optimum lies in [{certificate.dual:.8f}, {certificate.primal:.8f}]")
-print(f"relative gap {certificate.relative_gap:.1e}, by the repair {certificate.kind!r}")
+print(
+    f"relative gap {certificate.relative_gap:.1e}, by the repair {certificate.kind!r}"
+)
 
 # %%
 # Check
 # -----
-# The problem is also a linear programme, so that HiGHS can find its optimum independently.
+# The problem is also a linear programme, so that HiGHS can find its optimum
+# independently.
 
 n, d = X_train.shape
 sign = 2.0 * y_train - 1
@@ -53,7 +58,9 @@ signed = sign[:, None] * X_train
 cost = np.concatenate([np.full(2 * d, 0.01), [0.0], np.full(n, 1 / n)])
 margins = np.hstack([signed, -signed, sign[:, None], np.eye(n)])  # y (x.w + b) + t >= 1
 bounds = [(0, None)] * (2 * d) + [(None, None)] + [(0, None)] * n
-optimum = linprog(cost, A_ub=-margins, b_ub=-np.ones(n), bounds=bounds, method="highs").fun
+optimum = linprog(
+    cost, A_ub=-margins, b_ub=-np.ones(n), bounds=bounds, method="highs"
+).fun
 print(f"HiGHS: {optimum:.8f}")
 assert certificate.dual <= optimum + 1e-9 and optimum <= certificate.primal + 1e-9
 

@@ -2,17 +2,17 @@ r"""
 Many labels from a few directions
 =================================
 
-A classifier for 25 labels at once, all of which depend on the same three combinations of the
-features. The trace norm, the sum of the singular values of the matrix
-of coefficients, keeps this matrix close to a low rank, where ridge regression fits each label as
-if there were no others.
+A classifier for 25 labels at once, all of which depend on the same three combinations
+of the features. The trace norm, the sum of the singular values of the matrix of
+coefficients, keeps this matrix close to a low rank, where ridge regression fits each
+label as if there were no others.
 """
 
 # %%
 # Data
 # ----
-# Labels are the signs of noisy scores X W less 1, where W has rank 3. There are 200 samples to
-# train on, five for each coefficient of a label.
+# Labels are the signs of noisy scores X W less 1, where W has rank 3. There are 200
+# samples to train on, five for each coefficient of a label.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +22,11 @@ from skpd import MultiTaskPD
 
 rng = np.random.default_rng(0)
 n_train, n_test, n_features, n_labels, rank = 200, 1000, 40, 25, 3
-W = rng.normal(size=(n_features, rank)) @ rng.normal(size=(rank, n_labels)) / n_features**0.5
+W = (
+    rng.normal(size=(n_features, rank))
+    @ rng.normal(size=(rank, n_labels))
+    / n_features**0.5
+)
 X = rng.normal(size=(n_train + n_test, n_features))
 Y = np.where(X @ W + rng.normal(size=(len(X), n_labels)) > 1.0, 1.0, -1.0)
 train, test = slice(n_train), slice(n_train, None)
@@ -31,20 +35,24 @@ print(f"{np.mean(Y > 0):.0%} of the labels are positive")
 # %%
 # Two penalties
 # -------------
-# The loss of each label is the smoothed hinge, so y holds -1 and 1 and `predict` returns scores.
-# The F1 score counts all labels of the test samples together.
+# The loss of each label is the smoothed hinge, so y holds -1 and 1 and `predict`
+# returns scores. The F1 score counts all labels of the test samples together.
 
 alphas = np.geomspace(0.8, 0.02, 12)
 values = {"trace": [], "squared_l2": []}
 scores = {"trace": [], "squared_l2": []}
 gap = 0.0
 for penalty in values:
-    model = MultiTaskPD(loss="smoothed_hinge", penalty=penalty, tol=1e-3, warm_start=True)
+    model = MultiTaskPD(
+        loss="smoothed_hinge", penalty=penalty, tol=1e-3, warm_start=True
+    )
     for alpha in alphas:
         model.set_params(alpha=alpha).fit(X[train], Y[train])
         gap = max(gap, model.certificate_.relative_gap)
         values[penalty].append(np.linalg.svd(model.coef_, compute_uv=False))
-        scores[penalty].append(f1_score(Y[test] > 0, model.predict(X[test]) > 0, average="micro"))
+        scores[penalty].append(
+            f1_score(Y[test] > 0, model.predict(X[test]) > 0, average="micro")
+        )
 print(f"largest relative gap of the {2 * len(alphas)} models: {gap:.1e}")
 for penalty in values:
     best = int(np.argmax(scores[penalty]))
@@ -53,9 +61,9 @@ for penalty in values:
     print(f"{alphas[best]:.2f}, where the rank is {n_values}")
 
 # %%
-# As ``alpha`` falls, the three directions of the data come first, large, and those of the noise
-# follow, small. Where F1 is best some of these are there as well: a penalty that removed them all
-# would shrink the first three too much.
+# As ``alpha`` falls, the three directions of the data come first, large, and those of
+# the noise follow, small. Where F1 is best some of these are there as well: a penalty
+# that removed them all would shrink the first three too much.
 
 traces = np.array(values["trace"])
 ranks = np.count_nonzero(traces > 1e-6 * traces.max(axis=1, keepdims=True), axis=1)

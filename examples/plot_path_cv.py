@@ -2,20 +2,22 @@
 Choosing alpha along a path
 ===========================
 
-How ill diabetes patients are a year later, from ten measurements, their squares and their
-products: 65 features for 442 patients. The lasso has a path, one model for each ``alpha``, and
-``PathCV`` follows it on every fold of a cross-validation. Near the best ``alpha`` the mean score
-changes by less than its own standard error over the folds. The largest ``alpha`` within that error
-of the best is the usual choice where a simpler model is wanted (Hastie, Tibshirani and Friedman,
-*The elements of statistical learning*, section 7.10).
+How ill diabetes patients are a year later, from ten measurements, their squares and
+their products: 65 features for 442 patients. The lasso has a path, one model for each
+``alpha``, and ``PathCV`` follows it on every fold of a cross-validation. Near the best
+``alpha`` the mean score changes by less than its own standard error over the folds. The
+largest ``alpha`` within that error of the best is the usual choice where a simpler
+model is wanted (Hastie, Tibshirani and Friedman, *The elements of statistical
+learning*, section 7.10).
 """
 
 # %%
 # Two rules
 # ---------
-# The estimator may be a pipeline: its first steps are then fitted anew to the training samples of
-# each fold, and nothing of the samples held out is used. The score is the root mean squared error
-# in units of the target, a measure of disease progression from 25 to 346.
+# The estimator may be a pipeline: its first steps are then fitted anew to the training
+# samples of each fold, and nothing of the samples held out is used. The score is the
+# root mean squared error in units of the target, a measure of disease progression from
+# 25 to 346.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,9 +31,15 @@ X, y = load_diabetes(return_X_y=True, as_frame=True)
 model = make_pipeline(
     PolynomialFeatures(include_bias=False), StandardScaler(), LassoPDCertified(tol=1e-6)
 )
-settings = {"alphas": 40, "eps": 1e-2, "cv": 10, "scoring": "neg_root_mean_squared_error"}
+settings = {
+    "alphas": 40,
+    "eps": 1e-2,
+    "cv": 10,
+    "scoring": "neg_root_mean_squared_error",
+}
 searches = {
-    rule: PathCV(model, rule=rule, **settings).fit(X, y) for rule in ("best", "one_standard_error")
+    rule: PathCV(model, rule=rule, **settings).fit(X, y)
+    for rule in ("best", "one_standard_error")
 }
 for rule, search in searches.items():
     lasso = search.best_estimator_[-1]
@@ -43,9 +51,9 @@ for rule, search in searches.items():
 # %%
 # Look
 # ----
-# Left the path of all data, for the standardised features. Right the error on the samples held
-# out, with its standard error over the ten folds; the dashed line is one standard error above the
-# least.
+# Left the path of all data, for the standardised features. Right the error on the
+# samples held out, with its standard error over the ten folds; the dashed line is one
+# standard error above the least.
 
 found = path(model, X, y, alphas=searches["best"].alphas_)
 print(found)
@@ -53,7 +61,9 @@ print(found)
 best, results = searches["best"].best_index_, searches["best"].cv_results_
 error = -results["mean_test_score"]
 width = results["std_test_score"] / np.sqrt(searches["best"].n_splits_ - 1)
-counts = [np.count_nonzero(search.best_estimator_[-1].coef_) for search in searches.values()]
+counts = [
+    np.count_nonzero(search.best_estimator_[-1].coef_) for search in searches.values()
+]
 names = model[:-1].fit(X).get_feature_names_out()
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
@@ -61,7 +71,9 @@ found.plot(left, feature_names=names, n_named=7)
 left.set(ylabel="coefficient (disease progression per standard deviation)")
 left.set_title("Few of 65 features enter early", fontsize="medium")
 right.plot(found.alphas, error, color="tab:blue")
-right.fill_between(found.alphas, error - width, error + width, color="tab:blue", alpha=0.2)
+right.fill_between(
+    found.alphas, error - width, error + width, color="tab:blue", alpha=0.2
+)
 right.axhline(error[best] + width[best], color="black", linewidth=0.8, linestyle="--")
 for (rule, search), count, colour in zip(
     searches.items(), counts, ("tab:orange", "tab:green"), strict=True
@@ -70,9 +82,14 @@ for (rule, search), count, colour in zip(
     right.plot(search.alpha_, -search.best_score_, "o", color=colour, label=label)
     for axis in (left, right):
         axis.axvline(search.alpha_, color=colour, linewidth=1.2, linestyle=":")
-right.set(xscale="log", xlabel="alpha", ylabel="RMSE on samples held out (disease progression)")
+right.set(
+    xscale="log",
+    xlabel="alpha",
+    ylabel="RMSE on samples held out (disease progression)",
+)
 right.set_title(
-    f"{counts[1]} features predict within one standard error of {counts[0]}", fontsize="medium"
+    f"{counts[1]} features predict within one standard error of {counts[0]}",
+    fontsize="medium",
 )
 right.legend(loc="upper left")
 plt.show()

@@ -2,13 +2,15 @@
 Probabilities: the logistic loss has them, the hinge needs to be calibrated
 ===========================================================================
 
-The logistic loss is a negative log likelihood: a classifier with it predicts probabilities. Scores
-of the hinge loss are none, and scikit-learn's ``CalibratedClassifierCV`` fits a curve from them to
-probabilities on folds of the data. Here both have an l1 penalty.
+The logistic loss is a negative log likelihood: a classifier with it predicts
+probabilities. Scores of the hinge loss are none, and scikit-learn's
+``CalibratedClassifierCV`` fits a curve from them to probabilities on folds of the data.
+Here both have an l1 penalty.
 """
 
 # %%
-# A reliability diagram shows how often samples with a predicted probability are of the class.
+# A reliability diagram shows how often samples with a predicted probability are of the
+# class.
 
 import matplotlib.pyplot as plt
 from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
@@ -19,9 +21,16 @@ from sklearn.model_selection import train_test_split
 from skpd import PdproxSVC
 
 X, y = make_classification(
-    n_samples=20_000, n_features=40, n_informative=10, class_sep=0.6, flip_y=0.1, random_state=0
+    n_samples=20_000,
+    n_features=40,
+    n_informative=10,
+    class_sep=0.6,
+    flip_y=0.1,
+    random_state=0,
 )
-X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=1_000, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    X, y, train_size=1_000, random_state=0
+)
 models = {
     "logistic loss": PdproxSVC(0.01, loss="logistic"),
     "hinge loss, calibrated": CalibratedClassifierCV(PdproxSVC(0.01), method="sigmoid"),
@@ -40,7 +49,7 @@ ax.set(xlabel="predicted probability of class 1", ylabel="share of class 1 among
 plt.show()
 
 # %%
-# Without calibration there is no ``predict_proba`` for the hinge loss, rather than one that means
-# nothing:
+# Without calibration there is no ``predict_proba`` for the hinge loss, rather than one
+# that means nothing:
 
 print(hasattr(PdproxSVC(loss="hinge"), "predict_proba"))

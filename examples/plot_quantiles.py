@@ -2,10 +2,10 @@ r"""
 Quantiles that do not cross
 ===========================
 
-Quantiles that are fitted one by one cross where samples are few: a bound that should hold for 90 %
-of the targets ends up below one for 75 % of them. :class:`skpd.QuantilePD` fits all quantiles at
-once, in order on every training sample, and one certificate says how far the result is from the
-best model in order.
+Quantiles that are fitted one by one cross where samples are few: a bound that should
+hold for 90 % of the targets ends up below one for 75 % of them.
+:class:`skpd.QuantilePD` fits all quantiles at once, in order on every training sample,
+and one certificate says how far the result is from the best model in order.
 """
 
 # %%
@@ -37,20 +37,26 @@ X_test, y_test = sample(10_000)
 # %%
 # One by one, and together
 # ------------------------
-# Both minimise the sum of the pinball losses with the same penalty. On the training samples order
-# costs a little of that sum, as there are fewer models to choose from; on others it need not.
+# Both minimise the sum of the pinball losses with the same penalty. On the training
+# samples order costs a little of that sum, as there are fewer models to choose from; on
+# others it need not.
 
 alone = [PdproxRegressor(alpha, loss=Pinball(q)).fit(X, y) for q in quantiles]
 together = QuantilePD(quantiles, alpha=alpha).fit(X, y)
 lines = {
-    "one by one": (np.array([m.coef_[0] for m in alone]), np.array([m.intercept_ for m in alone])),
+    "one by one": (
+        np.array([m.coef_[0] for m in alone]),
+        np.array([m.intercept_ for m in alone]),
+    ),
     "together": (together.coef_[:, 0], together.intercept_),
 }
 
 
 def mean_loss(slopes, intercepts, X, y):
     above = y[:, np.newaxis] - (X * slopes + intercepts)
-    return np.mean(np.sum(np.maximum(quantiles * above, (quantiles - 1.0) * above), axis=1))
+    return np.mean(
+        np.sum(np.maximum(quantiles * above, (quantiles - 1.0) * above), axis=1)
+    )
 
 
 def crossings(slopes, intercepts):
@@ -65,14 +71,16 @@ def crossings(slopes, intercepts):
 
 for name, line in lines.items():
     on_training, on_others = mean_loss(*line, X, y), mean_loss(*line, X_test, y_test)
-    print(f"{name}: {len(crossings(*line))} crossings, pinball loss {on_training:.3f} on the")
+    print(
+        f"{name}: {len(crossings(*line))} crossings, pinball loss {on_training:.3f} on the"
+    )
     print(f"    training samples, {on_others:.3f} on others")
 print(together.certificate_)
 
 # %%
-# Linear functions that are in order at the outermost samples are in order between them: with
-# several features, in the convex hull of the training samples. Beyond it, here to the left of the
-# first sample, nothing keeps them from crossing.
+# Linear functions that are in order at the outermost samples are in order between them:
+# with several features, in the convex hull of the training samples. Beyond it, here to
+# the left of the first sample, nothing keeps them from crossing.
 
 fig, axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained", sharey=True)
 ends = np.array([-0.05, X.max()])
@@ -81,12 +89,16 @@ for ax, title, (slopes, intercepts) in zip(axes, titles, lines.values(), strict=
     values = ends[:, np.newaxis] * slopes + intercepts
     for k, shade in ((0, 0.1), (1, 0.2), (2, 0.3)):
         below, above = values[:, k], values[:, -1 - k]
-        ax.fill_between(ends, below, above, color="tab:blue", alpha=shade, linewidth=0.0)
+        ax.fill_between(
+            ends, below, above, color="tab:blue", alpha=shade, linewidth=0.0
+        )
     ax.plot(ends, values, color="tab:blue", linewidth=0.9)
     ax.plot(X[:, 0], y, "k.", markersize=4)
     found = crossings(slopes, intercepts)
     ax.plot(*found.T, "o", color="tab:red", fillstyle="none", label="crossing")
-    ax.axvspan(ends[0], X.min(), color="gray", alpha=0.2, linewidth=0.0, label="no samples")
+    ax.axvspan(
+        ends[0], X.min(), color="gray", alpha=0.2, linewidth=0.0, label="no samples"
+    )
     ax.set(xlabel="x", xlim=ends, title=title.format(len(found)))
 axes[0].set(ylabel="y")
 axes[0].legend(loc="upper left")

@@ -2,18 +2,19 @@
 What robustness buys
 ====================
 
-The distributionally robust SVM minimises the worst mean loss over all distributions near the
-training data: points may have moved, and labels may be wrong. On scikit-learn's breast-cancer
-data, some training labels are flipped here and the features of the test points shift against
-the model, which is compared with `LinearSVC`, as it comes and with its C tuned.
+The distributionally robust SVM minimises the worst mean loss over all distributions
+near the training data: points may have moved, and labels may be wrong. On
+scikit-learn's breast-cancer data, some training labels are flipped here and the
+features of the test points shift against the model, which is compared with `LinearSVC`,
+as it comes and with its C tuned.
 """
 
 # %%
 # Noisy labels, shifted features
 # ------------------------------
-# ``epsilon`` has a meaning, so that nothing is tuned here: the standardised features may be
-# off by 0.1 on average. A shift by up to :math:`\delta` turns the prediction of every
-# test point whose margin is below :math:`\delta \|w\|_2`.
+# ``epsilon`` has a meaning, so that nothing is tuned here: the standardised features
+# may be off by 0.1 on average. A shift by up to :math:`\delta` turns the prediction of
+# every test point whose margin is below :math:`\delta \|w\|_2`.
 
 import bz2
 import os
@@ -68,11 +69,17 @@ noises = [0.0, 0.15, 0.3]
 results = {noise: [trial(X, y, noise, seed) for seed in range(2)] for noise in noises}
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained", sharey=True)
 for axis, noise in zip(axes, noises, strict=True):
-    for name, style in zip(contenders(), ("k:", "k--", "tab:blue", "tab:orange"), strict=True):
+    for name, style in zip(
+        contenders(), ("k:", "k--", "tab:blue", "tab:orange"), strict=True
+    ):
         mean = np.mean([result[name] for result in results[noise]], axis=0)
         axis.plot(SHIFTS, mean, style, label=name)
-        print(f"{noise:.0%} flipped, {name}: {mean[0]:.3f} unshifted, {mean[5]:.3f} at 0.5")
-    axis.set(title=f"{noise:.0%} of training labels flipped", xlabel="shift of test points")
+        print(
+            f"{noise:.0%} flipped, {name}: {mean[0]:.3f} unshifted, {mean[5]:.3f} at 0.5"
+        )
+    axis.set(
+        title=f"{noise:.0%} of training labels flipped", xlabel="shift of test points"
+    )
 axes[0].set(ylabel="accuracy", ylim=(0, 1.02))
 axes[0].legend(loc="lower left")
 plt.show()
@@ -80,18 +87,23 @@ plt.show()
 # %%
 # The worst case
 # --------------
-# At the fitted model, `worst_case_distribution` is the distribution in the Wasserstein ball that
-# hurts most. Here labels cost 4 to flip: it pays for a few points deep in their own class, and
-# what is left of epsilon pushes the points near the boundary across it.
+# At the fitted model, `worst_case_distribution` is the distribution in the Wasserstein
+# ball that hurts most. Here labels cost 4 to flip: it pays for a few points deep in
+# their own class, and what is left of epsilon pushes the points near the boundary
+# across it.
 
 features = [20, 21]  # worst radius and worst texture
 X = StandardScaler().fit_transform(X[:, features])
 clf = DRSVMClassifier(epsilon=0.2, kappa=4.0, tol=1e-6).fit(X, y)
 worst = clf.worst_case_distribution(X, y)
-print(f"objective {clf.certificate_.primal:.6f}, worst-case loss {clf.worst_case_loss(X, y):.6f}")
+print(
+    f"objective {clf.certificate_.primal:.6f}, worst-case loss {clf.worst_case_loss(X, y):.6f}"
+)
 print(f"transport cost {worst.mass @ worst.cost:.3f} of epsilon = {clf.epsilon}")
 
-fig, axes = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained", sharex=True, sharey=True)
+fig, axes = plt.subplots(
+    1, 2, figsize=(10, 4.5), layout="constrained", sharex=True, sharey=True
+)
 flipped = worst.y != y[worst.source]
 for axis, points, labels, title in (
     (axes[0], X, y, "training data"),
@@ -102,15 +114,17 @@ for axis, points, labels, title in (
     w, b = clf.coef_[0], clf.intercept_[0]
     axis.plot(line, -(w[0] * line + b) / w[1], "k-", lw=1)
     axis.set(title=title, xlabel="radius", ylabel="texture", ylim=(-3, 4.5), xlim=line)
-axes[1].scatter(*worst.X[flipped].T, facecolors="none", edgecolors="k", s=60, label="flipped")
+axes[1].scatter(
+    *worst.X[flipped].T, facecolors="none", edgecolors="k", s=60, label="flipped"
+)
 axes[1].legend()
 plt.show()
 
 # %%
 # Adult
 # -----
-# The same on a sample of Adult, where the environment variable SKPD_DATA names the folder
-# with it.
+# The same on a sample of Adult, where the environment variable SKPD_DATA names the
+# folder with it.
 
 path = os.path.join(os.environ.get("SKPD_DATA", ""), "a1a.bz2")
 if os.path.exists(path):
@@ -118,4 +132,6 @@ if os.path.exists(path):
         X, y = load_svmlight_file(file, n_features=123)
     found = trial(X.toarray(), y, 0.15, seed=0)
     for name, values in found.items():
-        print(f"Adult, 15% flipped, {name}: {values[0]:.3f} unshifted, {values[2]:.3f} at 0.2")
+        print(
+            f"Adult, 15% flipped, {name}: {values[0]:.3f} unshifted, {values[2]:.3f} at 0.2"
+        )

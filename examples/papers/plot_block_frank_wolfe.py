@@ -2,9 +2,9 @@
 Block Frank-Wolfe over the l1 ball
 ==================================
 
-A linear classifier of texts whose coefficients must stay in an l1 ball, fitted by primal-dual
-block Frank-Wolfe. An iteration visits the columns that it changes and as many rows as cost
-the same, and the method proves how close it is to the optimum.
+A linear classifier of texts whose coefficients must stay in an l1 ball, fitted by
+primal-dual block Frank-Wolfe. An iteration visits the columns that it changes and as
+many rows as cost the same, and the method proves how close it is to the optimum.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,9 @@ rng = np.random.default_rng(0)
 n, d, n_words = 4000, 10_000, 200_000
 frequency = np.arange(1, d + 1) ** -0.8
 words = rng.choice(d, n_words, p=frequency / frequency.sum())
-X = sp.coo_array((np.ones(n_words), (rng.integers(n, size=n_words), words)), shape=(n, d)).tocsr()
+X = sp.coo_array(
+    (np.ones(n_words), (rng.integers(n, size=n_words), words)), shape=(n, d)
+).tocsr()
 X.data = np.log1p(X.data)
 topics = np.zeros(d)
 topics[rng.choice(200, 40, replace=False)] = rng.standard_normal(40)
@@ -34,8 +36,9 @@ y = np.where(scores + 0.3 * scores.std() * rng.standard_normal(n) > 0, 1, -1)
 # %%
 # Fit
 # ---
-# ``alpha (1 - l1_ratio)`` weighs the squared l2 norm; the radius bounds the l1 norm. The line
-# search is an option: by default the steps are the paper's, which are made for the worst data.
+# ``alpha (1 - l1_ratio)`` weighs the squared l2 norm; the radius bounds the l1 norm.
+# The line search is an option: by default the steps are the paper's, which are made for
+# the worst data.
 
 alpha, radius = 10 / n, 30.0
 clf = ElasticNetPDClassifier(
@@ -43,16 +46,24 @@ clf = ElasticNetPDClassifier(
     solver="pdbfw", solver_options={"step_size": "line-search"},
 ).fit(X, y)  # fmt: skip
 certificate = clf.certificate_
-print(f"{(clf.coef_ != 0).sum()} of {d} coefficients, l1 norm {np.abs(clf.coef_).sum():.6f}")
+print(
+    f"{(clf.coef_ != 0).sum()} of {d} coefficients, l1 norm {np.abs(clf.coef_).sum():.6f}"
+)
 print(f"the optimum lies in [{certificate.dual:.9f}, {certificate.primal:.9f}]")
 
 # %%
 # Compare
 # -------
-# The same kernel, stopped after every iteration to see how many entries of the data it has
-# visited, beside projected gradients with Nesterov's momentum, two passes over the data each.
+# The same kernel, stopped after every iteration to see how many entries of the data it
+# has visited, beside projected gradients with Nesterov's momentum, two passes over the
+# data each.
 
-design, labels, weights, loss = Design(X), y.astype(float), np.full(n, 1 / n), SmoothedHinge()
+design, labels, weights, loss = (
+    Design(X),
+    y.astype(float),
+    np.full(n, 1 / n),
+    SmoothedHinge(),
+)
 
 
 def excess(w):
@@ -82,6 +93,8 @@ for k in range(400):
 fig, ax = plt.subplots(layout="constrained")
 ax.loglog(*zip(*block, strict=True), label="primal-dual block Frank-Wolfe")
 ax.loglog(*zip(*projected, strict=True), label="accelerated projected gradient")
-ax.set(xlabel="passes over the data", ylabel="objective above the optimum", ylim=(1e-8, 1))
+ax.set(
+    xlabel="passes over the data", ylabel="objective above the optimum", ylim=(1e-8, 1)
+)
 ax.legend()
 plt.show()

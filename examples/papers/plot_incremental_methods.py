@@ -3,17 +3,18 @@ Incremental methods and their step sizes
 ========================================
 
 The robust SVM can be solved one row at a time (Li, Chen and So, 2020): by projected
-subgradient steps (ISG) or by proximal updates (IPPA). With norm 1 the objective is sharp at its
-minimum, and step sizes that fall geometrically, :math:`\\alpha_k = \\alpha_0 \\rho^k` over
-the epochs k, let both converge linearly. This example repeats the paper's synthetic experiment,
-with the optimum from the default solver, whose certificate vouches for it.
+subgradient steps (ISG) or by proximal updates (IPPA). With norm 1 the objective is
+sharp at its minimum, and step sizes that fall geometrically, :math:`\\alpha_k =
+\\alpha_0 \\rho^k` over the epochs k, let both converge linearly. This example repeats
+the paper's synthetic experiment, with the optimum from the default solver, whose
+certificate vouches for it.
 """
 
 # %%
 # The data of section 5.1
 # -----------------------
-# 1,000 points with 100 features from the standard normal distribution, and labels from a random
-# plane and some noise.
+# 1,000 points with 100 features from the standard normal distribution, and labels from
+# a random plane and some noise.
 
 import warnings
 
@@ -48,16 +49,21 @@ def excess(solver, max_iter=1000, **options):
 # %%
 # Linear convergence
 # ------------------
-# The smaller rho, the faster, until the steps are too short for the way that is left. A step of
-# ISG goes along the mean subgradient of four rows, where IPPA takes four steps as long: it falls
-# faster while steps are long, and IPPA gets nearer where they have time to become short.
+# The smaller rho, the faster, until the steps are too short for the way that is left. A
+# step of ISG goes along the mean subgradient of four rows, where IPPA takes four steps
+# as long: it falls faster while steps are long, and IPPA gets nearer where they have
+# time to become short.
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 for ratio, colour in ((0.95, "tab:blue"), (0.98, "tab:orange")):
     for solver, style in (("isg", "--"), ("ippa", "-")):
         epochs, above = excess(solver, first_step=0.01, ratio=ratio, max_iter=600)
         ax.semilogy(
-            epochs, above, style, color=colour, label=f"{solver.upper()}, $\\rho$ = {ratio}"
+            epochs,
+            above,
+            style,
+            color=colour,
+            label=f"{solver.upper()}, $\\rho$ = {ratio}",
         )
 ax.set(xlabel="epoch", ylabel="objective above the optimum", xlim=(0, 600))
 ax.legend()
@@ -72,7 +78,10 @@ plt.show()
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 steps = np.geomspace(3e-3, 0.1, 4)
 for solver, style in (("isg", "o--"), ("ippa", "o-")):
-    ends = [excess(solver, max_iter=80, first_step=step, ratio=0.92)[1][-1] for step in steps]
+    ends = [
+        excess(solver, max_iter=80, first_step=step, ratio=0.92)[1][-1]
+        for step in steps
+    ]
     ax.loglog(steps, ends, style, color="black", label=solver.upper())
 ax.set(
     xlabel="first step $\\alpha_0$", ylabel="objective above the optimum after 80 epochs",

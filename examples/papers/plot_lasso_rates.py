@@ -2,18 +2,20 @@
 Rates of coordinate descent on the lasso
 ========================================
 
-Dünner, Forte, Takáč and Jaggi (*Primal-dual rates and certificates*, ICML 2016) show how
-fast the duality gap of the lasso falls, although its ordinary duality gap is infinite at
-nearly every point: as 1/t for the average of the iterates of random coordinate descent,
-and, for accelerated coordinate descent (APPROX), whose objective falls as 1/t², without any
-average. This example draws these gaps, as certified by `LassoPDCertified`.
+Dünner, Forte, Takáč and Jaggi (*Primal-dual rates and certificates*, ICML 2016) show
+how fast the duality gap of the lasso falls, although its ordinary duality gap is
+infinite at nearly every point: as 1/t for the average of the iterates of random
+coordinate descent, and, for accelerated coordinate descent (APPROX), whose objective
+falls as 1/t², without any average. This example draws these gaps, as certified by
+`LassoPDCertified`.
 """
 
 # %%
 # Data
 # ----
-# The data set a9a (32,561 rows, 123 binary features, targets -1 and 1) where the environment
-# variable ``SKPD_DATA`` names a folder that holds it; otherwise scikit-learn's diabetes data.
+# The data set a9a (32,561 rows, 123 binary features, targets -1 and 1) where the
+# environment variable ``SKPD_DATA`` names a folder that holds it; otherwise
+# scikit-learn's diabetes data.
 
 import bz2
 import os
@@ -42,7 +44,9 @@ else:
     X, y = load_diabetes(return_X_y=True)
     X, y, name = scale(X), scale(y), "diabetes"
 n = len(y)
-alpha = 0.1 * np.abs(X.T @ y).max() / n  # a tenth of the alpha from which on w = 0 is optimal
+alpha = (
+    0.1 * np.abs(X.T @ y).max() / n
+)  # a tenth of the alpha from which on w = 0 is optimal
 null = y @ y / (2 * n)  # the objective at w = 0, the unit of the relative gap
 
 # %%
@@ -78,21 +82,27 @@ for label in ("cd, average", "approx"):
     print(f"{label}: from epoch 300 on the gap falls as t^{slope:.2f}")
 
 # %%
-# The average of all iterates keeps the first ones in it and so falls as 1/t and no faster; APPROX
-# falls as 1/t². The last iterate of plain coordinate descent does better than its bound:
-# once it has found the features of the solution, on which the objective is strongly convex,
-# the gap falls geometrically. An average of the last half of the iterates follows.
+# The average of all iterates keeps the first ones in it and so falls as 1/t and no
+# faster; APPROX falls as 1/t². The last iterate of plain coordinate descent does better
+# than its bound: once it has found the features of the solution, on which the objective
+# is strongly convex, the gap falls geometrically. An average of the last half of the
+# iterates follows.
 #
 # Gaps of the same iterates
 # -------------------------
 # At the dual point of an iterate w, the residuals theta = X w - y, the conjugate of the
-# penalty is 0 if ``|X'theta|/n <= alpha`` everywhere and infinite otherwise. What makes the
-# gap finite is a ball of radius B that holds the solution: B = f(0) / alpha from the start,
-# B = P(w) / alpha as the objective falls, or the latter for every coefficient alone. A
-# certificate uses the second one, or scales theta into the dual ball, whichever is better.
+# penalty is 0 if ``|X'theta|/n <= alpha`` everywhere and infinite otherwise. What makes
+# the gap finite is a ball of radius B that holds the solution: B = f(0) / alpha from
+# the start, B = P(w) / alpha as the objective falls, or the latter for every
+# coefficient alone. A certificate uses the second one, or scales theta into the dual
+# ball, whichever is better.
 
-problem = Problem(Design(X), y, np.full(n, 1 / n), Squared(), L1(), alpha, fit_intercept=False)
-epochs = np.unique(np.geomspace(1, fits["cd, last iterate"].n_iter_ / 2, 12).astype(int))
+problem = Problem(
+    Design(X), y, np.full(n, 1 / n), Squared(), L1(), alpha, fit_intercept=False
+)
+epochs = np.unique(
+    np.geomspace(1, fits["cd, last iterate"].n_iter_ / 2, 12).astype(int)
+)
 kinds = ["initial", "coordinate", "monotone"]
 found = {kind: [] for kind in [*kinds, "as certified"]}
 infinite = 0
@@ -101,12 +111,18 @@ for t in epochs:
     theta = X @ coef - y
     infinite += L1().conjugate(X.T @ theta / n, alpha) == np.inf
     for kind in kinds:
-        certificate, _ = certify_point(problem, coef, 0.0, theta, lipschitz=kind, scaling=False)
+        certificate, _ = certify_point(
+            problem, coef, 0.0, theta, lipschitz=kind, scaling=False
+        )
         found[kind].append(certificate.relative_gap)
-    found["as certified"].append(certify_point(problem, coef, 0.0, theta)[0].relative_gap)
+    found["as certified"].append(
+        certify_point(problem, coef, 0.0, theta)[0].relative_gap
+    )
 print(f"the ordinary duality gap is infinite at {infinite} of {len(epochs)} iterates")
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained", sharey=True)
+fig, (left, right) = plt.subplots(
+    1, 2, figsize=(11, 4.5), layout="constrained", sharey=True
+)
 for label, model in fits.items():
     history = model.gap_history_[1:]
     left.plot(history["n_iter"], history["gap"] / null, label=label)

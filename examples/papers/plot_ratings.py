@@ -2,18 +2,19 @@ r"""
 Ratings by a matrix of low rank
 ===============================
 
-A matrix of ratings of which a few percent are known: a person's row times a film's column, plus a
-bias of each. The trace norm keeps the rank of the matrix low, the absolute loss keeps careless
-ratings from mattering much, and the dual bound says how far from the best the fit can be at most.
-The published primal-dual prox method is beside the default, as in figure 4 of Yang, Mahdavi, Jin
-and Zhu (2015).
+A matrix of ratings of which a few percent are known: a person's row times a film's
+column, plus a bias of each. The trace norm keeps the rank of the matrix low, the
+absolute loss keeps careless ratings from mattering much, and the dual bound says how
+far from the best the fit can be at most. The published primal-dual prox method is
+beside the default, as in figure 4 of Yang, Mahdavi, Jin and Zhu (2015).
 """
 
 # %%
 # Data
 # ----
-# Where the environment variable ``SKPD_DATA`` names a folder with ``u.data``, the 100,000 ratings
-# of MovieLens; else 4,000 generated ones from 1 to 5, one in ten of them careless.
+# Where the environment variable ``SKPD_DATA`` names a folder with ``u.data``, the
+# 100,000 ratings of MovieLens; else 4,000 generated ones from 1 to 5, one in ten of
+# them careless.
 
 import os
 import warnings
@@ -47,7 +48,8 @@ print(f"{len(train):,} ratings to fit, {len(test):,} held out")
 # %%
 # How far to shrink
 # -----------------
-# With a large ``alpha`` the biases are all there is. Each fit begins where the last one ended.
+# With a large ``alpha`` the biases are all there is. Each fit begins where the last one
+# ended.
 
 alphas = np.geomspace(4e-3, 6e-4, 6)
 errors, ranks = {}, {}
@@ -59,33 +61,48 @@ for loss in ("absolute", "squared"):
         errors[loss].append(np.mean(np.abs(model.predict(test) - y_test)))
         ranks[loss].append(model.rank_)
     best = int(np.argmin(errors[loss]))
-    print(f"{loss}: mean absolute error {errors[loss][best]:.3f}, rank {ranks[loss][best]}")
+    print(
+        f"{loss}: mean absolute error {errors[loss][best]:.3f}, rank {ranks[loss][best]}"
+    )
 alpha = alphas[int(np.argmin(errors["absolute"]))]
 
 # %%
 # Two methods
 # -----------
-# Both solve the same problem, and both know a lower bound on every objective. The published method
-# reports averages of its iterates, as its theory does, or the iterates themselves.
+# Both solve the same problem, and both know a lower bound on every objective. The
+# published method reports averages of its iterates, as its theory does, or the iterates
+# themselves.
 
 runs = {
     "default": {},
     "Pdprox-dual, averages": {"solver": "pdprox-dual"},
-    "Pdprox-dual, iterates": {"solver": "pdprox-dual", "solver_options": {"average": False}},
+    "Pdprox-dual, iterates": {
+        "solver": "pdprox-dual",
+        "solver_options": {"average": False},
+    },
 }
 histories = {}
 for name, options in runs.items():
-    model = MatrixCompletionPD(alpha, loss="absolute", tol=1e-5, max_iter=200, **options)
+    model = MatrixCompletionPD(
+        alpha, loss="absolute", tol=1e-5, max_iter=200, **options
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # not all will get there
         model.fit(train, y_train)
     histories[name] = model.gap_history_
-    print(f"{name}: {model.n_iter_} iterations, gap {model.certificate_.relative_gap:.1e}")
+    print(
+        f"{name}: {model.n_iter_} iterations, gap {model.certificate_.relative_gap:.1e}"
+    )
 
 # %%
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.3), layout="constrained")
-for loss, color, offset in (("absolute", "tab:blue", -13), ("squared", "tab:orange", 6)):
-    left.semilogx(alphas, errors[loss], "o-", markersize=3, color=color, label=f"{loss} loss")
+for loss, color, offset in (
+    ("absolute", "tab:blue", -13),
+    ("squared", "tab:orange", 6),
+):
+    left.semilogx(
+        alphas, errors[loss], "o-", markersize=3, color=color, label=f"{loss} loss"
+    )
     for a, error, number in zip(alphas, errors[loss], ranks[loss], strict=True):
         left.annotate(number, (a, error), xytext=(0, offset), textcoords="offset points",
                       ha="center", fontsize="small", color=color)  # fmt: skip
@@ -98,6 +115,8 @@ left.legend()
 for name, history in histories.items():
     known = history["gap"] > 0
     right.loglog(history["n_iter"][known] + 1, history["gap"][known], label=name)
-right.set(xlabel="iterations", ylabel="certified gap", title="Absolute loss: proven accuracy")
+right.set(
+    xlabel="iterations", ylabel="certified gap", title="Absolute loss: proven accuracy"
+)
 right.legend()
 plt.show()

@@ -2,24 +2,25 @@ r"""
 Examination scores of 139 schools
 =================================
 
-A linear model for each school, and one penalty that ties them together, so that all schools use
-the same few features: the experiment on multi-task learning of Yang, Mahdavi, Jin and Zhu (*An
-efficient primal dual prox method for non-smooth optimization*, Machine Learning 98, 2015,
-section 5.2). They minimise the mean absolute loss plus :math:`\lambda` times the
-:math:`\ell_{1,\infty}` norm, the sum over the features of the largest coefficient of any school,
-train on 75 % of the students of each school, and report a root mean square error (RMSE) of
-10.34 on the other students.
+A linear model for each school, and one penalty that ties them together, so that all
+schools use the same few features: the experiment on multi-task learning of Yang,
+Mahdavi, Jin and Zhu (*An efficient primal dual prox method for non-smooth
+optimization*, Machine Learning 98, 2015, section 5.2). They minimise the mean absolute
+loss plus :math:`\lambda` times the :math:`\ell_{1,\infty}` norm, the sum over the
+features of the largest coefficient of any school, train on 75 % of the students of each
+school, and report a root mean square error (RMSE) of 10.34 on the other students.
 """
 
 # %%
 # Data
 # ----
-# The School data has 15,362 students of 139 schools with 27 features and a column of ones. It is
-# read from ``school.mat`` where the environment variable ``SKPD_DATA`` names a folder that holds
-# it. Otherwise the data is generated: as many schools and features and about as many students,
-# but made up, so that errors mean nothing beside those of the paper. Every column is divided by
-# its largest value, which the paper does not say that it did; all but two columns are 0 or 1
-# anyway. The first column of Z names the school.
+# The School data has 15,362 students of 139 schools with 27 features and a column of
+# ones. It is read from ``school.mat`` where the environment variable ``SKPD_DATA``
+# names a folder that holds it. Otherwise the data is generated: as many schools and
+# features and about as many students, but made up, so that errors mean nothing beside
+# those of the paper. Every column is divided by its largest value, which the paper does
+# not say that it did; all but two columns are 0 or 1 anyway. The first column of Z
+# names the school.
 
 import os
 import warnings
@@ -74,36 +75,42 @@ def fit(train, **parameters):
 # %%
 # Objective over time
 # -------------------
-# Absolute loss and :math:`\lambda = 10^{-3}`, as in the paper's figure 3 (a). At W = 0 the
-# objective is the mean score of the training students, 20.52 in the paper. ``"pdprox-dual"`` is
-# the paper's Algorithm 1, which reports the average of its iterates. The paper tunes its step
-# size; here it has the step size of the theorem, and then two whose ratio was tuned by hand
-# (section 4.4). These have 600 iterations; the default ends when its certificate is good enough.
-# In the figure at the end, dashed lines are lower bounds on the objective of every model, which
-# the paper does not have: the objective is level long before that is proven.
+# Absolute loss and :math:`\lambda = 10^{-3}`, as in the paper's figure 3 (a). At W = 0
+# the objective is the mean score of the training students, 20.52 in the paper.
+# ``"pdprox-dual"`` is the paper's Algorithm 1, which reports the average of its
+# iterates. The paper tunes its step size; here it has the step size of the theorem, and
+# then two whose ratio was tuned by hand (section 4.4). These have 600 iterations; the
+# default ends when its certificate is good enough. In the figure at the end, dashed
+# lines are lower bounds on the objective of every model, which the paper does not have:
+# the objective is level long before that is proven.
 
 train = split(0)
 model = {"alpha": 1e-3, "loss": "absolute", "penalty": "l1inf", "tol": 1e-2}
 published = {**model, "solver": "pdprox-dual", "max_iter": 600}
 fits = {
     "pdprox-dual": fit(train, **published),
-    "pdprox-dual, steps tuned": fit(train, solver_options={"step_ratio": 0.01}, **published),
+    "pdprox-dual, steps tuned": fit(
+        train, solver_options={"step_ratio": 0.01}, **published
+    ),
     "default": fit(train, **model),
 }
 print(f"objective at W = 0: {np.abs(y[train]).mean():.2f}")
 for label, fitted in fits.items():
     certificate = fitted.certificate_
-    print(f"{label}: between {certificate.dual:.3f} and {certificate.primal:.3f}", end=" ")
+    print(
+        f"{label}: between {certificate.dual:.3f} and {certificate.primal:.3f}", end=" "
+    )
     print(f"after {fitted.n_iter_} iterations ({fitted.solver_})")
 
 # %%
 # Error on other students
 # -----------------------
-# Three random splits. The paper does not say for which :math:`\lambda` it reports its error;
-# those here were chosen among a few by the error on ``split(0)`` of the School data, which is not
-# one of the three. Beside two losses and the norms l1inf and l21 (the sum over the features of the
-# Euclidean norms of their coefficients) there is ridge regression of each school alone, and of
-# all students without regard to their schools.
+# Three random splits. The paper does not say for which :math:`\lambda` it reports its
+# error; those here were chosen among a few by the error on ``split(0)`` of the School
+# data, which is not one of the three. Beside two losses and the norms l1inf and l21
+# (the sum over the features of the Euclidean norms of their coefficients) there is
+# ridge regression of each school alone, and of all students without regard to their
+# schools.
 
 CONTENDERS = {
     "absolute, l1inf": {"loss": "absolute", "penalty": "l1inf", "alpha": 0.015},
@@ -127,7 +134,9 @@ def each_alone(train):
     return found[~train]
 
 
-errors = {label: [] for label in [*CONTENDERS, "each school alone", "all schools as one"]}
+errors = {
+    label: [] for label in [*CONTENDERS, "each school alone", "all schools as one"]
+}
 for seed in range(1, 4):
     train = split(seed)
     for label, parameters in CONTENDERS.items():
@@ -137,13 +146,15 @@ for seed in range(1, 4):
     pooled = Ridge(5.0).fit(Z[train, 1:], y[train])
     errors["all schools as one"].append(rmse(pooled.predict(Z[~train, 1:]), ~train))
 for label, values in errors.items():
-    print(f"{label}: RMSE {np.mean(values):.2f}, from {min(values):.2f} to {max(values):.2f}")
+    print(
+        f"{label}: RMSE {np.mean(values):.2f}, from {min(values):.2f} to {max(values):.2f}"
+    )
 
 # %%
-# On the School data, which students are drawn moves the error by more than the choice of the
-# model does, so models are compared on the same splits, which lines connect. The paper's RMSE
-# for the absolute loss is within the range of these splits. The squared loss is what the RMSE
-# measures, and has the smaller error.
+# On the School data, which students are drawn moves the error by more than the choice
+# of the model does, so models are compared on the same splits, which lines connect. The
+# paper's RMSE for the absolute loss is within the range of these splits. The squared
+# loss is what the RMSE measures, and has the smaller error.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.5), layout="constrained")
 for label, colour in zip(fits, ("tab:orange", "tab:green", "tab:blue"), strict=True):
@@ -154,7 +165,9 @@ left.plot([], [], "k--", label="certified lower bound")
 least = min(fitted.certificate_.primal for fitted in fits.values())
 left.set(xscale="log", ylim=(0.4 * least, 1.4 * least), xlabel="seconds", ylabel="objective",
          title="The objective is level long before that is proven")  # fmt: skip
-left.legend(loc="lower left", title=r"absolute loss, $\ell_{1,\infty}$, $\lambda = 10^{-3}$")
+left.legend(
+    loc="lower left", title=r"absolute loss, $\ell_{1,\infty}$, $\lambda = 10^{-3}$"
+)
 places = np.arange(len(errors))
 for number, values in enumerate(zip(*errors.values(), strict=True)):
     right.plot(values, places, "o-", color="tab:blue", alpha=0.5, linewidth=0.8,
