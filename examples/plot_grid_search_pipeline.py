@@ -1,19 +1,24 @@
 """
-Choosing alpha in a pipeline
-============================
+A grid search with a progress bar
+=================================
 
-skpd's estimators are ordinary scikit-learn estimators: here a group lasso SVM in a
-pipeline, with ``alpha`` chosen by cross-validation. The ten quantities of the breast
-cancer data each come as a mean, an error and a worst value, and the penalty selects
-quantities, not columns.
+The estimators of skpd are ordinary scikit-learn estimators, and call scikit-learn's
+callbacks: a grid search over a pipeline shows how far it is, and so does a single long
+fit. Here a group lasso SVM selects quantities of the breast-cancer data, each of which
+is there as a mean, a standard error and a worst value, and the search chooses how many.
 """
 
 # %%
-# Search
-# ------
+# A bar for the search
+# --------------------
+# The bar needs the package rich. With ``max_propagation_depth=0`` it is one bar for the
+# whole search; by default there is one for each fit as well, and with ``None`` for
+# everything within it. In a terminal or a notebook the bars move; on this page they
+# stand as they were in the end.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.callback import ProgressBar
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -22,38 +27,64 @@ from sklearn.preprocessing import StandardScaler
 from skpd import GroupLassoSVC
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-groups = [[j, j + 10, j + 20] for j in range(10)]
+quantities = [name.removeprefix("mean ") for name in X.columns[:10]]
 alphas = np.geomspace(1e-3, 2e-1, 10)
 
-model = make_pipeline(StandardScaler(), GroupLassoSVC(groups=groups, tol=1e-4))
+model = make_pipeline(StandardScaler(), GroupLassoSVC(groups=quantities * 3))
 search = GridSearchCV(
-    model, {"grouplassosvc__alpha": alphas}, cv=StratifiedKFold(5, shuffle=True, random_state=0)
-).fit(X, y)
+    model,
+    {"grouplassosvc__alpha": alphas},
+    cv=StratifiedKFold(5, shuffle=True, random_state=0),
+)
+search.set_callbacks(ProgressBar(max_propagation_depth=0)).fit(X, y)
 
 best = search.best_estimator_[-1]
 print(f"best alpha {best.alpha:.4f}, accuracy {search.best_score_:.3f}")
 print(f"certified to a relative gap of {best.certificate_.relative_gap:.1e}")
 
 # %%
-# Look
-# ----
-# Left the cross-validated accuracy, right the norm of each quantity's three coefficients:
-# as ``alpha`` grows, whole quantities leave the model. What is exactly zero is not drawn.
+# A bar for one fit
+# -----------------
+# A solver does not know how many iterations it will need, but it knows its gap. The bar
+# of a fit fills as the gap falls, a step for each decibel: the default ``tol=1e-4`` has
+# 40. Where a fit is stopped before, the bar is not full.
 
-X_scaled = StandardScaler().fit_transform(X)
-names = [name.removeprefix("mean ") for name in X.columns[:10]]
-norms = np.array([
-    [np.linalg.norm(fitted.coef_[0, group]) for group in groups]
-    for fitted in (GroupLassoSVC(alpha, groups=groups).fit(X_scaled, y) for alpha in alphas)
-])  # fmt: skip
+GroupLassoSVC(1e-3, groups=quantities * 3).set_callbacks(ProgressBar()).fit(
+    StandardScaler().fit_transform(X), y
+)
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-mean, std = search.cv_results_["mean_test_score"], search.cv_results_["std_test_score"]
-left.errorbar(alphas, mean, yerr=std / np.sqrt(5), marker="o", capsize=3)
-left.axvline(best.alpha, color="black", linewidth=0.8, linestyle=":")
-left.set(xscale="log", xlabel="alpha", ylabel="accuracy (5 folds, with standard errors)")
-for name, curve, line in zip(names, norms.T, ["-", "--"] * 5, strict=True):
-    right.plot(alphas, np.where(curve > 0, curve, np.nan), line, label=name, marker=".")
-right.set(xscale="log", yscale="log", xlabel="alpha", ylabel="norm of the group")
-right.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+# %%
+# What the search found
+# ---------------------
+# Above is the accuracy on the folds with its standard error. Below are the quantities
+# in the model that is fitted to all data: as ``alpha`` grows, whole quantities leave
+# it, and now and then one comes back. White ones are exactly 0.
+
+mean = 100 * search.cv_results_["mean_test_score"]
+error = 100 * search.cv_results_["std_test_score"] / np.sqrt(search.n_splits_ - 1)
+norms = []
+for alpha in alphas:
+    coef = model.set_params(grouplassosvc__alpha=alpha).fit(X, y)[-1].coef_
+    norms.append(np.linalg.norm(coef.reshape(3, 10), axis=0))
+norms = np.array(norms).T
+used = np.count_nonzero(norms, axis=0)
+simple = np.flatnonzero(mean >= mean.max() - 1)[-1]
+
+fig, (above, below) = plt.subplots(
+    2, 1, figsize=(6.8, 6), layout="constrained", height_ratios=(2, 3)
+)
+places = np.arange(len(alphas))
+above.errorbar(places, mean, yerr=error, marker="o", capsize=3)
+above.set(ylabel="accuracy on folds (%)", xlim=(-0.5, len(alphas) - 0.5), xticks=[])
+above.set_title(f"{used[simple]} of 10 quantities are within a point of the best")
+for place, colour in ((mean.argmax(), "C1"), (simple, "C2")):
+    label = f"{used[place]} quantities, {mean[place]:.1f} %"
+    above.axvline(place, color=colour, linestyle=":", lw=2, label=label)
+above.legend(loc="lower left")
+image = below.pcolormesh(np.where(norms > 0, norms, np.nan), cmap="viridis_r", vmin=0)
+below.set_xticks(places + 0.5, [f"{alpha:.3f}" for alpha in alphas])
+below.set_yticks(np.arange(10) + 0.5, quantities)
+below.set(xlabel="alpha")
+below.invert_yaxis()
+fig.colorbar(image, ax=below, label="norm of its three coefficients")
 plt.show()
