@@ -1,55 +1,69 @@
 """
-Probabilities: the logistic loss has them, the hinge needs to be calibrated
-===========================================================================
+Probabilities from the logistic loss, or by calibration
+=======================================================
 
 The logistic loss is a negative log likelihood: a classifier with it predicts
-probabilities. Scores of the hinge loss are none, and scikit-learn's
-``CalibratedClassifierCV`` fits a curve from them to probabilities on folds of the data.
-Here both have an l1 penalty.
+probabilities. The scores of the hinge loss are none, and scikit-learn's
+``CalibratedClassifierCV`` fits a curve from them to probabilities, on folds of the
+data. Here both have an l1 penalty.
 """
 
 # %%
-# A reliability diagram shows how often samples with a predicted probability are of the
-# class.
+# Three ways
+# ----------
+# The third way squeezes scores of the hinge loss between 0 and 1 as if they were log
+# odds. It is here to show what is wrong with that.
 
 import matplotlib.pyplot as plt
+import numpy as np
+from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
-from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
 
 from skpd import PdproxSVC
 
-X, y = make_classification(
-    n_samples=20_000,
-    n_features=40,
-    n_informative=10,
-    class_sep=0.6,
-    flip_y=0.1,
-    random_state=0,
-)
-X_train, X_test, y_train, y_test = train_test_split(
-    X, y, train_size=1_000, random_state=0
-)
-models = {
-    "logistic loss": PdproxSVC(0.01, loss="logistic"),
-    "hinge loss, calibrated": CalibratedClassifierCV(PdproxSVC(0.01), method="sigmoid"),
+rng = np.random.default_rng(0)
+X = rng.normal(size=(20_000, 30))
+log_odds = X[:, :5] @ [4.0, -3.0, 2.0, -1.0, 1.0] - 3.0  # 5 of 30 features
+y = rng.random(len(X)) < expit(log_odds)
+X_train, X_test, y_train, y_test = X[:2000], X[2000:], y[:2000], y[2000:]
+logistic = PdproxSVC(0.003, loss="logistic").fit(X_train, y_train)
+hinge = PdproxSVC(0.003, loss="hinge").fit(X_train, y_train)
+calibrated = CalibratedClassifierCV(PdproxSVC(0.003, loss="hinge"), method="sigmoid")
+calibrated.fit(X_train, y_train)
+probabilities = {
+    "logistic loss": logistic.predict_proba(X_test)[:, 1],
+    "hinge loss, calibrated": calibrated.predict_proba(X_test)[:, 1],
+    "hinge scores, squeezed": expit(hinge.decision_function(X_test)),
 }
-fig, ax = plt.subplots(figsize=(6, 5.5), layout="constrained")
-for name, model in models.items():
-    probabilities = model.fit(X_train, y_train).predict_proba(X_test)[:, 1]
-    loss = log_loss(y_test, probabilities)
-    print(f"{name}: log loss {loss:.3f} on the test samples")
+
+# %%
+# Are they right?
+# ---------------
+# About three samples in ten are of the class. Of the test samples with a predicted
+# probability of 0.8, four in five should be of the class: points should be on the
+# diagonal. The log loss is small where they are and where the probabilities tell
+# samples apart.
+
+fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
+for (name, values), style in zip(probabilities.items(), "osX", strict=True):
+    loss = log_loss(y_test, values)
+    print(f"{name}: log loss {loss:.3f} on {len(y_test)} test samples")
     CalibrationDisplay.from_predictions(
-        y_test, probabilities, n_bins=15, strategy="quantile", ax=ax,
-        name=f"{name} (log loss {loss:.3f})",
+        y_test, values, n_bins=15, strategy="quantile", ax=ax,
+        name=f"{name} (log loss {loss:.3f})", marker=style,
     )  # fmt: skip
-ax.set(xlabel="predicted probability of class 1", ylabel="share of class 1 among the samples",
-       title="Both are close to the diagonal")  # fmt: skip
+ax.set(
+    xlabel="predicted probability of class 1",
+    ylabel="share of class 1 among the samples",
+    title="Scores of the hinge loss are not probabilities",
+)
+ax.legend(loc="upper left", fontsize="small")
 plt.show()
 
 # %%
-# Without calibration there is no ``predict_proba`` for the hinge loss, rather than one
-# that means nothing:
+# That is why there is no ``predict_proba`` for the hinge loss, rather than one that
+# means nothing.
 
-print(hasattr(PdproxSVC(loss="hinge"), "predict_proba"))
+print("the logistic loss has predict_proba:", hasattr(logistic, "predict_proba"))
+print("the hinge loss has predict_proba:", hasattr(hinge, "predict_proba"))
