@@ -60,38 +60,35 @@ print(f"largest relative gap: {gaps.max():.0e}")
 # The pixels
 # ----------
 # The images show the norms of the coefficients of each pixel, the larger the darker,
-# each image on a scale of its own; white pixels are not used at all. That each model is
-# the best one for its ``alpha`` is proven by its certificate: the relative gap bounds
-# what any other model could gain, as a share of the objective of the model without
-# pixels.
+# each image on a scale of its own; white pixels are not used at all.
 
 shown = [int(np.argmax(used >= n)) for n in (10, 20, 30)] + [int(best)]
-fig = plt.figure(figsize=(11, 6.5), layout="constrained")
-upper, lower = fig.subfigures(2, 1, height_ratios=(1, 1.1))
-for axis, place in zip(upper.subplots(1, len(shown)), shown, strict=True):
+fig, axes = plt.subplots(1, len(shown), figsize=(8.5, 2.6), layout="constrained")
+for axis, place in zip(axes, shown, strict=True):
     image = np.where(sizes[place] > 0, sizes[place], np.nan).reshape(8, 8)
     axis.imshow(image, cmap="viridis_r", vmin=0.0)
     axis.set(xticks=[], yticks=[])
-    axis.set_title(f"{used[place]} pixels, accuracy {accuracies[place]:.1%}")
-left, right = lower.subplots(1, 2)
+    axis.set_title(f"{used[place]} pixels: {accuracies[place]:.1%}", fontsize="medium")
+plt.show()
+
+# %%
+# The whole path
+# --------------
+# That each model is the best one for its ``alpha`` is proven by its certificate: the
+# relative gap bounds what any other model could gain, as a share of the objective of
+# the model without pixels.
+
 enough = used[accuracies >= 0.9].min()
-left.semilogx(
-    alphas, accuracies, "o-", markersize=3, label="accuracy on held-out images"
-)
-left.semilogx(
-    alphas, used / 64, "s--", markersize=3, label="share of the 64 pixels used"
-)
-left.plot(alphas[shown], accuracies[shown], "ko", fillstyle="none", label="shown above")
-left.set(
-    xlabel="alpha", ylim=(0, 1.02), title=f"{enough} of 64 pixels are enough for 90 %"
-)
-left.legend(loc="lower left")
-right.loglog(alphas, gaps, "o-", markersize=3, label="certified relative gap")
+fig, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.8), layout="constrained")
+left.semilogx(alphas, 100 * accuracies, "o-", label="accuracy on held-out images")
+left.semilogx(alphas, 100 * used / 64, "s--", label="share of the 64 pixels used")
+left.plot(alphas[shown], 100 * accuracies[shown], "ko", ms=9, fillstyle="none")
+left.set(xlabel="alpha", ylabel="per cent", ylim=(0, 102))
+left.set_title(f"{enough} of 64 pixels are enough for 90 %", fontsize="medium")
+left.legend(loc="lower left", fontsize="small")
+right.loglog(alphas, gaps, "o-", label="model")
 right.axhline(model.tol, color="black", linestyle=":", label="tol")
-right.set(
-    xlabel="alpha",
-    ylim=(1e-14, 1e-5),
-    title="Every model is proven optimal to within tol",
-)
+right.set(xlabel="alpha", ylabel="certified relative gap (no unit)", ylim=(1e-14, 1e-5))
+right.set_title("Every model is proven optimal to within tol", fontsize="medium")
 right.legend(loc="lower left")
 plt.show()

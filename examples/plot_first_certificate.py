@@ -71,6 +71,7 @@ assert certificate.dual <= optimum + 1e-9 and optimum <= certificate.primal + 1e
 # optimum.
 
 display = GapDisplay.from_estimator(clf, x="n_iter")
+display.axes_[0].set_title("The interval closes in on the optimum")
 display.axes_[1].axhline(optimum, color="black", linewidth=0.8, label="HiGHS")
 display.axes_[1].set_ylim(0, 4 * optimum)
 display.axes_[1].legend()

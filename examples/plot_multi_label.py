@@ -67,20 +67,21 @@ for penalty in values:
 
 traces = np.array(values["trace"])
 ranks = np.count_nonzero(traces > 1e-6 * traces.max(axis=1, keepdims=True), axis=1)
-fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.3), layout="constrained")
+fig, (left, right) = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained")
 left.semilogx(alphas, traces[:, :rank], "o-", color="tab:blue", markersize=3)
 left.semilogx(alphas, traces[:, rank:], "-", color="gray", linewidth=0.8)
 left.plot([], [], "o-", color="tab:blue", markersize=3, label="the three largest")
 left.plot([], [], "-", color="gray", linewidth=0.8, label="the others")
-left.set(xlabel="alpha", ylabel="singular values of the coefficients", xlim=(0.01, 1.0),
-         title="Trace norm: three directions stand out")  # fmt: skip
+left.set(xlabel="alpha", ylabel="singular values of the coefficients", xlim=(0.01, 1.0))
+left.set_title("Trace norm: three directions stand out", fontsize="medium")
 left.legend()
 for penalty, label in (("trace", "trace norm"), ("squared_l2", "squared l2 norm")):
     right.semilogx(alphas, scores[penalty], "o-", markersize=3, label=label)
 for alpha, score, number in zip(alphas, scores["trace"], ranks, strict=True):
     right.annotate(number, (alpha, score), xytext=(0, 5), textcoords="offset points",
                    ha="center", fontsize="small")  # fmt: skip
-right.set(xlabel="alpha", ylabel="F1 on held-out samples", xlim=(0.01, 1.0), ylim=(0.28, 0.68),
-          title="Labels gain from each other (numbers: rank)")  # fmt: skip
+right.set(xlabel="alpha", ylabel="F1 on held-out samples (no unit)")
+right.set(xlim=(0.01, 1.0), ylim=(0.28, 0.68))
+right.set_title("Labels gain from each other (numbers: rank)", fontsize="medium")
 right.legend(loc="lower left")
 plt.show()

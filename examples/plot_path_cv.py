@@ -44,8 +44,9 @@ searches = {
 for rule, search in searches.items():
     lasso = search.best_estimator_[-1]
     print(
-        f"{rule}: alpha = {search.alpha_:.2f}, {np.count_nonzero(lasso.coef_)} features, RMSE "
-        f"{-search.best_score_:.1f}, certified to {lasso.certificate_.relative_gap:.0e}"
+        f"{rule}: alpha = {search.alpha_:.2f}, {np.count_nonzero(lasso.coef_)} "
+        f"features, RMSE {-search.best_score_:.1f}, certified to "
+        f"{lasso.certificate_.relative_gap:.0e}"
     )
 
 # %%
@@ -66,10 +67,11 @@ counts = [
 ]
 names = model[:-1].fit(X).get_feature_names_out()
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+fig, (left, right) = plt.subplots(1, 2, figsize=(8.5, 4.2), layout="constrained")
 found.plot(left, feature_names=names, n_named=7)
-left.set(ylabel="coefficient (disease progression per standard deviation)")
+left.set(ylabel="coefficient (progression per standard deviation)")
 left.set_title("Few of 65 features enter early", fontsize="medium")
+left.legend(loc="lower right", fontsize="x-small", ncols=2)
 right.plot(found.alphas, error, color="tab:blue")
 right.fill_between(
     found.alphas, error - width, error + width, color="tab:blue", alpha=0.2
@@ -85,10 +87,10 @@ for (rule, search), count, colour in zip(
 right.set(
     xscale="log",
     xlabel="alpha",
-    ylabel="RMSE on samples held out (disease progression)",
+    ylabel="RMSE on samples held out (progression)",
 )
 right.set_title(
-    f"{counts[1]} features predict within one standard error of {counts[0]}",
+    f"{counts[1]} features are within one standard error of {counts[0]}",
     fontsize="medium",
 )
 right.legend(loc="upper left")
