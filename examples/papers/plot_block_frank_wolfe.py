@@ -47,7 +47,8 @@ clf = ElasticNetPDClassifier(
 ).fit(X, y)  # fmt: skip
 certificate = clf.certificate_
 print(
-    f"{(clf.coef_ != 0).sum()} of {d} coefficients, l1 norm {np.abs(clf.coef_).sum():.6f}"
+    f"{(clf.coef_ != 0).sum()} of {d} coefficients, "
+    f"l1 norm {np.abs(clf.coef_).sum():.6f}"
 )
 print(f"the optimum lies in [{certificate.dual:.9f}, {certificate.primal:.9f}]")
 
@@ -90,11 +91,15 @@ for k in range(400):
     v, w = new + momentum * (new - w), new
     projected.append((2 * (k + 1), excess(w)))
 
+passes = [
+    next(done for done, above in curve if above < 1e-6) for curve in (block, projected)
+]
 fig, ax = plt.subplots(layout="constrained")
 ax.loglog(*zip(*block, strict=True), label="primal-dual block Frank-Wolfe")
 ax.loglog(*zip(*projected, strict=True), label="accelerated projected gradient")
 ax.set(
     xlabel="passes over the data", ylabel="objective above the optimum", ylim=(1e-8, 1)
 )
+ax.set_title(f"Within 1e-6 after {passes[0]:.0f} passes in place of {passes[1]:.0f}")
 ax.legend()
 plt.show()

@@ -39,8 +39,8 @@ def excess(solver, max_iter=1000, **options):
     with warnings.catch_warnings():  # they need not be certified here
         warnings.simplefilter("ignore", ConvergenceWarning)
         clf = DRSVMClassifier(
-            **model, solver=solver, solver_options=options, tol=1e-12, max_iter=max_iter,
-            random_state=0,
+            **model, solver=solver, solver_options=options, tol=1e-12,
+            max_iter=max_iter, random_state=0,
         ).fit(X, y)  # fmt: skip
     history = clf.gap_history_
     return history["n_iter"], np.maximum(history["iterate_primal"] - optimum, 1e-12)
@@ -66,6 +66,7 @@ for ratio, colour in ((0.95, "tab:blue"), (0.98, "tab:orange")):
             label=f"{solver.upper()}, $\\rho$ = {ratio}",
         )
 ax.set(xlabel="epoch", ylabel="objective above the optimum", xlim=(0, 600))
+ax.set_title("Both converge linearly until steps are too short")
 ax.legend()
 plt.show()
 
@@ -77,15 +78,20 @@ plt.show()
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 steps = np.geomspace(3e-3, 0.1, 4)
+spread = {}
 for solver, style in (("isg", "o--"), ("ippa", "o-")):
     ends = [
         excess(solver, max_iter=80, first_step=step, ratio=0.92)[1][-1]
         for step in steps
     ]
+    spread[solver] = max(ends) / min(ends)
     ax.loglog(steps, ends, style, color="black", label=solver.upper())
-ax.set(
-    xlabel="first step $\\alpha_0$", ylabel="objective above the optimum after 80 epochs",
-    ylim=(1e-4, 1e-1),
-)  # fmt: skip
+ax.set(xlabel="first step $\\alpha_0$", ylim=(1e-3, 0.3))
+ax.set_ylabel("objective above the optimum after 80 epochs")
+ax.set_title(
+    f"The first step matters by a factor of {spread['isg']:.0f} for ISG, "
+    f"of {spread['ippa']:.1f} for IPPA",
+    fontsize="medium",
+)
 ax.legend()
 plt.show()

@@ -121,7 +121,7 @@ for t in epochs:
 print(f"the ordinary duality gap is infinite at {infinite} of {len(epochs)} iterates")
 
 fig, (left, right) = plt.subplots(
-    1, 2, figsize=(11, 4.5), layout="constrained", sharey=True
+    1, 2, figsize=(9, 4.4), layout="constrained", sharey=True
 )
 for label, model in fits.items():
     history = model.gap_history_[1:]
@@ -132,8 +132,9 @@ for power, label in ((1, "cd, average"), (2, "approx")):
     left.plot(t, line, color="black", linestyle=":", linewidth=1)
     left.annotate(f"$1/t{'^2' if power == 2 else ''}$", (t[1], line[1]), xytext=(3, 0),
                   textcoords="offset points", va="center")  # fmt: skip
-left.set(xscale="log", yscale="log", xlabel="epochs", ylabel="certified relative gap",
-         title=f"lasso on {name}", xlim=(0.9, 2000), ylim=(1e-10, 20))  # fmt: skip
+left.set(xscale="log", yscale="log", xlim=(0.9, 2000), ylim=(1e-10, 20))
+left.set(xlabel="epochs", ylabel="certified relative gap (no unit)")
+left.set_title(f"lasso on {name}: an average falls as 1/t", fontsize="medium")
 left.legend(loc="upper right", fontsize="small")
 labels = {
     "initial": "$B = f(0)/\\alpha$",
@@ -143,7 +144,8 @@ labels = {
 }
 for kind, values in found.items():
     right.plot(epochs, values, marker=".", label=labels[kind])
+right.set(xscale="log", xlabel="epochs (cd, last iterate)")
 title = f"same iterates; ordinary gap infinite at {infinite} of {len(epochs)}"
-right.set(xscale="log", xlabel="epochs (cd, last iterate)", title=title)
+right.set_title(title, fontsize="medium")
 right.legend(loc="lower left")
 plt.show()
