@@ -1,5 +1,7 @@
 """Sphinx configuration: ``sphinx-build -W doc doc/_build``."""
 
+from sphinx_gallery.sorting import ExplicitOrder
+
 from skpd import __version__
 
 project = "skpd"
@@ -25,10 +27,26 @@ numpydoc_show_class_members = False
 autodoc_default_options = {"members": True, "inherited-members": False}
 autodoc_member_order = "bysource"
 templates_path = ["templates"]
+# Examples that are not named here come last
+READING_ORDER = [
+    "plot_first_certificate.py",
+    "plot_linear_svc_converged.py",
+    "plot_certify.py",
+    "plot_three_penalties.py",
+    "plot_one_hot_groups.py",
+    "plot_grid_search_pipeline.py",
+    "plot_path_cv.py",
+    "plot_proven_zeros.py",
+    "plot_probabilities.py",
+    "plot_quantiles.py",
+    "plot_label_noise.py",
+    "plot_robust_svm.py",
+    "*",
+]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": ExplicitOrder(READING_ORDER),
     "backreferences_dir": "generated/examples",
     "doc_module": ("skpd",),
     "min_reported_time": 1e6,
