@@ -41,6 +41,15 @@ READING_ORDER = [
     "plot_quantiles.py",
     "plot_label_noise.py",
     "plot_robust_svm.py",
+    "plot_adaptive_lasso.py",
+    "plot_digits_rows.py",
+    "plot_multi_label.py",
+    "plot_own_loss.py",
+    "plot_lasso_rates.py",
+    "plot_school.py",
+    "plot_ratings.py",
+    "plot_incremental_methods.py",
+    "plot_block_frank_wolfe.py",
     "*",
 ]
 sphinx_gallery_conf = {

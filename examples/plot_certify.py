@@ -111,7 +111,9 @@ X = StandardScaler().fit_transform(X)
 named = {"loss": "logistic", "penalty": "l1", "alpha": 0.01}
 for ftol in (1e-5, 1e-9, 1e-13):
     model = L1Logistic(ftol=ftol).fit(X, y)
-    print(f"ftol={ftol:.0e}: {certify(model, X, y, tol=1e-10, **named)}")
+    found = certify(model, X, y, tol=1e-10, **named)
+    print(f"ftol={ftol:.0e}: objective {found.primal:.10f}, relative gap ", end="")
+    print(f"{found.relative_gap:.1e}")
 
 # %%
 # With ``rigorous=True`` every rounding error is bounded as well, and the interval holds

@@ -56,10 +56,10 @@ for name, X in (("raw", raw), ("standardised", scaled)):
 # More iterations
 # ---------------
 # Filled dots are fits that did not complain, hollow ones came with a warning. On the
-# raw features a hundred times as many iterations hardly help `LinearSVC`, and
-# standardised features do. `SGDClassifier` soon stops without a word, far from the
-# optimum: its ``tol`` compares the loss of an epoch with the least one so far, and says
-# nothing of the way that is left.
+# raw features many more iterations hardly help `LinearSVC`, and standardised features
+# do. `SGDClassifier` soon stops without a word, far from the optimum: its ``tol``
+# compares the loss of an epoch with the least one so far, and says nothing of the way
+# that is left.
 
 iterations = [10, 30, 100, 300, 1000, 3000]
 

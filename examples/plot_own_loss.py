@@ -15,6 +15,8 @@ side. Its fit comes with a proof of how good it is, as if it were one of the pac
 # ``conjugate_domain``, its conjugate is a parabola there. A prediction that is too low
 # costs nine times what one costs that is too high.
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -55,7 +57,7 @@ class Mistaken(Lopsided):
 try:
     check_loss(Mistaken())
 except AssertionError as error:
-    print(error)
+    print(textwrap.fill(str(error), 80))
 
 # %%
 # The fit
@@ -71,7 +73,7 @@ X = x[:, np.newaxis]
 safe = PdproxRegressor(alpha=1e-3, loss=Lopsided(), tol=1e-6).fit(X, y)
 mean = PdproxRegressor(alpha=1e-3, loss="squared", tol=1e-6).fit(X, y)
 assert safe.converged_
-print(safe.certificate_)
+print(textwrap.fill(str(safe.certificate_), 80))
 for name, model in (("lopsided", safe), ("squared", mean)):
     print(f"{name}: {np.mean(y > model.predict(X)):.0%} of the targets are above")
 

@@ -58,8 +58,8 @@ for name, svc in models.items():
     n_quantities = len(set(groups[best.coef_[0] != 0]))
     print(
         f"{name}: {n_features} features of {n_quantities} quantities, accuracy "
-        f"{accuracies[name]:.1%} on {len(y_test)} others, alpha {search.alpha_:.3f}, "
-        f"certified to {best.certificate_.relative_gap:.0e}"
+        f"{accuracies[name]:.1%} on {len(y_test)} others,\n"
+        f"  alpha {search.alpha_:.3f}, relative gap {best.relative_gap_:.0e}"
     )
 
 # %%
