@@ -2,11 +2,11 @@
 Adaptive lasso, and features that are not penalised
 ===================================================
 
-The lasso shrinks every coefficient by as much, the large ones that nobody doubts as
-well. The adaptive lasso (Zou, 2006) gives each feature a weight of its own, the inverse
-of a first estimate: what was large is hardly penalised, what was small is more. And
-features that a model must adjust for, such as age or sex, should often not be penalised
-at all: their weight is 0.
+The lasso shrinks every coefficient by as much, the large ones that nobody doubts
+as well. The adaptive lasso (Zou, 2006) gives each feature a weight of its own,
+the inverse of a first estimate: what was large is hardly penalised, what was
+small is more. And features that a model must adjust for, such as age or sex,
+should often not be penalised at all: their weight is 0.
 """
 
 # %%
@@ -33,10 +33,10 @@ weights = first.mean() / first
 # %%
 # Two paths
 # ---------
-# Along the path of the adaptive lasso large coefficients reach their values early, and
-# the others come late. The vertical line is where the coefficients are nearest to the
-# true ones, which are dotted; the titles say how near, and how many features without a
-# part in y are in the model there.
+# Along the path of the adaptive lasso large coefficients reach their values
+# early, and the others come late. The vertical line is where the coefficients are
+# nearest to the true ones, which are dotted; the titles say how near, and how
+# many features without a part in y are in the model there.
 
 paths = {
     "lasso": path(LassoPDCertified(), X, y, alphas=50, eps=1e-3),
@@ -45,7 +45,9 @@ paths = {
     ),
 }
 
-figure, axes = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained", sharey=True)
+figure, axes = plt.subplots(
+    1, 2, figsize=(8.5, 4), layout="constrained", sharey=True
+)
 for axis, (name, found) in zip(axes, paths.items(), strict=True):
     errors = np.linalg.norm(found.coefs - true, axis=1)
     best = np.argmin(errors)
@@ -66,8 +68,9 @@ plt.show()
 # %%
 # Features that are not penalised
 # -------------------------------
-# A weight of 0 leaves a feature free, whatever ``alpha`` is. The certificate then asks
-# of its dual point that the feature is orthogonal to it, as it does for an intercept.
+# A weight of 0 leaves a feature free, whatever ``alpha`` is. The certificate then
+# asks of its dual point that the feature is orthogonal to it, as it does for an
+# intercept.
 
 labels = np.where(y > 0.0, 1, -1)
 free = np.ones(d)

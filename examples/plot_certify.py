@@ -2,18 +2,18 @@
 Certify a model of another library
 ==================================
 
-:func:`skpd.certify` takes a linear model that somebody else has fitted, and the data,
-and says how far from optimal the model is. It knows what many estimators of
-scikit-learn minimise, their weights and penalised intercepts included. For coefficients
-from anywhere else one names the loss, the penalty and ``alpha``.
+:func:`skpd.certify` takes a linear model that somebody else has fitted, and the
+data, and says how far from optimal the model is. It knows what many estimators of
+scikit-learn minimise, their weights and penalised intercepts included. For
+coefficients from anywhere else one names the loss, the penalty and ``alpha``.
 """
 
 # %%
 # Models of scikit-learn
 # ----------------------
 # Each is fitted with its default settings, to standardised features. A
-# :class:`~sklearn.pipeline.Pipeline` is certified as a whole: it is applied to the data
-# before its last step is looked at.
+# :class:`~sklearn.pipeline.Pipeline` is certified as a whole: it is applied to
+# the data before its last step is looked at.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,9 +58,9 @@ for model, (X, y) in models:
     gaps.append(certify(pipeline, X, y).relative_gap)
 
 # %%
-# The relative gap has no unit: it is the most that can be gained, as a share of what
-# the best constant prediction achieves. With skpd's default ``tol`` it is at most 1e-4.
-# None of these fits came with a warning.
+# The relative gap has no unit: it is the most that can be gained, as a share of
+# what the best constant prediction achieves. With skpd's default ``tol`` it is at
+# most 1e-4. None of these fits came with a warning.
 
 order, places = np.argsort(gaps), np.arange(len(models))
 fig, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
@@ -69,7 +69,7 @@ axes.axvline(1e-4, color="black", linestyle=":", label="tol of skpd")
 axes.set(xscale="log", xlabel="certified relative gap (no unit)")
 axes.set_yticks(places, [str(models[k][0]) for k in order], fontsize="small")
 axes.set_title(
-    f"{sum(np.array(gaps) > 1e-4)} of {len(models)} fits end far from their optimum"
+    f"{sum(np.array(gaps) > 1e-4)} of {len(models)} fits end far from the optimum"
 )
 axes.legend(loc="lower right")
 plt.show()
@@ -77,10 +77,11 @@ plt.show()
 # %%
 # A model of one's own
 # --------------------
-# Here SciPy minimises the mean logistic loss plus ``alpha`` times the l1 norm. The norm
-# has a kink, so that coefficients are split into their positive and negative parts. All
-# that `certify` needs are ``coef_`` and ``intercept_``, and the names of the loss and
-# penalty. With ``tol=1e-10`` it refines its own lower bound that far.
+# Here SciPy minimises the mean logistic loss plus ``alpha`` times the l1 norm.
+# The norm has a kink, so that coefficients are split into their positive and
+# negative parts. All that `certify` needs are ``coef_`` and ``intercept_``, and
+# the names of the loss and penalty. With ``tol=1e-10`` it refines its own lower
+# bound that far.
 
 
 class L1Logistic(BaseEstimator):
@@ -98,10 +99,9 @@ class L1Logistic(BaseEstimator):
             return value, np.concatenate([*parts, [slopes.sum()]])
 
         bounds = [(0, None)] * (2 * d) + [(None, None)]
-        options = {"ftol": self.ftol, "gtol": 0, "maxiter": 10_000, "maxfun": 10_000}
-        v = minimize(
-            objective, np.zeros(2 * d + 1), jac=True, bounds=bounds, options=options
-        ).x
+        options = {"ftol": self.ftol, "gtol": 0, "maxiter": 9999, "maxfun": 9999}
+        start = np.zeros(2 * d + 1)
+        v = minimize(objective, start, jac=True, bounds=bounds, options=options).x
         self.coef_, self.intercept_ = v[:d] - v[d:-1], v[-1]
         return self
 
@@ -112,12 +112,12 @@ named = {"loss": "logistic", "penalty": "l1", "alpha": 0.01}
 for ftol in (1e-5, 1e-9, 1e-13):
     model = L1Logistic(ftol=ftol).fit(X, y)
     found = certify(model, X, y, tol=1e-10, **named)
-    print(f"ftol={ftol:.0e}: objective {found.primal:.10f}, relative gap ", end="")
-    print(f"{found.relative_gap:.1e}")
+    print(f"ftol={ftol:.0e}: objective {found.primal:.10f}", end=", ")
+    print(f"relative gap {found.relative_gap:.1e}")
 
 # %%
-# With ``rigorous=True`` every rounding error is bounded as well, and the interval holds
-# in exact arithmetic.
+# With ``rigorous=True`` every rounding error is bounded as well, and the interval
+# holds in exact arithmetic.
 
 found = certify(model, X, y, rigorous=True, tol=1e-10, **named)
-print(f"relative gap {found.relative_gap:.1e}, of which rounding {found.rounding:.1e}")
+print(f"relative gap {found.relative_gap:.1e}, rounding {found.rounding:.1e}")

@@ -2,11 +2,11 @@ r"""
 Which pixels tell digits apart
 ==============================
 
-Multinomial logistic regression of scikit-learn's digits with a penalty that selects
-pixels for all ten classes together: ``alpha`` times the sum over the pixels of the
-Euclidean norm of their ten coefficients (the :math:`\ell_{2,1}` norm). The larger
-``alpha``, the fewer pixels are read. Every model on the way comes with a proof of how
-close to optimal it is.
+Multinomial logistic regression of scikit-learn's digits with a penalty that
+selects pixels for all ten classes together: ``alpha`` times the sum over the
+pixels of the Euclidean norm of their ten coefficients (the :math:`\ell_{2,1}`
+norm). The larger ``alpha``, the fewer pixels are read. Every model on the way
+comes with a proof of how close to optimal it is.
 """
 
 # %%
@@ -29,9 +29,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 # %%
 # A path of models
 # ----------------
-# From ``alpha_max`` on no pixel is used: it is the largest norm of a pixel's gradient
-# where the probabilities of the classes are their shares. Each fit starts from the one
-# before.
+# From ``alpha_max`` on no pixel is used: it is the largest norm of a pixel's
+# gradient where the probabilities of the classes are their shares. Each fit
+# starts from the one before.
 
 classes = y_train[:, None] == np.arange(10)
 gradient = X_train.T @ (classes - classes.mean(axis=0)) / len(y_train)
@@ -51,16 +51,14 @@ for place in range(0, len(alphas), 4):
     print(f"alpha {alphas[place]:.1e}: {used[place]} pixels, accuracy", end=" ")
     print(f"{accuracies[place]:.3f}, relative gap {gaps[place]:.0e}")
 best = accuracies.argmax()
-print(
-    f"best: {accuracies[best]:.3f} at alpha = {alphas[best]:.1e}, {used[best]} pixels"
-)
+print(f"best: {accuracies[best]:.3f} with {used[best]} pixels")
 print(f"largest relative gap: {gaps.max():.0e}")
 
 # %%
 # The pixels
 # ----------
-# The images show the norms of the coefficients of each pixel, the larger the darker,
-# each image on a scale of its own; white pixels are not used at all.
+# The images show the norms of the coefficients of each pixel, the larger the
+# darker, each image on a scale of its own; white pixels are not used at all.
 
 shown = [int(np.argmax(used >= n)) for n in (10, 20, 30)] + [int(best)]
 fig, axes = plt.subplots(1, len(shown), figsize=(8.5, 2.6), layout="constrained")
@@ -68,15 +66,17 @@ for axis, place in zip(axes, shown, strict=True):
     image = np.where(sizes[place] > 0, sizes[place], np.nan).reshape(8, 8)
     axis.imshow(image, cmap="viridis_r", vmin=0.0)
     axis.set(xticks=[], yticks=[])
-    axis.set_title(f"{used[place]} pixels: {accuracies[place]:.1%}", fontsize="medium")
+    axis.set_title(
+        f"{used[place]} pixels: {accuracies[place]:.1%}", fontsize="medium"
+    )
 plt.show()
 
 # %%
 # The whole path
 # --------------
-# That each model is the best one for its ``alpha`` is proven by its certificate: the
-# relative gap bounds what any other model could gain, as a share of the objective of
-# the model without pixels.
+# That each model is the best one for its ``alpha`` is proven by its certificate:
+# the relative gap bounds what any other model could gain, as a share of the
+# objective of the model without pixels.
 
 enough = used[accuracies >= 0.9].min()
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.8), layout="constrained")
@@ -88,7 +88,9 @@ left.set_title(f"{enough} of 64 pixels are enough for 90 %", fontsize="medium")
 left.legend(loc="lower left", fontsize="small")
 right.loglog(alphas, gaps, "o-", label="model")
 right.axhline(model.tol, color="black", linestyle=":", label="tol")
-right.set(xlabel="alpha", ylabel="certified relative gap (no unit)", ylim=(1e-14, 1e-5))
+right.set(
+    xlabel="alpha", ylabel="certified relative gap (no unit)", ylim=(1e-14, 1e-5)
+)
 right.set_title("Every model is proven optimal to within tol", fontsize="medium")
 right.legend(loc="lower left")
 plt.show()

@@ -2,16 +2,16 @@
 A first certificate
 ===================
 
-Every fitted skpd model says how far it is from optimal, and can prove it. This example
-fits a support vector machine with an l1 penalty, a problem whose ordinary duality gap
-is infinite at almost every point, and reads the certificate.
+Every fitted skpd model says how far it is from optimal, and can prove it. This
+example fits a support vector machine with an l1 penalty, a problem whose ordinary
+duality gap is infinite at almost every point, and reads the certificate.
 """
 
 # %%
 # Fit
 # ---
-# Standardise, fit, look. ``alpha`` multiplies the penalty beside the mean loss, as in
-# scikit-learn's ``SGDClassifier``.
+# Standardise, fit, look. ``alpha`` multiplies the penalty beside the mean loss,
+# as in scikit-learn's ``SGDClassifier``.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,22 +28,19 @@ scaler = StandardScaler().fit(X_train)
 X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
 
 clf = PdproxSVC(alpha=0.01, tol=1e-5).fit(X_train, y_train)
-print(
-    f"accuracy {clf.score(X_test, y_test):.3f}, {(clf.coef_ != 0).sum()} of 30 features"
-)
+print(f"accuracy {clf.score(X_test, y_test):.3f}")
+print(f"{(clf.coef_ != 0).sum()} of 30 features")
 
 # %%
 # Read
 # ----
 # The optimal objective value, which nobody knows, lies in ``[dual, primal]``. The
-# relative gap has no unit: it is the length of that interval over the objective value
-# of the best constant prediction, and what ``tol`` is compared with.
+# relative gap has no unit: it is the length of that interval over the objective
+# value of the best constant prediction, and what ``tol`` is compared with.
 
 certificate = clf.certificate_
 print(f"the optimum lies in [{certificate.dual:.8f}, {certificate.primal:.8f}]")
-print(
-    f"relative gap {certificate.relative_gap:.1e}, by the repair {certificate.kind!r}"
-)
+print(f"relative gap {certificate.relative_gap:.1e}, kind {certificate.kind!r}")
 
 # %%
 # Check
@@ -56,7 +53,8 @@ sign = 2.0 * y_train - 1
 signed = sign[:, None] * X_train
 # variables: positive and negative part of w, b, and the hinge losses t
 cost = np.concatenate([np.full(2 * d, 0.01), [0.0], np.full(n, 1 / n)])
-margins = np.hstack([signed, -signed, sign[:, None], np.eye(n)])  # y (x.w + b) + t >= 1
+# constraints: y (x.w + b) + t >= 1
+margins = np.hstack([signed, -signed, sign[:, None], np.eye(n)])
 bounds = [(0, None)] * (2 * d) + [(None, None)] + [(0, None)] * n
 optimum = linprog(
     cost, A_ub=-margins, b_ub=-np.ones(n), bounds=bounds, method="highs"
@@ -67,8 +65,8 @@ assert certificate.dual <= optimum + 1e-9 and optimum <= certificate.primal + 1e
 # %%
 # Watch
 # -----
-# The history of the interval: above its length, below its two ends closing in on the
-# optimum.
+# The history of the interval: above its length, below its two ends closing in on
+# the optimum.
 
 display = GapDisplay.from_estimator(clf, x="n_iter")
 display.axes_[0].set_title("The interval closes in on the optimum")

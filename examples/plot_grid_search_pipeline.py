@@ -2,19 +2,20 @@
 A grid search with a progress bar
 =================================
 
-The estimators of skpd are ordinary scikit-learn estimators, and call scikit-learn's
-callbacks: a grid search over a pipeline shows how far it is, and so does a single long
-fit. Here a group lasso SVM selects quantities of the breast-cancer data, each of which
-is there as a mean, a standard error and a worst value, and the search chooses how many.
+The estimators of skpd are ordinary scikit-learn estimators, and call
+scikit-learn's callbacks: a grid search over a pipeline shows how far it is, and
+so does a single long fit. Here a group lasso SVM selects quantities of the
+breast-cancer data, each of which is there as a mean, a standard error and a worst
+value, and the search chooses how many.
 """
 
 # %%
 # A bar for the search
 # --------------------
-# The bar needs the package rich. With ``max_propagation_depth=0`` it is one bar for the
-# whole search; by default there is one for each fit as well, and with ``None`` for
-# everything within it. In a terminal or a notebook the bars move; on this page they
-# stand as they were in the end.
+# The bar needs the package rich. With ``max_propagation_depth=0`` it is one bar
+# for the whole search; by default there is one for each fit as well, and with
+# ``None`` for everything within it. In a terminal or a notebook the bars move; on
+# this page they stand as they were in the end.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,9 +46,9 @@ print(f"certified to a relative gap of {best.certificate_.relative_gap:.1e}")
 # %%
 # A bar for one fit
 # -----------------
-# A solver does not know how many iterations it will need, but it knows its gap. The bar
-# of a fit fills as the gap falls, a step for each decibel: the default ``tol=1e-4`` has
-# 40. Where a fit is stopped before, the bar is not full.
+# A solver does not know how many iterations it will need, but it knows its gap.
+# The bar of a fit fills as the gap falls, a step for each decibel: the default
+# ``tol=1e-4`` has 40. Where a fit is stopped before, the bar is not full.
 
 clf = GroupLassoSVC(1e-3, groups=quantities * 3).set_callbacks(ProgressBar())
 clf.fit(StandardScaler().fit_transform(X), y)
@@ -56,9 +57,9 @@ print(f"relative gap {clf.relative_gap_:.1e}")
 # %%
 # What the search found
 # ---------------------
-# Above is the accuracy on the folds with its standard error. Below are the quantities
-# in the model that is fitted to all data: as ``alpha`` grows, whole quantities leave
-# it, and now and then one comes back. White ones are exactly 0.
+# Above is the accuracy on the folds with its standard error. Below are the
+# quantities in the model that is fitted to all data: as ``alpha`` grows, whole
+# quantities leave it, and now and then one comes back. White ones are exactly 0.
 
 mean = 100 * search.cv_results_["mean_test_score"]
 error = 100 * search.cv_results_["std_test_score"] / np.sqrt(search.n_splits_ - 1)
@@ -75,13 +76,19 @@ fig, (above, below) = plt.subplots(
 )
 places = np.arange(len(alphas))
 above.errorbar(places, mean, yerr=error, marker="o", capsize=3)
-above.set(ylabel="accuracy on folds (%)", xlim=(-0.5, len(alphas) - 0.5), xticks=[])
-above.set_title(f"{used[simple]} of 10 quantities are within two points of the best")
+above.set(
+    ylabel="accuracy on folds (%)", xlim=(-0.5, len(alphas) - 0.5), xticks=[]
+)
+above.set_title(
+    f"{used[simple]} of 10 quantities are within two points of the best"
+)
 for place, colour in ((mean.argmax(), "C1"), (simple, "C2")):
     label = f"{used[place]} quantities, {mean[place]:.1f} %"
     above.axvline(place, color=colour, linestyle=":", lw=2, label=label)
 above.legend(loc="lower left")
-image = below.pcolormesh(np.where(norms > 0, norms, np.nan), cmap="viridis_r", vmin=0)
+image = below.pcolormesh(
+    np.where(norms > 0, norms, np.nan), cmap="viridis_r", vmin=0
+)
 below.set_xticks(places + 0.5, [f"{alpha:.3f}" for alpha in alphas])
 below.set_yticks(np.arange(10) + 0.5, quantities)
 below.set(xlabel="alpha")

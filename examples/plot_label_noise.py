@@ -4,20 +4,20 @@ Wrong labels: what robustness buys and costs
 
 Some labels are wrong wherever people or rules assign them. The robust SVM
 :class:`skpd.DRSVMClassifier` minimises the largest mean hinge loss over all
-distributions near the data: points may have moved, and at the cost ``kappa`` a label
-may be wrong. This example shows where that helps, where a tuned ``LinearSVC`` does as
-well, and what it costs.
+distributions near the data: points may have moved, and at the cost ``kappa`` a
+label may be wrong. This example shows where that helps, where a tuned
+``LinearSVC`` does as well, and what it costs.
 """
 
 # %%
 # Four models
 # -----------
-# Half of the breast-cancer data is for training, with some of its labels flipped at
-# random; the labels of the other half are left as they are. The features are
-# standardised, and ``epsilon`` and ``kappa`` are in their unit: points may be off by
-# 0.1 standard deviations on average, and a flipped label counts as much as a move by 4.
-# These two are not tuned, and neither is the first `LinearSVC`. The second one chooses
-# ``C`` by cross-validation on the noisy labels.
+# Half of the breast-cancer data is for training, with some of its labels flipped
+# at random; the labels of the other half are left as they are. The features are
+# standardised, and ``epsilon`` and ``kappa`` are in their unit: points may be off
+# by 0.1 standard deviations on average, and a flipped label counts as much as a
+# move by 4. These two are not tuned, and neither is the first `LinearSVC`. The
+# second one chooses ``C`` by cross-validation on the noisy labels.
 
 import warnings
 
@@ -43,7 +43,7 @@ styles = dict(zip(models, ("k:", "k--", "C1-", "C0-"), strict=True))
 
 
 def split(noise, seed):
-    """Standardised halves of the data; the first with a share of its labels flipped."""
+    """Standardised halves; a share of the labels of the first is flipped."""
     X, y = load_breast_cancer(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=0.5, random_state=seed, stratify=y
@@ -57,11 +57,11 @@ def split(noise, seed):
 # %%
 # Random flips
 # ------------
-# Mean accuracies over four random halves. Without wrong labels robustness costs less
-# than a point, and with 30 % of them it is worth two to four points against ``C=1``.
-# But where labels are flipped at random, choosing ``C`` does at least as well, and
-# ``kappa=inf``, which takes labels as certain, is about as good as a finite ``kappa``
-# or better.
+# Mean accuracies over four random halves. Without wrong labels robustness costs
+# less than a point, and with 30 % of them it is worth two to four points against
+# ``C=1``. But where labels are flipped at random, choosing ``C`` does at least as
+# well, and ``kappa=inf``, which takes labels as certain, is about as good as a
+# finite ``kappa`` or better.
 
 noises = np.array([0.0, 0.1, 0.2, 0.3])
 accuracy = {name: np.zeros((len(noises), 4)) for name in models}
@@ -77,8 +77,12 @@ for name, values in mean.items():
 
 fig, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
 for name in models:
-    axes.plot(100 * noises, mean[name], styles[name], lw=2, marker="o", label=name)
-axes.set(xlabel="training labels flipped (%)", ylabel="accuracy on clean labels (%)")
+    axes.plot(
+        100 * noises, mean[name], styles[name], lw=2, marker="o", label=name
+    )
+axes.set(
+    xlabel="training labels flipped (%)", ylabel="accuracy on clean labels (%)"
+)
 axes.set_title("Against random flips a tuned C does as well")
 axes.legend()
 plt.show()
@@ -86,37 +90,37 @@ plt.show()
 # %%
 # The worst flips
 # ---------------
-# What a finite ``kappa`` does buy is a promise. Let somebody flip the labels that hurt
-# most: those of the points that a model is surest of. If a share of p is flipped and p
-# ``kappa`` is at most ``epsilon``, the mean hinge loss stays below the objective of the
-# model, and the certificate proves how near that is to the least promise that any
-# linear model can make. The price is a larger loss where no label is wrong.
-
-# sphinx_gallery_thumbnail_number = 2
+# What a finite ``kappa`` does buy is a promise. Let somebody flip the labels that
+# hurt most: those of the points that a model is surest of. If a share of p is
+# flipped and p ``kappa`` is at most ``epsilon``, the mean hinge loss stays below
+# the objective of the model, and the certificate proves how near that is to the
+# least promise that any linear model can make. The price is a larger loss where
+# no label is wrong.
 
 X, _, y, _ = split(0.0, 0)
 shares = np.arange(0, 0.1, 1 / len(y))
 fig, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
 for name, model in models.items():
-    margins = np.sort(np.where(y == 1, 1, -1) * model.fit(X, y).decision_function(X))[
-        ::-1
-    ]
+    margins = np.where(y == 1, 1, -1) * model.fit(X, y).decision_function(X)
+    margins = np.sort(margins)[::-1]  # the surest first
     losses = np.maximum(1 - margins, 0)
-    extra = np.cumsum(1 + margins - losses) / len(
-        y
-    )  # what each flip adds, largest first
+    extra = np.cumsum(1 + margins - losses) / len(y)  # what flips add
     curve = losses.mean() + np.concatenate([[0.0], extra[: len(shares) - 1]])
     axes.plot(100 * shares, curve, styles[name], lw=2, label=name)
     print(f"{name:20} mean loss {curve[0]:.3f}, with 2.5 % flipped", end=" ")
     print(f"{np.interp(0.025, shares, curve):.3f}")
 robust = models["robust, kappa = 4"]
 certificate = robust.certificate_
-print(f"promised: {certificate.primal:.6f}, and no less than {certificate.dual:.6f}")
+print(
+    f"promised: {certificate.primal:.6f}, and no less than {certificate.dual:.6f}"
+)
 axes.hlines(
-    robust.certificate_.primal, 0, 100 * robust.epsilon / robust.kappa, color="C0",
+    certificate.primal, 0, 100 * robust.epsilon / robust.kappa, color="C0",
     linewidth=5, alpha=0.4, label="its promise",
 )  # fmt: skip
-axes.set(xlabel="training labels flipped (%), the worst ones", ylabel="mean hinge loss")
+axes.set(
+    xlabel="training labels flipped (%), the worst ones", ylabel="mean hinge loss"
+)
 axes.set(title="A finite kappa bounds what the worst flips cost", ylim=(0, 1.4))
 axes.legend(loc="upper left")
 plt.show()

@@ -2,17 +2,17 @@ r"""
 Many labels from a few directions
 =================================
 
-A classifier for 25 labels at once, all of which depend on the same three combinations
-of the features. The trace norm, the sum of the singular values of the matrix of
-coefficients, keeps this matrix close to a low rank, where ridge regression fits each
-label as if there were no others.
+A classifier for 25 labels at once, all of which depend on the same three
+combinations of the features. The trace norm, the sum of the singular values of
+the matrix of coefficients, keeps this matrix close to a low rank, where ridge
+regression fits each label as if there were no others.
 """
 
 # %%
 # Data
 # ----
-# Labels are the signs of noisy scores X W less 1, where W has rank 3. There are 200
-# samples to train on, five for each coefficient of a label.
+# Labels are the signs of noisy scores X W less 1, where W has rank 3. There are
+# 200 samples to train on, five for each coefficient of a label.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -56,30 +56,43 @@ for penalty in values:
 print(f"largest relative gap of the {2 * len(alphas)} models: {gap:.1e}")
 for penalty in values:
     best = int(np.argmax(scores[penalty]))
-    n_values = np.count_nonzero(values[penalty][best] > 1e-6 * values[penalty][best][0])
-    print(f"{penalty}: F1 at most {scores[penalty][best]:.3f}, at alpha =", end=" ")
+    n_values = np.count_nonzero(
+        values[penalty][best] > 1e-6 * values[penalty][best][0]
+    )
+    print(
+        f"{penalty}: F1 at most {scores[penalty][best]:.3f}, at alpha =", end=" "
+    )
     print(f"{alphas[best]:.2f}, where the rank is {n_values}")
 
 # %%
-# As ``alpha`` falls, the three directions of the data come first, large, and those of
-# the noise follow, small. Where F1 is best some of these are there as well: a penalty
-# that removed them all would shrink the first three too much.
+# As ``alpha`` falls, the three directions of the data come first, large, and
+# those of the noise follow, small. Where F1 is best some of these are there as
+# well: a penalty that removed them all would shrink the first three too much.
 
 traces = np.array(values["trace"])
-ranks = np.count_nonzero(traces > 1e-6 * traces.max(axis=1, keepdims=True), axis=1)
+ranks = np.count_nonzero(
+    traces > 1e-6 * traces.max(axis=1, keepdims=True), axis=1
+)
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained")
 left.semilogx(alphas, traces[:, :rank], "o-", color="tab:blue", markersize=3)
 left.semilogx(alphas, traces[:, rank:], "-", color="gray", linewidth=0.8)
 left.plot([], [], "o-", color="tab:blue", markersize=3, label="the three largest")
 left.plot([], [], "-", color="gray", linewidth=0.8, label="the others")
-left.set(xlabel="alpha", ylabel="singular values of the coefficients", xlim=(0.01, 1.0))
+left.set(
+    xlabel="alpha", ylabel="singular values of the coefficients", xlim=(0.01, 1.0)
+)
 left.set_title("Trace norm: three directions stand out", fontsize="medium")
 left.legend()
-for penalty, label in (("trace", "trace norm"), ("squared_l2", "squared l2 norm")):
+for penalty, label in (
+    ("trace", "trace norm"),
+    ("squared_l2", "squared l2 norm"),
+):
     right.semilogx(alphas, scores[penalty], "o-", markersize=3, label=label)
 for alpha, score, number in zip(alphas, scores["trace"], ranks, strict=True):
-    right.annotate(number, (alpha, score), xytext=(0, 5), textcoords="offset points",
-                   ha="center", fontsize="small")  # fmt: skip
+    right.annotate(
+        number, (alpha, score), xytext=(0, 5), textcoords="offset points",
+        ha="center", fontsize="small",
+    )  # fmt: skip
 right.set(xlabel="alpha", ylabel="F1 on held-out samples (no unit)")
 right.set(xlim=(0.01, 1.0), ylim=(0.28, 0.68))
 right.set_title("Labels gain from each other (numbers: rank)", fontsize="medium")

@@ -2,18 +2,19 @@
 A loss of your own, certified as any other
 ==========================================
 
-Delays, prices and weights of parcels have tails to one side, and mistakes to one side
-often cost more than those to the other. This example writes a loss for that in ten
-lines of Python: quadratic near 0, and linear beyond, with a slope of its own on each
-side. Its fit comes with a proof of how good it is, as if it were one of the package.
+Delays, prices and weights of parcels have tails to one side, and mistakes to one
+side often cost more than those to the other. This example writes a loss for that
+in ten lines of Python: quadratic near 0, and linear beyond, with a slope of its
+own on each side. Its fit comes with a proof of how good it is, as if it were one
+of the package.
 """
 
 # %%
 # The loss
 # --------
-# phi(r) is 0 and least at r = 0; r is the prediction less the target. Its slopes lie in
-# ``conjugate_domain``, its conjugate is a parabola there. A prediction that is too low
-# costs nine times what one costs that is too high.
+# phi(r) is 0 and least at r = 0; r is the prediction less the target. Its slopes
+# lie in ``conjugate_domain``, its conjugate is a parabola there. A prediction
+# that is too low costs nine times what one costs that is too high.
 
 import textwrap
 
@@ -45,8 +46,9 @@ check_loss(Lopsided())
 # %%
 # What the check says of a mistake
 # --------------------------------
-# Had we forgotten that the conjugate is infinite outside of the slopes, a certificate
-# could be wrong. ``check_loss`` names the property, the point and both numbers.
+# Had we forgotten that the conjugate is infinite outside of the slopes, a
+# certificate could be wrong. ``check_loss`` names the property, the point and
+# both numbers.
 
 
 class Mistaken(Lopsided):
@@ -62,8 +64,8 @@ except AssertionError as error:
 # %%
 # The fit
 # -------
-# The noise has a tail of large values. Beside the squared loss, which follows the mean,
-# the lopsided loss stays on the safe side.
+# The noise has a tail of large values. Beside the squared loss, which follows the
+# mean, the lopsided loss stays on the safe side.
 
 rng = np.random.default_rng(0)
 x = rng.uniform(-1.0, 1.0, 300)
@@ -77,7 +79,9 @@ print(textwrap.fill(str(safe.certificate_), 80))
 for name, model in (("lopsided", safe), ("squared", mean)):
     print(f"{name}: {np.mean(y > model.predict(X)):.0%} of the targets are above")
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.8), layout="constrained")
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(8.5, 3.8), layout="constrained"
+)
 r = np.linspace(-3.0, 3.0, 200)
 left.plot(r, Lopsided()._phi(r), label="lopsided")
 left.plot(r, 0.5 * r**2, "--", label="squared")

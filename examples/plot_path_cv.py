@@ -2,22 +2,22 @@
 Choosing alpha along a path
 ===========================
 
-How ill diabetes patients are a year later, from ten measurements, their squares and
-their products: 65 features for 442 patients. The lasso has a path, one model for each
-``alpha``, and ``PathCV`` follows it on every fold of a cross-validation. Near the best
-``alpha`` the mean score changes by less than its own standard error over the folds. The
-largest ``alpha`` within that error of the best is the usual choice where a simpler
-model is wanted (Hastie, Tibshirani and Friedman, *The elements of statistical
-learning*, section 7.10).
+How ill diabetes patients are a year later, from ten measurements, their squares
+and their products: 65 features for 442 patients. The lasso has a path, one model
+for each ``alpha``, and ``PathCV`` follows it on every fold of a cross-validation.
+Near the best ``alpha`` the mean score changes by less than its own standard error
+over the folds. The largest ``alpha`` within that error of the best is the usual
+choice where a simpler model is wanted (Hastie, Tibshirani and Friedman, *The
+elements of statistical learning*, section 7.10).
 """
 
 # %%
 # Two rules
 # ---------
-# The estimator may be a pipeline: its first steps are then fitted anew to the training
-# samples of each fold, and nothing of the samples held out is used. The score is the
-# root mean squared error in units of the target, a measure of disease progression from
-# 25 to 346.
+# The estimator may be a pipeline: its first steps are then fitted anew to the
+# training samples of each fold, and nothing of the samples held out is used. The
+# score is the root mean squared error in units of the target, a measure of
+# disease progression from 25 to 346.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,7 +29,9 @@ from skpd import LassoPDCertified, PathCV, path
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 model = make_pipeline(
-    PolynomialFeatures(include_bias=False), StandardScaler(), LassoPDCertified(tol=1e-6)
+    PolynomialFeatures(include_bias=False),
+    StandardScaler(),
+    LassoPDCertified(tol=1e-6),
 )
 settings = {
     "alphas": 40,
@@ -53,17 +55,18 @@ for rule, search in searches.items():
 # Look
 # ----
 # Left the path of all data, for the standardised features. Right the error on the
-# samples held out, with its standard error over the ten folds; the dashed line is one
-# standard error above the least.
+# samples held out, with its standard error over the ten folds; the dashed line is
+# one standard error above the least.
 
 found = path(model, X, y, alphas=searches["best"].alphas_)
-print(found)
+print(repr(found).replace(", ", ",\n  "))
 
 best, results = searches["best"].best_index_, searches["best"].cv_results_
 error = -results["mean_test_score"]
 width = results["std_test_score"] / np.sqrt(searches["best"].n_splits_ - 1)
 counts = [
-    np.count_nonzero(search.best_estimator_[-1].coef_) for search in searches.values()
+    np.count_nonzero(search.best_estimator_[-1].coef_)
+    for search in searches.values()
 ]
 names = model[:-1].fit(X).get_feature_names_out()
 
@@ -76,7 +79,9 @@ right.plot(found.alphas, error, color="tab:blue")
 right.fill_between(
     found.alphas, error - width, error + width, color="tab:blue", alpha=0.2
 )
-right.axhline(error[best] + width[best], color="black", linewidth=0.8, linestyle="--")
+right.axhline(
+    error[best] + width[best], color="black", linewidth=0.8, linestyle="--"
+)
 for (rule, search), count, colour in zip(
     searches.items(), counts, ("tab:orange", "tab:green"), strict=True
 ):

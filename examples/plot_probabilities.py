@@ -4,15 +4,15 @@ Probabilities from the logistic loss, or by calibration
 
 The logistic loss is a negative log likelihood: a classifier with it predicts
 probabilities. The scores of the hinge loss are none, and scikit-learn's
-``CalibratedClassifierCV`` fits a curve from them to probabilities, on folds of the
-data. Here both have an l1 penalty.
+``CalibratedClassifierCV`` fits a curve from them to probabilities, on folds of
+the data. Here both have an l1 penalty.
 """
 
 # %%
 # Three ways
 # ----------
-# The third way squeezes scores of the hinge loss between 0 and 1 as if they were log
-# odds. It is here to show what is wrong with that.
+# The third way squeezes scores of the hinge loss between 0 and 1 as if they were
+# log odds. It is here to show what is wrong with that.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,7 +29,9 @@ y = rng.random(len(X)) < expit(log_odds)
 X_train, X_test, y_train, y_test = X[:2000], X[2000:], y[:2000], y[2000:]
 logistic = PdproxSVC(0.003, loss="logistic").fit(X_train, y_train)
 hinge = PdproxSVC(0.003, loss="hinge").fit(X_train, y_train)
-calibrated = CalibratedClassifierCV(PdproxSVC(0.003, loss="hinge"), method="sigmoid")
+calibrated = CalibratedClassifierCV(
+    PdproxSVC(0.003, loss="hinge"), method="sigmoid"
+)
 calibrated.fit(X_train, y_train)
 probabilities = {
     "logistic loss": logistic.predict_proba(X_test)[:, 1],
@@ -40,10 +42,10 @@ probabilities = {
 # %%
 # Are they right?
 # ---------------
-# About three samples in ten are of the class. Of the test samples with a predicted
-# probability of 0.8, four in five should be of the class: points should be on the
-# diagonal. The log loss is small where they are and where the probabilities tell
-# samples apart.
+# About three samples in ten are of the class. Of the test samples with a
+# predicted probability of 0.8, four in five should be of the class: points should
+# be on the diagonal. The log loss is small where they are and where the
+# probabilities tell samples apart.
 
 fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 for (name, values), style in zip(probabilities.items(), "osX", strict=True):
@@ -62,8 +64,8 @@ ax.legend(loc="upper left", fontsize="small")
 plt.show()
 
 # %%
-# That is why there is no ``predict_proba`` for the hinge loss, rather than one that
-# means nothing.
+# That is why there is no ``predict_proba`` for the hinge loss, rather than one
+# that means nothing.
 
 print("the logistic loss has predict_proba:", hasattr(logistic, "predict_proba"))
 print("the hinge loss has predict_proba:", hasattr(hinge, "predict_proba"))

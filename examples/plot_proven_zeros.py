@@ -2,19 +2,19 @@
 A path with proven zeros
 ========================
 
-A coefficient of 0 is there because the best model does not use the feature, or because
-the solver stopped before it came to it. The certificate tells one from the other.
-``proven_zero`` are the coefficients that are 0 in *every* optimal model, and
-``coefficient_bounds`` has an interval for each coefficient that holds it at every
-optimum. Both follow from the duality gap alone.
+A coefficient of 0 is there because the best model does not use the feature, or
+because the solver stopped before it came to it. The certificate tells one from
+the other. ``proven_zero`` are the coefficients that are 0 in *every* optimal
+model, and ``coefficient_bounds`` has an interval for each coefficient that holds
+it at every optimum. Both follow from the duality gap alone.
 """
 
 # %%
 # Two paths
 # ---------
-# An elastic net on 200 features, of which 15 have a part in the target, for 30 values
-# of ``alpha``: once with a loose ``tol`` and once with a tight one. Each model of a
-# path has a certificate of its own.
+# An elastic net on 200 features, of which 15 have a part in the target, for 30
+# values of ``alpha``: once with a loose ``tol`` and once with a tight one. Each
+# model of a path has a certificate of its own.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,15 +45,15 @@ counts = {
 for tol, count in counts.items():
     unknown = X.shape[1] - count.sum(axis=1)
     print(
-        f"tol={tol:.0e}: {unknown.mean():.2f} of 200 features not decided, on average"
+        f"tol={tol:.0e}: {unknown.mean():.2f} of 200 features not decided (mean)"
     )
 
 # %%
 # What is proven along the path
 # -----------------------------
-# A column is a model. Where its gap is small, every feature is either proven to be out
-# or proven to be in. Where it is not, zeros say little: a better solver might have used
-# these features.
+# A column is a model. Where its gap is small, every feature is either proven to
+# be out or proven to be in. Where it is not, zeros say little: a better solver
+# might have used these features.
 
 fig, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained", sharey=True)
 for axis, (tol, count) in zip(axes, counts.items(), strict=True):
@@ -64,7 +64,9 @@ for axis, (tol, count) in zip(axes, counts.items(), strict=True):
     axis.bar(places, out, 1.0, 200 - out, color="0.85", label="proven to be out")
     shown = places[::7]
     axis.set_xticks(shown, [f"{alpha:.2f}" for alpha in paths[tol].alphas[shown]])
-    axis.set(xlabel="alpha", xlim=(-0.5, 29.5), ylim=(0, 200), title=f"tol = {tol:.0e}")
+    axis.set(
+        xlabel="alpha", xlim=(-0.5, 29.5), ylim=(0, 200), title=f"tol = {tol:.0e}"
+    )
 axes[0].set_ylabel("features")
 axes[0].legend(loc="upper left")
 fig.suptitle("A small gap decides about nearly every feature")
@@ -73,11 +75,13 @@ plt.show()
 # %%
 # Digits that are certain
 # -----------------------
-# The intervals of the twelve largest coefficients, at the model of the loose path whose
-# gap is nearest to 1e-4. Every model that is optimal for this ``alpha`` lies inside of
-# them, and those of the tight path need no more than a dot.
+# The intervals of the twelve largest coefficients, at the model of the loose path
+# whose gap is nearest to 1e-4. Every model that is optimal for this ``alpha``
+# lies inside of them, and those of the tight path need no more than a dot.
 
-gaps = np.array([certificate.relative_gap for certificate in paths[1e-2].certificates])
+gaps = np.array(
+    [certificate.relative_gap for certificate in paths[1e-2].certificates]
+)
 place = np.argmin(np.abs(np.log(gaps / 1e-4)))
 chosen = np.argsort(-np.abs(paths[1e-8].coefs[place]))[:12]
 fig, axes = plt.subplots(figsize=(6.8, 4), layout="constrained")
@@ -87,7 +91,9 @@ for tol, found in paths.items():
     label = f"relative gap {certificate.relative_gap:.0e}"
     if tol == 1e-2:
         n_sure = np.sum((low > 0) | (high < 0))
-        axes.vlines(np.arange(12), low, high, color="C1", lw=8, alpha=0.5, label=label)
+        axes.vlines(
+            np.arange(12), low, high, color="C1", lw=8, alpha=0.5, label=label
+        )
     else:
         axes.plot(np.arange(12), (low + high) / 2, "o", color="C0", label=label)
         print(f"widest interval with {label}: {np.max(high - low):.1e}")

@@ -2,11 +2,12 @@ r"""
 Quantile intervals that do not cross
 ====================================
 
-Two quantiles make an interval: nine in ten targets are to lie between the quantiles of
-0.05 and 0.95. Quantiles that are fitted one by one cross where samples are few: a bound
-for 95 % of the targets ends up below one for 75 % of them. :class:`skpd.QuantilePD`
-fits all quantiles at once, in order on every training sample, and one certificate says
-how far the result is from the best model in order.
+Two quantiles make an interval: nine in ten targets are to lie between the
+quantiles of 0.05 and 0.95. Quantiles that are fitted one by one cross where
+samples are few: a bound for 95 % of the targets ends up below one for 75 % of
+them. :class:`skpd.QuantilePD` fits all quantiles at once, in order on every
+training sample, and one certificate says how far the result is from the best
+model in order.
 """
 
 # %%
@@ -38,9 +39,9 @@ X_test, y_test = sample(10_000)
 # %%
 # One by one, and together
 # ------------------------
-# Both minimise the sum of the pinball losses with the same penalty. On the training
-# samples order costs a little of that sum, as there are fewer models to choose from; on
-# others it need not.
+# Both minimise the sum of the pinball losses with the same penalty. On the
+# training samples order costs a little of that sum, as there are fewer models to
+# choose from; on others it need not.
 
 alone = [PdproxRegressor(alpha, loss=Pinball(q)).fit(X, y) for q in quantiles]
 together = QuantilePD(quantiles, alpha=alpha).fit(X, y)
@@ -61,7 +62,7 @@ def mean_loss(slopes, intercepts, X, y):
 
 
 def crossings(slopes, intercepts):
-    """Where lines of neighbouring quantiles meet between the outermost samples."""
+    """Where lines of neighbouring quantiles meet among the samples."""
     found = []
     for (a, b), (c, d) in pairwise(zip(slopes, intercepts, strict=True)):
         x = (d - b) / (a - c) if a != c else np.inf
@@ -73,17 +74,15 @@ def crossings(slopes, intercepts):
 for name, line in lines.items():
     here, elsewhere = mean_loss(*line, X, y), mean_loss(*line, X_test, y_test)
     print(f"{name}: {len(crossings(*line))} crossings")
-    print(
-        f"  pinball loss {here:.3f} on the training samples, {elsewhere:.3f} on others"
-    )
+    print(f"  pinball loss {here:.3f} in training, {elsewhere:.3f} on others")
 print(f"relative gap of the latter: {together.relative_gap_:.1e}")
 
 # %%
 # How many targets the intervals hold
 # -----------------------------------
-# Of 10,000 other targets, here more than they are meant to: the outer quantiles of 25
-# samples rest on one or two of them. Order makes quantiles consistent, not more
-# certain.
+# Of 10,000 other targets, here more than they are meant to: the outer quantiles
+# of 25 samples rest on one or two of them. Order makes quantiles consistent, not
+# more certain.
 
 values = together.predict(X_test)
 for k in range(3):
@@ -94,14 +93,18 @@ for k in range(3):
 # %%
 # Where they cross
 # ----------------
-# Linear functions that are in order at the outermost samples are in order between them:
-# with several features, in the convex hull of the training samples. Beyond it, here to
-# the left of the first sample, nothing keeps them from crossing.
+# Linear functions that are in order at the outermost samples are in order between
+# them: with several features, in the convex hull of the training samples. Beyond
+# it, here to the left of the first sample, nothing keeps them from crossing.
 
-fig, axes = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained", sharey=True)
+fig, axes = plt.subplots(
+    1, 2, figsize=(8.5, 4), layout="constrained", sharey=True
+)
 ends = np.array([-0.05, X.max()])
 titles = "One by one: {} crossings", "Together: {} crossings"
-for ax, title, (slopes, intercepts) in zip(axes, titles, lines.values(), strict=True):
+for ax, title, (slopes, intercepts) in zip(
+    axes, titles, lines.values(), strict=True
+):
     values = ends[:, np.newaxis] * slopes + intercepts
     for k, shade in ((0, 0.1), (1, 0.2), (2, 0.3)):
         below, above = values[:, k], values[:, -1 - k]
@@ -113,7 +116,12 @@ for ax, title, (slopes, intercepts) in zip(axes, titles, lines.values(), strict=
     found = crossings(slopes, intercepts)
     ax.plot(*found.T, "o", color="tab:red", fillstyle="none", label="crossing")
     ax.axvspan(
-        ends[0], X.min(), color="gray", alpha=0.2, linewidth=0.0, label="no samples"
+        ends[0],
+        X.min(),
+        color="gray",
+        alpha=0.2,
+        linewidth=0.0,
+        label="no samples",
     )
     ax.set(xlabel="x", xlim=ends, title=title.format(len(found)))
 axes[0].set(ylabel="y")

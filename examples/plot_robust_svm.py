@@ -2,18 +2,20 @@ r"""
 Shifted features: what robustness buys
 ======================================
 
-The distributionally robust SVM :class:`skpd.DRSVMClassifier` minimises the largest mean
-hinge loss over all distributions near the training data. Here the features of the test
-points shift against the model, once with the labels of the training data as they are
-and once with many of them wrong, and the model is compared with ``LinearSVC``.
+The distributionally robust SVM :class:`skpd.DRSVMClassifier` minimises the
+largest mean hinge loss over all distributions near the training data. Here the
+features of the test points shift against the model, once with the labels of the
+training data as they are and once with many of them wrong, and the model is
+compared with ``LinearSVC``.
 """
 
 # %%
 # Shifts against the model
 # ------------------------
-# ``epsilon`` has a meaning, so that nothing of the robust model is tuned here: the
-# standardised features may be off by 0.1 on average. A shift by up to :math:`\delta`
-# turns the prediction of every test point whose margin is below :math:`\delta \|w\|_2`.
+# ``epsilon`` has a meaning, so that nothing of the robust model is tuned here:
+# the standardised features may be off by 0.1 on average. A shift by up to
+# :math:`\delta` turns the prediction of every test point whose margin is below
+# :math:`\delta \|w\|_2`.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,7 +43,9 @@ def accuracies(model, X, y):
     """The share of points whose margins exceed each shift times the norm."""
     model = getattr(model, "best_estimator_", model)
     margins = np.where(y == 1, 1, -1) * model.decision_function(X)
-    return np.mean(margins[:, None] > shifts * np.linalg.norm(model.coef_), axis=0)
+    return np.mean(
+        margins[:, None] > shifts * np.linalg.norm(model.coef_), axis=0
+    )
 
 
 def trial(X, y, noise, seed):
@@ -60,7 +64,9 @@ def trial(X, y, noise, seed):
 
 
 X, y = load_breast_cancer(return_X_y=True)
-fig, axes = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained", sharey=True)
+fig, axes = plt.subplots(
+    1, 2, figsize=(8.5, 4), layout="constrained", sharey=True
+)
 for axis, noise in zip(axes, (0.0, 0.3), strict=True):
     means = 100 * np.mean([trial(X, y, noise, seed) for seed in range(4)], axis=0)
     for (name, (_, style)), mean in zip(models.items(), means, strict=True):
@@ -80,15 +86,15 @@ plt.show()
 # %%
 # With right labels a tuned ``C`` stands shifts as well as the robust model with
 # ``kappa=inf``, and better than the one with ``kappa=5``. With wrong labels,
-# cross-validation on them chooses a ``C`` that is good without shifts, and the robust
-# models, which have not seen any shift either, stand them better.
+# cross-validation on them chooses a ``C`` that is good without shifts, and the
+# robust models, which have not seen any shift either, stand them better.
 #
 # The worst case
 # --------------
-# At the fitted model, `worst_case_distribution` is the distribution in the Wasserstein
-# ball that hurts most. Here labels cost 4 to flip: it pays for a few points deep in
-# their own class, and what is left of epsilon pushes points near the boundary across
-# it.
+# At the fitted model, `worst_case_distribution` is the distribution in the
+# Wasserstein ball that hurts most. Here labels cost 4 to flip: it pays for a few
+# points deep in their own class, and what is left of epsilon pushes points near
+# the boundary across it.
 
 features = [20, 21]  # worst radius and worst texture
 X = StandardScaler().fit_transform(X[:, features])
@@ -118,7 +124,10 @@ for axis, points, labels, title in (
     w, b = clf.coef_[0], clf.intercept_[0]
     axis.plot(line, -(w[0] * line + b) / w[1], "k-", lw=1)
     axis.set(
-        title=title, xlabel="worst radius (standardised)", ylim=(-3, 4.5), xlim=line
+        title=title,
+        xlabel="worst radius (standardised)",
+        ylim=(-3, 4.5),
+        xlim=line,
     )
 axes[0].set_ylabel("worst texture (standardised)")
 axes[1].scatter(

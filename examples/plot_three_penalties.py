@@ -2,18 +2,18 @@
 l1, group lasso, elastic net: which features each chooses
 =========================================================
 
-Three support vector machines that differ in nothing but the penalty. The l1 norm takes
-one feature of several that say the same, the group lasso takes or leaves groups that we
-name, and the elastic net, which adds a squared norm to the l1 norm, takes features that
-say the same together.
+Three support vector machines that differ in nothing but the penalty. The l1 norm
+takes one feature of several that say the same, the group lasso takes or leaves
+groups that we name, and the elastic net, which adds a squared norm to the l1
+norm, takes features that say the same together.
 """
 
 # %%
 # Data
 # ----
-# The breast-cancer data has ten quantities of cell nuclei, such as radius and texture.
-# Each is there three times: its mean over the nuclei of an image, its standard error
-# and its worst value. The three are a group.
+# The breast-cancer data has ten quantities of cell nuclei, such as radius and
+# texture. Each is there three times: its mean over the nuclei of an image, its
+# standard error and its worst value. The three are a group.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,8 +35,8 @@ groups = np.array(quantities * 3)  # a label for each column
 # %%
 # Three models
 # ------------
-# ``alpha`` is chosen in the same way for each: the largest one whose accuracy on five
-# folds is within one standard error of the best.
+# ``alpha`` is chosen in the same way for each: the largest one whose accuracy on
+# five folds is within one standard error of the best.
 
 models = {
     "l1 norm": PdproxSVC(penalty="l1"),
@@ -65,21 +65,25 @@ for name, svc in models.items():
 # %%
 # The choice
 # ----------
-# A cell is a feature, and white ones have a coefficient of exactly 0. Radius, perimeter
-# and area say nearly the same: the l1 norm takes one cell of the nine, the group lasso
-# one row and the elastic net cells of all three. The accuracies can hardly be told
-# apart, as the standard error of each is about one point. So the penalty is a choice of
-# what a model shall look like: few measurements, few quantities, or none left out that
-# says the same.
+# A cell is a feature, and white ones have a coefficient of exactly 0. Radius,
+# perimeter and area say nearly the same: the l1 norm takes one cell of the nine,
+# the group lasso one row and the elastic net cells of all three. The accuracies
+# can hardly be told apart, as the standard error of each is about one point. So
+# the penalty is a choice of what a model shall look like: few measurements, few
+# quantities, or none left out that says the same.
 
-fig, axes = plt.subplots(1, 3, figsize=(8, 4.6), layout="constrained", sharey=True)
+fig, axes = plt.subplots(
+    1, 3, figsize=(8, 4.6), layout="constrained", sharey=True
+)
 norm = PowerNorm(0.5, 0.0, max(np.abs(coef).max() for coef in coefs.values()))
 for axis, (name, coef) in zip(axes, coefs.items(), strict=True):
     cells = np.where(coef == 0, np.nan, np.abs(coef)).reshape(3, 10).T
     image = axis.pcolormesh(
         cells, cmap="viridis_r", norm=norm, edgecolors="0.8", linewidth=0.5
     )
-    axis.set_title(f"{name}\n{np.count_nonzero(coef)} features, {accuracies[name]:.1%}")
+    axis.set_title(
+        f"{name}\n{np.count_nonzero(coef)} features, {accuracies[name]:.1%}"
+    )
     axis.set_xticks([0.5, 1.5, 2.5], ["mean", "error", "worst"])
     axis.set_yticks(np.arange(10) + 0.5, quantities)
     axis.tick_params(length=0)

@@ -3,8 +3,9 @@ Block Frank-Wolfe over the l1 ball
 ==================================
 
 A linear classifier of texts whose coefficients must stay in an l1 ball, fitted by
-primal-dual block Frank-Wolfe. An iteration visits the columns that it changes and as
-many rows as cost the same, and the method proves how close it is to the optimum.
+primal-dual block Frank-Wolfe. An iteration visits the columns that it changes and
+as many rows as cost the same, and the method proves how close it is to the
+optimum.
 """
 
 import matplotlib.pyplot as plt
@@ -36,9 +37,9 @@ y = np.where(scores + 0.3 * scores.std() * rng.standard_normal(n) > 0, 1, -1)
 # %%
 # Fit
 # ---
-# ``alpha (1 - l1_ratio)`` weighs the squared l2 norm; the radius bounds the l1 norm.
-# The line search is an option: by default the steps are the paper's, which are made for
-# the worst data.
+# ``alpha (1 - l1_ratio)`` weighs the squared l2 norm; the radius bounds the l1
+# norm. The line search is an option: by default the steps are the paper's, which
+# are made for the worst data.
 
 alpha, radius = 10 / n, 30.0
 clf = ElasticNetPDClassifier(
@@ -55,9 +56,9 @@ print(f"the optimum lies in [{certificate.dual:.9f}, {certificate.primal:.9f}]")
 # %%
 # Compare
 # -------
-# The same kernel, stopped after every iteration to see how many entries of the data it
-# has visited, beside projected gradients with Nesterov's momentum, two passes over the
-# data each.
+# The same kernel, stopped after every iteration to see how many entries of the
+# data it has visited, beside projected gradients with Nesterov's momentum, two
+# passes over the data each.
 
 design, labels, weights, loss = (
     Design(X),
@@ -92,14 +93,19 @@ for k in range(400):
     projected.append((2 * (k + 1), excess(w)))
 
 passes = [
-    next(done for done, above in curve if above < 1e-6) for curve in (block, projected)
+    next(done for done, above in curve if above < 1e-6)
+    for curve in (block, projected)
 ]
 fig, ax = plt.subplots(layout="constrained")
 ax.loglog(*zip(*block, strict=True), label="primal-dual block Frank-Wolfe")
 ax.loglog(*zip(*projected, strict=True), label="accelerated projected gradient")
 ax.set(
-    xlabel="passes over the data", ylabel="objective above the optimum", ylim=(1e-8, 1)
+    xlabel="passes over the data",
+    ylabel="objective above the optimum",
+    ylim=(1e-8, 1),
 )
-ax.set_title(f"Within 1e-6 after {passes[0]:.0f} passes in place of {passes[1]:.0f}")
+ax.set_title(
+    f"Within 1e-6 after {passes[0]:.0f} passes in place of {passes[1]:.0f}"
+)
 ax.legend()
 plt.show()

@@ -2,19 +2,19 @@
 Incremental methods and their step sizes
 ========================================
 
-The robust SVM can be solved one row at a time (Li, Chen and So, 2020): by projected
-subgradient steps (ISG) or by proximal updates (IPPA). With norm 1 the objective is
-sharp at its minimum, and step sizes that fall geometrically, :math:`\\alpha_k =
-\\alpha_0 \\rho^k` over the epochs k, let both converge linearly. This example repeats
-the paper's synthetic experiment, with the optimum from the default solver, whose
-certificate vouches for it.
+The robust SVM can be solved one row at a time (Li, Chen and So, 2020): by
+projected subgradient steps (ISG) or by proximal updates (IPPA). With norm 1 the
+objective is sharp at its minimum, and step sizes that fall geometrically,
+:math:`\\alpha_k = \\alpha_0 \\rho^k` over the epochs k, let both converge
+linearly. This example repeats the paper's synthetic experiment, with the optimum
+from the default solver, whose certificate vouches for it.
 """
 
 # %%
 # The data of section 5.1
 # -----------------------
-# 1,000 points with 100 features from the standard normal distribution, and labels from
-# a random plane and some noise.
+# 1,000 points with 100 features from the standard normal distribution, and labels
+# from a random plane and some noise.
 
 import warnings
 
@@ -43,21 +43,23 @@ def excess(solver, max_iter=1000, **options):
             max_iter=max_iter, random_state=0,
         ).fit(X, y)  # fmt: skip
     history = clf.gap_history_
-    return history["n_iter"], np.maximum(history["iterate_primal"] - optimum, 1e-12)
+    return history["n_iter"], np.maximum(
+        history["iterate_primal"] - optimum, 1e-12
+    )
 
 
 # %%
 # Linear convergence
 # ------------------
-# The smaller rho, the faster, until the steps are too short for the way that is left. A
-# step of ISG goes along the mean subgradient of four rows, where IPPA takes four steps
-# as long: it falls faster while steps are long, and IPPA gets nearer where they have
-# time to become short.
+# The smaller rho, the faster, until the steps are too short for the way that is
+# left. A step of ISG goes along the mean subgradient of four rows, where IPPA
+# takes four steps as long: it falls faster while steps are long, and IPPA gets
+# nearer where they have time to become short.
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 for ratio, colour in ((0.95, "tab:blue"), (0.98, "tab:orange")):
     for solver, style in (("isg", "--"), ("ippa", "-")):
-        epochs, above = excess(solver, first_step=0.01, ratio=ratio, max_iter=600)
+        epochs, above = excess(solver, first_step=0.01, ratio=ratio, max_iter=450)
         ax.semilogy(
             epochs,
             above,
@@ -65,7 +67,7 @@ for ratio, colour in ((0.95, "tab:blue"), (0.98, "tab:orange")):
             color=colour,
             label=f"{solver.upper()}, $\\rho$ = {ratio}",
         )
-ax.set(xlabel="epoch", ylabel="objective above the optimum", xlim=(0, 600))
+ax.set(xlabel="epoch", ylabel="objective above the optimum", xlim=(0, 450))
 ax.set_title("Both converge linearly until steps are too short")
 ax.legend()
 plt.show()
@@ -73,8 +75,9 @@ plt.show()
 # %%
 # Insensitivity to the step size
 # ------------------------------
-# A proximal update never overshoots its row's optimum, however long the step. After 80
-# epochs with rho = 0.92, from first steps that differ by a factor of thirty:
+# A proximal update never overshoots its row's optimum, however long the step.
+# After 80 epochs with rho = 0.92, from first steps that differ by a factor of
+# thirty:
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 steps = np.geomspace(3e-3, 0.1, 4)

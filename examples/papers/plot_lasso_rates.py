@@ -2,12 +2,12 @@
 Rates of coordinate descent on the lasso
 ========================================
 
-Dünner, Forte, Takáč and Jaggi (*Primal-dual rates and certificates*, ICML 2016) show
-how fast the duality gap of the lasso falls, although its ordinary duality gap is
-infinite at nearly every point: as 1/t for the average of the iterates of random
-coordinate descent, and, for accelerated coordinate descent (APPROX), whose objective
-falls as 1/t², without any average. This example draws these gaps, as certified by
-`LassoPDCertified`.
+Dünner, Forte, Takáč and Jaggi (*Primal-dual rates and certificates*, ICML 2016)
+show how fast the duality gap of the lasso falls, although its ordinary duality
+gap is infinite at nearly every point: as 1/t for the average of the iterates of
+random coordinate descent, and, for accelerated coordinate descent (APPROX), whose
+objective falls as 1/t², without any average. This example draws these gaps, as
+certified by `LassoPDCertified`.
 """
 
 # %%
@@ -44,17 +44,16 @@ else:
     X, y = load_diabetes(return_X_y=True)
     X, y, name = scale(X), scale(y), "diabetes"
 n = len(y)
-alpha = (
-    0.1 * np.abs(X.T @ y).max() / n
-)  # a tenth of the alpha from which on w = 0 is optimal
+# a tenth of the alpha from which on w = 0 is optimal
+alpha = 0.1 * np.abs(X.T @ y).max() / n
 null = y @ y / (2 * n)  # the objective at w = 0, the unit of the relative gap
 
 # %%
 # Gaps over time
 # --------------
 # An epoch is as many steps as there are features, each along one drawn at random.
-# Algorithm 1 of the paper returns the average of the iterates after the first T_0;
-# ``burn_in`` is T_0 / T.
+# Algorithm 1 of the paper returns the average of the iterates after the first
+# T_0; ``burn_in`` is T_0 / T.
 
 
 def fit(solver, epochs, **solver_options):
@@ -82,20 +81,20 @@ for label in ("cd, average", "approx"):
     print(f"{label}: from epoch 300 on the gap falls as t^{slope:.2f}")
 
 # %%
-# The average of all iterates keeps the first ones in it and so falls as 1/t and no
-# faster; APPROX falls as 1/t². The last iterate of plain coordinate descent does better
-# than its bound: once it has found the features of the solution, on which the objective
-# is strongly convex, the gap falls geometrically. An average of the last half of the
-# iterates follows.
+# The average of all iterates keeps the first ones in it and so falls as 1/t and
+# no faster; APPROX falls as 1/t². The last iterate of plain coordinate descent
+# does better than its bound: once it has found the features of the solution, on
+# which the objective is strongly convex, the gap falls geometrically. An average
+# of the last half of the iterates follows.
 #
 # Gaps of the same iterates
 # -------------------------
-# At the dual point of an iterate w, the residuals theta = X w - y, the conjugate of the
-# penalty is 0 if ``|X'theta|/n <= alpha`` everywhere and infinite otherwise. What makes
-# the gap finite is a ball of radius B that holds the solution: B = f(0) / alpha from
-# the start, B = P(w) / alpha as the objective falls, or the latter for every
-# coefficient alone. A certificate uses the second one, or scales theta into the dual
-# ball, whichever is better.
+# At the dual point of an iterate w, the residuals theta = X w - y, the conjugate
+# of the penalty is 0 if ``|X'theta|/n <= alpha`` everywhere and infinite
+# otherwise. What makes the gap finite is a ball of radius B that holds the
+# solution: B = f(0) / alpha from the start, B = P(w) / alpha as the objective
+# falls, or the latter for every coefficient alone. A certificate uses the second
+# one, or scales theta into the dual ball, whichever is better.
 
 problem = Problem(
     Design(X), y, np.full(n, 1 / n), Squared(), L1(), alpha, fit_intercept=False
@@ -118,7 +117,7 @@ for t in epochs:
     found["as certified"].append(
         certify_point(problem, coef, 0.0, theta)[0].relative_gap
     )
-print(f"the ordinary duality gap is infinite at {infinite} of {len(epochs)} iterates")
+print(f"the ordinary gap is infinite at {infinite} of {len(epochs)} iterates")
 
 fig, (left, right) = plt.subplots(
     1, 2, figsize=(9, 4.4), layout="constrained", sharey=True
@@ -130,8 +129,10 @@ for power, label in ((1, "cd, average"), (2, "approx")):
     t = np.array([50.0, 1000.0])
     line = 2.0 * fits[label].certificate_.relative_gap * (1000.0 / t) ** power
     left.plot(t, line, color="black", linestyle=":", linewidth=1)
-    left.annotate(f"$1/t{'^2' if power == 2 else ''}$", (t[1], line[1]), xytext=(3, 0),
-                  textcoords="offset points", va="center")  # fmt: skip
+    left.annotate(
+        f"$1/t{'^2' if power == 2 else ''}$", (t[1], line[1]), xytext=(3, 0),
+        textcoords="offset points", va="center",
+    )  # fmt: skip
 left.set(xscale="log", yscale="log", xlim=(0.9, 2000), ylim=(1e-10, 20))
 left.set(xlabel="epochs", ylabel="certified relative gap (no unit)")
 left.set_title(f"lasso on {name}: an average falls as 1/t", fontsize="medium")
