@@ -41,6 +41,7 @@ READING_ORDER = [
     "plot_quantiles.py",
     "plot_label_noise.py",
     "plot_robust_svm.py",
+    "plot_constraints.py",
     "plot_adaptive_lasso.py",
     "plot_digits_rows.py",
     "plot_multi_label.py",
