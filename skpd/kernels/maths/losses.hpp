@@ -319,7 +319,7 @@ SKPD_CLONES void conjugates(std::size_t n, const double* u, double* out) {
     for (std::size_t i = 0; i < n; ++i) out[i] = Loss::conjugate(u[i]);
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i)
-        out[i] = (u[i] >= -1.0) & (u[i] <= 0.0) ? out[i] : std::numeric_limits<double>::infinity();
+        out[i] = ((u[i] >= -1.0) & (u[i] <= 0.0)) ? out[i] : std::numeric_limits<double>::infinity();
 }
 
 // Writes the first derivatives, the same times the weights and the curvatures times the
