@@ -402,6 +402,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends the process there")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_every_thread(n_jobs):
     """A real SIGINT: no thread computes on, every class has a certificate, exit status 0."""

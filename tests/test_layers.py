@@ -28,7 +28,7 @@ def imported(module):
     """The files that a module imports; what only type checkers read is not among them."""
     path = FILES[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     typing = {
         id(node)
         for branch in ast.walk(tree)
