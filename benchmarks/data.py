@@ -75,7 +75,7 @@ def power_law(rng, n, d, density, n_true, noise):
 
 def uniform_sparse(rng, n, d, density, n_true, noise):
     """Standard normal entries at places drawn uniformly."""
-    X = sp.random_array((n, d), density=density, format="csr", rng=rng)
+    X = sp.random_array((n, d), density=density, format="csr", random_state=rng)
     X.data = rng.standard_normal(X.nnz)
     coef = np.zeros(d)
     coef[rng.choice(d, n_true, replace=False)] = rng.standard_normal(n_true)

@@ -184,7 +184,7 @@ def table(options):
 def large(options):
     n, d = 200_000, 2_000
     X = sp.random_array(
-        (n, d), density=0.01, format="csr", rng=np.random.default_rng(0),
+        (n, d), density=0.01, format="csr", random_state=np.random.default_rng(0),
         data_sampler=lambda size: np.random.default_rng(1).normal(size=size),
     )  # fmt: skip
     rng = np.random.default_rng(2)

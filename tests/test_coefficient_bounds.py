@@ -117,7 +117,7 @@ def test_several_outputs(diabetes):
 
 
 def test_groups_that_are_proven_zero(rng):
-    X = sp.random_array((200, 12), density=0.5, rng=rng, format="csr")
+    X = sp.random_array((200, 12), density=0.5, random_state=rng, format="csr")
     y = X.toarray()[:, :3].sum(axis=1) > 0.7
     clf = GroupLassoSVC(0.02, groups=3, loss="logistic", tol=1e-10).fit(X, y)
     zero = clf.certificate_.proven_zero.reshape(4, 3)

@@ -62,7 +62,7 @@ def test_data_are_not_copied(rng):
         design = Design(X)
         X[0, 0] = 100.0
         assert_allclose(design.matvec(np.array([1.0, 0, 0]))[0], 100.0)
-    X = sp.random_array((50, 3), density=0.5, rng=rng, format="csr")
+    X = sp.random_array((50, 3), density=0.5, random_state=rng, format="csr")
     design = Design(X)
     X.data[:] = 1.0
     assert_allclose(design.matvec(np.ones(3)), np.diff(X.indptr))
@@ -191,7 +191,7 @@ def test_gram_matrices(layout, n_columns, ones, rng):
 
 @pytest.mark.parametrize("shape", [(40_000, 9), (9, 80_000)])
 def test_counts_of_stored_entries(shape, rng):
-    X = sp.random_array(shape, density=0.3, format="csr", rng=rng)
+    X = sp.random_array(shape, density=0.3, format="csr", random_state=rng)
     counts = np.diff(X.tocsc().indptr)
     assert len(X.indices) > 65536
     for layout in ("CSR", "CSC", "CSR, 64-bit"):

@@ -47,7 +47,7 @@ def test_errors_are_bounded_in_rational_arithmetic(layout, dtype, scale, rng):
 
 
 def test_few_columns_are_met_again_where_dual_points_are_near(rng):
-    X = sp.random_array((300, 500), density=0.05, rng=rng, format="csc")
+    X = sp.random_array((300, 500), density=0.05, random_state=rng, format="csc")
     design, weights = Design(X), np.full(300, 1 / 300)
     products, theta = DualProductsOfPath(design, weights), rng.normal(size=300)
     enough = 0.9 * np.max(np.abs(products(theta)[0]))

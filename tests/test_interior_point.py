@@ -350,7 +350,7 @@ def test_what_it_cannot_solve(rng):
     X, y = rng.normal(size=(10, 3)), np.ones(10)
     assert expected_cost(posed(X, y, Squared(), L1(), 1.0)) < np.inf
     assert expected_cost(posed(X, y, Squared(), Mine(), 1.0)) == np.inf
-    large = sp.random_array((4001, 4001), density=1e-4, format="csr", rng=rng)
+    large = sp.random_array((4001, 4001), density=1e-4, format="csr", random_state=rng)
     assert expected_cost(posed(large, np.ones(4001), Squared(), L1(), 1.0)) == np.inf
     few_rows = large[:20]
     assert expected_cost(posed(few_rows, np.ones(20), Squared(), L1(), 1.0)) < np.inf

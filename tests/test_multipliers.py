@@ -482,7 +482,7 @@ def test_wide_working_sets_get_no_gram_matrix(rng):
     wide, tall = Design(rng.normal(size=(100, 1000))), Design(rng.normal(size=(20_000, 50)))
     assert form(wide, 1000) is ColumnCurvature and form(wide, 30) is np.ndarray
     assert form(tall, 50) is np.ndarray
-    sparse = Design(sp.random_array((3, 5000), density=0.1, format="csr", rng=rng))
+    sparse = Design(sp.random_array((3, 5000), density=0.1, format="csr", random_state=rng))
     assert form(sparse, 4500) is ColumnCurvature
 
 
