@@ -26,6 +26,7 @@ from benchmarks.data import dataset, save
 from benchmarks.further_peers import FURTHER_PEERS
 from benchmarks.matrix_peers import MATRIX_PEERS
 from benchmarks.models import CASES, MODELS, add_selection, alpha_of, selected, with_more
+from benchmarks.publish import machine, publish
 from benchmarks.race import race
 from benchmarks.results import OURS, alpha_text, best_objective, certified, excess, report
 
@@ -105,6 +106,8 @@ def run_all(options, chosen, contenders):
                 "alpha": alpha_of(rule, MODELS[model], X, y),
                 "zero": MODELS[model].objective(X, y, 1.0, MODELS[model].zero(X, y)),
                 "limit": options.limit,
+                "clock": options.clock,
+                "machine": machine(),
                 "races": [],
             }
             run_case(case, X, y, place, contenders(model), options.clock)
@@ -140,6 +143,8 @@ def compare(arguments, name, description, all_cases, contenders):
                         "on, where others use the machine as well")  # fmt: skip
     parser.add_argument("--output", type=Path, default=Path(f"{name}.png"), help="of the figure")
     parser.add_argument("--redraw", type=Path, help="raw results to show instead of a run")
+    parser.add_argument("--publish", type=Path, metavar="FILE",
+                        help="also write the tables that doc/benchmarks.rst shows")  # fmt: skip
     options = parser.parse_args(arguments)
     if options.redraw:
         cases = json.loads(options.redraw.read_text())
@@ -155,6 +160,8 @@ def compare(arguments, name, description, all_cases, contenders):
     order = list(MODELS)
     cases.sort(key=lambda case: order.index(case["model"]))
     print(report(cases))
+    if options.publish:
+        publish(cases, name, options.publish)
     try:
         from benchmarks.panels import draw
     except ImportError:

@@ -1,8 +1,18 @@
-"""Sphinx configuration: ``sphinx-build -W doc doc/_build``."""
+"""Sphinx configuration: ``sphinx-build -W doc doc/_build``.
+
+The build asks no other machine for anything, and neither does a reader's browser: inventories
+of other projects are files of `inventories/`, formulas are MathML, and the theme brings its fonts.
+"""
+
+import sys
+from pathlib import Path
 
 from sphinx_gallery.sorting import ExplicitOrder
 
 from skpd import __version__
+
+here = Path(__file__).parent
+sys.path[:0] = [str(here / "extensions"), str(here.parent)]  # the latter for `benchmarks`
 
 project = "skpd"
 copyright = "2026, the skpd developers"
@@ -10,23 +20,92 @@ release = version = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
     "numpydoc",
+    "myst_parser",  # for the parts of README.md and CHANGELOG.md that pages include
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    # of this folder
+    "benchmark_tables",
+    "changelog",
+    "figures",
+    "mathml",
+    "plain_references",
 ]
 exclude_patterns = ["_build"]
-html_theme = "alabaster"
-html_theme_options = {
-    "description": "Linear models, each with a certificate of its accuracy.",
-    "page_width": "1100px",
-    "sidebar_width": "240px",
-}
 default_role = "py:obj"
-numpydoc_class_members_toctree = False
-numpydoc_show_class_members = False
+highlight_language = "none"  # blocks of code name their language, formulas in docstrings do not
+templates_path = ["templates"]
+suppress_warnings = ["myst.header"]  # a part of a file may begin at any level
+
+# What it looks like
+
+html_theme = "pydata_sphinx_theme"
+html_title = "skpd"
+html_static_path = ["static"]
+html_css_files = ["skpd.css"]
+html_math_renderer = "mathml"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "skpd"},
+    "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 8,
+    "show_nav_level": 2,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
+# of pages that are no part of a section, whose contents are on the right
+html_sidebars = {
+    name: [] for name in ("index", "getting_started", "coming_from", "benchmarks", "whats_new")
+}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# The reference
+
 autodoc_default_options = {"members": True, "inherited-members": False}
 autodoc_member_order = "bysource"
-templates_path = ["templates"]
+autodoc_typehints = "none"  # docstrings say it in words
+numpydoc_class_members_toctree = False
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = True
+numpydoc_xref_aliases = {
+    "ndarray": "numpy.ndarray",
+    "RandomState": "numpy.random.RandomState",
+    "Certificate": "skpd.Certificate",
+    "RigorousCertificate": "skpd.RigorousCertificate",
+    "Loss": "skpd.losses.Loss",
+    "MarginLoss": "skpd.losses.MarginLoss",
+    "ResidualLoss": "skpd.losses.ResidualLoss",
+    "Penalty": "skpd.penalties.Penalty",
+}
+numpydoc_xref_ignore = {
+    "of", "or", "shape", "type", "default", "optional", "list", "them", "one-vs-rest", "for",
+    "structured", "pair", "n_samples", "n_features", "n_classes", "n_outputs", "n_targets",
+    "n_alphas", "array-like", "sparse", "matrix", "estimator", "lower", "upper", "name",
+}  # fmt: skip
+
+# Local inventories: the second entry of each pair is a file here, so that nothing is downloaded
+intersphinx_mapping = {
+    name: (url, f"inventories/{name}.txt")
+    for name, url in {
+        "python": "https://docs.python.org/3/",
+        "numpy": "https://numpy.org/doc/stable/",
+        "scipy": "https://docs.scipy.org/doc/scipy/",
+        "sklearn": "https://scikit-learn.org/stable/",
+    }.items()
+}
+
+# The gallery
+
 # Examples that are not named here come last
 READING_ORDER = [
     "plot_first_certificate.py",

@@ -56,7 +56,7 @@ class _Separable:
         return self
 
     def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        """An upper bound on sup of v.w - alpha R(w) over l1 |w_j| <= radius for every j."""
+        """An upper bound on sup of v.w - alpha R(w) over ``l1 |w_j| <= radius`` for every j."""
         l1, l2, lower, upper = self.terms
         allowed = np.where(v > 0.0, min(upper, radius / l1), -max(lower, -radius / l1))
         # 4: the product alpha l1, rounded, may cancel

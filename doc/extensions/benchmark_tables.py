@@ -1,0 +1,75 @@
+"""Tables of the files that ``python -m benchmarks NAME --publish FILE`` writes.
+
+.. benchmark-tables:: benchmarks/peers.json
+"""
+
+import json
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+NAMES = {
+    "l1-hinge": "Hinge loss, l1 norm",
+    "l2-hinge": "Hinge loss, squared l2 norm",
+    "group-hinge": "Hinge loss, group lasso",
+    "l1-logistic": "Logistic loss, l1 norm",
+    "l1-pinball": "Pinball loss, l1 norm",
+    "lasso": "Lasso",
+    "elastic-net": "Elastic net",
+    "ridge": "Ridge regression",
+}
+CLOCKS = {"perf_counter": "Time", "process_time": "Processor time"}
+
+
+def described(content):
+    """What was measured, and where."""
+    machine = content["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    clock = CLOCKS[content["clock"]]
+    return (
+        f"{clock} of fits, each contender cut off after {content['limit']:g} s, "
+        f"on {machine['system']} with {machine['cores']} cores ({machine['processor']}), threads: "
+        f"{machine['threads']}; Python {machine['python']}, {versions}."
+    )
+
+
+def table(rows):
+    """A table whose first row is its header, in a box that scrolls."""
+    columns = len(rows[0])
+    group = nodes.tgroup(cols=columns)
+    group += [nodes.colspec(colwidth=1) for _ in range(columns)]
+    parts = [nodes.thead(), nodes.tbody()]
+    for place, row in enumerate(rows):
+        line = nodes.row()
+        for text in row:
+            line += nodes.entry("", nodes.paragraph(text=text))
+        parts[min(place, 1)] += line
+    group += parts
+    return nodes.table("", group, classes=["benchmark"])
+
+
+class BenchmarkTables(SphinxDirective):
+    """A section for each model of a file of results."""
+
+    required_arguments = 1
+
+    def run(self):
+        """Make the sections."""
+        relative, path = self.env.relfn2path(self.arguments[0])
+        self.env.note_dependency(relative)
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = [nodes.paragraph(text=described(content))]
+        for one in content["tables"]:
+            title = NAMES.get(one["model"], one["model"])
+            section = nodes.section(ids=[nodes.make_id(one["model"])])
+            section += [nodes.title(text=title), table(one["rows"])]
+            section += nodes.paragraph(text=one["summary"])
+            found.append(section)
+        return found
+
+
+def setup(app):
+    """Register the directive."""
+    app.add_directive("benchmark-tables", BenchmarkTables)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,35 @@
+"""What a certificate is: an interval that shrinks around the best value anyone could reach."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
+
+from skpd import PdproxSVC
+
+
+def draw(palette):
+    """The intervals of a slow method, whose progress can be seen."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = PdproxSVC(alpha=0.01, solver="pdprox-dual", tol=1e-3, random_state=0).fit(X, y)
+    history = model.gap_history_[1:]
+    steps = np.maximum(history["n_iter"], 1)
+    figure, axes = plt.subplots(figsize=(7.6, 3.5))
+    shape = {"drawstyle": "steps-post", "linewidth": 2.0}
+    axes.plot(steps, history["primal"], color=palette.upper, **shape)
+    axes.plot(steps, history["dual"], color=palette.lower, **shape)
+    axes.fill_between(
+        steps, history["dual"], history["primal"], step="post", color=palette.band, alpha=0.15,
+        linewidth=0.0,
+    )  # fmt: skip
+    best = 0.5 * (history["primal"][-1] + history["dual"][-1])
+    axes.set(xscale="log", xlim=(steps[0], steps[-1] * 1.05), ylim=(0.0, 2.6 * best))
+    axes.set(xlabel="iterations", ylabel="objective value")
+    share = axes.transAxes
+    axes.text(0.52, 0.52, "objective of the model so far", color=palette.upper, transform=share)
+    axes.text(0.56, 0.17, "lower bound: no model is below", color=palette.lower, transform=share)
+    axes.text(
+        0.03, 0.5, "the best possible value\nis in here", color=palette.text, transform=share
+    )
+    return figure
