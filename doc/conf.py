@@ -71,13 +71,13 @@ copybutton_prompt_is_regexp = True
 
 # The reference
 
-autodoc_default_options = {"members": True, "inherited-members": False}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say it in words
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
 numpydoc_xref_aliases = {
+    **{word: f":term:`{word}`" for word in ("array-like", "bool", "None")},  # no link
     "ndarray": "numpy.ndarray",
     "RandomState": "numpy.random.RandomState",
     "Certificate": "skpd.Certificate",
@@ -90,7 +90,7 @@ numpydoc_xref_aliases = {
 numpydoc_xref_ignore = {
     "of", "or", "shape", "type", "default", "optional", "list", "them", "one-vs-rest", "for",
     "structured", "pair", "n_samples", "n_features", "n_classes", "n_outputs", "n_targets",
-    "n_alphas", "array-like", "sparse", "matrix", "estimator", "lower", "upper", "name",
+    "n_alphas", "sparse", "instance", "matrix", "estimator", "lower", "upper", "name",
 }  # fmt: skip
 
 # Local inventories: the second entry of each pair is a file here, so that nothing is downloaded
