@@ -74,6 +74,17 @@ copybutton_prompt_is_regexp = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say it in words
 numpydoc_class_members_toctree = False
+# All checks but those of an extended summary, a See Also section and an example everywhere (ES01,
+# SA01, SA04, EX01), of parameters and attributes that are described together, by their class or as
+# those of another estimator (PR01 to PR04, PR07), of results without a name or with one (RT01,
+# RT02, RT03), of descriptions that may begin with a symbol (SS02, PR08), of third persons, for which
+# it takes any word that ends with an s (SS05), and of overridden methods (GL08).
+numpydoc_validation_checks = {
+    "all", "ES01", "SA01", "SA04", "EX01", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01", "RT02", "RT03",
+    "SS02", "PR08", "SS05", "YD01", "GL08",
+}  # fmt: skip
+# fields of named tuples, whose docstrings Python writes
+numpydoc_validation_exclude = {r"\.FreeFeatures\.", r"\.Choice\."}
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
 numpydoc_xref_aliases = {

@@ -2,7 +2,9 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
+import re
 
 import matplotlib.pyplot as plt
 import pytest
@@ -41,6 +43,15 @@ def test_docstring_examples(name, monkeypatch):
     found = doctest.testmod(importlib.import_module(name))
     assert found.failed == 0
     assert (found.attempted > 0) == (name in WITH_EXAMPLES)
+
+
+@pytest.mark.parametrize("name", [*ESTIMATORS, "PathCV"])
+def test_estimators_document_their_parameters(name):
+    text = getattr(skpd, name).__doc__.split("Parameters\n")[1].split("Attributes\n")[0]
+    entries = re.sub(r"\\\n", "", text)  # lines that go on
+    documented = re.findall(r"^    (\w[\w, ]*?)(?: :.*)?$", entries, re.MULTILINE)
+    documented = {word for entry in documented for word in re.findall(r"\w+", entry)}
+    assert set(inspect.signature(getattr(skpd, name)).parameters) <= documented
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

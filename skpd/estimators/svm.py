@@ -138,17 +138,17 @@ class PdproxSVC(LinearlyConstrained, _MarginClassifier):
     ConvergenceWarning
         If the relative gap is still above ``tol`` after ``max_iter`` iterations.
 
+    See Also
+    --------
+    GroupLassoSVC : The same with a group lasso penalty.
+    PdproxRegressor : Robust and quantile regression.
+
     Notes
     -----
     Callbacks (``set_callbacks``) see a task for every decibel of the relative gap, so
     that a `ProgressBar` moves with its logarithm towards ``tol``. A `ScoringMonitor`
     scores the model of the moment; in one-vs-rest, where the other classes are not
     there yet, only the model at the end.
-
-    See Also
-    --------
-    GroupLassoSVC : The same with a group lasso penalty.
-    PdproxRegressor : Robust and quantile regression.
 
     References
     ----------
@@ -256,15 +256,15 @@ class GroupLassoSVC(_MarginClassifier):
             gap_history_, converged_, n_iter_, n_features_in_, feature_names_in_
         As for `PdproxSVC`.
 
-    Warns
-    -----
-    UserWarning
-        If ``groups`` is None.
-
     Raises
     ------
     ValueError
         In `fit`, if the groups overlap or do not cover the features.
+
+    Warns
+    -----
+    UserWarning
+        If ``groups`` is None.
 
     See Also
     --------

@@ -39,7 +39,7 @@ def certify(
     alpha: float | None = None,
     fit_intercept: bool | None = None,
 ) -> Certificate | list[Certificate]:
-    """Certify a fitted linear model, whoever fitted it: how far is it from optimal?
+    """Certify how far a fitted linear model is from optimal, whoever fitted it.
 
     The estimator's own objective, as its parameters and the data define it, is evaluated at
     ``coef_`` and ``intercept_``, and bounded from below for all models. Nothing else of the

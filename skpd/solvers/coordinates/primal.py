@@ -61,8 +61,8 @@ def coordinate_descent(
         Report the average of the last T - T_0 iterates, as the paper's Theorem for
         non-smooth penalties has it, or the last one.
     burn_in : float, default=0.5
-        T_0 / T, in [0, 1): the share of the iterates before the average begins. (It
-        begins with the first report after that.)
+        T_0 / T, in [0, 1): the share of the iterates before the average begins, with the
+        first report after that.
 
     Raises
     ------
