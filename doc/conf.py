@@ -72,16 +72,17 @@ copybutton_prompt_is_regexp = True
 # The reference
 
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # docstrings say it in words
 numpydoc_class_members_toctree = False
 # All checks but those of an extended summary, a See Also section and an example everywhere (ES01,
 # SA01, SA04, EX01), of parameters and attributes that are described together, by their class or as
 # those of another estimator (PR01 to PR04, PR07), of results without a name or with one (RT01,
-# RT02, RT03), of descriptions that may begin with a symbol (SS02, PR08), of third persons, for which
-# it takes any word that ends with an s (SS05), and of overridden methods (GL08).
+# RT02, RT03), of descriptions that may begin with a symbol (SS02, PR08), of third persons, for
+# which it takes any word that ends with an s (SS05), and of overridden methods (GL08).
 numpydoc_validation_checks = {
-    "all", "ES01", "SA01", "SA04", "EX01", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01", "RT02", "RT03",
-    "SS02", "PR08", "SS05", "YD01", "GL08",
+    "all", "ES01", "SA01", "SA04", "EX01", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01", "RT02",
+    "RT03", "SS02", "PR08", "SS05", "YD01", "GL08",
 }  # fmt: skip
 # fields of named tuples, whose docstrings Python writes
 numpydoc_validation_exclude = {r"\.FreeFeatures\.", r"\.Choice\."}
@@ -101,7 +102,7 @@ numpydoc_xref_aliases = {
 numpydoc_xref_ignore = {
     "of", "or", "shape", "type", "default", "optional", "list", "them", "one-vs-rest", "for",
     "structured", "pair", "n_samples", "n_features", "n_classes", "n_outputs", "n_targets",
-    "n_alphas", "sparse", "instance", "matrix", "estimator", "lower", "upper", "name",
+    "n_alphas", "n_constraints", "n_groups", "sparse", "instance", "matrix", "estimator", "lower", "upper", "name",
 }  # fmt: skip
 
 # Local inventories: the second entry of each pair is a file here, so that nothing is downloaded
@@ -150,4 +151,5 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/examples",
     "doc_module": ("skpd",),
     "min_reported_time": 1e6,
+    "write_computation_times": False,  # a page that would need scripts of other sites
 }

@@ -15,7 +15,7 @@ def draw(palette):
     model = PdproxSVC(alpha=0.01, solver="pdprox-dual", tol=1e-3, random_state=0).fit(X, y)
     history = model.gap_history_[1:]
     steps = np.maximum(history["n_iter"], 1)
-    figure, axes = plt.subplots(figsize=(7.6, 3.5))
+    figure, axes = plt.subplots(figsize=(6.4, 3.4))
     shape = {"drawstyle": "steps-post", "linewidth": 2.0}
     axes.plot(steps, history["primal"], color=palette.upper, **shape)
     axes.plot(steps, history["dual"], color=palette.lower, **shape)
@@ -27,8 +27,8 @@ def draw(palette):
     axes.set(xscale="log", xlim=(steps[0], steps[-1] * 1.05), ylim=(0.0, 2.6 * best))
     axes.set(xlabel="iterations", ylabel="objective value")
     share = axes.transAxes
-    axes.text(0.52, 0.52, "objective of the model so far", color=palette.upper, transform=share)
-    axes.text(0.56, 0.17, "lower bound: no model is below", color=palette.lower, transform=share)
+    axes.text(0.48, 0.56, "objective of the model so far", color=palette.upper, transform=share)
+    axes.text(0.5, 0.14, "lower bound: no model is below", color=palette.lower, transform=share)
     axes.text(
         0.03, 0.5, "the best possible value\nis in here", color=palette.text, transform=share
     )

@@ -8,7 +8,7 @@ ALPHA, RADIUS = 1.0, 1.5
 
 def draw(palette):
     """A penalty and its conjugate, without and with a ball that holds the optimum."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.3), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(6.4, 3.4), layout="constrained")
     w = np.linspace(-2.6, 2.6, 201)
     left.plot(w, ALPHA * np.abs(w), color=palette.lower, linestyle="--", linewidth=2.0)
     inside = np.linspace(-RADIUS, RADIUS, 3)
