@@ -11,8 +11,7 @@ from sphinx_gallery.sorting import ExplicitOrder
 
 from skpd import __version__
 
-here = Path(__file__).parent
-sys.path[:0] = [str(here / "extensions"), str(here.parent)]  # the latter for `benchmarks`
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 project = "skpd"
 copyright = "2026, the skpd developers"
