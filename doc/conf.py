@@ -101,7 +101,8 @@ numpydoc_xref_aliases = {
 numpydoc_xref_ignore = {
     "of", "or", "shape", "type", "default", "optional", "list", "them", "one-vs-rest", "for",
     "structured", "pair", "n_samples", "n_features", "n_classes", "n_outputs", "n_targets",
-    "n_alphas", "n_constraints", "n_groups", "sparse", "instance", "matrix", "estimator", "lower", "upper", "name",
+    "n_alphas", "n_constraints", "n_groups", "sparse", "instance", "matrix", "estimator", "lower",
+    "upper", "name",
 }  # fmt: skip
 
 # Local inventories: the second entry of each pair is a file here, so that nothing is downloaded
