@@ -353,3 +353,25 @@ def test_separable_along_a_free_feature(loss, rng):
     assert found.certificate.dual <= found.certificate.primal
     if loss.of_labels:
         assert found.certificate.primal <= 1e-3
+
+
+def test_more_free_features_than_rows(rng):
+    """Nothing as large as their table is made: the classes are separable, and P >= 0 is tight."""
+    own = sp.diags_array(1.0 + np.arange(60.0))  # no row is 0
+    X = sp.hstack([own, sp.random_array((60, 3000), density=0.02, rng=rng)], format="csr")
+    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    weights = np.full(60, 1 / 60)
+    problem = Problem(Design(X), y, weights, Hinge(), WeightedL1(np.zeros(3060)), 1.0)
+    found = solve(problem, tol=1e-9, max_iter=100, random_state=np.random.RandomState(0))
+    assert found.converged and found.certificate.primal <= 1e-9
+    assert np.min(y * (X @ found.coef + found.intercept)) >= 1.0 - 1e-9
+    assert "table" not in vars(problem.free)
+
+
+def test_columns_that_others_imply_but_for_rounding(rng):
+    """They stay: a proof must not take them for implied, nor look for long."""
+    table = rng.normal(size=(200, 100))
+    table[:, 40:] = table[:, :40] @ rng.normal(size=(40, 60))
+    assert independent_columns(table, False) == list(range(100))
+    copies = table[:, np.arange(80) % 40] * np.repeat([1.0, -1.0], 40)
+    assert independent_columns(copies, True) == list(range(40))

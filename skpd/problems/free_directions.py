@@ -62,12 +62,22 @@ class FreeDirections:
     @cached_property
     def squares(self) -> Array:
         """Their mean squares, weighted."""
+        if self.outnumber_rows:
+            squares: Array = self.design.column_norms(self.weights)[self.columns] ** 2
+            return squares
         return self.weights @ (self.table * self.table)
 
     @cached_property
     def independent(self) -> list[int]:
         """Those of the columns that no others, nor an intercept, imply."""
         return independent_columns(self.table, self.fit_intercept)
+
+    @property
+    def outnumber_rows(self) -> bool:
+        """Whether free coefficients are more than rows: of a dual point that is orthogonal to
+        them little but 0 is left, and nothing is made of their table.
+        """
+        return len(self.columns) > self.design.shape[0]
 
     @property
     def has_level(self) -> bool:

@@ -4,8 +4,10 @@ Of a feature j without a penalty, or with a bound on one side alone, a dual poin
 sum_i c_i x_ij theta_i = 0, or of one sign: it is projected onto the points of the box that have.
 """
 
+from math import sqrt
+
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
 from .. import kernels
 from .._typing import Array, Indices
@@ -15,6 +17,7 @@ __all__ = ["independent_columns", "project_onto_free", "to_balance"]
 
 NEARLY = 1e-6  # of its size: a sum so near 0 may have the wrong sign
 CERTAIN = 1e-8  # an eigenvalue of scaled columns above it is no rounding error
+HOPELESS = 1e-11  # of its size: what is left of a column that others imply but for rounding
 SMALL = 1e-14  # of its size: a sum is as good as 0
 MOST_STEPS = 50  # of a Newton method that takes about ten
 LARGEST_WHOLE = 2.0**20  # whole numbers whose products and sums are exact
@@ -46,35 +49,55 @@ def independent_columns(table: Array, ones: bool) -> list[int]:
     """
     if ones:
         table = np.column_stack([np.ones(len(table)), table])
-    kept: list[int] = []
     gram = table.T @ table
     sizes = np.sqrt(gram.diagonal())
     if np.all(sizes > 0.0):
         values = np.linalg.eigvalsh(gram / np.outer(sizes, sizes))
         if len(values) == 0 or values[0] > CERTAIN:
             return list(range(table.shape[1] - ones))
+    kept = _without_combinations(table, gram, sizes)
+    return [j - ones for j in kept if j >= ones]
+
+
+def _without_combinations(table: Array, gram: Array, sizes: Array) -> list[int]:
+    """The columns that `independent_columns` keeps; all from the first that is beyond proof.
+
+    A Cholesky factor of the Gram matrix of those kept grows with them.
+    """
     largest = np.max(np.abs(table), axis=0, initial=0.0)
     whole = np.all(table == np.rint(table), axis=0) & (largest < LARGEST_WHOLE)
+    kept: list[int] = []
+    factor = np.zeros_like(gram)
     for j in range(table.shape[1]):
         if largest[j] == 0.0:
             continue
-        if kept:
-            factors = np.linalg.lstsq(gram[np.ix_(kept, kept)], gram[kept, j], rcond=None)[0]
-            factors = np.rint(factors)
-            used = factors != 0.0
-            # sums without rounding: of a copy, perhaps with the other sign, or of whole numbers
-            is_exact = (
-                bool(whole[np.array(kept)[used]].all()) or float(np.abs(factors).sum()) == 1.0
-            )
-            is_exact &= float(np.abs(factors).max()) < LARGEST_WHOLE
-            # first on a few rows, which tell most of the others apart
-            if is_exact and all(
-                np.array_equal(part[:, kept] @ factors, part[:, j])
-                for part in (table[:100], table)
-            ):
+        k = len(kept)
+        row = solve_triangular(factor[:k, :k], gram[kept, j], lower=True) if k else np.empty(0)
+        left = float(np.sqrt(max(gram[j, j] - row @ row, 0.0)))
+        if k and left <= sqrt(CERTAIN) * sizes[j]:
+            factors = solve_triangular(factor[:k, :k], row, lower=True, trans=1)
+            if _is_exactly(table, kept, j, np.rint(factors), whole):
                 continue
+            left = float(np.linalg.norm(table[:, j] - table[:, kept] @ factors))
+            if left <= HOPELESS * sizes[j]:
+                return [*kept, *range(j, table.shape[1])]
+        factor[k, :k], factor[k, k] = row, left
         kept.append(j)
-    return [j - ones for j in kept if j >= ones]
+    return kept
+
+
+def _is_exactly(table: Array, kept: list[int], j: int, factors: Array, whole: Array) -> bool:
+    """Whether a column is a combination of others by whole factors, in exact arithmetic.
+
+    Sums are without rounding of a copy, perhaps with the other sign, or of whole numbers.
+    """
+    used = factors != 0.0
+    is_exact = bool(whole[np.array(kept)[used]].all()) or float(np.abs(factors).sum()) == 1.0
+    if not (is_exact and float(np.abs(factors).max()) < LARGEST_WHOLE):
+        return False
+    # first on a few rows, which tell most of the others apart
+    parts = table[:100], table
+    return all(np.array_equal(part[:, kept] @ factors, part[:, j]) for part in parts)
 
 
 def project_onto_free(problem: Rows, theta: Array) -> Array:

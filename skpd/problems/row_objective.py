@@ -107,6 +107,8 @@ class RowObjective(Rows, Objective):
 
     def _projected(self, theta: Array) -> Array:
         """The projection onto the box and the hyperplanes of the free directions."""
+        if self.free.outnumber_rows:
+            return theta
         if len(self.free_columns):
             return project_onto_free(self, theta)
         if not self.fit_intercept:
@@ -116,6 +118,8 @@ class RowObjective(Rows, Objective):
         return kernels.project_box_hyperplane(theta, lower, upper, weights, weights, 0.0)
 
     def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
+        if self.free.outnumber_rows:
+            return point
         theta, balance = point.theta, None
         if len(self.free_columns):  # projecting it takes longer than seeing that it is near enough
             balance = balance_exactly(self, theta, near)
