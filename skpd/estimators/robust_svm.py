@@ -1,11 +1,11 @@
 """Support vector machines that are robust to the distribution of the data."""
 
-from dataclasses import dataclass, fields
+import warnings
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, Options, StrOptions
@@ -15,28 +15,25 @@ from .._typing import Array
 from ..designs import Design
 from ..losses import Hinge
 from ..penalties.epigraph import NORMS
-from ..problems import Solution
-from ..problems.robust import (
-    RobustProblem,
-    best_radius,
-    robust_loss,
-    robust_problem,
-)
+from ..problems import Problem, Solution
+from ..problems.plain_svm import plain_svm
+from ..problems.robust import RobustProblem, best_radius, robust_loss, robust_problem
 from ..solvers import ROBUST_SOLVERS
 from .base import _DATA
 from .classifier import PrimalDualClassifier
+from .useful_epsilon import useful_epsilon
 from .validation import validated
+from .worst_case import shifted_rows, steepest_direction, worst_masses
 
 __all__ = ["DRSVMClassifier"]
-
-NEARLY = 1e-9  # what a worst case that is only approached may lack
 
 
 @dataclass(frozen=True)
 class _RobustSolution(Solution):
-    """A solution with the lam of its coefficients."""
+    """A solution with the lam of its coefficients, and what it solves."""
 
     radius: float = 0.0
+    problem: Any = None
 
 
 class DRSVMClassifier(PrimalDualClassifier):
@@ -50,13 +47,21 @@ class DRSVMClassifier(PrimalDualClassifier):
             epsilon lam + sum_i c_i max(1 - m_i, 1 + m_i - kappa lam, 0) + alpha / 2 ||w||_2^2
 
     with the margins m_i = y_i (x_i.w + b) and weights c_i that sum to 1. For ``kappa=inf`` labels
-    are not in doubt, and this is the SVM with ``epsilon`` times the norm as its penalty. More
-    than two classes are handled one-vs-rest.
+    are not in doubt, and this is the SVM with ``epsilon`` times the norm as its penalty. For
+    ``epsilon=0`` it is the SVM without that penalty: lam costs nothing, and once kappa lam is at
+    least min(2 m_i, 1 + m_i) for all rows the middle term is never the largest, whatever kappa
+    and the norm are. More than two classes are handled one-vs-rest.
+
+    Both ``epsilon`` and ``kappa`` are distances, of which the scale of the features decides what
+    is large: see `skpd.robust_grid` for values to choose from.
 
     Parameters
     ----------
     epsilon : float, default=0.01
-        Radius of the Wasserstein ball, greater than 0, in units of the features.
+        Radius of the Wasserstein ball, at least 0, in units of the features. 0 is the plain mean
+        hinge loss, with ``alpha`` alone to bound coefficients. Without it nothing does: where
+        features are combinations of others but for rounding, the lower bound on that objective is
+        0, and the certificate may stay wide.
     kappa : float, default=1.0
         What it costs to flip a label, in the same units, greater than 0; inf for labels
         that are certain. A label is in doubt where flipping it is cheaper than what
@@ -135,9 +140,15 @@ class DRSVMClassifier(PrimalDualClassifier):
     -----
     ConvergenceWarning
         If the relative gap is still above ``tol`` in the end.
+    UserWarning
+        If all coefficients are 0, as where ``epsilon`` is too large. It says up to which epsilon
+        models are known to use features: a bound that a few fits find, to a per mille or so of
+        the objective.
 
     See Also
     --------
+    robust_grid : Values of epsilon and kappa in units of the data.
+    path : The models for many values of epsilon; `PathCV` chooses among them.
     PdproxSVC : The SVM with a norm as its penalty, and many others.
 
     References
@@ -163,9 +174,10 @@ class DRSVMClassifier(PrimalDualClassifier):
     """
 
     _solvers: ClassVar[dict] = ROBUST_SOLVERS
+    _path_parameter: ClassVar[str] = "epsilon"
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualClassifier._parameter_constraints,
-        "epsilon": [Interval(Real, 0, np.inf, closed="neither")],
+        "epsilon": [Interval(Real, 0, np.inf, closed="left")],
         "kappa": [Interval(Real, 0, None, closed="right")],
         "norm": [Options(Real, set(NORMS))],
         "alpha": [Interval(Real, 0, np.inf, closed="left")],
@@ -222,17 +234,55 @@ class DRSVMClassifier(PrimalDualClassifier):
             total_weight=total_weight,
         )
 
+    def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:
+        problems: list[Any] = super()._fitted_problems(X, y, sample_weight)
+        return problems if self.epsilon > 0.0 else [plain_svm(problem) for problem in problems]
+
     def _solve(self, problem, *, start, random_state, on_check=None) -> _RobustSolution:
-        found = super()._solve(problem, start=start, random_state=random_state, on_check=on_check)
+        posed, report = problem, {"random_state": random_state, "on_check": on_check}
+        if problem.epsilon == 0.0:
+            posed = plain_svm(problem)
+            start = start and replace(start, dual_coef=posed.from_multipliers(start.dual_coef))
+        found = super()._solve(posed, start=start, **report)
+        values = {field.name: getattr(found, field.name) for field in fields(found)}
+        if posed is not problem:
+            values["dual_coef"] = posed.to_multipliers(found.dual_coef)
         z = problem.matvec(problem.join(found.coef, found.intercept))
         radius = best_radius(problem, problem.y * z, problem.norm.value(found.coef))
-        values = {field.name: getattr(found, field.name) for field in fields(found)}
-        return _RobustSolution(**values, radius=radius)
+        return _RobustSolution(**values, radius=radius, problem=problem)
 
     def _set_solutions(self, solutions, labels=None, *, depth=5) -> None:
         found = [solutions] if labels is None else solutions
         self.radius_ = np.array([solution.radius for solution in found])
-        super()._set_solutions(solutions, labels, depth=depth)
+        super()._set_solutions(solutions, labels, depth=depth + 1)
+        ignoring = [k for k, solution in enumerate(found) if not solution.coef.any()]
+        if ignoring:
+            names = (
+                ""
+                if labels is None
+                else f" for class {', '.join(str(labels[k]) for k in ignoring)}"
+            )
+            warnings.warn(
+                self._ignores_features(names, [found[k].problem for k in ignoring]),
+                stacklevel=depth,
+            )
+
+    def _ignores_features(self, which: str, problems: list[RobustProblem]) -> str:
+        """What to say of models whose coefficients are all 0."""
+        what = f"{type(self).__name__} ignores all features{which}: all coefficients are 0"
+        useful = min(map(useful_epsilon, problems)) if self.epsilon > 0.0 else 0.0
+        if useful > 0.0:
+            return (
+                f"{what}, as epsilon={self.epsilon:.3g} is too large for these data. Models use "
+                f"features up to epsilon={useful:.3g}: choose a smaller one, or search over "
+                "skpd.robust_grid(estimator, X, y)."
+            )
+        return (
+            f"{what}. With epsilon={self.epsilon:.3g} no model is better than the best constant "
+            "prediction, and no smaller epsilon was found for which one is. Look whether the "
+            "features say anything of the classes, or try class_weight='balanced' where one of "
+            "these is small."
+        )
 
     # The inner supremum at the fitted model
 
@@ -313,39 +363,15 @@ class DRSVMClassifier(PrimalDualClassifier):
                 f"classes, got {len(self.classes_)}."
             )
         (case,) = self._cases(X, y, sample_weight)
-        problem, margins, weights = case.problem, case.margins, case.problem.weights
-        coef = self._dense_coef[0]
-        flipped, left = _flips(problem, margins, problem.norm.value(coef))
-        rows = np.arange(len(weights))
-        source = np.concatenate([rows, rows])
-        mass = np.concatenate([weights - flipped, flipped])
-        sign = np.concatenate([problem.y, -problem.y])
-        margins = np.concatenate([margins, -margins])
-        direction = _steepest(coef, self.norm)
-        distance = np.zeros(len(mass))
-        if left > 0.0 and coef.any():
-            hurt = (margins <= 1.0) & (mass > 0.0)
-            if not hurt.any():  # a little mass of the nearest point
-                k = int(np.argmin(np.where(mass > 0.0, margins, np.inf)))
-                share = min(1.0, NEARLY / (mass[k] * (margins[k] - 1.0)))
-                source, sign = np.append(source, source[k]), np.append(sign, sign[k])
-                mass, distance = np.append(mass, share * mass[k]), np.append(distance, 0.0)
-                mass[k] -= mass[-1]
-                hurt = np.arange(len(mass)) == len(mass) - 1
-            distance[hurt] = left / float(np.sum(mass[hurt]))
-        kept = np.flatnonzero(mass > 0.0)
-        source, mass, sign, distance = source[kept], mass[kept], sign[kept], distance[kept]
-        cost = distance.copy()
+        problem = case.problem
+        mass, sign, source, distance = worst_masses(
+            problem, case.margins, problem.norm.value(self._dense_coef[0])
+        )
         other = sign != problem.y[source]
+        cost = distance.copy()
         cost[other] += problem.kappa
-        shift = -sign * distance
-        if sp.issparse(case.X):
-            moved = sp.csr_array(case.X)[source]
-            moved = moved + sp.csr_array(shift[:, np.newaxis]) @ sp.csr_array(
-                direction[np.newaxis]
-            )
-        else:
-            moved = case.X[source] + shift[:, np.newaxis] * direction
+        direction = steepest_direction(self._dense_coef[0], self.norm)
+        moved = shifted_rows(case.X, source, -sign * distance, direction)
         labels = self.classes_[(sign > 0.0).astype(np.intp)]
         return Bunch(X=moved, y=labels, mass=mass, source=source, cost=cost)
 
@@ -371,34 +397,3 @@ class DRSVMClassifier(PrimalDualClassifier):
             radius = best_radius(problem, margins, problem.norm.value(coef))
             cases.append(Bunch(X=X, problem=problem, margins=margins, radius=radius))
         return cases
-
-
-def _flips(problem: RobustProblem, margins: Array, norm: float) -> tuple[Array, float]:
-    """The mass of each row that changes its label, and what is left of epsilon.
-
-    A flip raises a row's loss by min(2 m, 1 + m) for the cost kappa; moving mass, by the norm of w
-    for each unit of cost.
-    """
-    flipped = np.zeros(len(margins))
-    if problem.kappa == np.inf:
-        return flipped, problem.epsilon
-    gains = np.minimum(2.0 * margins, 1.0 + margins)
-    rows = np.flatnonzero(gains > problem.kappa * norm)
-    order = rows[np.argsort(-gains[rows], kind="stable")]
-    before = problem.kappa * (np.cumsum(problem.weights[order]) - problem.weights[order])
-    room = np.maximum(problem.epsilon - before, 0.0) / problem.kappa
-    flipped[order] = np.minimum(problem.weights[order], room)
-    return flipped, max(problem.epsilon - problem.kappa * float(np.sum(flipped)), 0.0)
-
-
-def _steepest(coef: Array, norm: float) -> Array:
-    """The v of length 1 in the dual norm that maximises v.w."""
-    if norm == 1:
-        return np.sign(coef)
-    if norm == 2:
-        size = float(np.linalg.norm(coef))
-        return coef / size if size > 0.0 else coef
-    direction = np.zeros_like(coef)
-    j = int(np.argmax(np.abs(coef)))
-    direction[j] = np.sign(coef[j])
-    return direction

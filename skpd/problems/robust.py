@@ -36,6 +36,11 @@ from .solution import Point
 
 __all__ = ["RobustProblem", "best_radius", "project_triangle", "robust_problem"]
 
+# what is computed once and depends on epsilon
+EPSILON_KNOWS = (
+    "null_point", "null_objective", "objective_unit", "prediction_scale", "null_predictions",
+    "null_gradient", "dual_penalty", "hinge",
+)  # fmt: skip
 ROUNDING = 64.0 * EPSILON  # of a norm, a sum of rows and the few operations on them
 GRID = 2.0**52  # multipliers on multiples of its inverse have exact sums and differences
 
@@ -62,10 +67,6 @@ class RobustProblem(Problem):
     kappa: float = inf
     ridge: float = 0.0
     centred = None  # its methods take the features as they are
-    no_path = (
-        "A path follows alpha, the weight of the penalty, which epsilon of DRSVMClassifier is "
-        "not: fit a model for each epsilon, with warm_start=True."
-    )
 
     @property
     def epsilon(self) -> float:
@@ -75,6 +76,47 @@ class RobustProblem(Problem):
     def norm(self) -> Any:
         """The q-norm on w, with its dual norm."""
         return self.penalty
+
+    def with_alpha(self, alpha: float) -> "RobustProblem":
+        """The same problem with another epsilon."""
+        _ = self.free, self.squares, self._classes
+        other: Any = self._with(alpha=alpha)
+        for name in EPSILON_KNOWS:
+            vars(other).pop(name, None)
+        return other
+
+    @cached_property
+    def largest_alpha(self) -> float:
+        """An epsilon from which on lam = 0, and so w = 0, is optimal.
+
+        It is where multipliers with p_i + r_i = 1 are feasible, which prove the value 1, or the
+        hinge loss's of the best constant for kappa = inf: ||v||° + kappa rho of those with r = 0
+        in the smaller class and equal ones in the other, or kappa / 2 of p = r = 1/2.
+        """
+        share = np.ones(self.n_samples)  # p - r
+        if self.fit_intercept:
+            sign, more, less = self._classes
+            share[self.y == sign] = less / more
+        size = self.norm.dual_norm(self.design.rmatvec(self.weights * self.y * share))
+        if self.kappa == inf:
+            return size
+        flipped = 0.5 * max(1.0 - float(self.weights @ share), 0.0)
+        return min(0.5 * self.kappa, size + self.kappa * flipped)
+
+    @property
+    def null_pieces(self) -> list[tuple[float, float]]:
+        """P at the null model over epsilon, the least of lines: their values at 0 and slopes."""
+        pieces = [(1.0, 0.0)]
+        if self.fit_intercept:
+            pieces.append((2.0 * self._classes[2], 2.0 / self.kappa))
+        return pieces
+
+    @cached_property
+    def _classes(self) -> tuple[float, float, float]:
+        """The sign of the larger class, its share of the weights, and that of the other."""
+        shares = {sign: float(np.sum(self.weights[self.y == sign])) for sign in (1.0, -1.0)}
+        sign = max(shares, key=lambda side: shares[side])
+        return sign, shares[sign], shares[-sign]
 
     def dual_point(self, predictions: Array) -> Array:
         """The multipliers of the null model: those of others need its radius too."""
@@ -165,13 +207,11 @@ class RobustProblem(Problem):
         class's side with 2 c- + 2 epsilon / kappa: lam = 2 / kappa then keeps flipped labels
         from costing more than the others.
         """
-        y, weights = self.y, self.weights
+        y = self.y
         p, r = np.ones(self.n_samples), np.zeros(self.n_samples)
         if not self.fit_intercept:
             return Point(np.zeros(self.n_features), 0.0, np.stack([p, r]))
-        shares = {sign: float(np.sum(weights[y == sign])) for sign in (1.0, -1.0)}
-        sign = max(shares, key=lambda side: shares[side])
-        more, less = shares[sign], shares[-sign]
+        sign, more, less = self._classes
         flipped = 0.5 * (more - less)
         intercept = 0.0
         if self.epsilon / self.kappa < flipped:
@@ -218,7 +258,7 @@ def robust_problem(
     design, y, weights, fit_intercept, total_weight
         As for `skpd.problems.Problem`.
     epsilon : float
-        Radius of the Wasserstein ball, greater than 0.
+        Radius of the Wasserstein ball, greater than 0; for 0 see `skpd.problems.plain_svm`.
     kappa, ridge : float
         As for `RobustProblem`.
     norm : {1, 2, inf}

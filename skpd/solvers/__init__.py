@@ -10,6 +10,7 @@ from ..problems.base import BaseProblem
 from ..problems.completion import CompletionProblem
 from ..problems.constrained import ConstrainedProblem
 from ..problems.outputs import OutputsProblem
+from ..problems.plain_svm import PlainSVM
 from ..problems.quantiles import NonCrossingProblem
 from ..problems.robust import RobustProblem
 from ..problems.trace_norm import TraceNormProblem
@@ -47,7 +48,7 @@ SOLVERS: dict[str, Callable[..., None]] = {
 # of a `ConstrainedProblem`
 CONSTRAINED_SOLVERS: dict[str, Callable[..., None]] = {"auto": auto}
 
-# of a `RobustProblem`
+# of a `RobustProblem`, also of a `PlainSVM`
 ROBUST_SOLVERS: dict[str, Callable[..., None]] = {
     "auto": auto,
     "isg": isg,
@@ -81,6 +82,7 @@ _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     OutputsProblem: OUTPUTS_SOLVERS,
     NonCrossingProblem: OUTPUTS_SOLVERS,
     RobustProblem: ROBUST_SOLVERS,
+    PlainSVM: ROBUST_SOLVERS,
     TraceNormProblem: TRACE_NORM_SOLVERS,
 }
 

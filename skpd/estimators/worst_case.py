@@ -1,0 +1,88 @@
+"""The distribution in a Wasserstein ball around data that is the worst for a linear classifier."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._typing import Array, Indices
+from ..problems.robust import RobustProblem
+
+__all__ = ["shifted_rows", "steepest_direction", "worst_masses"]
+
+NEARLY = 1e-9  # what a worst case that is only approached may lack
+
+
+def worst_masses(
+    problem: RobustProblem, margins: Array, norm: float
+) -> tuple[Array, Array, Indices, Array]:
+    """The masses of points, their labels, the rows they come from and how far they move.
+
+    Parameters
+    ----------
+    problem : RobustProblem
+        With the data at the centre of the ball.
+    margins : ndarray of shape (n_samples,)
+        Of the rows, y_i (x_i.w + b).
+    norm : float
+        That of w.
+    """
+    weights = problem.weights
+    flipped, left = _flips(problem, margins, norm)
+    rows = np.arange(len(weights))
+    source = np.concatenate([rows, rows])
+    mass = np.concatenate([weights - flipped, flipped])
+    sign = np.concatenate([problem.y, -problem.y])
+    margins = np.concatenate([margins, -margins])
+    distance = np.zeros(len(mass))
+    if left > 0.0 and norm > 0.0:
+        hurt = (margins <= 1.0) & (mass > 0.0)
+        if not hurt.any():  # a little mass of the nearest point
+            k = int(np.argmin(np.where(mass > 0.0, margins, np.inf)))
+            share = min(1.0, NEARLY / (mass[k] * (margins[k] - 1.0)))
+            source, sign = np.append(source, source[k]), np.append(sign, sign[k])
+            mass, distance = np.append(mass, share * mass[k]), np.append(distance, 0.0)
+            mass[k] -= mass[-1]
+            hurt = np.arange(len(mass)) == len(mass) - 1
+        distance[hurt] = left / float(np.sum(mass[hurt]))
+    kept = np.flatnonzero(mass > 0.0)
+    return mass[kept], sign[kept], source[kept], distance[kept]
+
+
+def shifted_rows(X: Any, source: Indices, shift: Array, direction: Array) -> Any:
+    """Some of the rows, each moved by a multiple of one direction."""
+    if sp.issparse(X):
+        moves = sp.csr_array(shift[:, np.newaxis]) @ sp.csr_array(direction[np.newaxis])
+        return sp.csr_array(X)[source] + moves
+    return X[source] + shift[:, np.newaxis] * direction
+
+
+def _flips(problem: RobustProblem, margins: Array, norm: float) -> tuple[Array, float]:
+    """The mass of each row that changes its label, and what is left of epsilon.
+
+    A flip raises a row's loss by min(2 m, 1 + m) for the cost kappa; moving mass, by the norm of w
+    for each unit of cost.
+    """
+    flipped = np.zeros(len(margins))
+    if problem.kappa == np.inf:
+        return flipped, problem.epsilon
+    gains = np.minimum(2.0 * margins, 1.0 + margins)
+    rows = np.flatnonzero(gains > problem.kappa * norm)
+    order = rows[np.argsort(-gains[rows], kind="stable")]
+    before = problem.kappa * (np.cumsum(problem.weights[order]) - problem.weights[order])
+    room = np.maximum(problem.epsilon - before, 0.0) / problem.kappa
+    flipped[order] = np.minimum(problem.weights[order], room)
+    return flipped, max(problem.epsilon - problem.kappa * float(np.sum(flipped)), 0.0)
+
+
+def steepest_direction(coef: Array, norm: float) -> Array:
+    """The v of length 1 in the dual norm that maximises v.w."""
+    if norm == 1:
+        return np.sign(coef)
+    if norm == 2:
+        size = float(np.linalg.norm(coef))
+        return coef / size if size > 0.0 else coef
+    direction = np.zeros_like(coef)
+    j = int(np.argmax(np.abs(coef)))
+    direction[j] = np.sign(coef[j])
+    return direction
