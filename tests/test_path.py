@@ -15,7 +15,6 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from skpd import (
-    DRSVMClassifier,
     GroupLassoSVC,
     LassoPDCertified,
     MatrixCompletionPD,
@@ -168,7 +167,6 @@ def test_errors(rng):
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (DRSVMClassifier(), "fit a model for each epsilon"),
         (TraceNormPD(radius=1.0), "leave the radius out"),
         (MatrixCompletionPD(), "factors of different ranks"),
     ],

@@ -29,7 +29,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import (
-    DRSVMClassifier,
     ElasticNetPD,
     ElasticNetPDClassifier,
     GapDisplay,
@@ -377,7 +376,6 @@ def test_parameters_of_the_estimator_and_copies():
 @pytest.mark.parametrize("estimator, error, message", [
     (LogisticRegression(), TypeError, "one of skpd's"),
     (make_pipeline(StandardScaler(), LogisticRegression()), TypeError, "one of skpd's"),
-    (DRSVMClassifier(), ValueError, "fit a model for each epsilon"),
     (TraceNormPD(radius=1.0), ValueError, "leave the radius out"),
     (MatrixCompletionPD(), ValueError, "factors of different ranks"),
     (LassoPDCertifiedCV(), ValueError, "Invalid parameter 'alpha'"),

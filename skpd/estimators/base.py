@@ -72,6 +72,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         "verbose": ["verbose"],
     }
     _solvers: ClassVar[dict[str, Callable[..., None]]] = SOLVERS
+    _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
     _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
     _penalty_constraint: ClassVar[list] = [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)]
 
@@ -105,7 +106,10 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         `_model`.
         """
         other = copy(self)
-        for name, value in {"alpha": alpha, **self._model(points, y, classes)}.items():
+        for name, value in {
+            self._path_parameter: alpha,
+            **self._model(points, y, classes),
+        }.items():
             setattr(other, name, value)
         return other
 

@@ -49,6 +49,9 @@ def path(
 ) -> RegularizationPath:
     """Fit an estimator for many alphas, each from the solution for the one before.
 
+    Of `DRSVMClassifier` they are values of ``epsilon``, which has the place of alpha in its
+    objective; its ``alpha``, the weight of a ridge, stays as it is.
+
     The data is validated and prepared once. For five alphas or more and a smooth loss with a
     separable or group penalty that includes a copy of X by columns, unless it is stored so;
     of a dense X another byte for each entry may follow, for products in eight bits.
@@ -57,9 +60,9 @@ def path(
     ----------
     estimator : estimator
         A classifier or regressor of this package, or a pipeline whose last step is one. It is
-        left as it is; ``alpha`` and ``warm_start`` have no effect. With a pipeline the path is
-        that of the last step, for X transformed by clones of the earlier steps, which are fitted
-        to all of it.
+        left as it is; its ``alpha`` (``epsilon``) and ``warm_start`` have no effect. With a
+        pipeline the path is that of the last step, for X transformed by clones of the earlier
+        steps, which are fitted to all of it.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training data.
     y : array-like of shape (n_samples,)
@@ -84,7 +87,7 @@ def path(
     ValueError
         If a parameter or the data is invalid, or if ``alphas`` is a number and the penalty is
         not a norm, so that no alpha is the largest of interest; or if the estimator's models do
-        not make a path: `DRSVMClassifier`, `TraceNormPD` with a radius, `MatrixCompletionPD`.
+        not make a path: `TraceNormPD` with a radius, `MatrixCompletionPD`.
     PathInterrupt
         After Ctrl-C, a `KeyboardInterrupt` whose attribute ``path`` is the RegularizationPath
         of the alphas that were finished; see `PathInterrupt`.
@@ -135,7 +138,7 @@ def path(
         estimator._with_model(float(alpha), row, y, classes)
         for alpha, row in zip(values, rows, strict=False)
     ]
-    models = _gathered(values, rows, problems, fitted, steps)
+    models = _gathered(values, rows, problems, fitted, steps, estimator._path_parameter)
     if stop.is_set():
         interrupt = PathInterrupt(
             f"{len(models.alphas)} of {len(values)} alphas are finished: the attribute path of "
@@ -173,7 +176,12 @@ def split_pipeline(estimator: Any) -> tuple[Pipeline | None, PrimalDualEstimator
 def problems_of_path(
     estimator: PrimalDualEstimator, X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[Any, Any, list[Problem], Any]:
-    """The validated data, its problems and the classes, of models that make a path."""
+    """The validated data, its problems and the classes, of models that make a path.
+
+    ``estimator`` is a clone, whose own alpha is not to be of any account.
+    """
+    if estimator._path_parameter != "alpha":
+        estimator.set_params(**{estimator._path_parameter: 1.0})
     estimator._validate_params()
     X, y, problems, classes = estimator._problems(X, y, sample_weight)
     if problems[0].no_path:
@@ -187,6 +195,7 @@ def _gathered(
     problems: list[Problem],
     models: list[PrimalDualEstimator],
     steps: Pipeline | None,
+    parameter: str,
 ) -> RegularizationPath:
     """The path of the alphas that there are solutions for, in rows of one for each problem."""
     shape: tuple[int, ...] = (len(rows), len(problems)) if len(problems) > 1 else (len(rows),)
@@ -207,6 +216,7 @@ def _gathered(
         n_iters=table(lambda solution: solution.n_iter, np.int64),
         models=models,
         steps=steps,
+        parameter=parameter,
     )
 
 

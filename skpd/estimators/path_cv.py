@@ -58,7 +58,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     estimator : estimator
         A classifier or regressor of this package whose models make a path (see `path`), or a
         pipeline whose last step is one: then its earlier steps are fitted anew in every fold.
-        Its ``alpha`` and ``warm_start`` have no effect on the folds.
+        Its ``alpha`` and ``warm_start`` have no effect on the folds. Of `DRSVMClassifier` the path
+        is that of ``epsilon``, and so is what is said here of alpha.
     alphas : int or array-like of shape (n_alphas,), default=50
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
         equal ratios, from the smallest alpha at which the best constant prediction is seen
@@ -94,9 +95,10 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     best_score_ : float
         The mean score of the chosen alpha.
     cv_results_ : dict of ndarrays
-        As that of `GridSearchCV`: "params", "param_alpha", "split0_test_score" and so on,
-        "mean_test_score", "std_test_score", "rank_test_score"; and "max_relative_gap", the
-        largest relative gap of the fits for each alpha. What Ctrl-C has prevented is nan.
+        As that of `GridSearchCV`: "params", "param_alpha" (or "param_epsilon"),
+        "split0_test_score" and so on, "mean_test_score", "std_test_score", "rank_test_score"; and
+        "max_relative_gap", the largest relative gap of the fits for each alpha. What Ctrl-C has
+        prevented is nan.
     scorer_ : callable
         What ``scoring`` stands for.
     n_splits_ : int
@@ -228,7 +230,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         if steps is not None:
             X = steps.fit_transform(X, y, **samples.of_steps)
             best.steps[:-1] = steps.steps  # a pipeline with a memory has fitted clones
-        any_alpha = clone(model).set_params(alpha=1.0)  # an error if it has no such parameter
+        # an error if it has no such parameter
+        any_alpha = clone(model).set_params(**{model._path_parameter: 1.0})
         folds = self._scored_folds(samples, split, any_alpha, X, scorer)
         task = {"estimator": self, "X": X, "y": y, "metadata": samples.of_model or None}
         parallel = folds.n_threads > 1
@@ -244,7 +247,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         number = self.n_splits_ if parallel else None
         own = context.subcontext(task_name="fit on all data", task_id=number)
         own.call_on_fit_task_begin(**task)
-        model.set_params(alpha=self.alpha_)
+        model.set_params(**{model._path_parameter: self.alpha_})
         with own.propagate_callback_context(model), _without_warning_of(model):
             model.fit(X, y, **samples.of_model)
         self.best_estimator_ = best
@@ -299,7 +302,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         progress : str
             How much of it was tried.
         """
-        self.alphas_, self.cv_results_ = alphas, cv_results(found, alphas)
+        parameter = split_pipeline(self.estimator)[1]._path_parameter
+        self.alphas_, self.cv_results_ = alphas, cv_results(found, alphas, parameter)
         n_tried = np.array([len(path) for path in found.certificates])
         n_everywhere, mean = int(np.min(n_tried)), self.cv_results_["mean_test_score"]
         if n_everywhere == len(alphas) and np.isnan(mean).all():

@@ -45,6 +45,9 @@ class RegularizationPath:
         predictions.
     steps : Pipeline or None
         The fitted steps before the last, of a pipeline.
+    parameter : str
+        The parameter of the estimator whose values ``alphas`` holds: "alpha", or "epsilon" of
+        `DRSVMClassifier`.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class RegularizationPath:
     n_iters: Any
     models: list
     steps: Pipeline | None = None
+    parameter: str = "alpha"
 
     @property
     def _of_classifier(self) -> bool:
@@ -80,10 +84,10 @@ class RegularizationPath:
     def __repr__(self) -> str:
         n_alphas, n_features = len(self.alphas), self.coefs.shape[-1]
         if not n_alphas:
-            return f"{type(self).__name__}(no alphas)"
+            return f"{type(self).__name__}(no {self.parameter}s)"
         used = np.count_nonzero(self._sizes, axis=1)
         return (
-            f"{type(self).__name__}({n_alphas} alphas from {self.alphas[0]:.3g} to "
+            f"{type(self).__name__}({n_alphas} {self.parameter}s from {self.alphas[0]:.3g} to "
             f"{self.alphas[-1]:.3g}, {np.count_nonzero(self.converged)} of "
             f"{self.converged.size} fits converged, {used.min()} to {used.max()} of "
             f"{n_features} features)"
@@ -176,7 +180,7 @@ class RegularizationPath:
         ax.axhline(0.0, color="black", linewidth=0.5, zorder=0)
         ax.margins(x=0.0)
         what = "coefficient" if single else "norm of the coefficients"
-        ax.set(xscale="log", xlabel="alpha", ylabel=what)
+        ax.set(xscale="log", xlabel=self.parameter, ylabel=what)
         if len(named):
             ax.legend(**legend)
         return ax

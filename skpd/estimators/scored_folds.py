@@ -104,7 +104,7 @@ def _number(score: Any) -> float:
     return float(score)
 
 
-def cv_results(found: FollowedPaths, alphas: Array) -> dict[str, Any]:
+def cv_results(found: FollowedPaths, alphas: Array, parameter: str) -> dict[str, Any]:
     """The scores as in the ``cv_results_`` of scikit-learn's searches, and the largest gaps."""
     mean = np.mean(found.values, axis=0)
     gaps = np.full(len(alphas), np.nan)
@@ -112,8 +112,8 @@ def cv_results(found: FollowedPaths, alphas: Array) -> dict[str, Any]:
         for place, fits in enumerate(path):
             gaps[place] = np.fmax(gaps[place], max(c.relative_gap for c in fits))
     return {
-        "param_alpha": alphas,
-        "params": [{"alpha": float(alpha)} for alpha in alphas],
+        f"param_{parameter}": alphas,
+        "params": [{parameter: float(alpha)} for alpha in alphas],
         **{f"split{k}_test_score": scores for k, scores in enumerate(found.values)},
         "mean_test_score": mean,
         "std_test_score": np.std(found.values, axis=0),
