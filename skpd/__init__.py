@@ -17,6 +17,7 @@ from .estimators.path_cv import PathCV
 from .estimators.quantiles import QuantilePD
 from .estimators.regression import PdproxRegressor
 from .estimators.regularization_path import RegularizationPath
+from .estimators.robust_grid import robust_grid
 from .estimators.robust_svm import DRSVMClassifier
 from .estimators.svm import GroupLassoSVC, PdproxSVC
 from .estimators.trace_norm import TraceNormPD
@@ -46,6 +47,7 @@ __all__ = [
     "certify",
     "groups_from",
     "path",
+    "robust_grid",
     "show_versions",
 ]
 

@@ -1,0 +1,147 @@
+"""Values of epsilon and kappa of the robust SVM, in units of the data."""
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from .._typing import Array
+from ..problems.robust import RobustProblem
+from .path import problems_of_path, split_pipeline
+from .robust_svm import DRSVMClassifier
+from .useful_epsilon import useful_epsilon
+
+__all__ = ["robust_grid"]
+
+PAIRS = 2000  # whose median distance is known to a few per cent
+ABOVE = 1.01  # the bound from which on features are of no use, where all coefficients are 0
+KAPPA_RATIO = 4.0  # between the values of kappa
+
+
+def robust_grid(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    n_epsilons: int = 8,
+    eps: float = 1e-3,
+    n_kappas: int = 3,
+    sample_weight: ArrayLike | None = None,
+) -> list[dict[str, Array]]:
+    """A grid of epsilon and kappa for `DRSVMClassifier`, in units of the data.
+
+    Both are distances, so that what is large depends on the scale of the features:
+
+    - kappa is what it costs to flip a label. Its finite values are the median distance between
+      two samples, in which points move in the norm that belongs to ``norm``, and that over 4, over
+      16 and so on; beside them stands inf, for labels that are certain.
+    - epsilon is how far the samples may move on average. From some epsilon on the best model
+      ignores all features; about which it is, a few fits for each kappa tell (to 1e-3 of the
+      objective). The values are below it, at equal ratios.
+
+    Parameters
+    ----------
+    estimator : DRSVMClassifier or Pipeline
+        The estimator, or a pipeline that ends in one; the earlier steps are fitted to X by
+        clones, and the names of the grid begin with that of the last step.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Training data.
+    y : array-like of shape (n_samples,)
+        Class labels.
+    n_epsilons : int, default=8
+        How many values of epsilon there are for each kappa.
+    eps : float, default=1e-3
+        Ratio of the smallest of them to the epsilon at which features are of no more use, in
+        (0, 1).
+    n_kappas : int, default=3
+        How many finite values kappa has.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples.
+
+    Returns
+    -------
+    grid : list of dict
+        Of each kappa the names ``epsilon`` and ``kappa`` with arrays of values, for the
+        ``param_grid`` of `sklearn.model_selection.GridSearchCV`.
+
+    Raises
+    ------
+    TypeError
+        If the estimator is not a `DRSVMClassifier`, nor a pipeline that ends in one.
+    ValueError
+        If a parameter or the data is invalid, or if no epsilon is found at which features are of
+        any use.
+
+    See Also
+    --------
+    path : The models for many epsilons, each from the one before.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skpd import DRSVMClassifier, robust_grid
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), DRSVMClassifier())
+    >>> grid = robust_grid(model, X, y, n_epsilons=3, n_kappas=1)
+    >>> [name for name in grid[0]]
+    ['drsvmclassifier__epsilon', 'drsvmclassifier__kappa']
+    >>> search = GridSearchCV(model, grid, cv=3).fit(X, y)
+    >>> search.best_score_ > 0.95
+    True
+    """
+    for name, value in (("n_epsilons", n_epsilons), ("n_kappas", n_kappas)):
+        least = int(name == "n_epsilons")
+        if not (isinstance(value, Integral) and not isinstance(value, bool) and value >= least):
+            raise ValueError(f"{name} must be an int of at least {least}, got {value!r}.")
+    if not (isinstance(eps, Real) and 0.0 < eps < 1.0):
+        raise ValueError(f"eps must be a number in (0, 1), got {eps!r}.")
+    steps, model = split_pipeline(clone(estimator))
+    if not isinstance(model, DRSVMClassifier):
+        raise TypeError(
+            "estimator must be a DRSVMClassifier, or a pipeline whose last step is one, got "
+            f"{estimator!r}."
+        )
+    if steps is not None:
+        X = steps.fit_transform(X, y)
+    model.set_params(kappa=np.inf)
+    X, _, problems, _ = problems_of_path(model, X, y, sample_weight)
+    distance = _typical_distance(X, problems[0])
+    kappas = [distance * KAPPA_RATIO**-k for k in range(n_kappas)] if distance > 0.0 else []
+    prefix = "" if steps is None else f"{estimator.steps[-1][0]}__"
+    ratios, grid = np.geomspace(1.0, eps, n_epsilons + 1)[1:], []
+    for kappa in [np.inf, *kappas]:
+        largest = max(_largest_of_use(replace(problem, kappa=kappa)) for problem in problems)
+        if largest > 0.0:
+            values = {"epsilon": largest * ratios, "kappa": np.array([kappa])}
+            grid.append({f"{prefix}{name}": value for name, value in values.items()})
+    if not grid:
+        raise ValueError(
+            "X must say something of the classes for a grid of epsilon: none was found at which a "
+            "model is better than the best constant prediction."
+        )
+    return grid
+
+
+def _largest_of_use(problem: RobustProblem) -> float:
+    return useful_epsilon(problem.with_alpha(ABOVE * problem.largest_alpha))
+
+
+def _typical_distance(X: Any, problem: RobustProblem) -> float:
+    """The median distance of two rows with weights that are not the same."""
+    rows, state = np.flatnonzero(problem.weights > 0.0), np.random.RandomState(0)
+    first, second = state.choice(rows, PAIRS), state.choice(rows, PAIRS)
+    order = {1: np.inf, 2: 2, np.inf: 1}[problem.q]
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+        distances = sp.linalg.norm(X[first] - X[second], order, axis=1)
+    else:
+        distances = np.linalg.norm(np.subtract(X[first], X[second], dtype=float), order, axis=1)
+    distances = distances[distances > 0.0]
+    return float(np.median(distances)) if len(distances) else 0.0
