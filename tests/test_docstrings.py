@@ -21,13 +21,15 @@ ESTIMATORS = [
 ]
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
-        "_version", "certificates.certificate", "designs.design", "estimators.displays",
+        "_version", "certificates.certificate", "certificates.digits", "designs.design",
+        "estimators.displays",
         "estimators.elastic_net",
         "estimators.elastic_net_cv", "estimators.groups", "estimators.lasso",
         "estimators.matrix_completion", "estimators.multi_task", "estimators.multi_task_cv",
         "estimators.multinomial", "estimators.path", "estimators.path_cv",
         "estimators.quantiles", "estimators.regression", "estimators.regularization_path",
-        "estimators.robust_svm", "estimators.svm", "estimators.trace_norm", "foreign.certify",
+        "estimators.robust_grid", "estimators.robust_svm", "estimators.svm",
+        "estimators.trace_norm", "foreign.certify",
         "losses.checks", "losses.classes", "losses.coupled", "losses.knots", "losses.margin",
         "losses.quantiles", "losses.residual", "losses.tubes", "penalties.balls",
         "penalties.chains", "penalties.checks", "penalties.epigraph",

@@ -51,6 +51,7 @@ from .bounds import (
     relative_gap,
 )
 from .certificate import Certificate, DualBound
+from .digits import proven_digits
 
 __all__ = [
     "Certificate",
@@ -60,5 +61,6 @@ __all__ = [
     "dual_bound",
     "dual_estimate",
     "primal_objective",
+    "proven_digits",
     "relative_gap",
 ]

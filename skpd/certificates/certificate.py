@@ -1,9 +1,11 @@
 """What is proven of a model."""
 
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from math import ceil, inf, isfinite, log10
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from math import ceil, inf, log10
 from typing import Any, NamedTuple
+
+from .digits import rounded
 
 __all__ = ["Certificate", "DualBound"]
 
@@ -14,6 +16,9 @@ OF_GAP = 2  # digits in which the two then differ
 @dataclass(frozen=True)
 class Certificate:
     """An interval [dual, primal] that holds the optimal objective value.
+
+    Printed, its bounds are rounded to the side on which they hold; `proven_digits` has the digits
+    of the optimal value that they fix.
 
     Attributes
     ----------
@@ -76,10 +81,10 @@ class Certificate:
         digits = DIGITS
         if 0.0 < self.gap < abs(self.primal) < inf:
             digits = max(DIGITS, OF_GAP + 1 + ceil(log10(abs(self.primal) / self.gap)))
-        lower = _rounded(self.dual, digits, ROUND_FLOOR)
-        upper = _rounded(self.primal, digits, ROUND_CEILING)
+        lower = rounded(self.dual, digits, ROUND_FLOOR)
+        upper = rounded(self.primal, digits, ROUND_CEILING)
         gap, relative_gap = (
-            _rounded(value, OF_GAP, ROUND_CEILING) for value in (self.gap, self.relative_gap)
+            rounded(value, OF_GAP, ROUND_CEILING) for value in (self.gap, self.relative_gap)
         )
         return (
             f"objective {upper}, lower bound {lower}: at most {gap} above the optimum, "
@@ -88,13 +93,6 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
-
-
-def _rounded(value: float, digits: int, rounding: str) -> str:
-    """A number in so many digits, no better than it is."""
-    if not isfinite(value):
-        return str(value)
-    return f"{Context(prec=digits, rounding=rounding).create_decimal(value).normalize():g}"
 
 
 class DualBound(NamedTuple):

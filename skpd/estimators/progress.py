@@ -1,11 +1,15 @@
 """What ``verbose`` prints of a fit."""
 
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import inf
 
+from ..certificates.digits import rounded
 from ..problems import Solution
 from ..solvers import Monitor
 
 __all__ = ["ProgressLines", "last_line"]
+
+DIGITS = 8  # of an objective value on the way
 
 
 class ProgressLines:
@@ -30,9 +34,11 @@ class ProgressLines:
         if self.verbose <= 1 and n_iter < 2 * self.n_iter and gap > 0.5 * self.gap:
             return
         self.n_iter, self.gap = n_iter, gap
+        upper = rounded(monitor.primal, DIGITS, ROUND_CEILING)
+        lower = rounded(monitor.dual, DIGITS, ROUND_FLOOR)
         print(
-            f"{self.name} iteration {n_iter}: objective {monitor.primal:.8g}, "
-            f"lower bound {monitor.dual:.8g}, relative gap {gap:.2e} (tol {monitor.tol:.2e})",
+            f"{self.name} iteration {n_iter}: objective {upper}, lower bound {lower}, "
+            f"relative gap {gap:.2e} (tol {monitor.tol:.2e})",
             flush=True,
         )
 

@@ -1,0 +1,64 @@
+"""Numbers for people: the digits that an interval fixes."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skpd.certificates import proven_digits
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@pytest.mark.parametrize(
+    "low, high, digits",
+    [
+        (0.11583, 0.11591, "0.1159"),  # 0.11587 in the middle, 0.00004 from either end
+        (0.49995, 0.50005, "0.5000"),
+        (0.2, 0.6, "0"),
+        (0.9, 1.3, "1"),
+        (1234.0, 1290.0, "1.3E+3"),  # 1.2E+3 is 90 from 1290, a unit is 100
+        (-1290.0, -1234.0, "-1.3E+3"),
+        (999.96, 1000.04, "1000.0"),
+        (3e-7, 3.1e-7, "3.0E-7"),
+        (-0.001, 0.002, "0"),
+        (0.0, 0.0, "0"),
+        (-0.25, -0.25, "-0.25"),
+        (120.0, 120.0, "120"),
+        (1 / 3, 1 / 3, "0.333333"),
+        (123456789.0, 123456789.0, "1.23457E+8"),
+        (0.0, np.inf, "?"),
+        (np.nan, 1.0, "?"),
+    ],
+)
+def test_digits_by_hand(low, high, digits):
+    assert proven_digits(low, high) == digits
+
+
+def test_an_interval_the_wrong_way_round_is_refused():
+    with pytest.raises(ValueError, match="low must be at most high"):
+        proven_digits(1.0, 0.0)
+
+
+@given(low=FINITE, high=FINITE, near=st.booleans(), most=st.integers(1, 17))
+def test_every_value_is_within_one_unit_of_the_last_digit(low, high, near, most):
+    """And with another digit some value would not be, unless there are as many as asked for."""
+    high = low * (1.0 + 1e-7) if near else high
+    low, high = min(low, high), max(low, high)
+    if not np.isfinite(high):
+        return
+    shown = proven_digits(low, high, most)
+    mantissa, _, exponent = shown.partition("E")
+    digits = mantissa.lstrip("-").replace(".", "").lstrip("0")
+    assert len(digits) <= most + 1  # one more where the number rounds to a power of ten
+    if shown == "0":
+        return
+    unit = Fraction(10) ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    value = Fraction(shown)
+    first, last = Fraction(low), Fraction(high)
+    assert max(last - value, value - first) <= unit
+    if len(digits) < most and first != last:
+        finer = round((first + last) / 2 / (unit / 10)) * unit / 10
+        assert max(last - finer, finer - first) > unit / 10
