@@ -343,9 +343,9 @@ def test_models_without_coefficients_are_not_called_unfitted(estimator, where, c
 
 
 def test_classes_of_the_same_name_are_named_with_their_module(diabetes):
-    namesake = type("Lasso", (lm.Lasso,), {"__module__": "celer.dropin_sklearn"})
+    namesake = type("Lasso", (lm.Lasso,), {"__module__": "elsewhere.linear"})
     model = namesake(alpha=0.1).fit(*diabetes)
-    with pytest.raises(TypeError, match=r"what celer\.dropin_sklearn\.Lasso minimises"):
+    with pytest.raises(TypeError, match=r"what elsewhere\.linear\.Lasso minimises"):
         certify(model, *diabetes)
     found = certify(model, *diabetes, loss="squared", penalty="l1", alpha=0.1)
     assert found == certify(lm.Lasso(alpha=0.1).fit(*diabetes), *diabetes)

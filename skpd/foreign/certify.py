@@ -20,7 +20,7 @@ from ..losses import Loss
 from ..penalties import Penalty
 from .completion import completion_by_hand
 from .data import Data
-from .objectives import OBJECTIVES, by_hand, own_objective
+from .objectives import by_hand, known_objectives, objective_of, own_objective
 
 __all__ = ["certify"]
 
@@ -51,7 +51,10 @@ def certify(
         A fitted `Lasso`, `LassoLars`, `ElasticNet`, `MultiTaskLasso`, `MultiTaskElasticNet`,
         `Ridge`, `RidgeClassifier`, `LinearSVC`, `LinearSVR`, `LogisticRegression`,
         `SGDClassifier`, `SGDRegressor`, `QuantileRegressor` or `HuberRegressor` of
-        scikit-learn, their variants with cross-validation, or an estimator of this package;
+        scikit-learn, their variants with cross-validation; a `Lasso`, `ElasticNet`, `GroupLasso`,
+        `MultiTaskLasso` or `LogisticRegression` of celer; a `Lasso`, `WeightedLasso`,
+        `ElasticNet`, `GroupLasso`, `MultiTaskLasso`, `SparseLogisticRegression`, `LinearSVC` or
+        `GeneralizedLinearEstimator` of skglm; or an estimator of this package;
         also a `OneVsRestClassifier`, a `Pipeline` or a search over parameters, also one within
         the other, whose (last, best) estimator is one of these.
         Anything else with ``coef_`` and ``intercept_`` together with ``loss``, ``penalty``
@@ -99,7 +102,8 @@ def certify(
     TypeError
         If the estimator has no coefficients, or if its objective is not known.
     ValueError
-        If the data does not fit the model, or if the objective has no penalty: then nothing
+        If the data does not fit the model, if a setting of the estimator makes its objective one
+        that is not known, or if the objective has no penalty: then nothing
         bounds the coefficients, and no lower bound survives rounding.
 
     Warns
@@ -125,6 +129,9 @@ def certify(
     SGDClassifier, SGDRegressor                 its own             S / n_samples
     QuantileRegressor                           its own             1
     HuberRegressor                              see below           2 S
+    celer's LogisticRegression                  its own             S
+    skglm's LinearSVC                           hinge               C S
+    other estimators of celer and skglm         its own             1
     ==========================================  ==================  ===================
 
     Each estimator's objective is honoured as it is. liblinear penalises the intercept, divided
@@ -207,8 +214,9 @@ def _own_models(estimator: Any, X: Any, y: Any, sample_weight: Any) -> list:
     """The fits of what an estimator says that it minimises."""
     if isinstance(estimator, PrimalDualEstimator):
         return own_objective(copy(estimator), X, y, sample_weight)
-    if type(estimator) in OBJECTIVES:
-        return OBJECTIVES[type(estimator)](estimator, Data.of(estimator, X, y, sample_weight))
+    objective = objective_of(estimator)
+    if objective is not None:
+        return objective(estimator, Data.of(estimator, X, y, sample_weight))
     raise TypeError(_unknown_objective(estimator))
 
 
@@ -226,7 +234,9 @@ def _models_by_hand(
 def _known(estimator: Any) -> bool:
     """Whether `certify` knows the objective, or looks inside for a model whose it does."""
     inside = OneVsRestClassifier, BaseSearchCV, Pipeline
-    return type(estimator) in OBJECTIVES or isinstance(estimator, (PrimalDualEstimator, *inside))
+    return isinstance(estimator, (PrimalDualEstimator, *inside)) or (
+        objective_of(estimator) is not None
+    )
 
 
 def _check_linear(estimator: Any) -> None:
@@ -237,7 +247,6 @@ def _check_linear(estimator: Any) -> None:
     check_is_fitted(estimator, attribute if has_coef or _known(estimator) else None)
     if has_coef:
         return
-    names = ", ".join(sorted(kind.__name__ for kind in OBJECTIVES))
     where = " or ".join(f"estimator.{name}" for name in inner_estimators(estimator, _known))
     advice = where and (
         f" It holds one, {where}: pass that, with the rows, the features and the targets that it "
@@ -246,7 +255,7 @@ def _check_linear(estimator: Any) -> None:
     raise TypeError(
         f"certify takes linear models with coef_ and intercept_, got {full_name(estimator)}, "
         f"which has no coef_.{advice} The objectives it knows are those of skpd's estimators and "
-        f"of scikit-learn's {names}."
+        f"of {known_objectives()}."
     )
 
 

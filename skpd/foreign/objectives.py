@@ -33,6 +33,7 @@ from ..losses import (
 )
 from ..penalties import L1, Penalty, SquaredL2
 from ..problems.scaled_huber import ConcomitantHuber
+from .celer_skglm import CELER, SKGLM
 from .data import (
     Data,
     coefficients,
@@ -54,7 +55,7 @@ from .outputs import (
     ties_outputs,
 )
 
-__all__ = ["OBJECTIVES", "by_hand", "own_objective"]
+__all__ = ["by_hand", "known_objectives", "objective_of", "own_objective"]
 
 
 # Least squares
@@ -255,6 +256,23 @@ OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
     linear_model.QuantileRegressor: _quantile,
     linear_model.HuberRegressor: _huber,
 }
+
+
+BY_NAME = {"celer": CELER, "skglm": SKGLM}  # of libraries that are not imported
+
+
+def objective_of(estimator: Any) -> Callable[[Any, Data], list] | None:
+    """What makes the fits of an estimator of another library, None where that is not known."""
+    kind = type(estimator)
+    by_name = BY_NAME.get(kind.__module__.partition(".")[0], {})
+    return OBJECTIVES.get(kind) or by_name.get(kind.__name__)
+
+
+def known_objectives() -> str:
+    """The estimators of other libraries whose objective is known, for messages."""
+    libraries = {"scikit-learn": {kind.__name__ for kind in OBJECTIVES}, **BY_NAME}
+    known = [f"{name}'s {', '.join(sorted(kinds))}" for name, kinds in libraries.items()]
+    return "; of ".join(known)
 
 
 @singledispatch

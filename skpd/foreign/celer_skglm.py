@@ -1,0 +1,184 @@
+"""What the estimators of celer and skglm minimise.
+
+Neither is imported: their estimators are known by the names of the library and of the class. What
+they minimise is as the documentation of celer 0.7 (Massias et al.) and skglm 0.5 (Bertrand et al.)
+has it, with a_j or a_g their ``weights`` and ratio their ``l1_ratio``:
+
+    Lasso, WeightedLasso, ElasticNet    ||r||^2 / (2 n) + alpha sum_j a_j R(w_j),
+                                        R(w) = ratio |w| + (1 - ratio) w^2 / 2
+    GroupLasso                          ||r||^2 / (2 n) + alpha sum_g a_g ||w_g||_2
+    MultiTaskLasso                      ||R||_F^2 / (2 n) + alpha sum_j ||w^j||_2
+    LogisticRegression (celer)          sum_i l(y_i, x_i.w) + ||w||_1 / C
+    SparseLogisticRegression (skglm)    mean_i l(y_i, x_i.w + b) + alpha sum_j R(w_j)
+    LinearSVC (skglm)                   C sum_i l(y_i, x_i.w) + ||w||^2 / 2
+
+The last has no intercept, whatever its ``fit_intercept``: skglm 0.5 solves its dual without one.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..estimators.names import elastic_net
+from ..losses import Hinge, Huber, Logistic, Loss, Squared
+from ..penalties import L1, GroupL2, Penalty, SquaredL2, WeightedL1, for_features
+from .data import Data, fits, regression_outputs, signed
+from .fits import LinearFit
+from .outputs import multi_task
+
+__all__ = ["CELER", "SKGLM"]
+
+
+def _given(estimator: Any, name: str) -> Any:
+    """A parameter, or what cross-validation chose for it."""
+    chosen = getattr(estimator, f"{name}_", None)
+    return getattr(estimator, name) if chosen is None else chosen
+
+
+def _lasso(estimator: Any, data: Data, ratio: float = 1.0) -> list[LinearFit]:
+    alpha, weights = float(_given(estimator, "alpha")), getattr(estimator, "weights", None)
+    penalty: Penalty = elastic_net(ratio)
+    if weights is not None:
+        penalty = for_features(penalty, weights)
+    penalty, outputs = signed(estimator, penalty), regression_outputs(data)
+    return fits(estimator, data, outputs, Squared(), penalty, lambda total: alpha)
+
+
+def _elastic_net(estimator: Any, data: Data) -> list[LinearFit]:
+    return _lasso(estimator, data, float(_given(estimator, "l1_ratio")))
+
+
+def _group_lasso(estimator: Any, data: Data) -> list[LinearFit]:
+    _refuse_signs(estimator, "GroupLasso")
+    alpha, weights = float(_given(estimator, "alpha")), getattr(estimator, "weights", None)
+    groups = _index_lists(estimator.groups, data.X.shape[1])
+    penalty = GroupL2(groups, np.ones(len(groups)) if weights is None else weights)
+    outputs = regression_outputs(data)
+    return fits(estimator, data, outputs, Squared(), penalty, lambda total: alpha)
+
+
+def _index_lists(groups: Any, n_features: int) -> list[Array]:
+    """Of a size, of sizes or of lists: a list of whole numbers holds sizes, not labels."""
+    if isinstance(groups, Integral):
+        groups = [groups] * (n_features // int(groups))
+    if all(isinstance(group, Integral) for group in groups):
+        return np.split(np.arange(n_features), np.cumsum(groups)[:-1])
+    return [np.asarray(group) for group in groups]
+
+
+def _refuse_signs(of: Any, name: str) -> None:
+    if getattr(of, "positive", False):
+        raise ValueError(
+            f"certify knows {name} with positive=False alone, got positive={of.positive!r}: "
+            "groups of coefficients of one sign are none of skpd.penalties."
+        )
+
+
+def _celer_logistic(estimator: Any, data: Data) -> list[LinearFit]:
+    outputs, C = list(data.one_vs_rest(estimator)), float(estimator.C)
+    return fits(estimator, data, outputs, Logistic(), L1(), lambda total: 1.0 / (C * total))
+
+
+def _skglm_logistic(estimator: Any, data: Data) -> list[LinearFit]:
+    outputs, alpha = list(data.one_vs_rest(estimator)), float(estimator.alpha)
+    penalty = elastic_net(float(getattr(estimator, "l1_ratio", 1.0)))
+    return fits(estimator, data, outputs, Logistic(), penalty, lambda total: alpha)
+
+
+def _svm(estimator: Any, data: Data, C: float) -> list[LinearFit]:
+    return fits(
+        estimator, data, list(data.one_vs_rest(estimator)), Hinge(), SquaredL2(),
+        lambda total: 1.0 / (C * total), fit_intercept=False,
+    )  # fmt: skip
+
+
+def _linear_svc(estimator: Any, data: Data) -> list[LinearFit]:
+    return _svm(estimator, data, float(estimator.C))
+
+
+# Generalised linear models of skglm: a datafit and a penalty, of which it knows more than are here
+
+DATAFITS: dict[str, Callable[[Any], Loss]] = {
+    "Quadratic": lambda datafit: Squared(),
+    "QuadraticGroup": lambda datafit: Squared(),
+    "WeightedQuadratic": lambda datafit: Squared(),
+    "Logistic": lambda datafit: Logistic(),
+    "LogisticGroup": lambda datafit: Logistic(),
+    "Huber": lambda datafit: Huber(delta=float(datafit.delta)),
+}
+PENALTIES: dict[str, Callable[[Any], Penalty]] = {
+    "L1": lambda penalty: signed(penalty, L1()),
+    "L1_plus_L2": lambda penalty: signed(penalty, elastic_net(float(penalty.l1_ratio))),
+    "WeightedL1": lambda penalty: signed(penalty, WeightedL1(np.array(penalty.weights))),
+    "L2": lambda penalty: SquaredL2(),
+    "WeightedGroupL2": lambda penalty: _weighted_groups(penalty),
+}
+PAIRS = {"QuadraticMultiTask": "L2_1", "QuadraticSVC": "IndicatorBox"}  # which go together alone
+
+
+def _weighted_groups(penalty: Any) -> Penalty:
+    _refuse_signs(penalty, "WeightedGroupL2")
+    groups = np.split(np.asarray(penalty.grp_indices), np.asarray(penalty.grp_ptr)[1:-1])
+    return GroupL2(groups, np.array(penalty.weights))
+
+
+def _generalised(estimator: Any, data: Data) -> list[LinearFit]:
+    datafit, penalty = estimator.datafit, estimator.penalty
+    kinds = type(datafit).__name__, type(penalty).__name__
+    free = bool(getattr(estimator.solver, "fit_intercept", False))
+    if kinds == ("QuadraticMultiTask", "L2_1"):
+        return multi_task(_MultiTask(estimator, float(penalty.alpha), free), data)
+    if kinds == ("QuadraticSVC", "IndicatorBox"):
+        return _svm(estimator, data, float(penalty.alpha))
+    if kinds[0] not in DATAFITS or kinds[1] not in PENALTIES:
+        pairs = "; or ".join(f"{one} with {other}" for one, other in PAIRS.items())
+        raise ValueError(
+            f"certify knows GeneralizedLinearEstimator with a datafit of {', '.join(DATAFITS)} "
+            f"and a penalty of {', '.join(PENALTIES)}; or {pairs}; got {kinds[0]} with {kinds[1]}."
+        )
+    loss, alpha = DATAFITS[kinds[0]](datafit), float(penalty.alpha)
+    if kinds[0] == "WeightedQuadratic":
+        own = data.sample_weight * np.asarray(datafit.sample_weights, dtype=np.float64)
+        data = replace(data, sample_weight=own)
+    outputs = list(data.one_vs_rest(estimator)) if loss.of_labels else regression_outputs(data)
+    return fits(
+        estimator, data, outputs, loss, PENALTIES[kinds[1]](penalty), lambda total: alpha,
+        fit_intercept=free,
+    )  # fmt: skip
+
+
+class _MultiTask:
+    """A generalised model of several targets, as `multi_task` wants it."""
+
+    def __init__(self, estimator: Any, alpha: float, fit_intercept: bool) -> None:
+        self.coef_, self.intercept_ = estimator.coef_, estimator.intercept_
+        if np.shape(self.coef_)[0] == estimator.n_features_in_:  # the solver's, as it returns it
+            self.coef_ = np.transpose(self.coef_)
+        self.alpha, self.fit_intercept = alpha, fit_intercept
+
+
+CELER: dict[str, Callable[[Any, Data], list]] = {
+    "Lasso": _lasso,
+    "LassoCV": _lasso,
+    "ElasticNet": _elastic_net,
+    "ElasticNetCV": _elastic_net,
+    "GroupLasso": _group_lasso,
+    "GroupLassoCV": _group_lasso,
+    "MultiTaskLasso": multi_task,
+    "MultiTaskLassoCV": multi_task,
+    "LogisticRegression": _celer_logistic,
+}
+SKGLM: dict[str, Callable[[Any, Data], list]] = {
+    "Lasso": _lasso,
+    "WeightedLasso": _lasso,
+    "ElasticNet": _elastic_net,
+    "GroupLasso": _group_lasso,
+    "MultiTaskLasso": multi_task,
+    "SparseLogisticRegression": _skglm_logistic,
+    "LinearSVC": _linear_svc,
+    "GeneralizedLinearEstimator": _generalised,
+}
