@@ -2,19 +2,33 @@
 
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from functools import cache
+from importlib.metadata import PackageNotFoundError, metadata, version
 
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.parallel import _get_threadpool_controller
 
 from .kernels import _kernels
 
-__all__ = ["VERSION", "show_versions"]
+__all__ = ["VERSION", "documentation", "show_versions"]
 
 VERSION = version("skpd")
 
 REQUIRED = "numpy", "scipy", "scikit-learn", "joblib"
 OPTIONAL = "matplotlib", "pandas", "rich", "pip"
+
+
+@cache
+def documentation() -> str:
+    """The address of the documentation's first page, as the metadata of the package has it.
+
+    That is the entry "Documentation" of ``[project.urls]`` in pyproject.toml; empty without one.
+    """
+    for entry in metadata("skpd").get_all("Project-URL") or ():
+        label, _, address = entry.partition(",")
+        if label.strip().lower() == "documentation":
+            return address.strip().rstrip("/")
+    return ""
 
 
 def show_versions() -> None:

@@ -247,24 +247,75 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
     alpha : float, default=1e-3
         Weight of the penalty, greater than 0.
     l1_ratio : float, default=0.5
-        As for `ElasticNetPD`.
+        Share of the l1 norm, in [0, 1]; with an ``l1_radius`` the squared l2 norm keeps the
+        weight ``alpha (1 - l1_ratio)``.
     l1_radius : float, default=None
-        As for `ElasticNetPD`.
-    penalty_weights, bounds
-        As for `ElasticNetPD`.
+        Radius of the l1 ball that takes the place of the l1 penalty, greater than 0.
+    penalty_weights : array-like of shape (n_features,), default=None
+        A weight of at least 0 for each feature, by which its part of the penalty is multiplied.
+    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
+        (n_features,), -inf and inf for none.
     loss : str or MarginLoss, default="smoothed_hinge"
         The loss; a name, as for `PdproxSVC`, or an object of `skpd.losses`, such as
         ``SmoothedHinge(mu=0.1)``.
-    solver, solver_options, tol, max_iter, fit_intercept, warm_start, random_state, verbose
+    solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
         As for `ElasticNetPD`.
-    class_weight, n_jobs
-        As for `PdproxSVC`.
+    solver_options : dict, default=None
+        Options of a named solver, as for `ElasticNetPD`.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the objective is then at
+        most ``tol`` times that of the best constant prediction above the optimum.
+    max_iter : int, default=50_000
+        Iterations at most, as for `ElasticNetPD`.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, which multiply ``sample_weight``.
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
+    n_jobs : int, default=None
+        Threads over the classes of a one-vs-rest fit.
+    random_state : int, RandomState instance or None, default=None
+        The order of rows in dual coordinate descent, and the start vectors of norm estimates.
+    verbose : int, default=0
+        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
+        halved, and the last certificate; 2 a line for every certificate.
 
     Attributes
     ----------
-    coef_, intercept_, dual_coef_, classes_, certificate_, duality_gap_, relative_gap_, \
-            gap_history_, converged_, n_iter_, n_features_in_, feature_names_in_
-        As for `PdproxSVC`.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients, in float64.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
+        Dual solution theta: up to the tolerance, the derivative of each sample's loss
+        with respect to its prediction.
+    constraint_multipliers_ : ndarray of shape (n_classes, n_constraints)
+        Only with ``constraints``: their multipliers, at least 0 at ``ub`` and at most 0 at
+        ``lb``. Raising a bound by a small t lowers the optimal objective by t times this.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    certificate_ : Certificate, or list of them for one-vs-rest
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval; the largest for one-vs-rest.
+    relative_gap_ : float
+        The same over the objective of the best constant prediction, of which ``tol`` bounds the
+        largest.
+    gap_history_ : structured ndarray, or list of them for one-vs-rest
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
+        the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest
+        The method that finished, as for `ElasticNetPD`.
+    converged_ : bool
+        Whether the relative gap reached ``tol``.
+    n_iter_ : int
+        Iterations; the most of any class.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
     See Also
     --------

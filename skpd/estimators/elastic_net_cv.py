@@ -36,18 +36,48 @@ class ElasticNetPDCV(L1RatioCrossValidation):
         How to split, as in scikit-learn; 5 folds by default.
     solver : {"auto", "agm", "cd", "approx"}, default="auto"
         As for `ElasticNetPD`.
-    solver_options, tol, max_iter, fit_intercept, random_state, verbose
-        As for `ElasticNetPD`.
+    solver_options : dict, default=None
+        Options of a named solver, as for `ElasticNetPD`.
+    tol : float, default=1e-4
+        Relative gap at which each fit stops.
+    max_iter : int, default=50_000
+        Iterations at most of each fit.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
     n_jobs : int, default=None
         Threads over the paths.
+    random_state : int, RandomState instance or None, default=None
+        The order of rows in dual coordinate descent, and the start vectors of norm estimates.
+    verbose : int, default=0
+        Of the fit to all data: 1 prints ever fewer lines on the way, where the iterations have
+        doubled or the gap has halved, and the last certificate; 2 a line for every certificate.
 
     Attributes
     ----------
-    alpha_, l1_ratio_ : float
-        The values chosen; after Ctrl-C of those tried on every fold, if there are any.
-    coef_, intercept_, dual_coef_, certificate_, duality_gap_, relative_gap_, gap_history_, \
-            converged_, n_iter_
-        Those of the model of all data, as for `ElasticNetPD`.
+    alpha_ : float
+        The alpha chosen; after Ctrl-C of those tried on every fold, if there are any.
+    l1_ratio_ : float
+        The l1_ratio chosen, likewise.
+    coef_ : ndarray of shape (n_features,)
+        Coefficients of the model of all data, in float64.
+    intercept_ : float
+        Intercept of that model; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (n_samples,)
+        Its dual solution theta, as for `ElasticNetPD`.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value on all data.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        The same over the objective of the best constant prediction: what ``tol`` bounds.
+    gap_history_ : structured ndarray
+        The best interval over time, in the fit to all data.
+    solver_ : str
+        The method that finished it, as for `ElasticNetPD`.
+    converged_ : bool
+        Whether its relative gap reached ``tol``.
+    n_iter_ : int
+        Its iterations.
     mse_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
             for a single l1_ratio
         Mean squared error of each fold; nan for what Ctrl-C has prevented.

@@ -77,8 +77,10 @@ class MatrixCompletionPD(PrimalDualRegressor):
         threshold is greater than 0.
     levels_ : ndarray of shape (n_levels,)
         For "hinge": the ratings, in order.
-    row_labels_, column_labels_ : ndarray
-        The labels seen in `fit`, in order.
+    row_labels_ : ndarray of shape (n_rows,)
+        The labels of rows seen in `fit`, in order.
+    column_labels_ : ndarray of shape (n_columns,)
+        Those of columns.
     rank_ : int
     dual_coef_ : ndarray of shape (n_ratings,) or (n_ratings, n_levels - 1)
         Dual solution theta.

@@ -30,8 +30,10 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
 
     Parameters
     ----------
-    loss, penalty
-        As for `MultiTaskPD`; the loss is also what models are compared by.
+    loss : str or Loss, default="squared"
+        The loss of each output, as for `MultiTaskPD`, which is also what models are compared by.
+    penalty : str or Penalty, default="l21"
+        The penalty of the matrix of coefficients, as for `MultiTaskPD`.
     l1_ratio : float or array-like of float, default=1.0
         Shares of the penalty "l21" or "l1" to try, in (0, 1]; the rest is half the squared
         Frobenius norm.
@@ -48,18 +50,52 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
         iterable of (train, test) index arrays. With ``tasks`` a number is one for
         `StratifiedKFold` over the tasks, so that every fold has its share of each: a task needs
         two samples at least, and some task as many as there are folds.
-    solver, solver_options, tol, max_iter, fit_intercept, random_state, verbose
-        As for `MultiTaskPD`, for each of the fits; ``verbose`` for that of all data.
+    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
+        As for `MultiTaskPD`.
+    solver_options : dict, default=None
+        Options of a named solver, as for `MultiTaskPD`.
+    tol : float, default=1e-4
+        Relative gap at which each fit stops.
+    max_iter : int, default=50_000
+        Iterations at most of each fit.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
     n_jobs : int, default=None
         Threads over the paths.
+    random_state : int, RandomState instance or None, default=None
+        The order of rows in dual coordinate descent, and the start vectors of norm estimates.
+    verbose : int, default=0
+        Of the fit to all data: 1 prints ever fewer lines on the way, where the iterations have
+        doubled or the gap has halved, and the last certificate; 2 a line for every certificate.
 
     Attributes
     ----------
-    alpha_, l1_ratio_ : float
-        The values chosen; after Ctrl-C of those tried on every fold, if there are any.
-    coef_, intercept_, tasks_, dual_coef_, certificate_, duality_gap_, relative_gap_, \
-            gap_history_, solver_, converged_, n_iter_
-        Those of the model of all data, as for `MultiTaskPD`.
+    alpha_ : float
+        The alpha chosen; after Ctrl-C of those tried on every fold, if there are any.
+    l1_ratio_ : float
+        The l1_ratio chosen, likewise.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        Coefficients of the model of all data, in float64.
+    intercept_ : ndarray of shape (n_outputs,)
+        Intercept of that model; 0 without ``fit_intercept``.
+    tasks_ : ndarray of shape (n_outputs,)
+        With ``tasks`` only: the task of each row of ``coef_``.
+    dual_coef_ : ndarray of shape (n_samples, n_outputs), or (n_samples,) with ``tasks``
+        Its dual solution theta, as for `MultiTaskPD`.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value on all data.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        The same over the objective of the best constant prediction: what ``tol`` bounds.
+    gap_history_ : structured ndarray
+        The best interval over time, in the fit to all data.
+    solver_ : str
+        The method that finished it, as for `MultiTaskPD`.
+    converged_ : bool
+        Whether its relative gap reached ``tol``.
+    n_iter_ : int
+        Its iterations.
     loss_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
             for a single l1_ratio
         Mean over the samples of each fold of the sum of the losses of their outputs, as in the

@@ -3,14 +3,13 @@
 import warnings
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
 from .._version import VERSION
+from .representation import ShownEstimator
 
 __all__ = ["PickledWithVersion"]
 
 
-class PickledWithVersion(BaseEstimator):
+class PickledWithVersion(ShownEstimator):
     """An estimator whose pickles hold the version, as those of scikit-learn's own do.
 
     Loaded by another version it warns: attributes and parameters may have other names or meanings

@@ -30,8 +30,10 @@ class PdproxRegressor(LinearlyConstrained, PrimalDualRegressor):
     penalty : str or Penalty, default="l1"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
         `PdproxSVC`.
-    l1_ratio, groups
-        What belongs to some of the names, as for `PdproxSVC`.
+    l1_ratio : float, default=None
+        Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
+    groups : int, array-like, list or dict, default=None
+        The partition of the features for the names of groups, as for `GroupLassoSVC`.
     penalty_weights : array-like of shape (n_features,), default=None
         A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
         for a penalty of single coefficients. Features with a weight of 0 are not penalised.

@@ -1,0 +1,88 @@
+"""How estimators are shown: docstrings that tooltips are made of, links, certificates in whole."""
+
+import inspect
+from email.message import Message
+
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import Lasso
+from sklearn.utils import estimator_html_repr
+from sklearn.utils._repr_html.common import scrape_estimator_docstring
+
+import skpd
+from skpd import DRSVMClassifier, PdproxSVC, _version
+from skpd.estimators import representation
+
+ESTIMATORS = [kind for kind in map(skpd.__dict__.get, skpd.__all__) if hasattr(kind, "fit")]
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_every_parameter_has_one_entry_of_its_own(kind):
+    """In the order of the signature, with a type and a description, as for every attribute."""
+    doc = scrape_estimator_docstring(inspect.getdoc(kind))
+    assert [entry.name for entry in doc["Parameters"]] == [*inspect.signature(kind).parameters]
+    assert all(entry.type and entry.desc for entry in doc["Parameters"])
+    names = [entry.name for entry in doc["Attributes"]]
+    assert all(name.isidentifier() and name.endswith("_") for name in names)
+    assert len(names) == len(set(names)) > 3
+
+
+@pytest.fixture
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_links_lead_to_the_page_of_the_class(kind, monkeypatch):
+    estimator = kind(Lasso()) if kind is skpd.PathCV else kind()
+    monkeypatch.setattr(representation, "documentation", lambda: "https://address.example")
+    link = f"https://address.example/generated/skpd.{kind.__name__}.html"
+    assert estimator._get_doc_link() == link
+    own = type("Own", (kind,), {"__module__": "elsewhere"})  # whose documentation is not here
+    assert own.__new__(own)._get_doc_link() == ""
+    monkeypatch.setattr(representation, "documentation", lambda: "")
+    assert estimator._get_doc_link() == ""
+
+
+def test_html_has_tooltips_and_certificates_in_whole(iris, monkeypatch):
+    X, y = iris
+    monkeypatch.setattr(representation, "documentation", lambda: "https://address.example")
+    binary = DRSVMClassifier().fit(X, y == 2)
+    shown = estimator_html_repr(binary)
+    assert "Radius of the Wasserstein ball" in shown  # of the parameter
+    assert "The interval that holds the optimal objective value." in shown  # of the attribute
+    assert "skpd.DRSVMClassifier.html#:~:text=epsilon" in shown
+    assert str(binary.certificate_) in " ".join(shown.split())
+    assert f"{len(binary.gap_history_)} rows of n_iter, seconds" in shown
+    assert binary.solver_ in shown
+    several = PdproxSVC().fit(X, y)
+    shown = " ".join(estimator_html_repr(several).split())
+    for certificate in several.certificate_:
+        assert str(certificate) in shown
+
+
+def test_html_without_an_address(iris, monkeypatch):
+    monkeypatch.setattr(representation, "documentation", lambda: "")
+    shown = estimator_html_repr(PdproxSVC().fit(*iris))
+    assert "param-doc-description" not in shown.split("<style>")[-1].split("</style>")[-1]
+    assert "Documentation for PdproxSVC" not in shown and "certificate_" in shown
+
+
+@pytest.mark.parametrize(
+    "entries, address",
+    [
+        ([], ""),
+        (["Source, https://one.example"], ""),
+        (["Source, https://one.example", "Documentation, https://two.example/"],
+         "https://two.example"),
+        (["documentation,https://three.example/en/stable"], "https://three.example/en/stable"),
+    ],
+)  # fmt: skip
+def test_the_address_is_that_of_the_metadata(entries, address, monkeypatch):
+    message = Message()
+    for entry in entries:
+        message["Project-URL"] = entry
+    monkeypatch.setattr(_version, "metadata", lambda name: message)
+    _version.documentation.cache_clear()
+    assert _version.documentation() == address
+    _version.documentation.cache_clear()
