@@ -86,3 +86,11 @@ def test_the_address_is_that_of_the_metadata(entries, address, monkeypatch):
     _version.documentation.cache_clear()
     assert _version.documentation() == address
     _version.documentation.cache_clear()
+
+
+def test_signatures_are_short_enough_to_read():
+    for name in skpd.__all__:
+        assert len(str(inspect.signature(getattr(skpd, name)))) < 800
+    for kind in ESTIMATORS:
+        signature = str(inspect.signature(kind.fit))
+        assert "ArrayLike" in signature and len(signature) < 200

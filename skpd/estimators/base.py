@@ -11,7 +11,6 @@ from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +19,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import assert_all_finite
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..certificates import Certificate
 from ..designs import Design
 from ..designs.threads import one_blas_thread

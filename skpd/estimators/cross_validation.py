@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.model_selection import check_cv
@@ -24,7 +23,7 @@ from sklearn.utils.metadata_routing import (
 )
 
 from .. import kernels
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..losses import Squared
 from ..penalties import Penalty
 from ..problems import Problem

@@ -3,9 +3,9 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
+from .._typing import ArrayLike
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .cross_validation import PathCrossValidation

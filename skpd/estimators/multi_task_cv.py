@@ -5,11 +5,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils._param_validation import Interval
 
-from .._typing import Array, Indices
+from .._typing import Array, ArrayLike, Indices
 from ..losses import Loss
 from ..penalties import Penalty
 from .cross_validation import L1RatioCrossValidation

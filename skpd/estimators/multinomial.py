@@ -5,14 +5,13 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty

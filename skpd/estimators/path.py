@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..penalties import Separable
 from ..problems import Point, Problem, Solution
 from ..solvers import solve

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin, _fit_context, clone, is_classifier
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -29,7 +28,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from .best_estimator import BestEstimator
 from .folds import (
     FollowedPaths,

@@ -3,12 +3,11 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.metrics import d2_pinball_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..losses import NonCrossingPinball, Pinball
 from ..penalties import Penalty

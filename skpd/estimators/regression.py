@@ -4,9 +4,9 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._typing import ArrayLike
 from ..losses import ResidualLoss
 from ..penalties import Penalty
 from .constraints import LinearlyConstrained

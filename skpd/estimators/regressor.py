@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from .._typing import ArrayLike
 from ..designs import Design
 from ..problems import Point, Solution
 from .base import _DATA, PrimalDualEstimator, _linear_predictions, finite_targets

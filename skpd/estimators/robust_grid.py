@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..problems.robust import RobustProblem
 from .path import problems_of_path, split_pipeline
 from .robust_svm import DRSVMClassifier

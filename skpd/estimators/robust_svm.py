@@ -6,12 +6,11 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..losses import Hinge
 from ..penalties.epigraph import NORMS

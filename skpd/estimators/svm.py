@@ -4,9 +4,9 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
+from .._typing import ArrayLike
 from ..losses import MarginLoss
 from ..penalties import GroupL2, Penalty
 from .classifier import PrimalDualClassifier

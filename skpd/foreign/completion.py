@@ -4,9 +4,8 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..estimators.matrix_completion import MatrixCompletionPD
 from ..estimators.pairs import Labels, places_of
 from ..losses import Loss

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..estimators.validation import validated_array
 from ..losses import Loss

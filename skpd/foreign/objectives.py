@@ -10,11 +10,10 @@ from functools import singledispatch
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn import linear_model, svm
 from sklearn.utils.class_weight import compute_sample_weight
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES, chosen, elastic_net
 from ..estimators.outputs import OUTPUT_PENALTIES
