@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, fields, replace
+from decimal import ROUND_FLOOR
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._typing import Array, ArrayLike
+from ..certificates.digits import rounded
 from ..designs import Design
 from ..losses import Hinge
 from ..penalties.epigraph import NORMS
@@ -273,14 +275,14 @@ class DRSVMClassifier(PrimalDualClassifier):
         if useful > 0.0:
             return (
                 f"{what}, as epsilon={self.epsilon:.3g} is too large for these data. Models use "
-                f"features up to epsilon={useful:.3g}: choose a smaller one, or search over "
-                "skpd.robust_grid(estimator, X, y)."
+                f"features up to epsilon={rounded(useful, 3, ROUND_FLOOR)}: choose a smaller "
+                "one, or search over skpd.robust_grid(estimator, X, y)."
             )
+        smaller = ", and no smaller epsilon was found for which one is" if self.epsilon else ""
         return (
             f"{what}. With epsilon={self.epsilon:.3g} no model is better than the best constant "
-            "prediction, and no smaller epsilon was found for which one is. Look whether the "
-            "features say anything of the classes, or try class_weight='balanced' where one of "
-            "these is small."
+            f"prediction{smaller}. Look whether the features say anything of the classes, or try "
+            "class_weight='balanced' where one of these is small."
         )
 
     # The inner supremum at the fitted model

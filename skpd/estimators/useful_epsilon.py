@@ -42,6 +42,8 @@ def useful_epsilon(problem: RobustProblem) -> float:
         here = problem.with_alpha(epsilon)
         state = np.random.RandomState(0)
         model = solve(here, tol=TOL, max_iter=MAX_ITER, random_state=state)
+        if model.interrupted:
+            raise KeyboardInterrupt
         z = here.matvec(here.join(model.coef, model.intercept))
         radius = best_radius(here, here.y * z, here.norm.value(model.coef))
         primal = model.certificate.primal
