@@ -94,3 +94,18 @@ def test_signatures_are_short_enough_to_read():
     for kind in ESTIMATORS:
         signature = str(inspect.signature(kind.fit))
         assert "ArrayLike" in signature and len(signature) < 200
+
+
+def test_attributes_described_are_those_of_a_fit(iris):
+    """But for what belongs to options, of the estimators whose entries repeat those of others."""
+    X, y = iris
+    for model, y_, optional in (
+        (skpd.GroupLassoSVC(groups=[[0, 1], [2, 3]]), y, {"feature_names_in_"}),
+        (skpd.ElasticNetPDClassifier(), y, {"feature_names_in_"}),
+        (skpd.ElasticNetPDCV(alphas=3, cv=2), X[:, 0], {"feature_names_in_"}),
+        (skpd.MultiTaskPDCV(alphas=3, cv=2), X[:, :2], {"feature_names_in_", "tasks_"}),
+        (DRSVMClassifier(), y, {"feature_names_in_"}),
+    ):
+        entries = scrape_estimator_docstring(inspect.getdoc(type(model)))["Attributes"]
+        model.fit(X, y_)
+        assert {entry.name for entry in entries if not hasattr(model, entry.name)} == optional

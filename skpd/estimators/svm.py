@@ -278,9 +278,6 @@ class GroupLassoSVC(_MarginClassifier):
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
         Dual solution theta: up to the tolerance, the derivative of each sample's loss
         with respect to its prediction.
-    constraint_multipliers_ : ndarray of shape (n_classes, n_constraints)
-        Only with ``constraints``: their multipliers, at least 0 at ``ub`` and at most 0 at
-        ``lb``. Raising a bound by a small t lowers the optimal objective by t times this.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     certificate_ : Certificate, or list of them for one-vs-rest
