@@ -413,7 +413,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_every_thread(n_jobs):
     """A real SIGINT: no thread computes on, every class has a certificate, exit status 0."""
-    script = INTERRUPTED.format(n_jobs=n_jobs, seconds=3.0)
+    script = INTERRUPTED.format(n_jobs=n_jobs, seconds=1.5)
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
     )

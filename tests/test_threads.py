@@ -79,15 +79,15 @@ def test_the_last_out_restores_what_the_first_in_found(two_threads):
 
 
 def test_fits_in_several_threads_leave_blas_as_it_was(two_threads, rng):
-    X = rng.normal(size=(90, 300))
-    y = np.where(X[:, 0] + 0.3 * rng.normal(size=90) > 0.0, 1, -1)
+    X = rng.normal(size=(60, 120))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0.0, 1, -1)
     begin = Barrier(4)
 
     def fit(k):
         begin.wait()
         return GroupLassoSVC(1e-3 * (k + 1), groups=3).fit(X, y).converged_
 
-    for _ in range(3):
+    for _ in range(2):
         with ThreadPoolExecutor(4) as pool:
             assert all(pool.map(fit, range(4)))
         assert blas_threads() == two_threads
