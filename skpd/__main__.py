@@ -2,7 +2,8 @@
 
 Without FILE: on the breast cancer and digits data that scikit-learn carries. With FILE:
 on an svmlight file (also compressed, .bz2 or .gz) or, for the suffix .csv, a CSV file
-with a header.
+with a header. Columns of numbers are standardised, words are one-hot encoded, and missing
+values are filled.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import type_of_target
 
 from . import GapDisplay, GroupLassoSVC, PdproxRegressor, PdproxSVC
-from ._data_files import is_csv, preparation, read
+from ._data_files import describe_preparation, is_csv, preparation, read
 from .certificates import proven_digits
 
 ESTIMATORS = {"PdproxSVC": PdproxSVC, "GroupLassoSVC": GroupLassoSVC,
@@ -86,7 +87,7 @@ def parse(arguments):
     parser.add_argument("--plot", metavar="OUT.png", help="save the history of the gaps")
     parser.add_argument(
         "--save", metavar="MODEL",
-        help="save the pipeline fitted to FILE, without what was held out, for joblib.load",
+        help="save the pipeline, fitted to all rows of FILE but those held out, for joblib.load",
     )  # fmt: skip
     options = parser.parse_args(arguments)
     if options.target is not None and not is_csv(options.file or ""):
@@ -281,6 +282,9 @@ def main(arguments=None):
                     if k == 0:
                         print(describe(name, X, y, estimator))
                     row, pipeline = fit(estimator, X, y, options)
+                    if k == 0:
+                        n_features = estimator.n_features_in_
+                        print(f"  {describe_preparation(X, n_features)}")
                     rows.append([name, *row])
                     fitted.append((name, pipeline))
                     rows[-1][CROSS_VALIDATED] = cross_validated(pipeline, X, y, options.folds)

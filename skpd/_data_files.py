@@ -9,9 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_svmlight_file
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
-__all__ = ["is_csv", "preparation", "read"]
+__all__ = ["describe_preparation", "is_csv", "preparation", "read"]
 
 
 def read(path, target):
@@ -71,31 +73,65 @@ def read_csv(path, target):
     target = frame.columns[-1] if target is None else target
     if target not in frame.columns:
         raise ValueError(f"--target must be one of {list(frame.columns)}, got {target!r}")
-    missing = frame.isna().sum()
-    if missing.any():
-        column = missing.idxmax()
-        raise ValueError(f"column {column!r} misses {missing[column]} value(s): fill them first")
+    n_missing = int(frame[target].isna().sum())
+    if n_missing:
+        raise ValueError(f"the target {target!r} misses {n_missing} value(s): remove their rows")
     y, frame = frame[target].to_numpy(), frame.drop(columns=target)
     if frame.shape[1] == 0:
         raise ValueError(f"no column beside {target!r}: are its values comma-separated?")
-    words = frame.select_dtypes(exclude="number").columns
-    numbers = frame.drop(columns=words).to_numpy(dtype=np.float64)
-    check_data(numbers, y)
+    numbers = frame.drop(columns=columns_of_words(frame)).to_numpy(dtype=np.float64)
+    check_data(np.where(np.isnan(numbers), 0.0, numbers), y)
     return frame, y
+
+
+def columns_of_words(X):
+    """The columns of a data frame that do not hold numbers; there are none in an array."""
+    return [] if isinstance(X, np.ndarray) else list(X.select_dtypes(exclude="number").columns)
 
 
 def preparation(X):
     """The steps of a pipeline that bring data to a common scale, all columns by themselves.
 
-    A column of words of a data frame makes one of zeros and ones for each word. Sparse data keep
+    In a data frame numbers that are missing become the median of their column, and a column of
+    words makes one of zeros and ones for each word, a missing one among them. Sparse data keep
     their zeros.
     """
     if sp.issparse(X):
         return [MaxAbsScaler()]
-    words = [] if isinstance(X, np.ndarray) else X.select_dtypes(exclude="number").columns
-    if len(words) == 0:
+    if isinstance(X, np.ndarray):
         return [StandardScaler()]
-    encoder = OneHotEncoder(handle_unknown="ignore")
+    words = columns_of_words(X)
     numbers = [name for name in X.columns if name not in words]
-    columns = ColumnTransformer([("numbers", "passthrough", numbers), ("words", encoder, words)])
-    return [columns, MaxAbsScaler()]
+    filled = SimpleImputer(strategy="median", keep_empty_features=True)
+    named = SimpleImputer(strategy="constant", fill_value="missing")
+    encoded = OneHotEncoder(handle_unknown="ignore")
+    return [
+        ColumnTransformer([
+            ("numbers", make_pipeline(filled, StandardScaler()), numbers),
+            ("words", make_pipeline(named, encoded), words),
+        ])
+    ]  # fmt: skip
+
+
+def describe_preparation(X, n_features):
+    """What `preparation` does, for people, and how many features are left."""
+    if sp.issparse(X):
+        return "each feature divided by its largest size"
+    if isinstance(X, np.ndarray):
+        return "features standardised"
+    n_words, n_missing = len(columns_of_words(X)), int(X.isna().sum().sum())
+    parts = []
+    if n_words < X.shape[1]:
+        parts.append(f"{_counted(X.shape[1] - n_words, 'column')} of numbers standardised")
+    if n_words:
+        parts.append(f"{n_words} of words one-hot")
+    line = f"{', '.join(parts)}: {_counted(n_features, 'feature')}"
+    if n_missing:
+        line += (
+            f"\n  {_counted(n_missing, 'missing value')} filled: medians, or a word of their own"
+        )
+    return line
+
+
+def _counted(number, name):
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"

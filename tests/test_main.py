@@ -156,8 +156,11 @@ def test_many_numbers_are_a_regression(tmp_path, capsys):
 def test_bad_files(tmp_path, capsys):
     words, missing = tmp_path / "words.svm", tmp_path / "missing.csv"
     words.write_text("these are words\n")
-    pd.DataFrame({"a": [1.0, np.nan, 2.0, 3.0], "b": list("xyxy")}).to_csv(missing, index=False)
-    for path, message in ((words, "not an svmlight file"), (missing, "column 'a' misses 1 value")):
+    pd.DataFrame({"a": [1.0, 4.0, 2.0, 3.0], "b": ["x", "y", None, "y"]}).to_csv(missing)
+    for path, message in (
+        (words, "not an svmlight file"),
+        (missing, "the target 'b' misses 1 value"),
+    ):
         with pytest.raises(SystemExit):
             main([str(path), "--test-size", "0.5"])
         assert message in capsys.readouterr().err
@@ -253,3 +256,40 @@ def test_too_few_rows_for_folds(tmp_path, capsys):
     path.write_text("0.5 1:1\n1.5 1:2\n2.5 1:3\n")
     main([str(path), "--test-size", "0.6"])
     assert table(capsys.readouterr().out)[1][4] == "-"
+
+
+def test_columns_are_standardised_and_filled(tmp_path, capsys, rng):
+    """A column of years counts as much as others; medians and a word stand for what is missing."""
+    n = 400
+    frame = pd.DataFrame(
+        {
+            "year": rng.integers(2000, 2020, n).astype(float),
+            "plan": rng.choice(["basic", "plus"], n),
+            "noise": 1e6 * rng.normal(size=n),
+        }
+    )
+    frame["price"] = (
+        3.0 * (frame["year"] - 2010.0) + (frame["plan"] == "plus") + rng.normal(size=n)
+    )
+    frame.loc[5:30, "year"] = np.nan
+    frame.loc[50:60, "plan"] = None
+    path, model = tmp_path / "prices.csv", tmp_path / "model.joblib"
+    frame.to_csv(path, index=False)
+    main([str(path), "--alpha", "0.01", "--save", str(model), "--folds", "0"])
+    printed = capsys.readouterr().out
+    assert "2 columns of numbers standardised, 1 of words one-hot: 5 features" in printed
+    assert "37 missing values filled" in printed
+    saved = joblib.load(model)
+
+    X = frame[["year", "noise"]].fillna(frame[["year", "noise"]].median())
+    X = X.join(pd.get_dummies(frame["plan"].fillna("missing")).astype(float))
+    train, _ = train_test_split(np.arange(n), test_size=0.25, random_state=0)
+    medians = frame.loc[train, ["year", "noise"]].median()
+    X[["year", "noise"]] = frame[["year", "noise"]].fillna(medians)
+    scaled = StandardScaler().fit(X.loc[train, ["year", "noise"]])
+    X[["year", "noise"]] = scaled.transform(X[["year", "noise"]])
+    names = ["year", "noise", "basic", "missing", "plus"]
+    own = PdproxRegressor(alpha=0.01).fit(X.loc[train, names].to_numpy(), frame["price"][train])
+    expected = own.predict(X[names].to_numpy())
+    np.testing.assert_allclose(saved.predict(frame.drop(columns="price")), expected, atol=0.05)
+    assert saved[-1].coef_[0] > 10.0  # 3 a year
