@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from ...certificates import relative_gap
-from ...designs.threads import blas_threads_for
+from ...designs.threads import one_blas_thread
 from ...penalties import LInf
 from ...problems import Point, Problem
 from ..monitor import Monitor
@@ -93,7 +93,7 @@ def _run(programme: Programme, tol: float, max_iter: int) -> int:
     """Iterations until the gap of the programme seems to be small; their number."""
     problem, state = programme.problem, State(programme)
     goal = FACES.products_goal * tol * problem.objective_unit
-    with blas_threads_for(programme.design.shape[1]), np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"):
         for n_iter in range(max_iter):
             gap = relative_gap(problem, state.evaluate())
             if gap <= tol or not np.isfinite(gap):

@@ -8,7 +8,7 @@ from scipy.linalg import LinAlgError
 from ..._typing import Array
 from ...certificates import relative_gap
 from ...designs import Design, newton_cost
-from ...designs.threads import blas_threads_for
+from ...designs.threads import one_blas_thread
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from .posing import has_programme, has_terms, programme_of
@@ -52,7 +52,7 @@ def interior_point(
     checked, best, best_at = inf, inf, n_iter
     goal = SETTINGS.products_goal * max(monitor.tol, np.finfo(float).eps)
     goal *= problem.objective_unit
-    with blas_threads_for(min(programme.design.shape)), np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"):
         try:
             while True:
                 gap = relative_gap(problem, state.evaluate())
