@@ -80,6 +80,9 @@ def test_every_name_makes_a_certified_model(diabetes, penalty):
     [
         ({"penalty": "elastic_net"}, "Got 'elastic_net' instead. Did you mean 'elasticnet'"),
         ({"penalty": "something"}, r"'l1_ball', 'l1inf', 'l2'.* Got 'something' instead\.$"),
+        ({"penalty": "lasso"}, "Did you mean 'l1'"),
+        ({"loss": "quantile"}, "Did you mean 'pinball'"),
+        ({"loss": "squared_error"}, "Did you mean 'squared'"),
         ({"loss": "Pinball"}, "'absolute', 'epsilon_insensitive'.* Did you mean 'pinball'"),
         ({"solver": "pdprox"}, "Got 'pdprox' instead. Did you mean 'pdprox-dual'"),
     ],

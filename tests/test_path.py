@@ -3,11 +3,13 @@
 import pickle
 from dataclasses import replace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, lasso_path
 from sklearn.pipeline import make_pipeline
@@ -308,3 +310,12 @@ def test_what_a_path_says_of_itself(rng):
     assert repr(nothing) == "RegularizationPath(no alphas)"
     with pytest.raises(ValueError, match="no models to predict by"):
         nothing.predict(X)
+
+
+def test_plots_name_the_columns_that_a_pipeline_makes():
+    """A scaler hands on an array, but knows the names."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    models = path(make_pipeline(StandardScaler(), PdproxRegressor(loss="squared")), X, y, alphas=4)
+    legend = models.plot(n_named=3).get_legend()
+    assert {text.get_text() for text in legend.get_texts()} == {"bmi", "s5", "bp"}
+    plt.close("all")

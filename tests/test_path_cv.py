@@ -488,3 +488,13 @@ def test_paths_of_a_fold_are_those_of_its_samples():
     found = path(estimator, X[train], y[train], alphas=model.alphas_)
     assert_allclose(seen, found.decision_function(X[test]), atol=1e-9)
     assert model.alpha_ == model.alphas_[0]  # of equal scores the largest
+
+
+def test_shown_with_the_best_estimator():
+    """As scikit-learn's searches are: with the alpha that was chosen, once there is one."""
+    X, y = load_diabetes(return_X_y=True)
+    search = PathCV(PdproxRegressor(alpha=0.123, loss="squared"), alphas=[0.5, 0.25], cv=3)
+    assert "best_estimator_" not in search._repr_html_()
+    shown = search.fit(X, y)._repr_html_()
+    assert "best_estimator_: PdproxRegressor" in shown
+    assert f"alpha={search.alpha_}" in shown

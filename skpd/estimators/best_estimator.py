@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.utils._repr_html.estimator import _VisualBlock
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,6 +31,13 @@ class BestEstimator:
     def __sklearn_is_fitted__(self) -> bool:
         """A fit that an error or Ctrl-C has ended may have left attributes, but no model."""
         return "best_estimator_" in vars(self)
+
+    def _sk_visual_block_(self) -> _VisualBlock:
+        """The best estimator in place of the one to fit, once there is one."""
+        name = "best_estimator_" if self.__sklearn_is_fitted__() else "estimator"
+        shown = getattr(self, name)
+        titles = [f"{name}: {type(shown).__name__}"]
+        return _VisualBlock("parallel", [shown], names=titles, name_details=[str(shown)])
 
     @available_if(_estimator_has("predict"))
     def predict(self, X: Any) -> Array:

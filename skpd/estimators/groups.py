@@ -75,6 +75,12 @@ def groups_from(transformer: Any) -> np.ndarray:
         The names of the columns that came in, or "x0", "x1", ... where they had none; for a group
         of several of them their names, joined by "+". For the ``groups`` of `GroupLassoSVC`.
 
+    Notes
+    -----
+    The labels are those of the columns that this transformer makes as it is fitted now. Where a
+    cross-validation fits its steps anew, they must make the same columns in every fold: give
+    `OneHotEncoder` its ``categories``, and let no step between it and the model select columns.
+
     Examples
     --------
     >>> import numpy as np

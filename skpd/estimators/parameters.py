@@ -21,6 +21,24 @@ __all__ = ["BY_FEATURE", "OF_NAMES", "ParameterValidation", "penalty_by_feature"
 
 FLAGS = {"boolean", "verbose", bool}  # constraints that a bool is meant to satisfy
 
+# what other libraries call them, or another estimator here
+ALSO_KNOWN_AS = {
+    "absolute_error": ("absolute",),
+    "elastic_net": ("elasticnet", "elastic_net"),
+    "group_lasso": ("group",),
+    "l2": ("squared_l2",),
+    "lasso": ("l1",),
+    "log": ("logistic",),
+    "log_loss": ("logistic", "softmax"),
+    "mae": ("absolute",),
+    "mse": ("squared",),
+    "quantile": ("pinball",),
+    "ridge": ("squared_l2",),
+    "squared_error": ("squared",),
+    "1se": ("one_standard_error",),
+    "one_se": ("one_standard_error",),
+}
+
 
 class _Bool:
     """A bool that does not pass for a number, and prints as before."""
@@ -59,7 +77,8 @@ class ParameterValidation(PickledWithVersion):
         known = sorted(option for constraint in lists for option in constraint.options)
         if not known or name in known:
             return
-        near = get_close_matches(name.lower(), known, n=1)
+        also = [other for other in ALSO_KNOWN_AS.get(name.lower(), ()) if other in known]
+        near = also or get_close_matches(name.lower(), known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         others = " or an object" if len(constraints) > len(lists) else ""
         raise InvalidParameterError(

@@ -1,5 +1,6 @@
 """The models of a regularisation path."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,7 +141,8 @@ class RegularizationPath:
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         feature_names : array-like of shape (n_features,), default=None
-            Names for the legend; by default those of a data frame, else numbers from 0.
+            Names for the legend; by default those of a data frame, or those that the earlier
+            steps of a pipeline give its columns, else numbers from 0.
         n_named : int, default=8
             How many features have a colour and are named: those whose coefficients are largest
             in size somewhere on the path. The others are grey.
@@ -197,6 +199,9 @@ class RegularizationPath:
         """Those that the data had, without that of a column of tasks; or numbers."""
         n_features = self.coefs.shape[-1]
         names = vars(self.models[0]).get("feature_names_in_", ()) if self.models else ()
+        if len(names) != n_features and self.steps is not None:
+            with suppress(AttributeError, ValueError):  # a step that has no names to give
+                names = self.steps.get_feature_names_out()
         return list(names if len(names) == n_features else range(n_features))
 
 
