@@ -29,3 +29,18 @@ def test_the_ten_lines_print_the_certificate(capsys):
     assert doctest.OutputChecker().check_output(shown, printed, flags), printed
     certificate = names["model"][-1].certificate_
     assert 0.1158 <= certificate.dual <= certificate.primal < 0.116
+
+
+def test_other_lines_hold_what_they_say(monkeypatch):
+    """The blocks after the ten lines, in order, with the names of those before."""
+    monkeypatch.setattr(plt, "show", lambda: None)
+    names: dict = {}
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    for code in blocks:
+        exec(code, names)
+    plt.close("all")
+    assert (names["quantiles"][:, :-1] <= names["quantiles"][:, 1:]).all()
+    ordered, search = names["ordered"], names["search"]
+    assert ordered.coef_[2] >= ordered.coef_[3] and ordered.converged_
+    assert search.best_params_["drsvmclassifier__epsilon"] > 0.0 and search.best_score_ > 0.95
