@@ -288,7 +288,8 @@ def test_a_classifier_scores_along_its_path(estimator, k, rng):
     X, y = classes(rng, k=k)
     found = path(estimator, sp.csr_array(X), y, alphas=3)
     scores = found.decision_function(X)
-    assert scores.shape == ((3, 150) if k == 2 else (3, 150, 3)) and not hasattr(found, "predict")
+    assert scores.shape == ((3, 150) if k == 2 else (3, 150, 3))
+    assert_array_equal(found.predict(X), [model.predict(X) for model in found.models])
     for alpha, own, model in zip(found.alphas, scores, found.models, strict=True):
         fit = clone(estimator).set_params(alpha=alpha, tol=1e-9).fit(X, y)
         assert model.alpha == alpha

@@ -15,10 +15,6 @@ from .._typing import Array, Indices
 __all__ = ["RegularizationPath"]
 
 
-def _predicts_targets(path: "RegularizationPath") -> bool:
-    return not path._of_classifier
-
-
 def _scores_classes(path: "RegularizationPath") -> bool:
     return path._of_classifier
 
@@ -94,9 +90,8 @@ class RegularizationPath:
             f"{n_features} features)"
         )
 
-    @available_if(_predicts_targets)
     def predict(self, X: Any) -> Array:
-        """Predict targets by every model of a regressor.
+        """Predict targets, or classes, by every model.
 
         Parameters
         ----------
@@ -106,6 +101,7 @@ class RegularizationPath:
         Returns
         -------
         y : ndarray of shape (n_alphas, n_samples), or with an axis of outputs behind
+            Targets of regressors, labels of classifiers.
         """
         X = self._transformed(X)
         return np.stack([model.predict(X) for model in self.models])
