@@ -36,7 +36,7 @@ SHUFFLED = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
-        DRSVMClassifier(solver=solver, max_iter=50_000 if solver == "auto" else 60)
+        DRSVMClassifier(solver=solver, max_iter=50_000 if solver == "auto" else 15)
         for solver in ROBUST_SOLVERS
     ],
     expected_failed_checks=lambda estimator: {} if estimator.solver == "auto" else SHUFFLED,

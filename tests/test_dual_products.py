@@ -107,7 +107,8 @@ def test_certificates_along_a_path_hold(layout, rng):
     X = rng.normal(size=(60, 200)) * (rng.random((60, 200)) < 0.4)
     y = X[:, :5].sum(axis=1) + rng.normal(size=60)
     X_laid_out = LAYOUTS.get(layout, np.ascontiguousarray)(X)
-    found = path(PdproxRegressor(loss="squared", fit_intercept=False, tol=1e-9), X_laid_out, y)
+    model = PdproxRegressor(loss="squared", fit_intercept=False, tol=1e-9)
+    found = path(model, X_laid_out, y, alphas=40)
     _, coefs, _ = lasso_path(X, y, alphas=found.alphas, tol=1e-13, max_iter=100_000)
     for alpha, w, certificate in zip(found.alphas, coefs.T, found.certificates, strict=True):
         optimum = 0.5 * np.mean((y - X @ w) ** 2) + alpha * np.abs(w).sum()

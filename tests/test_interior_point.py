@@ -423,7 +423,7 @@ def test_what_was_reached_is_recorded_however_it_ends(monkeypatch, end):
 @pytest.mark.parametrize("kind", ["plain", "robust"])
 def test_what_is_too_hard_is_given_up(kind, rng):
     """After the interior-point method the last resort has a limit, which the warning knows."""
-    X, y = rng.normal(size=(40, 3)), rng.choice([-1.0, 1.0], 40)
+    X, y = rng.normal(size=(20, 3)), rng.choice([-1.0, 1.0], 20)
     options = {"tol": 1e-18, "max_iter": 100_000}
     model = DRSVMClassifier(**options) if kind == "robust" else PdproxSVC(
         penalty=LInf(), loss="hinge", **options

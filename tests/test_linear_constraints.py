@@ -234,9 +234,9 @@ def test_rows_that_say_nothing_new(diabetes):
 
 def test_more_features_than_rows():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 1500))
+    X = rng.standard_normal((40, 1100))
     y = X[:, :5].sum(axis=1) + rng.standard_normal(40)
-    A = np.zeros((2, 1500))
+    A = np.zeros((2, 1100))
     A[0, :5], A[1, :2] = 1.0, [1.0, -1.0]
     constraint = LinearConstraint(sparse.csr_array(A), [2.0, 0.1], [2.0, np.inf])
     wide = PdproxRegressor(0.05, constraints=constraint, tol=1e-7)

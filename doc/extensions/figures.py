@@ -9,7 +9,7 @@ goes to `generated/figures/NAME-light.svg` and `NAME-dark.svg`, which pages show
 
 import runpy
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import matplotlib
 from docutils import nodes
@@ -74,7 +74,7 @@ class SkpdFigure(SphinxDirective):
     """Both versions of a figure, of which the theme shows one."""
 
     required_arguments = 1
-    option_spec = {"alt": directives.unchanged_required}  # noqa: RUF012
+    option_spec: ClassVar[dict] = {"alt": directives.unchanged_required}
 
     def run(self):
         """Make the nodes of the two images."""
