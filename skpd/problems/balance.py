@@ -173,7 +173,7 @@ class _Rows:
     def balance(self, directions: list[Direction]) -> tuple[float, float] | None:
         """Changes the rows so that sums vanish but for a rest; what that is and costs."""
         A = self.table(directions)
-        sizes = np.sqrt(np.sum(A * A, axis=0))
+        sizes = np.sqrt(np.einsum("ij,ij->j", A, A))
         if not np.all(sizes > 0.0):
             return None
         A /= sizes
@@ -181,11 +181,11 @@ class _Rows:
         if found is None:
             return None
         least, normal_solve = found
-        self.add(-A @ normal_solve(self.plain_sums(directions) / sizes))
+        self.add(A @ normal_solve(-self.plain_sums(directions) / sizes))
         if not np.max(np.abs(self.change[self.inside]) / self.room) <= MOST:
             return None
         sums = np.array([value for value, _ in self.sums(directions)])
-        self.add(-A @ normal_solve(sums / sizes))
+        self.add(A @ normal_solve(-sums / sizes))
         left = np.array([abs(value) + error for value, error in self.sums(directions)])
         rest = 2.0 * float(np.sum(left / sizes)) / least
         root = np.sqrt(self.problem.weights[self.inside])
@@ -274,7 +274,8 @@ def _of_features(problem: Rows, places: Indices, rows: Indices) -> list[Directio
     if len(places) == table.shape[1] and len(rows) == len(table):
         kept = problem.independent_free
     else:
-        kept = independent_columns(table[np.ix_(rows, places)], problem.fit_intercept)
+        some = table.T[np.ix_(places, rows)].T  # whole columns are copied at once
+        kept = independent_columns(some, problem.fit_intercept)
     return [Direction(np.ascontiguousarray(table[:, places[j]])) for j in kept]
 
 

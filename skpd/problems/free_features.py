@@ -48,7 +48,7 @@ def independent_columns(table: Array, ones: bool) -> list[int]:
     of one-hot features. With ``ones`` there is a column of ones before the others.
     """
     if ones:
-        table = np.column_stack([np.ones(len(table)), table])
+        table = np.vstack([np.ones(len(table)), table.T]).T
     gram = table.T @ table
     sizes = np.sqrt(gram.diagonal())
     if np.all(sizes > 0.0):
