@@ -15,7 +15,8 @@ from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1, LInf
-from skpd.problems.robust import best_radius, project_triangle, robust_loss, robust_problem
+from skpd.problems.robust import best_radius, robust_loss, robust_problem
+from skpd.problems.robust_points import project_triangle
 from skpd.solvers import solve
 
 NORMS = [1, 2, np.inf]

@@ -23,18 +23,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
-from ..certificates.objective import NOTHING, DualPoint, Sum
+from ..certificates.objective import DualPoint
 from ..designs import Design
 from ..losses import Hinge
 from ..penalties import NormEpigraph, SquaredL2
 from ..penalties.epigraph import NORMS
 from .problem import Problem
+from .robust_points import HingePoint, TrianglePoint, balanced_on_grid, on_grid
 from .solution import Point
 
-__all__ = ["RobustProblem", "best_radius", "project_triangle", "robust_problem"]
+__all__ = ["RobustProblem", "best_radius", "robust_loss", "robust_problem"]
 
 # what is computed once and depends on epsilon
 EPSILON_KNOWS = (
@@ -42,7 +42,6 @@ EPSILON_KNOWS = (
     "null_gradient", "dual_penalty", "hinge",
 )  # fmt: skip
 ROUNDING = 64.0 * EPSILON  # of a norm, a sum of rows and the few operations on them
-GRID = 2.0**52  # multipliers on multiples of its inverse have exact sums and differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +178,7 @@ class RobustProblem(Problem):
             p = np.nan_to_num(np.asarray(theta, dtype=np.float64).reshape(2, -1)[0])
             inner = self.hinge.feasible_point(-self.y * p)
             return None if inner is None else HingePoint(self, inner)
-        p, r = _on_grid(theta)
+        p, r = on_grid(theta)
         return TrianglePoint(self, p, r) if p.any() or r.any() else None
 
     def projected(self, point: Any) -> DualPoint:
@@ -189,7 +188,7 @@ class RobustProblem(Problem):
         if self.kappa == inf:
             return HingePoint(self, self.hinge.projected(point.inner))
         try:
-            return TrianglePoint(self, _balanced(self, *point.theta), point.theta[1])
+            return TrianglePoint(self, balanced_on_grid(self, *point.theta), point.theta[1])
         except ValueError:  # r alone may be too unbalanced
             return point
 
@@ -317,104 +316,3 @@ def best_radius(problem: RobustProblem, margins: Array, norm: float) -> float:
     if not beyond.any():
         return norm
     return max(norm, float(kinks[order[np.argmax(beyond)]]) / problem.kappa)
-
-
-def project_triangle(p: Array, r: Array) -> tuple[Array, Array]:
-    """The nearest points with p, r >= 0 and p + r <= 1."""
-    excess = np.maximum(0.5 * (p + r - 1.0), 0.0)
-    over = np.maximum(p, 0.0) + np.maximum(r, 0.0) > 1.0
-    along = np.clip(np.where(over, p - excess, p), 0.0, 1.0)
-    # on the hypotenuse r = 1 - p, which rounding must not leave
-    return along, np.where(over, 1.0 - along, np.clip(r, 0.0, 1.0))
-
-
-class TrianglePoint(DualPoint):
-    """Multipliers p and r of every row, of which sums and differences are exact."""
-
-    linear, quadratic, only_precise = True, False, True
-
-    def __init__(self, problem: RobustProblem, p: Array, r: Array) -> None:
-        self.problem, self.theta = problem, np.stack([p, r])
-
-    def value(self, scale: float) -> Sum:
-        value, rounding = self._value
-        return scale * value, scale * rounding
-
-    @cached_property
-    def _value(self) -> Sum:
-        p, r = self.theta
-        return kernels.compensated_dot(self.problem.weights, p + r)
-
-    def products(self, precise: bool) -> tuple[Array, Array]:
-        """Those of w, and what the flips ask of lam."""
-        problem, (p, r) = self.problem, self.theta
-        u, error = problem.design.rmatvec_compensated(problem.weights, (r - p) * problem.y)
-        flipped, rounding = kernels.compensated_dot(problem.weights, r)
-        of_radius = problem.kappa * flipped
-        rounding = problem.kappa * rounding + EPSILON * abs(of_radius)
-        return np.append(u, -of_radius), np.append(error, rounding)
-
-    def sums_without_products(self) -> list[Sum]:
-        problem, (p, r) = self.problem, self.theta
-        if not problem.fit_intercept:
-            return [NOTHING]
-        return [kernels.compensated_dot(problem.weights, r - p, problem.y)]
-
-    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        return self.sums_without_products()
-
-    def largest_scale(self) -> float:
-        size = float(np.max(self.theta[0] + self.theta[1], initial=0.0))
-        return (1.0 / size) * (1.0 - 8.0 * EPSILON) if size > 0.0 else 1.0
-
-
-class HingePoint(DualPoint):
-    """Multipliers p of the hinge loss alone, from a dual point theta = -y p of that loss."""
-
-    def __init__(self, problem: RobustProblem, inner: DualPoint) -> None:
-        self.inner, p = inner, -problem.y * inner.theta
-        self.theta = np.stack([p, np.zeros_like(p)])
-        self.linear, self.quadratic = inner.linear, inner.quadratic
-        self.only_precise = inner.only_precise
-
-    def value(self, scale: float) -> Sum:
-        return self.inner.value(scale)
-
-    def products(self, precise: bool) -> tuple[Array, Array]:
-        u, error = self.inner.products(precise)
-        return np.append(u, 0.0), np.append(error, 0.0)
-
-    def sums_without_products(self) -> list[Sum]:
-        return self.inner.sums_without_products()
-
-    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        return self.inner.free_sums(products[:-1], errors[:-1])
-
-    def errors_by_precision(self) -> Array:
-        return np.append(self.inner.errors_by_precision(), 0.0)
-
-    def largest_scale(self) -> float:
-        return self.inner.largest_scale()
-
-
-def _on_grid(theta: Array) -> tuple[Array, Array]:
-    """Multipliers in the triangle whose sums and differences are exact."""
-    p, r = np.nan_to_num(
-        np.asarray(theta, dtype=np.float64).reshape(2, -1), posinf=1.0, neginf=0.0
-    )
-    p, r = project_triangle(np.clip(p, -1e100, 1e100), np.clip(r, -1e100, 1e100))
-    largest = float(np.max(p + r, initial=0.0))
-    if 0.0 < largest < 2.0**-20:  # what a scale undoes that is a power of two
-        scale = 2.0 ** np.floor(-np.log2(largest) - 1.0)
-        p, r = p * scale, r * scale
-    return np.floor(p * GRID) / GRID, np.floor(r * GRID) / GRID
-
-
-def _balanced(problem: RobustProblem, p: Array, r: Array) -> Array:
-    """The nearest p on the grid with sum_i c_i (p_i - r_i) y_i = 0, or almost."""
-    normal = problem.weights * problem.y
-    total = float(np.sum(normal * r))
-    p = kernels.project_box_hyperplane(
-        p, np.zeros_like(p), 1.0 - r, normal, np.maximum(problem.weights, 1e-300), total
-    )
-    return np.floor(p * GRID) / GRID

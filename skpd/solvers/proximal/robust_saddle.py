@@ -6,7 +6,8 @@ from ... import kernels
 from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...problems import Point
-from ...problems.robust import RobustProblem, project_triangle
+from ...problems.robust import RobustProblem
+from ...problems.robust_points import project_triangle
 from ..monitor import Monitor
 from .restarts import HybridGradient, iterate_with_restarts, iterations_within
 from .settings import SETTINGS

@@ -24,7 +24,8 @@ from scipy.linalg import LinAlgError
 from ..._typing import Array
 from ...designs.threads import one_blas_thread
 from ...problems import Point
-from ...problems.robust import RobustProblem, best_radius, project_triangle
+from ...problems.robust import RobustProblem, best_radius
+from ...problems.robust_points import project_triangle
 from ..monitor import Monitor
 from .newton_steps import Model, NewtonSteps
 from .rows import ShrunkRows, SmoothedRows

@@ -16,7 +16,8 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from ...designs import Design
-from ...problems.robust import project_triangle, robust_loss
+from ...problems.robust import robust_loss
+from ...problems.robust_points import project_triangle
 from .settings import SETTINGS
 
 __all__ = ["Curvature", "ShrunkRows", "SmoothedRows"]
