@@ -248,9 +248,9 @@ class OutputsProblem(Problem):
         return self.spread(self.null_point.intercept)
 
     @cached_property
-    def likely_sizes(self) -> Array:
+    def likely_sizes(self) -> list[float]:
         sizes = super().likely_sizes
-        return np.append(np.repeat(sizes[:1], self.n_outputs), sizes[1:])
+        return sizes[:1] * self.n_outputs + sizes[1:]
 
     @cached_property
     def free(self) -> FreeDirections:

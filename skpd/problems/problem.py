@@ -96,7 +96,8 @@ class Problem(RowObjective, BaseProblem):
 
     def with_alpha(self, alpha: float) -> "Problem":
         """The same problem with another alpha; what is known of the data stays known."""
-        _ = self.objective_unit, self.null_rounding, self.largest_alpha, self.free, self.least_l1
+        _ = self.objective_unit, self.null_rounding, self.largest_alpha, self.least_l1
+        _ = self.likely_sizes
         if self.loss.linear_tails or np.isfinite(self.loss.smoothness):
             _ = self.squares
         return self._with(alpha=alpha)
@@ -206,20 +207,22 @@ class Problem(RowObjective, BaseProblem):
         if not (self.fit_intercept or self.has_free_level or len(self.free_columns)):
             return 0.0
         cost, sums = 0.0, self.free.sums(gradient, slope)
-        if float(np.abs(sums) @ self.likely_sizes) <= NEGLIGIBLE * upper:
+        likely = [abs(total) * size for total, size in zip(sums, self.likely_sizes, strict=True)]
+        if sum(likely) <= NEGLIGIBLE * upper:
             return 0.0
         intervals = self.free_intervals(min(upper, self.null_objective))
-        for place, (total, interval) in enumerate(zip(sums, intervals, strict=True)):
+        for total, interval, otherwise in zip(sums, intervals, likely, strict=True):
             proven = -least_linear((total, 0.0), interval)
-            cost += proven if proven < np.inf else abs(total) * self.likely_sizes[place]
+            cost += proven if proven < np.inf else otherwise
         return cost
 
     @cached_property
-    def likely_sizes(self) -> Array:
+    def likely_sizes(self) -> list[float]:
         """What free coordinates are likely to be at most: a few times what moves predictions."""
         sizes = np.ones(1 + self.has_free_level)
         squares = np.append(sizes, self.free.squares)
-        return LIKELY * self.prediction_scale / np.sqrt(np.maximum(squares, TINY))
+        sizes = LIKELY * self.prediction_scale / np.sqrt(np.maximum(squares, TINY))
+        return sizes.tolist()
 
     @property
     def products(self) -> DualProducts:
