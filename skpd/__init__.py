@@ -3,6 +3,7 @@
 from ._version import VERSION, show_versions
 from .certificates import Certificate
 from .certificates.rigorous import RigorousCertificate
+from .designs import RowBlocks
 from .estimators.displays import GapDisplay
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.elastic_net_cv import ElasticNetPDCV
@@ -43,6 +44,7 @@ __all__ = [
     "QuantilePD",
     "RegularizationPath",
     "RigorousCertificate",
+    "RowBlocks",
     "TraceNormPD",
     "certify",
     "groups_from",

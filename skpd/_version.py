@@ -15,7 +15,7 @@ __all__ = ["VERSION", "documentation", "show_versions"]
 VERSION = version("skpd")
 
 REQUIRED = "numpy", "scipy", "scikit-learn", "joblib"
-OPTIONAL = "matplotlib", "pandas", "rich", "pip"
+OPTIONAL = "matplotlib", "pandas", "pyarrow", "rich", "pip"
 
 
 @cache

@@ -22,6 +22,7 @@ ESTIMATORS = [
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
         "_version", "certificates.certificate", "certificates.digits", "designs.design",
+        "designs.row_blocks",
         "estimators.displays",
         "estimators.elastic_net",
         "estimators.elastic_net_cv", "estimators.groups", "estimators.lasso",

@@ -1,21 +1,26 @@
 """Data matrices: products, Gram matrices and their rounding errors."""
 
+from .blocks import BlocksDesign, design_of
 from .design import Design
 from .dual_products import DualProducts, DualProductsOfPath
 from .entries import EntriesDesign
 from .gram import ColumnCurvature, WeightedGram, newton_cost
 from .outputs import newton_cost_of_outputs
+from .row_blocks import RowBlocks
 from .spectral_norm import spectral_norm_bound
 from .subspace_iteration import SubspaceIteration
 
 __all__ = [
+    "BlocksDesign",
     "ColumnCurvature",
     "Design",
     "DualProducts",
     "DualProductsOfPath",
     "EntriesDesign",
+    "RowBlocks",
     "SubspaceIteration",
     "WeightedGram",
+    "design_of",
     "newton_cost",
     "newton_cost_of_outputs",
     "spectral_norm_bound",

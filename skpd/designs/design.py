@@ -1,8 +1,8 @@
 """What a solver may ask of the data matrix, whatever its layout and precision."""
 
 from functools import cached_property
-from math import fsum
-from typing import Any
+from math import fsum, inf
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,16 +10,14 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from .. import kernels
 from .._typing import Array, Indices
+from .far_columns import FAR, columns_that_seem_far, shift_by_means
 from .tables import product, transposed_product, transposed_product_of
 from .threads import blas_threads_for_product
 
 __all__ = ["Design"]
 
 NARROW = 50  # columns up to which a kernel forms Gram matrices; BLAS first needs scaled copies
-SAMPLE = 50  # rows that tell which columns are far from 0
 FEW = 8  # times as many columns: that some of them are worth a copy
-LEAST_SHARE = 0.1  # of the mean of some rows that a mean of all is, or they tell nothing
-FAR = 10.0  # mean over standard deviation from which on a column is
 _BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB
 
 
@@ -62,6 +60,9 @@ class Design:
     >>> Design(np.array([[1.0, 2.0], [0.0, 1.0]])).matvec(np.ones(2))
     array([3., 1.])
     """
+
+    in_memory: ClassVar[bool] = True  # whether single rows and columns are at hand
+    most_copied_rows: ClassVar[float] = inf  # that a solver may go on with
 
     def __init__(self, X, by_columns: bool = False, n_parallel: int = 1) -> None:
         self.shape = X.shape
@@ -244,8 +245,13 @@ class Design:
 
     def rmatvec_compensated(self, weights: Array, rows: Array) -> tuple[Array, Array]:
         """X' (weights * rows) in twice the working precision, and a bound on its error."""
-        high, low, error = self.matrix.rmatvec_compensated(weights, rows)
+        high, low, error = self.rmatvec_high_low(weights, rows)
         return high, error + np.abs(low)
+
+    def rmatvec_high_low(self, weights: Array, rows: Array) -> tuple[Array, Array, Array]:
+        """The same as an unevaluated sum (high, low), and a bound on its error."""
+        high, low, error = self.matrix.rmatvec_compensated(weights, rows)
+        return high, low, error
 
     def gram(self, h: Array, columns: Indices, ones: bool) -> Array:
         """X_W' diag(h) X_W over the columns W, with a last column of ones if asked for.
@@ -308,38 +314,17 @@ class Design:
                 out += weighted.T @ part
         return out
 
+    def columns_that_seem_far(self, far: float) -> tuple[Indices, Array]:
+        """Columns whose mean, in some of the rows, is so many standard deviations; these means."""
+        return columns_that_seem_far(self._X, far)
+
     def shift_of_columns(self, weights: Array, far: float = FAR) -> Array | None:
         """Weighted means of the columns that are far from 0 beside their spread, or None.
 
-        Far is a mean of so many standard deviations.
-
-        Some rows tell which they are; the others have 0. A column of a sparse X is far from 0 only
-        if nearly all of its entries are stored.
+        Far is a mean of so many standard deviations. Some rows tell which they are; the others
+        have 0.
         """
-        n, d = self.shape
-        if sp.issparse(self._X):
-            if self.matrix.by_row:
-                first = self._X.indices[: self._X.indptr[min(n, SAMPLE)]]
-                counts = np.bincount(first, minlength=d)
-            else:
-                counts = np.diff(self._X.indptr) * (min(n, SAMPLE) / max(n, 1))
-            columns = np.flatnonzero(counts > 0.9 * min(n, SAMPLE))
-            if len(columns) == 0:
-                return None
-            part = self._X[:SAMPLE][:, columns].toarray()
-        else:
-            columns, part = np.arange(d), self._X[:: max(1, n // SAMPLE)][:SAMPLE]
-        mean = np.asarray(np.mean(part, axis=0, dtype=np.float64))
-        spread = np.std(part, axis=0)
-        seems_far = (np.abs(mean) > far * spread) & (spread > 0.0)
-        chosen, mean = columns[seems_far], mean[seems_far]
-        if len(chosen) == 0:
-            return None
-        shift = np.zeros(d)
-        shift[chosen] = self.rmatvec(weights)[chosen]
-        # some rows do not tell of features that are the same in nearly all
-        shift[chosen[np.abs(shift[chosen]) < LEAST_SHARE * np.abs(mean)]] = 0.0
-        return shift if shift.any() else None
+        return shift_by_means(self, self.columns_that_seem_far(far), weights)
 
     def shifted(self, shift: Array) -> "Design":
         """X less a number in every column, copied; a sparse X stores the shifted columns whole."""

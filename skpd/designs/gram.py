@@ -143,8 +143,10 @@ class WeightedGram:
     def _favours_columns(self, design: Design, h: Array, columns: Indices) -> bool:
         """Compares passes over the columns with forming, sweeping and factorising their Gram."""
         m = len(columns)
-        if m <= SMALL_GRAM or m > LARGEST_GRAM:
-            return m > LARGEST_GRAM
+        if not design.in_memory or m <= SMALL_GRAM:
+            return False
+        if m > LARGEST_GRAM:
+            return True
         n_curved = int(np.count_nonzero(h))
         if self._densities is None:
             self._densities = design.column_counts / design.shape[0]

@@ -7,6 +7,7 @@ prediction is x_i' W[:, k] for its task k.
 """
 
 from functools import cached_property
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +35,8 @@ class OutputsDesign:
     """
 
     shares_data: ClassVar[bool] = False  # whether all outputs have the same X
+    in_memory: ClassVar[bool] = True  # as of `Design`
+    most_copied_rows: ClassVar[float] = inf
 
     def __init__(self, parts: list[Design], rows: list[Any], n_rows: int) -> None:
         self.parts, self.places = parts, rows
@@ -234,11 +237,18 @@ class SharedDesign(OutputsDesign):
     base : Design
         X of shape (n_samples, n_features).
     n_outputs : int
+
+    Raises
+    ------
+    ValueError
+        If X is read in blocks.
     """
 
     shares_data: ClassVar[bool] = True
 
     def __init__(self, base: Design, n_outputs: int) -> None:
+        if not base.in_memory:
+            raise ValueError("Models of several outputs need X in memory, got RowBlocks.")
         rows = [slice(k, None, n_outputs) for k in range(n_outputs)]
         super().__init__([base] * n_outputs, rows, base.shape[0] * n_outputs)
         self.base = base

@@ -11,17 +11,15 @@ from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import assert_all_finite
 
 from .._typing import Array, ArrayLike
 from ..certificates import Certificate
-from ..designs import Design
+from ..designs import RowBlocks, design_of
 from ..designs.threads import one_blas_thread
 from ..losses import Loss
 from ..penalties import Penalty
@@ -43,6 +41,7 @@ PENALTY_METHODS = [
 _CALLBACK_LOCK = Lock()
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
+MAPPED = 1 << 30  # bytes from which on an array mapped from a file is taken in blocks: 1 GB
 LARGE = 1 << 20  # entries of an array that are not read once more to see that they are finite
 
 
@@ -72,6 +71,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     }
     _solvers: ClassVar[dict[str, Callable[..., None]]] = SOLVERS
     _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
+    _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
     _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
     _penalty_constraint: ClassVar[list] = [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)]
 
@@ -135,10 +135,18 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
 
     def _validated(self, X, y, **options):
         """X and y as scikit-learn takes them, and whether `_require_finite` is to follow."""
+        if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED and self._reads_blocks:
+            X = RowBlocks([X])
         known = isinstance(X, np.ndarray) and X.dtype in _DATA["dtype"]
-        unchecked = known and X.size >= LARGE
+        unchecked = isinstance(X, RowBlocks) or (known and X.size >= LARGE)
         X, y = validated(self, X, y, ensure_all_finite=not unchecked, **_DATA, **options)
         return X, y, unchecked
+
+    @property
+    def _reads_blocks(self) -> bool:
+        """Whether the default reads `RowBlocks` to fit this model."""
+        by_engine = self._takes_blocks and self._solver() == "auto"
+        return by_engine and self._get_penalty().structure.in_parts
 
     def _require_finite(self, problem, X):
         """scikit-learn's error for an array that is not finite.
@@ -147,7 +155,24 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         """
         row_weights = problem.weights * problem.null_point.dual_coef
         if not (row_weights.all() and np.isfinite(problem.null_gradient).all()):
-            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+            blocks = (block for _, block in X.read()) if isinstance(X, RowBlocks) else [X]
+            for block in blocks:
+                assert_all_finite(block, estimator_name=type(self).__name__, input_name="X")
+
+    def _design(self, X: Any, n_parallel: int = 1) -> Any:
+        """The design of validated data.
+
+        Raises
+        ------
+        ValueError
+            If X is `RowBlocks` and a published algorithm is to be used.
+        """
+        if isinstance(X, RowBlocks) and self._solver() != "auto":
+            raise ValueError(
+                f"solver must be 'auto' for X in RowBlocks, got {self._solver()!r}: the others "
+                "are algorithms as published, for data in memory."
+            )
+        return design_of(X, n_parallel)
 
     @staticmethod
     def _normalised(sample_weight):
@@ -340,17 +365,6 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
             ConvergenceWarning,
             stacklevel=depth,
         )
-
-
-def _linear_predictions(X, coef, intercept):
-    """X coef' + intercept for coef of shape (n_outputs, n_features), in sparse or dense format."""
-    if issparse(coef):
-        product = X @ coef.T
-        return (product.toarray() if issparse(product) else product) + intercept
-    if X.dtype == np.float64:
-        return safe_sparse_dot(X, coef.T, dense_output=True) + intercept
-    design = Design(X)
-    return np.column_stack([design.matvec(w) for w in coef]) + intercept
 
 
 def finite_targets(y, estimator):

@@ -18,9 +18,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._typing import Array, ArrayLike
-from ..designs import Design
 from ..problems import Point, Solution
-from .base import _CALLBACK_LOCK, _DATA, PrimalDualEstimator, _linear_predictions, map_in_threads
+from .base import _CALLBACK_LOCK, _DATA, PrimalDualEstimator, map_in_threads
+from .predictions import linear_predictions
 from .probabilities import ProbabilisticClassifier
 from .validation import validated
 
@@ -145,7 +145,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
             )
         self._checked_options()
         positives = range(len(classes)) if len(classes) > 2 else [1]
-        design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(positives)))
+        design = self._design(X, min(effective_n_jobs(self.n_jobs), len(positives)))
         problems = [
             self._problem(design, np.where(labels == k, 1.0, -1.0), weights) for k in positives
         ]
@@ -167,7 +167,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         """
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
-        scores = _linear_predictions(X, self.coef_, self.intercept_)
+        scores = linear_predictions(X, self.coef_, self.intercept_)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:

@@ -29,6 +29,7 @@ class _ElasticNetModel(PrimalDualEstimator):
     penalty_weights: ArrayLike | None
     bounds: Any
 
+    _takes_blocks: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualEstimator._parameter_constraints,
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],

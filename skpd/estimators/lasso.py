@@ -128,6 +128,7 @@ class LassoPDCertified(PrimalDualRegressor):
     True
     """
 
+    _takes_blocks: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualRegressor._parameter_constraints,
         "solver": SOLVERS,

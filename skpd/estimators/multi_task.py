@@ -15,7 +15,7 @@ from ..penalties import Penalty
 from ..problems import Point, Solution
 from ..problems.outputs import OutputsProblem
 from ..solvers import OUTPUTS_SOLVERS
-from .base import _DATA, _linear_predictions, finite_targets
+from .base import _DATA, finite_targets
 from .outputs import (
     OUTPUT_LOSSES,
     OUTPUT_PENALTIES,
@@ -26,6 +26,7 @@ from .outputs import (
     start_of_outputs,
     without_tasks,
 )
+from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 from .validation import validated, validated_array
 
@@ -301,7 +302,7 @@ class MultiTaskPD(PrimalDualRegressor):
         check_is_fitted(self)
         if self.tasks is None:
             X = validated(self, X, reset=False, **_DATA)
-            return _linear_predictions(X, self.coef_, self.intercept_)
+            return linear_predictions(X, self.coef_, self.intercept_)
         X, labels = without_tasks(self, X, self.tasks, reset=False)
         X = validated_array(X, input_name="X", estimator=self, **_DATA)
         place = np.minimum(np.searchsorted(self.tasks_, labels), len(self.tasks_) - 1)
@@ -315,5 +316,5 @@ class MultiTaskPD(PrimalDualRegressor):
         for k in np.unique(place):
             rows = np.flatnonzero(place == k)
             own = slice(k, k + 1)
-            z[rows] = _linear_predictions(X[rows], self.coef_[own], self.intercept_[own])[:, 0]
+            z[rows] = linear_predictions(X[rows], self.coef_[own], self.intercept_[own])[:, 0]
         return z

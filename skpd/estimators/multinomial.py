@@ -18,9 +18,10 @@ from ..penalties import Penalty
 from ..problems import Point, Solution
 from ..problems.outputs import OutputsProblem
 from ..solvers import OUTPUTS_SOLVERS
-from .base import _DATA, PrimalDualEstimator, _linear_predictions
+from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes, weights_of_classes
 from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty
+from .predictions import linear_predictions
 from .probabilities import ProbabilisticClassifier
 from .validation import validated
 
@@ -274,7 +275,7 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
-        return _linear_predictions(X, self.coef_, self.intercept_)
+        return linear_predictions(X, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict class labels.

@@ -15,8 +15,9 @@ from ..problems import Point, Solution
 from ..problems.outputs import OutputsProblem
 from ..problems.quantiles import NonCrossingProblem
 from ..solvers import OUTPUTS_SOLVERS
-from .base import _DATA, _linear_predictions, finite_targets
+from .base import _DATA, finite_targets
 from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty, start_of_outputs
+from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 from .validation import validated
 
@@ -218,7 +219,7 @@ class QuantilePD(PrimalDualRegressor):
         """
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
-        return _linear_predictions(X, self.coef_, self.intercept_)
+        return linear_predictions(X, self.coef_, self.intercept_)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The mean over the quantiles of D^2, the share of the pinball loss that is explained.

@@ -140,6 +140,7 @@ class PdproxRegressor(LinearlyConstrained, PrimalDualRegressor):
     0.90
     """
 
+    _takes_blocks: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
         **LinearlyConstrained._parameter_constraints,
         **PrimalDualRegressor._parameter_constraints,

@@ -9,9 +9,9 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._typing import ArrayLike
-from ..designs import Design
 from ..problems import Point, Solution
-from .base import _DATA, PrimalDualEstimator, _linear_predictions, finite_targets
+from .base import _DATA, PrimalDualEstimator, finite_targets
+from .predictions import linear_predictions
 from .validation import validated
 
 __all__ = ["PrimalDualRegressor"]
@@ -74,7 +74,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         self._checked_options()
-        problem = self._problem(Design(X), y, sample_weight)
+        problem = self._problem(self._design(X), y, sample_weight)
         if unchecked:
             self._require_finite(problem, X)
         return X, y, [problem], None
@@ -92,4 +92,4 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         """
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
-        return _linear_predictions(X, self._coef_rows, self.intercept_)[:, 0]
+        return linear_predictions(X, self._coef_rows, self.intercept_)[:, 0]

@@ -18,6 +18,7 @@ __all__ = ["GroupLassoSVC", "PdproxSVC"]
 
 
 class _MarginClassifier(PrimalDualClassifier):
+    _takes_blocks: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualClassifier._parameter_constraints,
         "loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss],

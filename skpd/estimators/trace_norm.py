@@ -15,8 +15,9 @@ from ..problems import Point, Solution
 from ..problems.outputs import OutputsProblem
 from ..problems.trace_norm import TraceNormProblem
 from ..solvers import TRACE_NORM_SOLVERS
-from .base import _linear_predictions, finite_targets
+from .base import finite_targets
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
+from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 from .validation import validated
 
@@ -265,5 +266,5 @@ class TraceNormPD(PrimalDualRegressor):
         """
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
-        z = _linear_predictions(X, self._coef_rows, self.intercept_)
+        z = linear_predictions(X, self._coef_rows, self.intercept_)
         return z if np.ndim(self.intercept_) else z[:, 0]

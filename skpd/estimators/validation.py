@@ -4,14 +4,26 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import _check_y, validate_data
+
+from ..designs import RowBlocks
 
 __all__ = ["validated", "validated_array"]
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
-    """`validate_data` of scikit-learn for X, or for X and y, safe to pass on to compiled code."""
+    """`validate_data` of scikit-learn for X, or for X and y, safe to pass on to compiled code.
+
+    `RowBlocks` stay as they are.
+
+    Raises
+    ------
+    ValueError
+        For RowBlocks if the estimator does not take them, or if y does not fit them.
+    """
+    if isinstance(X, RowBlocks):
+        return _validated_blocks(estimator, X, *y, **options)
     found = validate_data(estimator, _checked(X), *y, **options)
     return tuple(map(_aligned, found)) if isinstance(found, tuple) else _aligned(found)
 
@@ -19,6 +31,25 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
 def validated_array(X: Any, **options: Any) -> Any:
     """`check_array` of scikit-learn in the same way."""
     return _aligned(check_array(_checked(X), **options))
+
+
+def _validated_blocks(
+    estimator: Any, X: RowBlocks, *y: Any, reset: bool = True, multi_output: bool = False,
+    y_numeric: bool = False, **_: Any,
+) -> Any:  # fmt: skip
+    if not getattr(estimator, "_takes_blocks", False):
+        raise ValueError(
+            f"{type(estimator).__name__} takes X as an array or a sparse matrix, got RowBlocks. "
+            "PdproxSVC, GroupLassoSVC, PdproxRegressor, LassoPDCertified, ElasticNetPD and "
+            "ElasticNetPDClassifier take these; gathered() copies them to memory."
+        )
+    validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
+    if not y:
+        return X
+    options = {"multi_output": multi_output, "y_numeric": y_numeric, "estimator": estimator}
+    targets = _check_y(y[0], **options)
+    check_consistent_length(X, targets)
+    return X, targets
 
 
 def _aligned(array: Any) -> Any:

@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from .._typing import Array, ArrayLike
-from ..designs import Design
+from ..designs import Design, RowBlocks, design_of
 from ..estimators.validation import validated_array
 from ..losses import Loss
 from ..penalties import Penalty, for_features
@@ -42,7 +42,8 @@ class Data:
 
     @classmethod
     def of(cls, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> "Data":
-        X = validated_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
+        if not isinstance(X, RowBlocks):
+            X = validated_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
         targets: Any = np.asarray(y)
         check_consistent_length(X, y, sample_weight)
         sample_weight = _check_sample_weight(
@@ -52,10 +53,12 @@ class Data:
 
     @cached_property
     def design(self) -> Design:
-        return Design(self.X)
+        return design_of(self.X)
 
     def with_column(self, value: float) -> Design:
         """The data with one more column that holds a constant."""
+        if isinstance(self.X, RowBlocks):
+            return design_of(self.X.with_column(value))
         X = self.X if np.dtype(self.X.dtype).type(value) == value else self.X.astype(np.float64)
         column = np.full((X.shape[0], 1), value, dtype=X.dtype)
         if not sp.issparse(X):

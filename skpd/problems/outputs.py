@@ -19,7 +19,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices
 from ..certificates.objective import DualPoint
 from ..designs import Design
-from ..designs.design import FAR
+from ..designs.far_columns import FAR
 from ..designs.outputs import OutputsDesign, SharedDesign
 from ..designs.outputs_gram import OutputsGram
 from ..losses import Loss

@@ -167,7 +167,8 @@ class Problem(RowObjective, BaseProblem):
     def by_columns(self) -> "Problem":
         """The same problem for a path, with X by columns where Newton steps solve it."""
         penalty = self.penalty
-        if self.loss.linear_tails or penalty.is_quadratic or not penalty.structure.in_parts:
+        by_newton = penalty.structure.in_parts and not penalty.is_quadratic
+        if self.loss.linear_tails or not by_newton or not self.design.in_memory:
             return self.in_workspace()
         return self._with(design=self.design.by_columns).in_workspace(of_path=True)
 

@@ -38,7 +38,7 @@ def trials_over_ball(problem: Problem, long: bool) -> list[Choice]:
     curvature = min(problem.loss.smoothness, BALL.kink_curvature)
     loss, trials = problem.loss, []
     well_conditioned = 0.0 < _ridge(problem) >= largest * curvature / BALL.largest_condition
-    well_conditioned &= loss.is_compiled
+    well_conditioned &= loss.is_compiled and problem.design.in_memory
     if well_conditioned and (long or loss.piecewise_quadratic):
         blocks = partial(pdbfw, step_size="line-search", patience=BALL.block_passes)
         trials.append(Choice(*BLOCK_FRANK_WOLFE, blocks))

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from ...designs import Design
-from ...designs.design import FAR
+from ...designs.far_columns import FAR
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
 from .epigraphs import DoubtfulLabels

@@ -118,9 +118,11 @@ class InMemory(AllRows):
         return int(np.count_nonzero(self.h))
 
     def may_hold(self, n_columns: int) -> bool:
-        return n_columns <= SETTINGS.largest_working_set or (
-            self.n_curved <= SETTINGS.largest_working_set
-        )
+        # with fewer rows than columns the curvature is given by columns, as they are in memory
+        fewer = n_columns
+        if self.design.in_memory:
+            fewer = min(n_columns, self.n_curved)
+        return fewer <= SETTINGS.largest_working_set
 
     def cost(self, n_columns: int) -> float:
         return newton_cost(self.design, self.n_curved, n_columns)
@@ -166,6 +168,8 @@ class InMemory(AllRows):
             self.y, self.theta, z, sigma, self.derivative, self.h, radius
         )
         near = self.design.whole_rows(near)
+        if len(near) > self.design.most_copied_rows:
+            return None, SETTINGS.radius_shrink * radius
         if not 0.0 < float(np.sum(weights[near])) < SETTINGS.bending_share * total:
             return None, SETTINGS.radius_shrink * radius
         some = type(self)(

@@ -58,8 +58,12 @@ def method_of_multipliers(
     """
     run = _Run(problem, monitor, start) if start is not None else _begin(problem, monitor)
     run.progress.budget = budget
-    run.rounds(max_iter)
-    run.certify_the_last()
+    try:
+        run.rounds(max_iter)
+        run.certify_the_last()
+    except KeyboardInterrupt:  # the last certificate may be long ago
+        monitor.check(run.progress.n_iter, run.iterate.point())
+        raise
 
 
 def _begin(problem: Problem, monitor: Monitor, kind: "type[_Run] | None" = None) -> "_Run":
@@ -70,6 +74,7 @@ def _begin(problem: Problem, monitor: Monitor, kind: "type[_Run] | None" = None)
     weighty = np.flatnonzero(problem.weights > 0.0)
     n = len(weighty)
     size = max(int(SETTINGS.sample_share * n), SETTINGS.sample_rows * problem.n_variables)
+    size = int(min(size, problem.design.most_copied_rows))
     if SETTINGS.sample_worth * size > n:
         return run
     chosen = np.sort(np.random.RandomState(0).permutation(weighty)[:size])

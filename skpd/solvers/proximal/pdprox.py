@@ -242,7 +242,8 @@ def pdprox_restarted(
     budget : float, default=inf
         The multiplications at which it ends unfinished as well (see `skpd.designs.newton_cost`).
     """
-    kind = _FusedVariables if problem.loss.is_compiled else Variables
+    fused = problem.loss.is_compiled and problem.design.in_memory
+    kind = _FusedVariables if fused else Variables
     variables = kind(problem, problem.null_point if start is None else start)
     most = iterations_within(problem.design, budget, max_iter - monitor.n_iter)
     iterate_with_restarts(variables, monitor, variables.first_weight, most)

@@ -1,0 +1,265 @@
+"""Where blocks of rows come from: arrays, sparse matrices, and files of NumPy, SciPy and Parquet.
+
+A source says how many rows it has without reading them, and reads them part by part.
+"""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["Part", "Source", "parts_of"]
+
+PART_BYTES = 1 << 26  # 64 MB: a part is read in some milliseconds, and two of them are no burden
+PRECISIONS = (np.float64, np.float32)
+
+
+class Source(ABC):
+    """A matrix that is read by rows.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : dtype
+        Of what `read` returns, float64 or float32.
+    sparse : bool
+    name : str
+        For messages.
+    """
+
+    shape: tuple[int, int]
+    dtype: Any
+    sparse: bool = False
+    name: str
+
+    @abstractmethod
+    def read(self, first: int, last: int) -> Any:
+        """The rows from first to before last, as an array or a CSR matrix."""
+
+    def ends(self) -> Iterator[tuple[int, int]]:
+        """First and last rows of the parts in which it is to be read."""
+        n, d = self.shape
+        rows = max(1, PART_BYTES // max(1, d * np.dtype(self.dtype).itemsize))
+        return ((first, min(first + rows, n)) for first in range(0, n, rows))
+
+
+class Part:
+    """Some rows of a source."""
+
+    def __init__(self, source: Source, first: int, last: int) -> None:
+        self.source, self.first, self.last = source, first, last
+
+    @property
+    def n_rows(self) -> int:
+        return self.last - self.first
+
+    def read(self) -> Any:
+        """The rows, as an array or a CSR matrix of float64 or float32."""
+        return self.source.read(self.first, self.last)
+
+
+def parts_of(given: Any, k: int, columns: Any) -> list[Part]:
+    """The parts of the block with number k.
+
+    Raises
+    ------
+    ValueError
+        If it is no matrix or file of one.
+    """
+    source = _source_of(given, k, columns)
+    return [Part(source, *ends) for ends in source.ends()]
+
+
+def _source_of(given: Any, k: int, columns: Any) -> Source:
+    if isinstance(given, (str, os.PathLike)):
+        path = Path(given)
+        if path.suffix not in FILES:
+            raise ValueError(
+                f"Block {k} of RowBlocks must be a matrix or a file that ends in "
+                f"{', '.join(FILES)}, got {str(path)!r}."
+            )
+        if path.suffix == ".parquet":
+            return ParquetSource(path, columns)
+        return FILES[path.suffix](path)
+    if columns is not None:
+        raise ValueError("columns of RowBlocks are for Parquet files, got a block that is none.")
+    name = f"block {k}"
+    return SparseSource(given, name) if sp.issparse(given) else ArraySource(given, name)
+
+
+def _precision(dtype: Any, name: str) -> Any:
+    """The precision in which numbers of a type are taken."""
+    if np.dtype(dtype).kind not in "fiub":
+        raise ValueError(f"{name} of RowBlocks must hold real numbers, got the type {dtype}.")
+    return dtype if dtype in PRECISIONS else np.dtype(np.float64)
+
+
+def _require_matrix(shape: tuple[int, ...], name: str) -> None:
+    if len(shape) != 2 or 0 in shape:
+        raise ValueError(
+            f"{name} of RowBlocks must have the shape (n_rows, n_features), with at least one of "
+            f"each, got {shape}."
+        )
+
+
+class ArraySource(Source):
+    """An array, perhaps mapped from a file: its rows are views where their type allows."""
+
+    def __init__(self, array: Any, name: str) -> None:
+        array = array if isinstance(array, np.ndarray) else np.asarray(array)
+        _require_matrix(array.shape, name)
+        self.name, self.shape = name, array.shape
+        self.dtype = _precision(array.dtype, name)
+        self._array = array
+
+    def read(self, first: int, last: int) -> Any:
+        return np.require(self._array[first:last], self.dtype, "A")
+
+
+class NpySource(ArraySource):
+    """A file of `numpy.save`, mapped to memory."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(np.load(path, mmap_mode="r", allow_pickle=False), str(path))
+
+
+class SparseSource(Source):
+    """A sparse matrix in memory."""
+
+    sparse = True
+
+    def __init__(self, matrix: Any, name: str) -> None:
+        _require_matrix(matrix.shape, name)
+        self.name, self.shape = name, matrix.shape
+        self.dtype = _precision(matrix.dtype, name)
+        self._matrix = sp.csr_array(matrix.astype(self.dtype, copy=False))
+
+    def read(self, first: int, last: int) -> Any:
+        return _rows(self._matrix, first, last)
+
+    def ends(self) -> Iterator[tuple[int, int]]:
+        return _ends_of(self._matrix)
+
+
+class NpzSource(Source):
+    """A file of `scipy.sparse.save_npz`, or of `numpy.savez` with one array, read as a whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.name, self._path = str(path), path
+        with np.load(path, allow_pickle=False) as file:
+            self.sparse = "format" in file.files
+            if not self.sparse and len(file.files) != 1:
+                raise ValueError(
+                    f"{self.name} of RowBlocks must hold one array or a matrix saved by "
+                    f"scipy.sparse.save_npz, got {file.files}."
+                )
+            if self.sparse:
+                n, d = map(int, file["shape"])
+                self.shape, given = (n, d), file["data"].dtype
+            else:
+                (array,) = (file[key] for key in file.files)
+                self.shape, given = array.shape, array.dtype
+        _require_matrix(self.shape, self.name)
+        self.dtype = _precision(given, self.name)
+
+    def read(self, first: int, last: int) -> Any:
+        if self.sparse:
+            return sp.csr_array(sp.load_npz(self._path).astype(self.dtype, copy=False))
+        with np.load(self._path, allow_pickle=False) as file:
+            (array,) = (file[key] for key in file.files)
+        return np.require(array, self.dtype, "A")
+
+    def ends(self) -> Iterator[tuple[int, int]]:
+        """One part: such a file cannot be read by rows."""
+        return iter([(0, self.shape[0])])
+
+
+class ParquetSource(Source):
+    """Numbers in a Parquet file, read by its row groups.
+
+    Parameters
+    ----------
+    path : Path
+    columns : list of str or None
+        Those to read; None for all.
+
+    Raises
+    ------
+    ImportError
+        Without pyarrow.
+    """
+
+    def __init__(self, path: Path, columns: Any) -> None:
+        try:
+            import pyarrow.parquet as parquet
+        except ImportError as error:
+            raise ImportError(
+                "RowBlocks reads Parquet files by pyarrow, which is not installed: "
+                "pip install pyarrow"
+            ) from error
+        self.name, self._file = str(path), parquet.ParquetFile(path)
+        names = self._file.schema_arrow.names
+        self._columns = names if columns is None else list(columns)
+        missing = [name for name in self._columns if name not in names]
+        if missing:
+            raise ValueError(
+                f"columns of RowBlocks must be among those of {self.name}, got {missing}."
+            )
+        types = {_numpy_type(self._file.schema_arrow, name, path) for name in self._columns}
+        self.dtype = np.dtype(np.float32 if types == {np.dtype(np.float32)} else np.float64)
+        groups = self._file.metadata
+        counts = [groups.row_group(k).num_rows for k in range(groups.num_row_groups)]
+        self._firsts = np.concatenate([[0], np.cumsum(counts)]).tolist()
+        self.shape = self._firsts[-1], len(self._columns)
+        _require_matrix(self.shape, self.name)
+
+    def read(self, first: int, last: int) -> Any:
+        table = self._file.read_row_group(self._firsts.index(first), columns=self._columns)
+        found = np.empty((table.num_rows, len(self._columns)), self.dtype, order="F")
+        for place, name in enumerate(self._columns):
+            # what is missing becomes NaN, which a fit refuses by name
+            found[:, place] = table.column(name).to_numpy()
+        return found
+
+    def ends(self) -> Iterator[tuple[int, int]]:
+        pairs = zip(self._firsts[:-1], self._firsts[1:], strict=True)
+        return ((first, last) for first, last in pairs if first < last)
+
+
+def _numpy_type(schema: Any, name: str, path: Path) -> Any:
+    try:
+        found = np.dtype(schema.field(name).type.to_pandas_dtype())
+    except (NotImplementedError, TypeError):
+        found = np.dtype(object)
+    if found.kind not in "fiub":
+        raise ValueError(
+            f"Columns of {path} must hold numbers, got {name!r} of the type "
+            f"{schema.field(name).type}: name others in columns."
+        )
+    return found
+
+
+FILES: dict[str, Any] = {".npy": NpySource, ".npz": NpzSource, ".parquet": ParquetSource}
+
+
+def _rows(matrix: Any, first: int, last: int) -> Any:
+    """Rows of a CSR matrix, as views of its arrays."""
+    begin, end = matrix.indptr[first], matrix.indptr[last]
+    parts = matrix.data[begin:end], matrix.indices[begin:end], matrix.indptr[first : last + 1]
+    return sp.csr_array((*parts[:2], parts[2] - begin), shape=(last - first, matrix.shape[1]))
+
+
+def _ends_of(matrix: Any) -> Iterator[tuple[int, int]]:
+    """Rows of a CSR matrix in parts of about as many bytes."""
+    entry = matrix.data.itemsize + matrix.indices.itemsize
+    step, n = max(1, PART_BYTES // entry), matrix.shape[0]
+    first = 0
+    while first < n:
+        last = int(np.searchsorted(matrix.indptr, matrix.indptr[first] + step, side="right")) - 1
+        last = min(max(last, first + 1), n)
+        yield first, last
+        first = last

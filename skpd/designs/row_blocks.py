@@ -1,0 +1,158 @@
+"""Data in blocks of rows that need not be in memory all at once."""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._typing import Indices
+from .block_sources import Part, parts_of
+
+__all__ = ["RowBlocks"]
+
+
+class RowBlocks:
+    """A data matrix in blocks of rows, which are read one after the other.
+
+    Estimators take it for X, with y and weights as arrays: what is in memory at a time are two
+    blocks, vectors as long as there are rows, and the few rows that a solver goes on with.
+
+    Parameters
+    ----------
+    blocks : iterable
+        Each an array of shape (n_rows, n_features), a sparse matrix, or the path of a file:
+        ``.npy`` (of `numpy.save`), ``.npz`` (of `scipy.sparse.save_npz`, or of `numpy.savez` with
+        one array) or ``.parquet`` (by pyarrow; a block for each row group). Arrays that are large,
+        such as a `numpy.memmap`, are taken in parts. float32 stays as it is; other numbers
+        become float64.
+    columns : list of str, default=None
+        Which columns of Parquet files to read, in this order; by default all of them.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n_samples, n_features).
+    n_blocks : int
+        How many are read, one after the other.
+    dtype : dtype
+        float32 where all blocks are, else float64.
+
+    Raises
+    ------
+    ValueError
+        If there are no blocks, or if one is no matrix of numbers with as many features as the
+        first.
+    ImportError
+        For Parquet files without pyarrow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd import PdproxSVC, RowBlocks
+    >>> rng = np.random.default_rng(0)
+    >>> blocks = [rng.normal(size=(500, 4)) for _ in range(3)]
+    >>> y = np.concatenate([block[:, 0] > 0.0 for block in blocks])
+    >>> X = RowBlocks(blocks)
+    >>> X
+    RowBlocks of shape (1500, 4): 3 blocks of float64
+    >>> PdproxSVC(alpha=0.01).fit(X, y).converged_
+    True
+    """
+
+    ndim: ClassVar[int] = 2
+
+    def __init__(self, blocks: Iterable[Any], *, columns: list[str] | None = None) -> None:
+        if isinstance(blocks, (str, np.ndarray)) or sp.issparse(blocks):
+            blocks = [blocks]  # a whole matrix or file
+        self._parts: list[Part] = []
+        for k, given in enumerate(blocks):
+            self._parts += parts_of(given, k, columns)
+        if not self._parts:
+            raise ValueError("RowBlocks must have at least one block, got none.")
+        d = self._parts[0].source.shape[1]
+        for part in self._parts:
+            if part.source.shape[1] != d:
+                raise ValueError(
+                    f"All blocks of RowBlocks must have as many features as the first, {d}, got "
+                    f"{part.source.shape[1]} in {part.source.name}."
+                )
+        self._firsts = np.cumsum([0, *(part.n_rows for part in self._parts)])
+        self.shape: tuple[int, int] = int(self._firsts[-1]), d
+        single = all(part.source.dtype == np.float32 for part in self._parts)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self.sparse = all(part.source.sparse for part in self._parts)
+        self._constant: float | None = None  # of a last column
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self._parts)
+
+    def __repr__(self) -> str:
+        several = "block" if self.n_blocks == 1 else "blocks"
+        kind = f"sparse {self.dtype}" if self.sparse else f"{self.dtype}"
+        return f"RowBlocks of shape {self.shape}: {self.n_blocks} {several} of {kind}"
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise ValueError(
+            "RowBlocks are no array, as they need not fit in memory, and this wants one: "
+            "gathered() copies them to one."
+        )
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def read(self) -> Iterator[tuple[slice, Any]]:
+        """(rows, block) one after the other; the next is read while one is used.
+
+        A block is an array or a CSR matrix, of float64 or float32.
+        """
+        with ThreadPoolExecutor(1) as reader:
+            coming = reader.submit(self._block, 0)
+            for k in range(self.n_blocks):
+                block = coming.result()
+                if k + 1 < self.n_blocks:
+                    coming = reader.submit(self._block, k + 1)
+                yield slice(int(self._firsts[k]), int(self._firsts[k + 1])), block
+
+    def _block(self, k: int) -> Any:
+        block = self._parts[k].read()
+        if self._constant is None:
+            return block
+        column = np.full((block.shape[0], 1), self._constant, self.dtype)
+        if sp.issparse(block):
+            return sp.hstack([block, column], format="csr", dtype=self.dtype)
+        return np.hstack([block, column])
+
+    def with_column(self, value: float) -> "RowBlocks":
+        """The same data with a last column that holds a constant."""
+        other = copy(self)
+        other._constant, other.shape = value, (self.shape[0], self.shape[1] + 1)
+        if self.dtype.type(value) != value:
+            other.dtype = np.dtype(np.float64)
+        return other
+
+    def gathered(self) -> Any:
+        """The whole matrix in memory, an array or a CSR matrix."""
+        return self._stacked([block for _, block in self.read()])
+
+    def rows(self, indices: Indices) -> Any:
+        """Some of the rows in memory, in any order; those of several kinds become sparse."""
+        order = np.argsort(indices, kind="stable")
+        ends = np.searchsorted(indices[order], self._firsts)
+        picked = []
+        for k in range(self.n_blocks):
+            own = indices[order[ends[k] : ends[k + 1]]] - self._firsts[k]
+            if len(own):
+                picked.append(self._block(k)[own])
+        back = np.empty(len(order), dtype=np.intp)
+        back[order] = np.arange(len(order))
+        stacked = self._stacked(picked)
+        return stacked if np.all(order[1:] > order[:-1]) else stacked[back]
+
+    def _stacked(self, blocks: list[Any]) -> Any:
+        if any(map(sp.issparse, blocks)):
+            return sp.vstack(blocks, format="csr", dtype=self.dtype)
+        return np.concatenate(blocks) if blocks else np.empty((0, self.shape[1]), self.dtype)

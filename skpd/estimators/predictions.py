@@ -1,0 +1,26 @@
+"""Predictions of linear models, of whatever format data and coefficients are."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.extmath import safe_sparse_dot
+
+from .._typing import Array
+from ..designs import Design, RowBlocks
+
+__all__ = ["linear_predictions"]
+
+
+def linear_predictions(X: Any, coef: Any, intercept: Any) -> Array:
+    """X coef' + intercept for coef of shape (n_outputs, n_features), in sparse or dense format."""
+    if isinstance(X, RowBlocks):
+        parts = [linear_predictions(block, coef, intercept) for _, block in X.read()]
+        return np.concatenate(parts)
+    if issparse(coef):
+        product = X @ coef.T
+        return (product.toarray() if issparse(product) else product) + intercept
+    if X.dtype == np.float64:
+        return safe_sparse_dot(X, coef.T, dense_output=True) + intercept
+    design = Design(X)
+    return np.column_stack([design.matvec(w) for w in coef]) + intercept

@@ -1,0 +1,378 @@
+"""Data in blocks of rows: read as they are, fitted and certified like the same data in memory."""
+
+import tracemalloc
+import warnings
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import LinearConstraint, linprog
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
+from sklearn.svm import LinearSVC
+
+from skpd import (
+    DRSVMClassifier,
+    ElasticNetPD,
+    ElasticNetPDClassifier,
+    GroupLassoSVC,
+    LassoPDCertified,
+    LassoPDCertifiedCV,
+    PdproxRegressor,
+    PdproxSVC,
+    RowBlocks,
+    certify,
+    path,
+)
+from skpd.designs import BlocksDesign, Design, block_sources, blocks
+
+CUTS = [0, 70, 71, 180, 300]
+N, D = CUTS[-1], 6
+
+
+@pytest.fixture(autouse=True)
+def never_gathered(monkeypatch):
+    """However small the blocks are."""
+    monkeypatch.setattr(blocks, "GATHERED", 0)
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.7)
+    y = X[:, 0] - 2.0 * X[:, 1] + rng.normal(size=N)
+    return X, y, np.where(y > 0.0, 1, 0)
+
+
+def parts(X):
+    return [X[first:last] for first, last in pairwise(CUTS)]
+
+
+def in_files(folder, X, kind):
+    paths = []
+    for k, part in enumerate(parts(X)):
+        path_ = folder / f"{k}.{kind.removesuffix('-sparse')}"
+        if kind == "npy":
+            np.save(path_, part)
+        elif kind == "npz":
+            np.savez(path_, X=part)
+        elif kind == "npz-sparse":
+            sparse.save_npz(path_, sparse.csc_matrix(part))
+        else:
+            pa = pytest.importorskip("pyarrow")
+            parquet = pytest.importorskip("pyarrow.parquet")
+            table = pa.table({f"x{j}": part[:, j] for j in range(D)} | {"name": ["a"] * len(part)})
+            parquet.write_table(table, path_, row_group_size=40)
+        paths.append(path_ if k % 2 else str(path_))
+    return paths
+
+
+KINDS = ["arrays", "lists", "Fortran", "CSR", "CSC", "npy", "npz", "npz-sparse", "parquet"]
+
+
+def blocks_of(folder, X, kind):
+    if kind == "parquet":
+        return RowBlocks(in_files(folder, X, kind), columns=[f"x{j}" for j in range(D)])
+    if kind.startswith("np"):
+        return RowBlocks(in_files(folder, X, kind))
+    convert = {
+        "arrays": np.array, "lists": np.ndarray.tolist, "Fortran": np.asfortranarray,
+        "CSR": sparse.csr_matrix, "CSC": sparse.csc_array,
+    }[kind]  # fmt: skip
+    return RowBlocks(map(convert, parts(X)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("part_bytes", [1000, 1 << 26])
+def test_blocks_are_read_as_they_are(data, tmp_path, kind, part_bytes, monkeypatch):
+    monkeypatch.setattr(block_sources, "PART_BYTES", part_bytes)
+    X, y, _ = data
+    found = blocks_of(tmp_path, X, kind)
+    assert found.shape == X.shape and found.dtype == np.float64 and len(found) == N
+    dense = [b if isinstance(b, np.ndarray) else b.toarray() for _, b in found.read()]
+    assert_array_equal(np.concatenate(dense), X)
+    assert len(dense) == found.n_blocks >= len(CUTS) - 1
+    if part_bytes == 1000 and kind not in ("npz", "npz-sparse", "parquet"):
+        assert found.n_blocks > 10 and max(b.size for b in dense) <= 200
+    chosen = np.array([299, 5, 0, 70, 5, 71])
+    picked = found.rows(chosen)
+    assert_array_equal(picked.toarray() if sparse.issparse(picked) else picked, X[chosen])
+    fits = [LassoPDCertified(0.1, tol=1e-9).fit(each, y) for each in (found, X)]
+    assert_allclose(fits[0].coef_, fits[1].coef_, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int16, bool])
+def test_types(dtype):
+    X = (np.arange(12).reshape(4, 3) % 5).astype(dtype)
+    found = RowBlocks([X[:1], X[1:]])
+    assert found.dtype == (np.float32 if dtype == np.float32 else np.float64)
+    assert_array_equal(found.gathered(), X)
+    mixed = RowBlocks([X[:1], X[1:].astype(float)])
+    assert mixed.dtype == np.float64 and mixed.gathered().dtype == np.float64
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("shift", [None, np.linspace(-3.0, 100.0, D)])
+def test_answers_are_those_of_the_data_in_memory(data, layout, shift):
+    X, y, _ = data
+    rng = np.random.default_rng(1)
+    whole, design = Design(X), BlocksDesign(RowBlocks(map(layout, parts(X))))
+    if shift is not None:
+        whole, design = whole.shifted(shift), design.shifted(shift)
+    w, h, some = rng.normal(size=D), rng.random(N), np.array([0, 2, 5])
+    for name, given in {
+        "matvec": (w,), "rmatvec": (y,), "rmatvec_some": (y, some), "gram": (h, some, True),
+        "cross_gram": (h, some[:2], some[2:], True), "row_sums": (), "row_norms": (),
+        "column_sums": (h,), "column_norms": (h,), "table": (some,), "shift_of_columns": (h,),
+    }.items():  # fmt: skip
+        one, other = getattr(whole, name)(*given), getattr(design, name)(*given)
+        if one is None:
+            assert other is None
+        else:
+            assert_allclose(other, one, rtol=1e-11, atol=1e-11)
+    for name, given in {
+        "matvec_bounded": (w, 0.5), "matvec_compensated": (w, 0.5),
+        "rmatvec_bounded": (h, y), "rmatvec_compensated": (h, y),
+    }.items():  # fmt: skip
+        ones, others = getattr(whole, name)(*given), getattr(design, name)(*given)
+        assert_allclose(others[0], ones[0], rtol=1e-11, atol=1e-11)
+        enough = 1e-11 if name.endswith("bounded") else 1e-14 * np.abs(ones[0])
+        assert np.all(others[-1] <= 5.0 * ones[-1] + enough)
+    assert_allclose(design.columns(some).matvec(w[:3]), whole.columns(some).matvec(w[:3]))
+    if shift is None:
+        assert design.n_entries == Design(layout(X)).n_entries
+        assert_array_equal(design.column_counts, Design(layout(X)).column_counts)
+        assert design.longest_row == Design(layout(X)).longest_row
+
+
+def test_row_sums_are_compared_exactly():
+    one_hot = np.eye(4)[np.arange(12) % 4]
+    for X, expected in ((one_hot, 1.0), (one_hot - 0.25, 0.0)):
+        assert BlocksDesign(RowBlocks([X[:5], X[5:]])).common_row_sum() == expected
+    X = np.vstack([one_hot, one_hot * (1.0 + 2.0**-52)])
+    assert BlocksDesign(RowBlocks([X[:12], X[12:]])).common_row_sum() is None
+    X[12:], X[12:, 0] = one_hot, one_hot[:, 0] + 1e-30  # whose sums are the same, rounded
+    assert BlocksDesign(RowBlocks([X[:12], X[12:]])).common_row_sum() is None
+
+
+@pytest.mark.parametrize("name", ["rmatvec_bounded", "rmatvec_compensated"])
+def test_errors_are_bounded_in_rational_arithmetic(name):
+    """Also where the sums of the blocks cancel."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)) * 10.0 ** rng.integers(-8, 8, size=(60, 4))
+    X = np.vstack([X, -X[::-1] * (1.0 + 1e-9)])
+    weights, rows = rng.random(120), rng.normal(size=120)
+    weights[60:], rows[60:] = weights[:60][::-1], rows[:60][::-1]
+    design = BlocksDesign(RowBlocks(np.array_split(X, 7)))
+    found, error = getattr(design, name)(weights, rows)
+    for j in range(4):
+        products = zip(weights.tolist(), rows.tolist(), X[:, j].tolist(), strict=True)
+        exact = sum(Fraction(a) * Fraction(b) * Fraction(x) for a, b, x in products)
+        assert abs(exact - Fraction(float(found[j]))) <= Fraction(float(error[j]))
+    if name == "rmatvec_compensated":
+        sizes = np.abs(weights * rows) @ np.abs(X)
+        assert np.all(error <= 1e-15 * np.abs(found) + 1e-29 * sizes)
+
+
+MODELS = [
+    PdproxSVC(0.01), PdproxSVC(0.01, loss="logistic"), GroupLassoSVC(0.01, groups=2),
+    PdproxSVC(1e-3, loss="squared_hinge", penalty="squared_l2"),
+    PdproxSVC(1e-3, penalty="squared_l2", fit_intercept=False),
+    PdproxSVC(0.01, penalty_weights=[0, 0, 1, 1, 1, 1], bounds=(-1.0, 2.0)),
+    PdproxSVC(0.01, penalty="elasticnet", class_weight="balanced"),
+    PdproxRegressor(0.01), PdproxRegressor(0.01, loss="huber"),
+    PdproxRegressor(0.01, loss="pinball", quantile=0.8, penalty="sparse_group", groups=3),
+    LassoPDCertified(0.1), ElasticNetPD(0.1), ElasticNetPD(0.1, l1_radius=0.5),
+    ElasticNetPDClassifier(0.01),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("far", [0.0, 1000.0])
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_fits_are_those_of_the_data_in_memory(data, model, layout, far):
+    X, y, labels = data
+    X = X + far * model.fit_intercept
+    y = labels if hasattr(model, "decision_function") else y
+    weights = 1.0 + np.arange(N) % 3
+    model = clone(model).set_params(tol=1e-8)
+    whole = clone(model).fit(X, y, sample_weight=weights)
+    found = model.fit(RowBlocks(map(layout, parts(X))), y, sample_weight=weights)
+    one, other = whole.certificate_, found.certificate_
+    assert other.relative_gap <= 1e-8 and found.converged_
+    slack = 1e-12 * one.primal
+    assert one.dual <= other.primal + slack and other.dual <= one.primal + slack
+    assert_allclose(found.coef_, whole.coef_, atol=2e-3)
+    assert found.n_features_in_ == D
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_below_the_optimum_of_a_linear_programme(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(60, 5)), rng.choice([-1.0, 1.0], 60)
+    ones, alpha = np.ones((60, 1)), 0.02
+    rows = np.hstack([-y[:, None] * X, y[:, None] * X, -y[:, None] * ones, -np.eye(60)])
+    cost = np.concatenate([np.full(10, alpha), [0.0], np.full(60, 1 / 60)])
+    signs = [(0, None)] * 10 + [(None, None)] + [(0, None)] * 60
+    best = linprog(cost, rows, -np.ones(60), bounds=signs, method="highs").fun
+    model = PdproxSVC(alpha, tol=1e-8).fit(RowBlocks(np.array_split(X, 4)), y)
+    assert model.certificate_.dual <= best * (1.0 + 1e-12)
+    assert_allclose(model.certificate_.primal, best, rtol=1e-7)
+
+
+def test_lasso_of_scikit_learn(data):
+    X, y, _ = data
+    model = LassoPDCertified(0.05, tol=1e-10).fit(RowBlocks(parts(X)), y)
+    assert_allclose(model.coef_, Lasso(0.05, tol=1e-12).fit(X, y).coef_, atol=1e-7)
+
+
+def test_predictions_scores_and_paths(data):
+    X, y, labels = data
+    found = RowBlocks(map(sparse.csr_array, parts(X)))
+    model = PdproxSVC(0.01, loss="logistic").fit(found, labels)
+    for name in ("predict", "decision_function", "predict_proba"):
+        assert_allclose(getattr(model, name)(found), getattr(model, name)(X), atol=1e-13)
+    assert model.score(found, labels) == model.score(X, labels)
+    single = RowBlocks([part.astype(np.float32) for part in parts(X)])
+    assert_allclose(model.decision_function(single), model.decision_function(X), atol=1e-5)
+    three = PdproxSVC(0.01, tol=1e-6, n_jobs=2).fit(found, np.digitize(y, [-1.0, 1.0]))
+    assert three.decision_function(found).shape == (N, 3) and three.converged_
+    regressor = LassoPDCertified(0.1, tol=1e-9)
+    along = [path(regressor, each, y, alphas=6) for each in (X, found)]
+    assert_allclose(along[1].coefs, along[0].coefs, atol=1e-8)
+    assert along[1].converged.all()
+
+
+@pytest.mark.parametrize("rigorous", [False, True])
+def test_certificates_of_other_models(data, rigorous):
+    X, y, labels = data
+    found = RowBlocks(parts(X))
+    for model, target in (
+        (Lasso(0.1), y), (LogisticRegression(C=0.1), labels), (LinearSVC(C=0.1), labels),
+        (LinearSVC(C=0.1, loss="hinge", intercept_scaling=3.0), labels),
+    ):  # fmt: skip
+        model.fit(X, target)
+        one, other = (certify(model, each, target, rigorous=rigorous) for each in (X, found))
+        assert_allclose([other.primal, other.dual], [one.primal, one.dual], rtol=1e-10)
+
+
+def test_the_same_from_run_to_run(data):
+    X, _, labels = data
+    fits = [PdproxSVC(0.01).fit(RowBlocks(parts(X)), labels) for _ in range(2)]
+    assert_array_equal(fits[0].coef_, fits[1].coef_)
+    assert_array_equal(fits[0].dual_coef_, fits[1].dual_coef_)
+    assert fits[0].certificate_.dual == fits[1].certificate_.dual
+
+
+def test_files_are_not_held_in_memory(tmp_path, monkeypatch):
+    """Of an X of 32 MB a block of 1 MB and the next one, and vectors of the rows."""
+    monkeypatch.setattr(block_sources, "PART_BYTES", 1 << 20)
+    monkeypatch.setattr(blocks, "COPIED", 1 << 20)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 400))
+    np.savez(tmp_path / "0.npz", X=X[:200])  # read as a whole
+    np.save(tmp_path / "1.npy", X[200:])
+    y = X[:, 0] + rng.normal(size=len(X))
+    files = [tmp_path / "0.npz", tmp_path / "1.npy"]
+    del X
+    tracemalloc.start()
+    model = PdproxSVC(0.02).fit(RowBlocks(files), y > 0.0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert model.converged_ and peak < 10e6
+
+
+def test_large_mapped_arrays_are_taken_in_blocks(data, tmp_path, monkeypatch):
+    from skpd.estimators import base
+
+    monkeypatch.setattr(base, "MAPPED", 1)
+    X, _, labels = data
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model = PdproxSVC(0.01)
+    (problem,) = model._problems(mapped, labels, None)[2]
+    assert isinstance(problem.design, BlocksDesign)
+    one, other = (model.fit(each, labels).certificate_ for each in (mapped, X))
+    assert one.dual <= other.primal and other.dual <= one.primal
+    for other in (PdproxSVC(penalty="linf"), PdproxSVC(solver="pdprox-dual")):
+        (problem,) = other._problems(mapped, labels, None)[2]
+        assert isinstance(problem.design, Design)
+
+
+def test_ctrl_c_keeps_the_best_model(data):
+    class Interrupted(RowBlocks):
+        passes = 0
+
+        def read(self):
+            self.passes += 1
+            if self.passes == 20:
+                raise KeyboardInterrupt
+            return super().read()
+
+    X, _, labels = data
+    model = PdproxSVC(1e-4, tol=1e-12)
+    with pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(Interrupted(parts(X)), labels)
+    assert model.coef_.any() and model.certificate_.dual <= model.certificate_.primal
+
+
+def in_blocks(X):
+    return RowBlocks(parts(X))
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda X, c: RowBlocks([]), "at least one block, got none"),
+    (lambda X, c: RowBlocks([X, X[:, :2]]), "as many features as the first, 6, got 2 in block 1"),
+    (lambda X, c: RowBlocks([X[0]]), r"block 0 .* shape \(n_rows, n_features\).* got \(6,\)"),
+    (lambda X, c: RowBlocks([X[:0]]), r"block 0 .* got \(0, 6\)"),
+    (lambda X, c: RowBlocks(["a.csv"]), r"ends in .npy, .npz, .parquet, got 'a.csv'"),
+    (lambda X, c: RowBlocks([[["a"]]]), "block 0 of RowBlocks must hold real numbers"),
+    (lambda X, c: RowBlocks([X], columns=["a"]), "columns of RowBlocks are for Parquet"),
+    (lambda X, c: np.asarray(in_blocks(X)), r"no array.*gathered\(\)"),
+    (lambda X, c: PdproxSVC(penalty="linf").fit(in_blocks(X), c), r"of groups.* got LInf\(\)"),
+    (lambda X, c: PdproxSVC(solver="pdprox-dual").fit(in_blocks(X), c), "solver must be 'auto'"),
+    (lambda X, c: DRSVMClassifier().fit(in_blocks(X), c), "DRSVMClassifier takes X as an array"),
+    (lambda X, c: LassoPDCertifiedCV().fit(in_blocks(X), c), "LassoPDCertifiedCV takes X as"),
+    (lambda X, c: PdproxSVC().fit(in_blocks(X), c[:9]), r"inconsistent numbers of samples"),
+    (lambda X, c: PdproxSVC().fit(in_blocks(X), None), "requires y to be passed"),
+    (lambda X, c: PdproxSVC().fit(in_blocks(np.where(X > 2.0, np.nan, X)), c), "X contains NaN"),
+    (lambda X, c: PdproxSVC().fit(X, c).predict(in_blocks(X[:, :3])), "X has 3 features"),
+    (
+        lambda X, c: PdproxSVC(constraints=LinearConstraint(np.ones((1, D)), 0, 0)).fit(
+            in_blocks(X), c
+        ),
+        "constraints need X in memory",
+    ),
+    (
+        lambda X, c: certify(MultiTaskLasso().fit(X, np.c_[c, c]), in_blocks(X), np.c_[c, c]),
+        "several outputs need X in memory",
+    ),
+])  # fmt: skip
+def test_errors(data, make, message):
+    X, _, labels = data
+    with pytest.raises(ValueError, match=message):
+        make(X, labels)
+
+
+def test_columns_of_parquet_files(data, tmp_path):
+    X, _, _ = data
+    files = in_files(tmp_path, X, "parquet")
+    found = RowBlocks(files, columns=["x3", "x0"])
+    assert_array_equal(found.gathered(), X[:, [3, 0]])
+    with pytest.raises(ValueError, match="must hold numbers, got 'name' of the type string"):
+        RowBlocks(files)
+    with pytest.raises(ValueError, match=r"must be among those of .*got \['x9'\]"):
+        RowBlocks(files, columns=["x9"])
+
+
+def test_small_blocks_are_gathered(data, monkeypatch):
+    monkeypatch.undo()
+    X, _, labels = data
+    model = PdproxSVC(0.01, penalty="linf").fit(RowBlocks(parts(X)), labels)
+    whole = PdproxSVC(0.01, penalty="linf").fit(X, labels)
+    assert_array_equal(model.coef_, whole.coef_)
