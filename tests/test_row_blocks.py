@@ -360,8 +360,13 @@ def test_errors(data, make, message):
 
 
 def test_columns_of_parquet_files(data, tmp_path):
-    X, _, _ = data
+    X, y, _ = data
     files = in_files(tmp_path, X, "parquet")
+    assert RowBlocks(tmp_path / "3.parquet", columns=["x0"]).shape == (120, 1)
+    classes = PdproxSVC(0.01, n_jobs=2).fit(
+        RowBlocks(files, columns=[f"x{j}" for j in range(D)]), np.digitize(y, [-1.0, 1.0])
+    )
+    assert classes.converged_  # each by threads that read the same files
     found = RowBlocks(files, columns=["x3", "x0"])
     assert_array_equal(found.gathered(), X[:, [3, 0]])
     with pytest.raises(ValueError, match="must hold numbers, got 'name' of the type string"):

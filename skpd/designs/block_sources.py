@@ -7,6 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,7 @@ class ParquetSource(Source):
                 "pip install pyarrow"
             ) from error
         self.name, self._file = str(path), parquet.ParquetFile(path)
+        self._reading = Lock()  # a reader is for one thread at a time
         names = self._file.schema_arrow.names
         self._columns = names if columns is None else list(columns)
         missing = [name for name in self._columns if name not in names]
@@ -218,7 +220,8 @@ class ParquetSource(Source):
         _require_matrix(self.shape, self.name)
 
     def read(self, first: int, last: int) -> Any:
-        table = self._file.read_row_group(self._firsts.index(first), columns=self._columns)
+        with self._reading:
+            table = self._file.read_row_group(self._firsts.index(first), columns=self._columns)
         found = np.empty((table.num_rows, len(self._columns)), self.dtype, order="F")
         for place, name in enumerate(self._columns):
             # what is missing becomes NaN, which a fit refuses by name

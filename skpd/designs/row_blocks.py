@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from os import PathLike
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -65,7 +66,7 @@ class RowBlocks:
     ndim: ClassVar[int] = 2
 
     def __init__(self, blocks: Iterable[Any], *, columns: list[str] | None = None) -> None:
-        if isinstance(blocks, (str, np.ndarray)) or sp.issparse(blocks):
+        if isinstance(blocks, (str, PathLike, np.ndarray)) or sp.issparse(blocks):
             blocks = [blocks]  # a whole matrix or file
         self._parts: list[Part] = []
         for k, given in enumerate(blocks):
