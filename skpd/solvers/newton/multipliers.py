@@ -62,7 +62,7 @@ def method_of_multipliers(
         run.rounds(max_iter)
         run.certify_the_last()
     except KeyboardInterrupt:  # the last certificate may be long ago
-        monitor.check(run.progress.n_iter, run.iterate.point())
+        monitor.consider(run.iterate.point())
         raise
 
 
