@@ -75,7 +75,7 @@ def test_weak_duality_against_arbitrary_points(loss, penalty):
 def test_bounds_to_an_accuracy(loss, penalty):
     """Below every objective, and as good as the best bound unless they are good enough."""
     rng = np.random.default_rng(3)
-    for share in (1e-9, 1e-4, 1e-2):
+    for share in (1e-9, 1e-3):
         problem, _ = random.random_problem(rng, loss, penalty, mild=True)
         accuracy = share * problem.null_objective
         points = list(random.random_points(rng, problem))

@@ -1,6 +1,7 @@
 """Choosing epsilon and kappa: epsilon = 0, a grid in units of the data, paths, warnings."""
 
 import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from skpd import DRSVMClassifier, PathCV, PdproxSVC, certify, path, robust_grid
 from skpd.designs import Design
 from skpd.estimators.useful_epsilon import useful_epsilon
 from skpd.problems.robust import robust_problem
+from skpd.solvers import solve
 
 CASES = [(1, 1.0, 200, 6), (2, np.inf, 200, 6), (2, 1.0, 900, 8)]
 LAYOUTS = [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_matrix]
@@ -44,7 +46,7 @@ def noisy(rng, n=150, d=5):
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kappa", [1e-3, 1.0, np.inf])
+@pytest.mark.parametrize("kappa", [1e-3, np.inf])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_epsilon_0_is_the_mean_hinge_loss(layout, kappa, fit_intercept, rng):
     for norm in (1, 2, np.inf):
@@ -133,6 +135,22 @@ def test_largest_epsilon_of_use(norm, kappa, fit_intercept, rng):
     assert 0.1 * bound <= found <= bound * (1 + 1e-9)
     assert gain(0.999 * found) > 0.0
     assert gain(1.1 * found) <= 1e-2 * gain(0.5 * found)
+
+
+@pytest.mark.parametrize("kappa", [1.0, np.inf])
+def test_of_many_rows_a_sample_is_fitted(kappa, rng):
+    """What is found holds for all of them, and is hardly less than with all of them."""
+    X = rng.normal(size=(6000, 3))
+    y = np.where(X[:, 0] + 2.0 * rng.normal(size=6000) > 0.0, 1.0, -1.0)
+    problem = robust_problem(Design(X), y, np.full(6000, 1 / 6000), epsilon=1.0, kappa=kappa)
+    large = problem.with_alpha(1.1 * problem.largest_alpha)
+    found = useful_epsilon(large)
+    with mock.patch("skpd.estimators.useful_epsilon.MOST_ROWS", 10_000):
+        by_all = useful_epsilon(large)
+    assert 0.8 * by_all <= found < large.epsilon
+    below = problem.with_alpha(0.99 * found)
+    best = solve(below, tol=1e-7, max_iter=1000, random_state=np.random.RandomState(0))
+    assert best.coef.any() and best.certificate.primal < below.null_objective
 
 
 def test_a_model_that_ignores_all_features_warns(cancer):

@@ -388,7 +388,7 @@ import os, signal, threading, time
 import numpy as np
 from skpd import PdproxSVC
 rng = np.random.default_rng(0)
-X, y = rng.normal(size=(5000, 300)), rng.integers(0, 6, 5000)
+X, y = rng.normal(size=(1500, 100)), rng.integers(0, 6, 1500)
 model = PdproxSVC(alpha=1e-4, tol=0, max_iter=10**9, n_jobs={n_jobs})
 # a process that was started in the background may ignore it
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -413,7 +413,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_every_thread(n_jobs):
     """A real SIGINT: no thread computes on, every class has a certificate, exit status 0."""
-    script = INTERRUPTED.format(n_jobs=n_jobs, seconds=1.5)
+    script = INTERRUPTED.format(n_jobs=n_jobs, seconds=0.7)
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
     )

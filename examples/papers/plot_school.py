@@ -47,7 +47,7 @@ if file.exists():
     schools = np.repeat(np.arange(n_schools), sizes)
 else:
     name, rng = "generated data", np.random.default_rng(0)
-    n_schools = 60
+    n_schools = 35
     schools = np.repeat(
         np.arange(n_schools), rng.integers(25, 197, size=n_schools)
     )

@@ -4,6 +4,7 @@ from math import inf
 
 import numpy as np
 
+from ..certificates import primal_objective
 from ..problems.robust import RobustProblem, best_radius
 from ..solvers import solve
 
@@ -12,6 +13,7 @@ __all__ = ["useful_epsilon"]
 TOL, MAX_ITER = 1e-3, 200  # of the models that are fitted
 SHARE, SHARES = 0.1, 4  # of the epsilon at which features are of no use; how often it is tried
 FITS = 4  # more are hardly better
+MOST_ROWS = 2000  # to which models are fitted: it must not take longer than the fit itself
 
 
 def useful_epsilon(problem: RobustProblem) -> float:
@@ -20,7 +22,8 @@ def useful_epsilon(problem: RobustProblem) -> float:
     The objective of a model with its lam is P + (epsilon - epsilon_0) lam, a line over epsilon
     that lies above the least objective, and that of the best constant is the least of a few lines
     (`RobustProblem.null_pieces`). Where the two meet, from below, features have been of use all
-    the way. A model fitted there meets it further on: Newton's method from the left.
+    the way. A model fitted there meets it further on: Newton's method from the left. Models are
+    fitted to a sample of the rows, but their objective is that on all of them.
 
     Parameters
     ----------
@@ -32,6 +35,7 @@ def useful_epsilon(problem: RobustProblem) -> float:
     epsilon : float
         0 if none is found.
     """
+    sample = _sample(problem)
     found, epsilon = 0.0, min(problem.epsilon, problem.largest_alpha)
     for fits in range(SHARES + FITS):
         if not found and fits >= SHARES:
@@ -41,17 +45,30 @@ def useful_epsilon(problem: RobustProblem) -> float:
             break
         here = problem.with_alpha(epsilon)
         state = np.random.RandomState(0)
-        model = solve(here, tol=TOL, max_iter=MAX_ITER, random_state=state)
+        of_sample = here if sample is problem else sample.with_alpha(epsilon)
+        model = solve(of_sample, tol=TOL, max_iter=MAX_ITER, random_state=state)
         if model.interrupted:
             raise KeyboardInterrupt
         z = here.matvec(here.join(model.coef, model.intercept))
         radius = best_radius(here, here.y * z, here.norm.value(model.coef))
-        primal = model.certificate.primal
+        primal = primal_objective(here, model.coef, model.intercept)
         if primal < here.null_objective * (1.0 - TOL):
             found = _meeting(here, primal, radius)
         elif found:
             break
     return found if found < problem.epsilon else 0.0
+
+
+def _sample(problem: RobustProblem) -> RobustProblem:
+    """The problem of some of the rows; itself where they are few or lack a class."""
+    counted = np.flatnonzero(problem.weights > 0.0)
+    if len(counted) <= MOST_ROWS:
+        return problem
+    chosen = np.sort(np.random.RandomState(0).permutation(counted)[:MOST_ROWS])
+    if len(np.unique(problem.y[chosen])) < len(np.unique(problem.y[counted])):
+        return problem
+    found: RobustProblem = problem.of_samples(chosen)
+    return found
 
 
 def _meeting(problem: RobustProblem, primal: float, radius: float) -> float:
