@@ -242,8 +242,7 @@ def pdprox_restarted(
     budget : float, default=inf
         The multiplications at which it ends unfinished as well (see `skpd.designs.newton_cost`).
     """
-    fused = problem.loss.is_compiled and problem.design.in_memory
-    kind = _FusedVariables if fused else Variables
+    kind = _FusedVariables if problem.loss.is_compiled else Variables
     variables = kind(problem, problem.null_point if start is None else start)
     most = iterations_within(problem.design, budget, max_iter - monitor.n_iter)
     iterate_with_restarts(variables, monitor, variables.first_weight, most)
