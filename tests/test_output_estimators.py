@@ -57,7 +57,7 @@ def tasks(rng, n=60, d=4, K=3):
     [
         *(
             MultiTaskPD(loss=loss, penalty=penalty)
-            for loss in ("squared", "huber", "absolute", "l2_norm")
+            for loss in ("squared", "absolute", "l2_norm")
             for penalty in ("l21", "l1inf", "exclusive", "trace", "squared_groups", "squared_l2")
         ),
         *(

@@ -1,6 +1,7 @@
 """Up to which epsilon a robust SVM uses features."""
 
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def _sample(problem: RobustProblem) -> RobustProblem:
     chosen = np.sort(np.random.RandomState(0).permutation(counted)[:MOST_ROWS])
     if len(np.unique(problem.y[chosen])) < len(np.unique(problem.y[counted])):
         return problem
-    found: RobustProblem = problem.of_samples(chosen)
+    found: Any = problem.of_samples(chosen)
     return found
 
 
