@@ -106,9 +106,14 @@ class RowBlocks:
         return self.shape[0]
 
     def read(self) -> Iterator[tuple[slice, Any]]:
-        """(rows, block) one after the other; the next is read while one is used.
+        """Read the blocks one after the other; the next is read while one is used.
 
-        A block is an array or a CSR matrix, of float64 or float32.
+        Yields
+        ------
+        rows : slice
+            Which rows of the whole they are.
+        block : ndarray or CSR matrix
+            Of float64 or float32.
         """
         with ThreadPoolExecutor(1) as reader:
             coming = reader.submit(self._block, 0)
@@ -128,7 +133,16 @@ class RowBlocks:
         return np.hstack([block, column])
 
     def with_column(self, value: float) -> "RowBlocks":
-        """The same data with a last column that holds a constant."""
+        """The same data with a last column that holds a constant.
+
+        Parameters
+        ----------
+        value : float
+
+        Returns
+        -------
+        blocks : RowBlocks
+        """
         other = copy(self)
         other._constant, other.shape = value, (self.shape[0], self.shape[1] + 1)
         if self.dtype.type(value) != value:
@@ -136,11 +150,28 @@ class RowBlocks:
         return other
 
     def gathered(self) -> Any:
-        """The whole matrix in memory, an array or a CSR matrix."""
+        """Read the whole matrix to memory.
+
+        Returns
+        -------
+        X : ndarray or CSR matrix
+            Sparse if any of the blocks is.
+        """
         return self._stacked([block for _, block in self.read()])
 
     def rows(self, indices: Indices) -> Any:
-        """Some of the rows in memory, in any order; those of several kinds become sparse."""
+        """Read some of the rows to memory.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            In any order; a row that is named twice is there twice.
+
+        Returns
+        -------
+        X : ndarray or CSR matrix
+            Sparse if any of the blocks is from which they are.
+        """
         order = np.argsort(indices, kind="stable")
         ends = np.searchsorted(indices[order], self._firsts)
         picked = []
