@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import GridSearchCV
 
-from skpd import PathCV, PdproxRegressor, PdproxSVC, path
+from skpd import PathCV, PdproxRegressor, PdproxSVC, certify, path
 from skpd.certificates import dual_bound
 from skpd.penalties import L1
 from skpd.problems.constrained import ConstrainedProblem
@@ -90,6 +90,10 @@ def test_agrees_with_linear_programmes(seed):
     assert np.all(constraint.A @ w <= constraint.ub + rounding)
     lower, upper = certificate.coefficient_bounds.T
     assert np.all(lower <= coef + 1e-6) and np.all(coef - 1e-6 <= upper)
+    for rigorous in (False, True):
+        again = certify(model, X, y, weights, rigorous=rigorous)
+        assert again.dual <= least * (1.0 + 1e-10)
+        assert again.primal == pytest.approx(least, rel=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(12))
