@@ -381,3 +381,15 @@ def test_small_blocks_are_gathered(data, monkeypatch):
     model = PdproxSVC(0.01, penalty="linf").fit(RowBlocks(parts(X)), labels)
     whole = PdproxSVC(0.01, penalty="linf").fit(X, labels)
     assert_array_equal(model.coef_, whole.coef_)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize("in_file", [False, True])
+def test_malformed_sparse_blocks_are_refused(make, in_file, tmp_path):
+    """Before products read where their indices say."""
+    matrix = make(np.eye(4))
+    matrix.indices[2] = 1000
+    if in_file:
+        sparse.save_npz(tmp_path / "X.npz", matrix)
+    with pytest.raises(ValueError, match="ind"):
+        RowBlocks([tmp_path / "X.npz" if in_file else matrix]).gathered()

@@ -137,7 +137,7 @@ class SparseSource(Source):
         _require_matrix(matrix.shape, name)
         self.name, self.shape = name, matrix.shape
         self.dtype = _precision(matrix.dtype, name)
-        self._matrix = sp.csr_array(matrix.astype(self.dtype, copy=False))
+        self._matrix = _by_rows(matrix, self.dtype)
 
     def read(self, first: int, last: int) -> Any:
         return _rows(self._matrix, first, last)
@@ -169,7 +169,7 @@ class NpzSource(Source):
 
     def read(self, first: int, last: int) -> Any:
         if self.sparse:
-            return sp.csr_array(sp.load_npz(self._path).astype(self.dtype, copy=False))
+            return _by_rows(sp.load_npz(self._path), self.dtype)
         with np.load(self._path, allow_pickle=False) as file:
             (array,) = (file[key] for key in file.files)
         return np.require(array, self.dtype, "A")
@@ -236,7 +236,7 @@ class ParquetSource(Source):
 def _numpy_type(schema: Any, name: str, path: Path) -> Any:
     try:
         found = np.dtype(schema.field(name).type.to_pandas_dtype())
-    except (NotImplementedError, TypeError):
+    except (NotImplementedError, TypeError):  # Arrow has types that NumPy lacks: no numbers
         found = np.dtype(object)
     if found.kind not in "fiub":
         raise ValueError(
@@ -247,6 +247,19 @@ def _numpy_type(schema: Any, name: str, path: Path) -> Any:
 
 
 FILES: dict[str, Any] = {".npy": NpySource, ".npz": NpzSource, ".parquet": ParquetSource}
+
+
+def _by_rows(matrix: Any, dtype: Any) -> Any:
+    """A CSR matrix, its index arrays seen to fit its shape before anything reads by them.
+
+    Raises
+    ------
+    ValueError
+        If they do not.
+    """
+    if matrix.format in ("csr", "csc", "bsr"):
+        matrix.check_format(full_check=True)
+    return sp.csr_array(matrix.astype(dtype, copy=False))
 
 
 def _rows(matrix: Any, first: int, last: int) -> Any:

@@ -103,11 +103,6 @@ class BlocksDesign:
         """About the time of `rmatvec_some` over that of `rmatvec`: both read all rows."""
         return 1.0
 
-    @property
-    def by_columns(self) -> "BlocksDesign":
-        """Blocks of rows are not stored by columns."""
-        return self
-
     def shared_by(self, n_parallel: int) -> "BlocksDesign":
         return BlocksDesign(self.blocks, n_parallel, self._shift)
 
