@@ -2,7 +2,6 @@
 
 import tracemalloc
 import warnings
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -28,7 +27,10 @@ from skpd import (
     certify,
     path,
 )
-from skpd.designs import BlocksDesign, Design, block_sources, blocks
+from skpd.designs import block_sources, row_blocks
+from skpd.problems import Problem
+from skpd.problems.shards import known
+from skpd.problems.shards.problem import ShardedProblem
 
 CUTS = [0, 70, 71, 180, 300]
 N, D = CUTS[-1], 6
@@ -37,7 +39,7 @@ N, D = CUTS[-1], 6
 @pytest.fixture(autouse=True)
 def never_gathered(monkeypatch):
     """However small the blocks are."""
-    monkeypatch.setattr(blocks, "GATHERED", 0)
+    monkeypatch.setattr(row_blocks, "GATHERED", 0)
 
 
 @pytest.fixture
@@ -113,69 +115,6 @@ def test_types(dtype):
     assert_array_equal(found.gathered(), X)
     mixed = RowBlocks([X[:1], X[1:].astype(float)])
     assert mixed.dtype == np.float64 and mixed.gathered().dtype == np.float64
-
-
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("shift", [None, np.linspace(-3.0, 100.0, D)])
-def test_answers_are_those_of_the_data_in_memory(data, layout, shift):
-    X, y, _ = data
-    rng = np.random.default_rng(1)
-    whole, design = Design(X), BlocksDesign(RowBlocks(map(layout, parts(X))))
-    if shift is not None:
-        whole, design = whole.shifted(shift), design.shifted(shift)
-    w, h, some = rng.normal(size=D), rng.random(N), np.array([0, 2, 5])
-    for name, given in {
-        "matvec": (w,), "rmatvec": (y,), "rmatvec_some": (y, some), "gram": (h, some, True),
-        "cross_gram": (h, some[:2], some[2:], True), "row_sums": (), "row_norms": (),
-        "column_sums": (h,), "column_norms": (h,), "table": (some,), "shift_of_columns": (h,),
-    }.items():  # fmt: skip
-        one, other = getattr(whole, name)(*given), getattr(design, name)(*given)
-        if one is None:
-            assert other is None
-        else:
-            assert_allclose(other, one, rtol=1e-11, atol=1e-11)
-    for name, given in {
-        "matvec_bounded": (w, 0.5), "matvec_compensated": (w, 0.5),
-        "rmatvec_bounded": (h, y), "rmatvec_compensated": (h, y),
-    }.items():  # fmt: skip
-        ones, others = getattr(whole, name)(*given), getattr(design, name)(*given)
-        assert_allclose(others[0], ones[0], rtol=1e-11, atol=1e-11)
-        enough = 1e-11 if name.endswith("bounded") else 1e-14 * np.abs(ones[0])
-        assert np.all(others[-1] <= 5.0 * ones[-1] + enough)
-    assert_allclose(design.columns(some).matvec(w[:3]), whole.columns(some).matvec(w[:3]))
-    if shift is None:
-        assert design.n_entries == Design(layout(X)).n_entries
-        assert_array_equal(design.column_counts, Design(layout(X)).column_counts)
-        assert design.longest_row == Design(layout(X)).longest_row
-
-
-def test_row_sums_are_compared_exactly():
-    one_hot = np.eye(4)[np.arange(12) % 4]
-    for X, expected in ((one_hot, 1.0), (one_hot - 0.25, 0.0)):
-        assert BlocksDesign(RowBlocks([X[:5], X[5:]])).common_row_sum() == expected
-    X = np.vstack([one_hot, one_hot * (1.0 + 2.0**-52)])
-    assert BlocksDesign(RowBlocks([X[:12], X[12:]])).common_row_sum() is None
-    X[12:], X[12:, 0] = one_hot, one_hot[:, 0] + 1e-30  # whose sums are the same, rounded
-    assert BlocksDesign(RowBlocks([X[:12], X[12:]])).common_row_sum() is None
-
-
-@pytest.mark.parametrize("name", ["rmatvec_bounded", "rmatvec_compensated"])
-def test_errors_are_bounded_in_rational_arithmetic(name):
-    """Also where the sums of the blocks cancel."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 4)) * 10.0 ** rng.integers(-8, 8, size=(60, 4))
-    X = np.vstack([X, -X[::-1] * (1.0 + 1e-9)])
-    weights, rows = rng.random(120), rng.normal(size=120)
-    weights[60:], rows[60:] = weights[:60][::-1], rows[:60][::-1]
-    design = BlocksDesign(RowBlocks(np.array_split(X, 7)))
-    found, error = getattr(design, name)(weights, rows)
-    for j in range(4):
-        products = zip(weights.tolist(), rows.tolist(), X[:, j].tolist(), strict=True)
-        exact = sum(Fraction(a) * Fraction(b) * Fraction(x) for a, b, x in products)
-        assert abs(exact - Fraction(float(found[j]))) <= Fraction(float(error[j]))
-    if name == "rmatvec_compensated":
-        sizes = np.abs(weights * rows) @ np.abs(X)
-        assert np.all(error <= 1e-15 * np.abs(found) + 1e-29 * sizes)
 
 
 MODELS = [
@@ -257,7 +196,8 @@ def test_certificates_of_other_models(data, rigorous):
     ):  # fmt: skip
         model.fit(X, target)
         one, other = (certify(model, each, target, rigorous=rigorous) for each in (X, found))
-        assert_allclose([other.primal, other.dual], [one.primal, one.dual], rtol=1e-10)
+        assert_allclose(other.primal, one.primal, rtol=1e-10)
+        assert_allclose(other.dual, one.dual, rtol=1e-7)
 
 
 def test_the_same_from_run_to_run(data):
@@ -271,7 +211,7 @@ def test_the_same_from_run_to_run(data):
 def test_files_are_not_held_in_memory(tmp_path, monkeypatch):
     """Of an X of 32 MB a block of 1 MB and the next one, and vectors of the rows."""
     monkeypatch.setattr(block_sources, "PART_BYTES", 1 << 20)
-    monkeypatch.setattr(blocks, "COPIED", 1 << 20)
+    monkeypatch.setattr(known, "COPIED", 1 << 20)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_000, 400))
     np.savez(tmp_path / "0.npz", X=X[:200])  # read as a whole
@@ -295,23 +235,23 @@ def test_large_mapped_arrays_are_taken_in_blocks(data, tmp_path, monkeypatch):
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     model = PdproxSVC(0.01)
     (problem,) = model._problems(mapped, labels, None)[2]
-    assert isinstance(problem.design, BlocksDesign)
+    assert isinstance(problem, ShardedProblem)
     one, other = (model.fit(each, labels).certificate_ for each in (mapped, X))
     assert one.dual <= other.primal and other.dual <= one.primal
     for other in (PdproxSVC(penalty="linf"), PdproxSVC(solver="pdprox-dual")):
         (problem,) = other._problems(mapped, labels, None)[2]
-        assert isinstance(problem.design, Design)
+        assert isinstance(problem, Problem)
 
 
 def test_ctrl_c_keeps_the_best_model(data):
     class Interrupted(RowBlocks):
-        passes = 0
+        n_read = 0
 
-        def read(self):
-            self.passes += 1
-            if self.passes == 20:
+        def block(self, k):
+            self.n_read += 1
+            if self.n_read == 60:
                 raise KeyboardInterrupt
-            return super().read()
+            return super().block(k)
 
     X, _, labels = data
     model = PdproxSVC(1e-4, tol=1e-12)
@@ -350,7 +290,7 @@ def in_blocks(X):
     ),
     (
         lambda X, c: certify(MultiTaskLasso().fit(X, np.c_[c, c]), in_blocks(X), np.c_[c, c]),
-        "several outputs need X in memory",
+        "of several outputs or with a scale, needs X in memory",
     ),
 ])  # fmt: skip
 def test_errors(data, make, message):
@@ -393,3 +333,11 @@ def test_malformed_sparse_blocks_are_refused(make, in_file, tmp_path):
         sparse.save_npz(tmp_path / "X.npz", matrix)
     with pytest.raises(ValueError, match="ind"):
         RowBlocks([tmp_path / "X.npz" if in_file else matrix]).gathered()
+
+
+def test_warm_starts(data):
+    X, _, labels = data
+    for loss in ("hinge", "logistic"):
+        model = PdproxSVC(0.01, loss=loss, warm_start=True, tol=1e-8)
+        first = model.fit(RowBlocks(parts(X)), labels).n_iter_
+        assert model.fit(RowBlocks(parts(X)), labels).n_iter_ < first and model.converged_

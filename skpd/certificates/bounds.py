@@ -98,10 +98,10 @@ def dual_bound(
     penalty: Any = objective.dual_penalty.of_reduced
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     repairs = Repairs(objective, upper, ball, scaling, accuracy)
-    point = objective.feasible_point(np.ascontiguousarray(theta, dtype=np.float64))
+    point = objective.feasible_point(objective.plain_dual(theta))
     best = None if point is None else repairs.best(point, coef)
     if best is None or not best.value > 0.0:  # theta = 0 proves that P >= 0, as the losses are
-        best = DualBound(0.0, "scaling", np.zeros_like(theta, dtype=np.float64))
+        best = DualBound(0.0, "scaling", objective.zero_dual(theta))
     lowest, highest = repairs.intervals[0]
     return DualBound(
         float(best.value), best.kind, best.theta, repairs.radius, 0.5 * (highest - lowest),

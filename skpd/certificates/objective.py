@@ -12,6 +12,8 @@ conjugate losses and the sums that belong to the free coordinates.
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+
 from .._typing import Array
 from ..penalties import Penalty
 
@@ -27,15 +29,15 @@ class DualPoint(ABC):
 
     Attributes
     ----------
-    theta : ndarray
-        The dual point itself.
+    theta : ndarray or SharedVector
+        The dual point itself, or what stands for it where the rows are elsewhere.
     linear, quadratic : bool
         Whether the conjugate losses at t theta are linear or quadratic in t.
     only_precise : bool
         Whether its products are known in twice the working precision only.
     """
 
-    theta: Array
+    theta: Any
     linear: bool
     quadratic: bool
     only_precise: bool = False
@@ -164,8 +166,20 @@ class Objective(ABC):
         """Numbers of coefficients as estimators have them, those of an output in a row."""
         return coef
 
+    def plain_dual(self, theta: Any) -> Any:
+        """A dual point in the form in which it is worked with."""
+        return np.ascontiguousarray(theta, dtype=np.float64)
+
+    def zero_dual(self, theta: Any) -> Any:
+        """The dual point 0, in the form of another."""
+        return np.zeros_like(theta, dtype=np.float64)
+
+    def copied_dual(self, theta: Any) -> Any:
+        """A dual point that stays as it is, whatever becomes of the one given."""
+        return np.array(theta)
+
     @abstractmethod
-    def feasible_point(self, theta: Array) -> DualPoint | None:
+    def feasible_point(self, theta: Any) -> DualPoint | None:
         """The dual point nearest to theta in the domain of the conjugate losses, None for 0."""
 
     @abstractmethod

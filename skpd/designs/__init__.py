@@ -1,6 +1,5 @@
 """Data matrices: products, Gram matrices and their rounding errors."""
 
-from .blocks import BlocksDesign, design_of
 from .design import Design
 from .dual_products import DualProducts, DualProductsOfPath
 from .entries import EntriesDesign
@@ -11,7 +10,6 @@ from .spectral_norm import spectral_norm_bound
 from .subspace_iteration import SubspaceIteration
 
 __all__ = [
-    "BlocksDesign",
     "ColumnCurvature",
     "Design",
     "DualProducts",
@@ -20,7 +18,6 @@ __all__ = [
     "RowBlocks",
     "SubspaceIteration",
     "WeightedGram",
-    "design_of",
     "newton_cost",
     "newton_cost_of_outputs",
     "spectral_norm_bound",

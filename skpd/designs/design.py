@@ -61,7 +61,6 @@ class Design:
     array([3., 1.])
     """
 
-    in_memory: ClassVar[bool] = True  # whether single rows and columns are at hand
     most_copied_rows: ClassVar[float] = inf  # that a solver may go on with
 
     def __init__(self, X, by_columns: bool = False, n_parallel: int = 1) -> None:

@@ -143,7 +143,7 @@ class WeightedGram:
     def _favours_columns(self, design: Design, h: Array, columns: Indices) -> bool:
         """Compares passes over the columns with forming, sweeping and factorising their Gram."""
         m = len(columns)
-        if not design.in_memory or m <= SMALL_GRAM:
+        if m <= SMALL_GRAM:
             return False
         if m > LARGEST_GRAM:
             return True

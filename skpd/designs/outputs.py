@@ -35,7 +35,6 @@ class OutputsDesign:
     """
 
     shares_data: ClassVar[bool] = False  # whether all outputs have the same X
-    in_memory: ClassVar[bool] = True  # as of `Design`
     most_copied_rows: ClassVar[float] = inf
 
     def __init__(self, parts: list[Design], rows: list[Any], n_rows: int) -> None:
@@ -237,18 +236,11 @@ class SharedDesign(OutputsDesign):
     base : Design
         X of shape (n_samples, n_features).
     n_outputs : int
-
-    Raises
-    ------
-    ValueError
-        If X is read in blocks.
     """
 
     shares_data: ClassVar[bool] = True
 
     def __init__(self, base: Design, n_outputs: int) -> None:
-        if not base.in_memory:
-            raise ValueError("Models of several outputs need X in memory, got RowBlocks.")
         rows = [slice(k, None, n_outputs) for k in range(n_outputs)]
         super().__init__([base] * n_outputs, rows, base.shape[0] * n_outputs)
         self.base = base

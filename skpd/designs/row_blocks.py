@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from itertools import pairwise
 from os import PathLike
 from typing import Any, ClassVar, NoReturn
 
@@ -13,6 +14,8 @@ from .._typing import Indices
 from .block_sources import Part, parts_of
 
 __all__ = ["RowBlocks"]
+
+GATHERED = 1 << 26  # bytes of data that are as well read to memory: 64 MB
 
 
 class RowBlocks:
@@ -91,6 +94,11 @@ class RowBlocks:
     def n_blocks(self) -> int:
         return len(self._parts)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether none of it is in a file."""
+        return all(part.source.in_memory for part in self._parts)
+
     def __repr__(self) -> str:
         several = "block" if self.n_blocks == 1 else "blocks"
         kind = f"sparse {self.dtype}" if self.sparse else f"{self.dtype}"
@@ -115,15 +123,25 @@ class RowBlocks:
         block : ndarray or CSR matrix
             Of float64 or float32.
         """
+        if self.in_memory:
+            for k, rows in enumerate(self.slices()):
+                yield rows, self.block(k)
+            return
         with ThreadPoolExecutor(1) as reader:
-            coming = reader.submit(self._block, 0)
-            for k in range(self.n_blocks):
+            coming = reader.submit(self.block, 0)
+            for k, rows in enumerate(self.slices()):
                 block = coming.result()
                 if k + 1 < self.n_blocks:
-                    coming = reader.submit(self._block, k + 1)
-                yield slice(int(self._firsts[k]), int(self._firsts[k + 1])), block
+                    coming = reader.submit(self.block, k + 1)
+                yield rows, block
 
-    def _block(self, k: int) -> Any:
+    def slices(self) -> Iterator[slice]:
+        """Which rows of the whole the blocks are, in the order in which they are read."""
+        ends = self._firsts.tolist()
+        return (slice(*pair) for pair in pairwise(ends))
+
+    def block(self, k: int) -> Any:
+        """Read the block with this number, as an array or a CSR matrix."""
         block = self._parts[k].read()
         if self._constant is None:
             return block
@@ -159,6 +177,16 @@ class RowBlocks:
         """
         return self._stacked([block for _, block in self.read()])
 
+    def gathered_if_small(self) -> Any:
+        """Read the whole matrix to memory if an array of it has at most 64 MB.
+
+        Returns
+        -------
+        X : ndarray, CSR matrix or RowBlocks
+        """
+        n_bytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
+        return self.gathered() if n_bytes <= GATHERED else self
+
     def rows(self, indices: Indices) -> Any:
         """Read some of the rows to memory.
 
@@ -178,7 +206,7 @@ class RowBlocks:
         for k in range(self.n_blocks):
             own = indices[order[ends[k] : ends[k + 1]]] - self._firsts[k]
             if len(own):
-                picked.append(self._block(k)[own])
+                picked.append(self.block(k)[own])
         back = np.empty(len(order), dtype=np.intp)
         back[order] = np.arange(len(order))
         stacked = self._stacked(picked)

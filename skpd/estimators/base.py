@@ -19,11 +19,14 @@ from sklearn.utils.validation import assert_all_finite
 
 from .._typing import Array, ArrayLike
 from ..certificates import Certificate
-from ..designs import RowBlocks, design_of
+from ..designs import RowBlocks
 from ..designs.threads import one_blas_thread
 from ..losses import Loss
 from ..penalties import Penalty
 from ..problems import Point, Problem, Solution
+from ..problems.shards.build import problem_of_shards
+from ..problems.shards.problem import ShardedProblem
+from ..problems.shards.shards import Shards
 from ..solvers import SOLVERS, check_solver_options, solve
 from .groups import groups_by_place
 from .names import PENALTIES
@@ -140,6 +143,8 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         known = isinstance(X, np.ndarray) and X.dtype in _DATA["dtype"]
         unchecked = isinstance(X, RowBlocks) or (known and X.size >= LARGE)
         X, y = validated(self, X, y, ensure_all_finite=not unchecked, **_DATA, **options)
+        if isinstance(X, RowBlocks):
+            X = X.gathered_if_small()
         return X, y, unchecked
 
     @property
@@ -155,24 +160,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         """
         row_weights = problem.weights * problem.null_point.dual_coef
         if not (row_weights.all() and np.isfinite(problem.null_gradient).all()):
-            blocks = (block for _, block in X.read()) if isinstance(X, RowBlocks) else [X]
-            for block in blocks:
-                assert_all_finite(block, estimator_name=type(self).__name__, input_name="X")
-
-    def _design(self, X: Any, n_parallel: int = 1) -> Any:
-        """The design of validated data.
-
-        Raises
-        ------
-        ValueError
-            If X is `RowBlocks` and a published algorithm is to be used.
-        """
-        if isinstance(X, RowBlocks) and self._solver() != "auto":
-            raise ValueError(
-                f"solver must be 'auto' for X in RowBlocks, got {self._solver()!r}: the others "
-                "are algorithms as published, for data in memory."
-            )
-        return design_of(X, n_parallel)
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
 
     @staticmethod
     def _normalised(sample_weight):
@@ -201,6 +189,26 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         self._require_unit(problem)
         return problem
 
+    def _problem_of_shards(self, shards: Shards, loss: Loss) -> ShardedProblem:
+        """The problem of rows that are seen as sums.
+
+        Raises
+        ------
+        ValueError
+            If a published algorithm is to be used, or if numbers of the data are not finite.
+        """
+        if self._solver() != "auto":
+            raise ValueError(
+                f"solver must be 'auto' for X in RowBlocks, got {self._solver()!r}: the others "
+                "are algorithms as published, for data in memory."
+            )
+        penalty, name = self._get_penalty(), type(self).__name__
+        intercept = bool(self.fit_intercept)
+        problem = problem_of_shards(shards, loss, penalty, float(self.alpha), intercept, name)
+        self._require_unit(problem)
+        _ = problem.survey  # which says so if numbers are not finite
+        return problem
+
     @staticmethod
     def _require_unit(problem):
         """Refuse targets so large that the loss of the best constants is not finite."""
@@ -209,7 +217,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         if not np.isfinite(unit):
             raise ValueError(
                 "The loss of the best constant prediction overflows: y must be on a smaller "
-                f"scale, got values up to {np.max(np.abs(problem.y)):.3g}."
+                f"scale, got values up to {problem.largest_target:.3g}."
             )
 
     def _solver(self) -> str:

@@ -18,7 +18,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._typing import Array, ArrayLike
+from ..designs import Design, RowBlocks
 from ..problems import Point, Solution
+from ..problems.shards.shard import Shard, Targets
+from ..problems.shards.shards import LocalShards
 from .base import _CALLBACK_LOCK, _DATA, PrimalDualEstimator, map_in_threads
 from .predictions import linear_predictions
 from .probabilities import ProbabilisticClassifier
@@ -110,7 +113,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
 
         for name, value in self._model(solutions, y, classes).items():
             setattr(self, name, value)
-        self.dual_coef_ = np.stack([
+        self.dual_coef_ = self._stacked([
             problem.dual_table(solution.dual_coef)
             for problem, solution in zip(problems, solutions, strict=True)
         ])  # fmt: skip
@@ -119,6 +122,10 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         self._set_solutions(solutions if several else solutions[0], classes if several else None)
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
+
+    def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
+        """The dual points of all outputs, one in each row."""
+        return np.stack(dual_coefs)
 
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
         return {
@@ -131,27 +138,56 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         """The validated data, a problem for each output and the classes."""
         X, y, unchecked = self._validated(X, y)
         classes = checked_classes(y)
+        if isinstance(X, RowBlocks):
+            return X, y, self._problems_of_blocks(X, y, classes, sample_weight), classes
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         labels = np.searchsorted(classes, y)
         weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
-        n_present = np.count_nonzero(np.bincount(labels, weights > 0))
-        if n_present < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes whose sample_weight "
-                f"and class_weight are positive, got {n_present} of the {len(classes)} "
-                f"class(es) in y."
-            )
+        self._require_two(np.count_nonzero(np.bincount(labels, weights > 0)), classes)
         self._checked_options()
         positives = range(len(classes)) if len(classes) > 2 else [1]
-        design = self._design(X, min(effective_n_jobs(self.n_jobs), len(positives)))
+        design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(positives)))
         problems = [
             self._problem(design, np.where(labels == k, 1.0, -1.0), weights) for k in positives
         ]
         if unchecked:
             self._require_finite(problems[0], X)
         return X, y, problems, classes
+
+    def _problems_of_blocks(self, X, y, classes, sample_weight):
+        """A problem for each output, of rows in blocks."""
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        class_weight = None
+        if self.class_weight is not None:
+            class_weight = classes, weights_of_classes(self, classes, y, sample_weight)
+        self._checked_options()
+        positives = range(len(classes)) if len(classes) > 2 else [len(classes) - 1]
+        n_parallel, loss = min(effective_n_jobs(self.n_jobs), len(positives)), self._get_loss()
+        problems = []
+        for k in positives:
+            targets = Targets(y, sample_weight, classes[k], class_weight)
+            shards = LocalShards(Shard(X, targets, loss, n_parallel=n_parallel))
+            problems.append(self._problem_of_shards(shards, loss))
+        return self._of_two(problems, classes)
+
+    def _of_two(self, problems, classes):
+        """The problems, if at least two classes have a weight."""
+        weights = [problem.targets.above for problem in problems]
+        if len(problems) == 1:
+            weights.append(problems[0].targets.below)
+        self._require_two(np.count_nonzero(weights), classes)
+        return problems
+
+    def _require_two(self, n_present, classes):
+        if n_present < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes whose sample_weight "
+                f"and class_weight are positive, got {n_present} of the {len(classes)} "
+                f"class(es) in y."
+            )
 
     def decision_function(self, X: Any) -> Array:
         """Signed distances to the hyperplanes, up to the norm of the coefficients.

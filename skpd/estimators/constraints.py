@@ -9,10 +9,13 @@ from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array, issparse, vstack
 
 from .._typing import Array
+from ..losses import Loss
 from ..penalties import Penalty, Structure
 from ..problems import Problem, Solution
 from ..problems.constrained import ConstrainedProblem
 from ..problems.linear_constraints import LinearConstraints
+from ..problems.shards.problem import ShardedProblem
+from ..problems.shards.shards import Shards
 from .base import PrimalDualEstimator
 
 __all__ = ["LinearlyConstrained", "linear_constraints"]
@@ -41,6 +44,11 @@ class LinearlyConstrained(PrimalDualEstimator):
             constraints.require_model(*_bounds(problem.penalty))
         values = {field.name: getattr(problem, field.name) for field in fields(problem)}
         return ConstrainedProblem(**values, constraints=constraints)
+
+    def _problem_of_shards(self, shards: Shards, loss: Loss) -> ShardedProblem:
+        if linear_constraints(self.constraints, shards.shape[1]) is not None:
+            raise ValueError("constraints need X in memory, got RowBlocks.")
+        return super()._problem_of_shards(shards, loss)
 
     def _set_solutions(self, solutions: Any, labels: Any = None, *, depth: int = 5) -> None:
         if self.constraints is not None:

@@ -283,15 +283,8 @@ def _largest_alpha(problem: Problem) -> float:
     columns, lower, upper = problem.penalty.free_features
     if not len(columns):
         return problem.largest_alpha
-    null = Problem(
-        design=problem.design.columns(columns),
-        y=problem.y,
-        weights=problem.weights,
-        loss=problem.loss,
-        penalty=Separable(np.zeros(len(columns)), 0.0, lower, upper),
-        alpha=1.0,
-        fit_intercept=problem.fit_intercept,
-    )
+    penalty = Separable(np.zeros(len(columns)), 0.0, lower, upper)
+    null = problem.of_columns(columns, penalty)
     random_state = np.random.RandomState(0)
     model = solve(null, tol=NULL_TOL, max_iter=NULL_ITERATIONS, random_state=random_state)
     gradient = problem.design.rmatvec(problem.weights * model.dual_coef)

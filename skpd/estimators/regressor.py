@@ -9,7 +9,10 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._typing import ArrayLike
+from ..designs import Design, RowBlocks
 from ..problems import Point, Solution
+from ..problems.shards.shard import Shard, Targets
+from ..problems.shards.shards import LocalShards
 from .base import _DATA, PrimalDualEstimator, finite_targets
 from .predictions import linear_predictions
 from .validation import validated
@@ -70,14 +73,25 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         """The validated data, the one problem in a list, and no classes."""
         X, y, unchecked = self._validated(X, y, y_numeric=True)
         y = finite_targets(y, self)
+        if isinstance(X, RowBlocks):
+            return X, y, [self._problem_of_blocks(X, y, sample_weight)], None
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         self._checked_options()
-        problem = self._problem(self._design(X), y, sample_weight)
+        problem = self._problem(Design(X), y, sample_weight)
         if unchecked:
             self._require_finite(problem, X)
         return X, y, [problem], None
+
+    def _problem_of_blocks(self, X, y, sample_weight):
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        self._checked_options()
+        loss = self._get_loss()
+        return self._problem_of_shards(
+            LocalShards(Shard(X, Targets(y, sample_weight), loss)), loss
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.

@@ -1,7 +1,7 @@
 """Validated data, and what the objectives of all families are made of."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +12,13 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from .._typing import Array, ArrayLike
-from ..designs import Design, RowBlocks, design_of
+from ..designs import Design, RowBlocks
 from ..estimators.validation import validated_array
 from ..losses import Loss
 from ..penalties import Penalty, for_features
 from ..problems import Problem
+from ..problems.shards.build import problem_of_blocks
+from ..problems.shards.shard import Targets
 from .fits import LinearFit
 
 __all__ = [
@@ -39,9 +41,12 @@ class Data:
     y: Any
     sample_weight: Any
     name: str  # of the estimator, for messages
+    _with_column: dict[float, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> "Data":
+        if isinstance(X, RowBlocks):
+            X = X.gathered_if_small()
         if not isinstance(X, RowBlocks):
             X = validated_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
         targets: Any = np.asarray(y)
@@ -53,17 +58,23 @@ class Data:
 
     @cached_property
     def design(self) -> Design:
-        return design_of(self.X)
+        """Raises a ValueError if the data are not in memory."""
+        if isinstance(self.X, RowBlocks):
+            raise ValueError(
+                f"{self.name}, as a model of several outputs or with a scale, needs X in memory, "
+                "got RowBlocks."
+            )
+        return Design(self.X)
 
-    def with_column(self, value: float) -> Design:
+    def with_column(self, value: float) -> Any:
         """The data with one more column that holds a constant."""
         if isinstance(self.X, RowBlocks):
-            return design_of(self.X.with_column(value))
+            return self.X.with_column(value)
         X = self.X if np.dtype(self.X.dtype).type(value) == value else self.X.astype(np.float64)
         column = np.full((X.shape[0], 1), value, dtype=X.dtype)
         if not sp.issparse(X):
-            return Design(np.hstack([X, column]))
-        return Design(sp.hstack([X, sp.csr_array(column)], format=X.format))
+            return np.hstack([X, column])
+        return sp.hstack([X, sp.csr_array(column)], format=X.format)
 
     @cached_property
     def targets(self) -> Array:
@@ -103,6 +114,24 @@ class Data:
                 self.sample_weight * np.where(own, class_weight[k], 1.0),
             )
 
+    def outputs(self) -> list[tuple[Array, Array]]:
+        """(targets, weights) for each target of a regression."""
+        return [(y, self.sample_weight) for y in self.targets.T]
+
+    def rows_of(self, output: Any, loss: Loss, column: float | None) -> "OutputRows":
+        """The rows of one output, perhaps with a last column that holds a constant."""
+        y, weights = output
+        return OutputRows(self._matrix(column), y, *shares(weights, self.name), loss, self.name)
+
+    def _matrix(self, column: float | None) -> Any:
+        """The design of the data, perhaps with a last column, or blocks."""
+        if column is None:
+            return self.X if isinstance(self.X, RowBlocks) else self.design
+        if column not in self._with_column:
+            X = self.with_column(column)
+            self._with_column[column] = X if isinstance(X, RowBlocks) else Design(X)
+        return self._with_column[column]
+
     def class_weight(self, estimator: Any, *, weighted: bool) -> Array:
         """The weight of each class; "balanced" with or without regard to sample_weight."""
         self.labels(estimator.classes_)
@@ -114,6 +143,36 @@ class Data:
                 sample_weight=self.sample_weight if weighted else None,
             )
         return np.where(np.isfinite(weights), weights, 1.0)  # no rows, no weight
+
+
+@dataclass(frozen=True)
+class OutputRows:
+    """The rows of one output, and the sum that their weights had once."""
+
+    X: Any
+    y: Array
+    weights: Array
+    total: float
+    loss: Loss
+    name: str
+
+    def problem(self, penalty: Penalty, alpha: float, fit_intercept: bool) -> Any:
+        """Their problem."""
+        if isinstance(self.X, RowBlocks):
+            targets = Targets(self.y, self.weights)
+            return problem_of_blocks(
+                self.X, targets, self.loss, penalty, alpha, fit_intercept, name=self.name
+            )
+        return Problem(
+            design=self.X,
+            y=np.ascontiguousarray(self.y),
+            weights=self.weights,
+            total_weight=self.total,
+            loss=self.loss,
+            penalty=penalty,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+        )
 
 
 def coefficients(estimator: Any, data: Data, n_outputs: int) -> tuple[Array, Array]:
@@ -154,7 +213,7 @@ def shares(weights: Array, name: str) -> tuple[Array, float]:
 def fits(
     estimator: Any,
     data: Data,
-    outputs: list[tuple[Array, Array]],
+    outputs: list[Any],
     loss: Loss,
     penalty: Penalty,
     alpha: Callable[[float], float | Array],
@@ -166,7 +225,8 @@ def fits(
 
     Parameters
     ----------
-    outputs : list of (targets, weights)
+    outputs : list
+        What ``data`` has for them: targets and weights.
     alpha : callable
         The weight of the penalty beside the mean loss from the sum of the weights.
     fit_intercept : bool, default=None
@@ -177,25 +237,15 @@ def fits(
     """
     coef, intercept = coefficients(estimator, data, len(outputs))
     free = estimator.fit_intercept if fit_intercept is None else fit_intercept
-    design = data.design
     if column is not None:
-        design, free = data.with_column(column), False
+        free = False
         coef = np.hstack([coef, intercept[:, np.newaxis] / column])
         intercept = np.zeros(len(outputs))
     found = []
-    for k, (y, weights) in enumerate(outputs):
-        weights, total = shares(weights, data.name)
-        own = np.broadcast_to(alpha(total), len(outputs))
-        problem = Problem(
-            design=design,
-            y=np.ascontiguousarray(y),
-            weights=weights,
-            total_weight=total,
-            loss=loss,
-            penalty=penalty,
-            alpha=positive(float(own[k]), data.name),
-            fit_intercept=bool(free),
-        )
+    for k, output in enumerate(outputs):
+        rows = data.rows_of(output, loss, column)
+        own = positive(float(np.broadcast_to(alpha(rows.total), len(outputs))[k]), data.name)
+        problem = rows.problem(penalty, own, bool(free))
         found.append(LinearFit(problem, coef[k], float(intercept[k])))
     return found
 
@@ -216,5 +266,5 @@ def signed(estimator: Any, penalty: Penalty) -> Penalty:
     return for_features(penalty, lower=0.0) if getattr(estimator, "positive", False) else penalty
 
 
-def regression_outputs(data: Data) -> list[tuple[Array, Array]]:
-    return [(y, data.sample_weight) for y in data.targets.T]
+def regression_outputs(data: Data) -> list[Any]:
+    return data.outputs()

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn import linear_model
 
 from .._typing import Array
+from ..designs import Design
 from ..estimators.outputs import OUTPUT_LOSSES, OUTPUT_PENALTIES, checked_loss, output_penalty
 from ..losses import CrammerSinger, Hinge, L2Norm, LabelLoss, Loss, Softmax, Squared
 from ..penalties import Penalty, SquaredL2
@@ -81,7 +82,7 @@ def of_classes(
     design, free = data.design, bool(estimator.fit_intercept)
     if penalised_intercept and free:
         column = float(estimator.intercept_scaling)
-        design, free = data.with_column(column), False
+        design, free = Design(data.with_column(column)), False
         coef = np.hstack([coef, intercept[:, np.newaxis] / column])
         intercept = np.zeros(n_classes)
     problem = OutputsProblem.shared(

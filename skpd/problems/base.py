@@ -71,6 +71,16 @@ class BaseProblem(Objective):
         """
         return self.penalty.feasible(coef), intercept
 
+    def repaired(self, theta: Any) -> Any:
+        """A dual point as it is after `RowsLostError`."""
+        return theta
+
+    def expect(self, point: Point) -> None:
+        """Hear which point a certificate is about to be asked for.
+
+        Where rows are far away one reading of them may answer for the model and the dual point.
+        """
+
     @property
     @abstractmethod
     def null_point(self) -> Point:
@@ -86,5 +96,5 @@ class BaseProblem(Objective):
         """The gap of a point by plain sums, for decisions and not as proof; 0 if not known."""
 
     @abstractmethod
-    def dual_point_of(self, coef: Array, intercept: Any) -> Array:
+    def dual_point_of(self, coef: Array, intercept: Any) -> Any:
         """The dual point that goes with the predictions of a model."""

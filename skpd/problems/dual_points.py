@@ -2,6 +2,7 @@
 
 from functools import cached_property
 from math import fsum, inf, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,6 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import NOTHING, DualPoint, Sum
-from .balance import Balance
 from .rows import Rows
 
 __all__ = ["BalancedPoint", "RowPoint"]
@@ -87,41 +87,55 @@ class RowPoint(DualPoint):
         return float(np.min(room))
 
 
-class BalancedPoint(RowPoint):
-    """theta + balance.change + a rest that is not known, with free sums of exactly 0."""
+class BalancedPoint(DualPoint):
+    """theta + balance.change + a rest that is not known, with free sums of exactly 0.
+
+    Parameters
+    ----------
+    problem : ColumnSide
+    point, towards, change : DualPoint
+        Those of theta, of ``balance.towards``, and of ``balance.change``, of which only the
+        products are asked for.
+    balance : Balance
+    """
 
     only_precise = True
 
-    def __init__(self, problem: Rows, theta: Array, balance: Balance) -> None:
-        super().__init__(problem, theta)
-        self.balance, self._towards = balance, RowPoint(problem, balance.towards)
+    def __init__(
+        self, problem: Any, point: DualPoint, towards: DualPoint, change: DualPoint, balance: Any
+    ) -> None:
+        self.problem, self.theta, self.balance = problem, point.theta, balance
+        self.linear, self.quadratic = point.linear, point.quadratic
+        self._point, self._towards, self._change = point, towards, change
 
     def value(self, scale: float) -> Sum:
         """As conjugates are convex, by the values at theta and at balance.towards."""
         balance = self.balance
-        (value, rounding), (other, more) = super().value(scale), self._towards.value(scale)
+        (value, rounding), (other, more) = self._point.value(scale), self._towards.value(scale)
         rounding += balance.share * more + 4.0 * EPSILON * (abs(value) + abs(other))
         rounding += max(1.0, scale) * (max(1.0, scale) * balance.cost)
         return (1.0 - balance.share) * value + balance.share * other, rounding
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        problem, balance = self.problem, self.balance
-        u, error = super().products(precise=True)
-        change, of_change = problem.design.rmatvec_compensated(problem.weights, balance.change)
+        u, error = self._point.products(precise=True)
+        change, of_change = self._change.products(precise=True)
         u = u + change
         error = error + of_change + EPSILON * np.abs(u)
-        norms = np.sqrt(problem.squares[: problem.n_features])
-        return u, error + 1.01 * balance.rest * norms
+        norms = np.sqrt(self.problem.squares[: self.problem.n_features])
+        return u, error + 1.01 * self.balance.rest * norms
 
     def sums_without_products(self) -> list[Sum]:
         return [NOTHING]
 
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        sums = super().free_sums(products, errors)
+        sums = self._point.free_sums(products, errors)
         n_others = 1 + self.problem.has_free_level
         balanced = np.isin(self.problem.free_columns, self.balance.columns)
         of_columns = zip(sums[n_others:], balanced.tolist(), strict=True)
         return [NOTHING] * n_others + [NOTHING if done else own for own, done in of_columns]
 
+    def errors_by_precision(self) -> Array | float:
+        return self._point.errors_by_precision()
+
     def largest_scale(self) -> float:
-        return min(super().largest_scale(), self._towards.largest_scale())
+        return min(self._point.largest_scale(), self._towards.largest_scale())

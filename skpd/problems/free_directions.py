@@ -133,15 +133,20 @@ class FreeDirections:
 
         As the mean has an error, that is the furthest within it.
         """
-        strata, supports = self.loss.strata(self.y, self.weights), []
+        strata, means = self.loss.strata(self.y, self.weights), []
         for stratum in strata:
             scale = 1.0 / max(stratum.total, np.finfo(float).tiny)
-            mean, error = self.design.rmatvec_compensated(
-                stratum.weights, np.full(self.design.shape[0], scale)
-            )
+            rows = np.full(self.design.shape[0], scale)
+            means.append(self.design.rmatvec_compensated(stratum.weights, rows))
+        return strata, self._supports(means)
+
+    def _supports(self, means: list[tuple[Array, Array]]) -> list[list[Support]]:
+        """Those of mean rows and of their negatives, given with errors."""
+        found = []
+        for mean, error in means:
             sides = [mean] if self.penalty.even else [mean, -mean]
-            supports.append([self._support(side, error) for side in sides])
-        return strata, supports
+            found.append([self._support(side, error) for side in sides])
+        return found
 
     def _support(self, row: Array, error: Array) -> Support:
         """What x.w is at most, for a row x with an error, as a function of the radius."""

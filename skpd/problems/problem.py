@@ -11,11 +11,11 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
 from ..certificates import dual_estimate
-from ..certificates.repairs import least_linear
 from ..designs import Design, DualProducts
+from ..designs.sampling import uniform_by_place
 from ..losses import Loss
-from ..penalties import Penalty, Structure
-from .base import BaseProblem
+from ..penalties import Penalty
+from .column_side import ColumnSide
 from .free_directions import FreeDirections
 from .row_objective import RowObjective
 from .solution import Point
@@ -23,22 +23,9 @@ from .workspace import Workspace
 
 __all__ = ["Problem"]
 
-PENALTY_KNOWS = (
-    "largest_alpha",
-    "least_l1",
-    "free",
-    "likely_sizes",
-)  # what is computed once and depends on the penalty
-TINY = np.finfo(float).tiny
-# A free coordinate without a proven interval is likely to be at most so many times what changes
-# the predictions by their scale.
-LIKELY = 2.0
-NEGLIGIBLE = 1e-14  # of an objective value, in an estimate of a gap
-NEAR = 0.5  # of the alpha from which on w = 0 is optimal: below, its dual point is not tried
-
 
 @dataclass(frozen=True, eq=False)
-class Problem(RowObjective, BaseProblem):
+class Problem(ColumnSide, RowObjective):
     """minimise over w, b:  sum_i c_i l(y_i, x_i.w + b) + alpha R(w).
 
     It never changes: methods like `with_alpha` return others.
@@ -94,30 +81,6 @@ class Problem(RowObjective, BaseProblem):
         """The same problem with a workspace for a run, or for the runs along a path."""
         return self._with(workspace=Workspace(self, of_path))
 
-    def with_alpha(self, alpha: float) -> "Problem":
-        """The same problem with another alpha; what is known of the data stays known."""
-        _ = self.objective_unit, self.null_rounding, self.largest_alpha, self.least_l1
-        _ = self.likely_sizes
-        if self.loss.linear_tails or np.isfinite(self.loss.smoothness):
-            _ = self.squares
-        return self._with(alpha=alpha)
-
-    def with_penalty(self, penalty: Penalty, alpha: float) -> "Problem":
-        """The same data and loss with another penalty and alpha."""
-        other = self.with_alpha(alpha)._with(penalty=penalty.bind(self.n_features))
-        for name in PENALTY_KNOWS:
-            vars(other).pop(name, None)
-        return other
-
-    def _with(self, **changes: Any) -> "Problem":
-        """A copy with other values, which shares what is known of this one.
-
-        `copy.copy` takes ten times as long.
-        """
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), **changes)
-        return other
-
     def shift_of_features(self) -> Array | None:
         """What features far from 0 are shifted by, None if there are none."""
         return self.design.shift_of_columns(self.weights)
@@ -136,6 +99,37 @@ class Problem(RowObjective, BaseProblem):
             loss=self.loss,
             penalty=self.penalty,
             alpha=self.alpha,
+            fit_intercept=self.fit_intercept,
+        )
+
+    @property
+    def n_weighty(self) -> int:
+        """How many rows have a positive weight."""
+        return int(np.count_nonzero(self.weights > 0.0))
+
+    @property
+    def most_copied_rows(self) -> float:
+        """How many rows a solver may copy, to go on with them for a while."""
+        return self.design.most_copied_rows
+
+    def random_sample(self, size: int) -> "Problem":
+        """The problem of about so many rows, the same from one time to the next.
+
+        They may be a few more, as what belongs together stays together.
+        """
+        heavy, share = self.weights > 0.0, size / max(self.n_weighty, 1)
+        chosen = np.flatnonzero((uniform_by_place(np.arange(len(heavy))) < share) & heavy)
+        return self.of_rows(self.design.whole_rows(chosen))
+
+    def of_columns(self, columns: Indices, penalty: Penalty) -> "Problem":
+        """The problem of some of the features, with a penalty of theirs and alpha = 1."""
+        return Problem(
+            design=self.design.columns(columns),
+            y=self.y,
+            weights=self.weights,
+            loss=self.loss,
+            penalty=penalty,
+            alpha=1.0,
             fit_intercept=self.fit_intercept,
         )
 
@@ -160,34 +154,13 @@ class Problem(RowObjective, BaseProblem):
             workspace=None,
         )
 
-    def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
-        """The intercept of features less a shift that makes the same predictions."""
-        return float(intercept) + float(shift @ coef)
-
     def by_columns(self) -> "Problem":
         """The same problem for a path, with X by columns where Newton steps solve it."""
         penalty = self.penalty
         by_newton = penalty.structure.in_parts and not penalty.is_quadratic
-        if self.loss.linear_tails or not by_newton or not self.design.in_memory:
+        if self.loss.linear_tails or not by_newton:
             return self.in_workspace()
         return self._with(design=self.design.by_columns).in_workspace(of_path=True)
-
-    @cached_property
-    def largest_alpha(self) -> float:
-        """An alpha from which on the best constant prediction is optimal.
-
-        It follows from `null_gradient` (`Penalty.largest_alpha`), and is nan where that is not
-        known.
-        """
-        if self.has_free_level or len(self.free_columns):
-            return np.nan
-        return self.penalty.largest_alpha(-self.null_gradient)
-
-    @property
-    def null_may_be_optimal(self) -> bool:
-        if self.penalty.is_quadratic or len(self.free_columns):
-            return False
-        return not self.alpha < NEAR * self.largest_alpha
 
     def estimated_gap(self, point: Point) -> float:
         theta = point.dual_coef
@@ -200,30 +173,9 @@ class Problem(RowObjective, BaseProblem):
         value -= self.likely_cost_of_free(gradient, kernels.dot(self.weights, theta), upper)
         return upper - dual_estimate(self, value, gradient, upper)
 
-    def likely_cost_of_free(self, gradient: Array, slope: float, upper: float) -> float:
-        """About what a bound loses by the sums of a dual point over the free directions.
-
-        ``gradient`` and ``slope`` are those sums, as for `FreeDirections.sums`.
-        """
-        if not (self.fit_intercept or self.has_free_level or len(self.free_columns)):
-            return 0.0
-        cost, sums = 0.0, self.free.sums(gradient, slope)
-        likely = [abs(total) * size for total, size in zip(sums, self.likely_sizes, strict=True)]
-        if sum(likely) <= NEGLIGIBLE * upper:
-            return 0.0
-        intervals = self.free_intervals(min(upper, self.null_objective))
-        for total, interval, otherwise in zip(sums, intervals, likely, strict=True):
-            proven = -least_linear((total, 0.0), interval)
-            cost += proven if proven < np.inf else otherwise
-        return cost
-
-    @cached_property
-    def likely_sizes(self) -> list[float]:
-        """What free coordinates are likely to be at most: a few times what moves predictions."""
-        sizes = np.ones(1 + self.has_free_level)
-        squares = np.append(sizes, self.free.squares)
-        sizes = LIKELY * self.prediction_scale / np.sqrt(np.maximum(squares, TINY))
-        return sizes.tolist()
+    @property
+    def incremental_products(self) -> bool:
+        return self.products.incremental
 
     @property
     def products(self) -> DualProducts:
@@ -255,41 +207,11 @@ class Problem(RowObjective, BaseProblem):
                 workspace.centred = base, shift
         return None if base is None else (base.with_penalty(self.penalty, self.alpha), shift)
 
-    @property
-    def threshold(self) -> float:
-        """What entries of X' diag(c) theta may be without a part in any bound or step."""
-        return 0.999 * self.alpha * self.least_l1  # clear of those that are at it
-
-    @cached_property
-    def least_l1(self) -> float:
-        """The least weight of an absolute value of a coefficient; 0 for no sum of them."""
-        penalty: Any = self.penalty
-        return float(np.min(penalty.terms[0])) if penalty.structure is Structure.SEPARABLE else 0.0
-
     @cached_property
     def squares(self) -> Array:
         """sum_i c_i x_ij^2 for every primal variable, the intercept's 1 included."""
         squares = self.design.column_norms(self.weights) ** 2
         return np.append(squares, 1.0) if self.fit_intercept else squares
-
-    # The intercept as the last of the primal variables, with a column of ones
-
-    @property
-    def n_variables(self) -> int:
-        return self.n_features + self.fit_intercept
-
-    def split(self, variables: Array) -> tuple[Array, float]:
-        """(coef, intercept) of a vector of primal variables."""
-        if self.fit_intercept:
-            return variables[:-1], float(variables[-1])
-        return variables, 0.0
-
-    def join(self, coef: Array, intercept: float) -> Array:
-        """The vector of primal variables of (coef, intercept)."""
-        variables = np.empty(self.n_variables)
-        variables[: self.n_features] = coef
-        variables[self.n_features :] = intercept
-        return variables
 
     def matvec(self, variables: Array) -> Array:
         """The predictions z = X w + b."""
@@ -332,10 +254,6 @@ class Problem(RowObjective, BaseProblem):
     def dual_point_of(self, coef: Array, intercept: Any) -> Array:
         return self.dual_point(self.matvec(self.join(coef, intercept)))
 
-    @property
-    def coef_shape(self) -> tuple[int, ...]:
-        return (self.n_features,)
-
     # The best constant prediction, which fixes the unit of the relative gap
 
     @cached_property
@@ -362,6 +280,11 @@ class Problem(RowObjective, BaseProblem):
     def null_gradient(self) -> Array:
         """The gradient of the mean loss in w at the null model, of shape (n_features,)."""
         return self.design.rmatvec(self.weights * self.null_point.dual_coef)
+
+    @property
+    def null_slope(self) -> float:
+        """The same in an intercept."""
+        return kernels.dot(self.weights, self.null_point.dual_coef)
 
     @cached_property
     def null_predictions(self) -> Array:
@@ -401,8 +324,3 @@ class Problem(RowObjective, BaseProblem):
         return FreeDirections(
             self.design, self.y, self.weights, self.loss, self.penalty, self.fit_intercept
         )
-
-    @property
-    def has_free_level(self) -> bool:
-        """Whether the penalty is the same for w + m, whatever the constant m."""
-        return self.free.has_level

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array
-from ..certificates.objective import DualPoint, Interval, Objective
+from ..certificates.objective import DualPoint, Objective
 from .balance import balance_exactly
 from .dual_points import BalancedPoint, RowPoint
 from .free_directions import FreeDirections
@@ -21,7 +21,6 @@ __all__ = ["RowObjective"]
 
 PLAIN = 1e-11  # of the mean loss: where rounding matters less, plain products will do
 SMALLEST = 1e-60  # multipliers beside the largest: less would harm products
-MARGIN = 1e-9  # of norms of columns: more than their rounding errors
 NEGLIGIBLE = 1e-9  # multipliers beside the largest: 0 may do as well
 
 
@@ -56,14 +55,6 @@ class RowObjective(Rows, Objective):
     @abstractmethod
     def squares(self) -> Array: ...
 
-    def distances_of_slopes(self, gap: float) -> Array | None:
-        """By Cauchy and Schwarz, from sum_i c_i (theta_i - theta_i*)^2 <= 2 L gap."""
-        smoothness = self.loss.smoothness
-        if not smoothness < inf:
-            return None
-        norms = np.sqrt(self.squares[: self.n_features])
-        return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
-
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
         if not self.fit_intercept and np.any(np.abs(free) > 0.0):
             raise ValueError(f"intercept must be 0 without fit_intercept, got {free!r}.")
@@ -91,9 +82,6 @@ class RowObjective(Rows, Objective):
             return loss.lipschitz * kernels.dot(weights, error)
         # l' ** 2 <= 2 smoothness l, and the inequality of Cauchy and Schwarz
         return sqrt(2.0 * loss.smoothness * value * kernels.dot(weights, error * error))
-
-    def free_intervals(self, upper: float) -> list[Interval]:
-        return self.free.intervals(self.alpha, upper)
 
     def feasible_point(self, theta: Array) -> DualPoint | None:
         theta = self.loss.project_dual(self.y, theta)
@@ -129,4 +117,8 @@ class RowObjective(Rows, Objective):
         if balance is None:  # perhaps only rows that the free directions classify are in its way
             theta = kernels.without_negligible(theta, NEGLIGIBLE)
             balance = balance_exactly(self, theta, near)
-        return RowPoint(self, theta) if balance is None else BalancedPoint(self, theta, balance)
+        found = RowPoint(self, theta)
+        if balance is None:
+            return found
+        others = RowPoint(self, balance.towards), RowPoint(self, balance.change)
+        return BalancedPoint(self, found, *others, balance)

@@ -45,9 +45,9 @@ class Rows(ABC):
     def has_free_level(self) -> bool: ...
 
     @property
+    @abstractmethod
     def free_columns(self) -> Indices:
         """The coefficients that the penalty leaves free."""
-        return self.penalty.free_features.columns
 
     @property
     @abstractmethod

@@ -1,6 +1,7 @@
 """Solvers: functions of a `Problem` that report to a `Monitor`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..problems.outputs import OutputsProblem
 from ..problems.plain_svm import PlainSVM
 from ..problems.quantiles import NonCrossingProblem
 from ..problems.robust import RobustProblem
+from ..problems.shards.problem import ShardedProblem
+from ..problems.shards.shards import RowsLostError
 from ..problems.trace_norm import TraceNormProblem
 from .accelerated.agm import agm
 from .constrained import select_for_constraints  # noqa: F401 (which registers it)
@@ -22,11 +25,13 @@ from .frank_wolfe.trace_norm import trace_norm
 from .low_rank import pdprox_dual_of_entries
 from .memory import keep_freed_memory
 from .monitor import Monitor
+from .newton import sharded_rows  # noqa: F401 (which registers its rows)
 from .options import declared_options
 from .outputs import select_for_outputs  # noqa: F401 (which registers it)
 from .proximal.pdprox import pdprox_dual, pdprox_primal
 from .robust.incremental import hybrid, ippa, isg
 from .select import auto, select
+from .sharded import select_for_shards  # noqa: F401 (which registers it)
 
 __all__ = [
     "COMPLETION_SOLVERS", "CONSTRAINED_SOLVERS", "OUTPUTS_SOLVERS", "ROBUST_SOLVERS", "SOLVERS",
@@ -44,6 +49,9 @@ SOLVERS: dict[str, Callable[..., None]] = {
     # over an l1 ball, with a squared l2 penalty
     "pdbfw": pdbfw,
 }
+
+# of a `ShardedProblem`
+SHARDED_SOLVERS: dict[str, Callable[..., None]] = {"auto": auto}
 
 # of a `ConstrainedProblem`
 CONSTRAINED_SOLVERS: dict[str, Callable[..., None]] = {"auto": auto}
@@ -82,6 +90,7 @@ _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     OutputsProblem: OUTPUTS_SOLVERS,
     NonCrossingProblem: OUTPUTS_SOLVERS,
     RobustProblem: ROBUST_SOLVERS,
+    ShardedProblem: SHARDED_SOLVERS,
     PlainSVM: ROBUST_SOLVERS,
     TraceNormProblem: TRACE_NORM_SOLVERS,
 }
@@ -152,11 +161,40 @@ def solve(
     keep_freed_memory(8 * (vectors + problem.design.n_entries))
     if problem.workspace is None:
         problem = problem.in_workspace()
+    if start is not None:
+        start = replace(start, dual_coef=problem.plain_dual(start.dual_coef))
     monitor = Monitor(problem, tol, on_check)
+    options |= {"max_iter": max_iter, "random_state": random_state}
+    lost = False
+    while True:
+        try:
+            if lost:
+                monitor.problem = problem = problem.in_workspace()
+                if monitor.best.coef is not None:
+                    start = monitor.repair_dual()
+                elif start is not None:
+                    start = replace(start, dual_coef=problem.repaired(start.dual_coef))
+            return _run(solver, problem, monitor, start, **options)
+        except RowsLostError:
+            lost = True
+
+
+def _run(
+    solver: str,
+    problem: BaseProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    **options: Any,
+) -> Solution:
+    """A run of a solver, from the beginning or from where rows were lost."""
     method = _TABLES[type(problem)][solver]
     interrupted = False
     try:
-        monitor.begin(has_start=start is not None)
+        if monitor.best.coef is None:
+            monitor.begin(has_start=start is not None)
         # with a smooth loss, Newton steps begin with a gradient, which shows an optimal start
         with_gradient = method is auto and not problem.loss.linear_tails
         if start is not None and not with_gradient and not monitor.done:
@@ -170,6 +208,6 @@ def solve(
         if monitor.best.coef is None or monitor.best.dual_coef is None:
             raise
         interrupted = True
-    if start is not None and not monitor.relative_gap <= tol:
+    if start is not None and not monitor.relative_gap <= monitor.tol:
         monitor.consider(start)
     return monitor.solution(interrupted)

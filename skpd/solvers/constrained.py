@@ -21,8 +21,6 @@ def select_for_constraints(problem: ConstrainedProblem, warm: bool = False) -> l
     ValueError
         If it does not take the loss, the penalty or the size of the data.
     """
-    if not problem.design.in_memory:
-        raise ValueError("constraints need X in memory, got RowBlocks.")
     n, d = problem.design.shape
     if not has_terms(problem.loss):
         raise ValueError(f"constraints need a loss of skpd.losses, got {problem.loss!r}.")

@@ -83,7 +83,7 @@ class Monitor:
             return
         self.primal = primal_objective(problem, null.coef, null.intercept)
         self._coef, self._intercept = null.coef.copy(), null.intercept
-        self._theta = np.zeros(null.dual_coef.shape)  # which proves that P >= 0
+        self._theta = problem.zero_dual(null.dual_coef)  # which proves that P >= 0
         self._record(0, self.primal, 0.0)
 
     def begin_at(self, start: Point) -> None:
@@ -119,6 +119,18 @@ class Monitor:
             self.stopped = not self.done
             self.done = True
 
+    def repair_dual(self) -> Point:
+        """The best point, its dual point such as it is after rows have been lost.
+
+        The interval stays: it was certified before.
+        """
+        if self._theta is not None:
+            self._theta = self.problem.repaired(self._theta)
+        if self._bound is not None:
+            self._bound = self._bound._replace(theta=self._theta)
+        self._bound_given = np.nan
+        return self.best
+
     def consider(self, point: Point) -> None:
         """Keep a primal and a dual point where they are better, unrecorded."""
         self._interval(point)
@@ -126,13 +138,14 @@ class Monitor:
     def _interval(self, point: Point) -> tuple[float, float]:
         """The interval of two points by themselves; they are kept where they are better."""
         coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
+        self.problem.expect(Point(coef, intercept, point.dual_coef))
         accuracy = 0.05 * self.tol * self.problem.objective_unit
         primal = primal_objective(self.problem, coef, intercept, accuracy)
         upper = min(primal, self.primal)
         bound = dual_bound(self.problem, point.dual_coef, upper, accuracy, coef=coef)
         if self._theta is None or bound.value > self.dual:
             self.dual = bound.value
-            self._theta = np.array(point.dual_coef)
+            self._theta = self.problem.copied_dual(point.dual_coef)
             self._bound, self._bound_given = bound, upper
         # of two points with the same rounded value the later is the better one
         if self._coef is None or primal <= self.primal:

@@ -161,8 +161,7 @@ def select(problem: Any, warm: bool = False) -> list[Choice]:
     4. What is left: 2. without a limit, and the restarted primal-dual hybrid gradient, after 3.
        for a few times its cost.
 
-    A loss that is not compiled is left to 2. and 4., which want its prox and derivatives alone;
-    data that are read in blocks are left to 2., which wants products and Gram matrices alone.
+    A loss that is not compiled is left to 2. and 4., which want its prox and derivatives alone.
     """
     penalty, design = problem.penalty, problem.design
     few_features = problem.n_features <= NEWTON.largest_working_set
@@ -174,7 +173,7 @@ def select(problem: Any, warm: bool = False) -> list[Choice]:
     at_once &= cost < inf
     at_once &= problem.loss.linear_tails or is_far_without_intercept(problem)
     trials: list[Choice] = []
-    if has_square(penalty) and problem.loss.is_compiled and design.in_memory:
+    if has_square(penalty) and problem.loss.is_compiled:
         few_rows = problem.n_samples < SETTINGS.many_rows * problem.n_variables
         promising = problem.loss.linear_tails and few_rows
         if not penalty.is_quadratic:
@@ -188,17 +187,8 @@ def select(problem: Any, warm: bool = False) -> list[Choice]:
     if not (by_newton or own) and long and cost < inf:
         trials.append(Choice(*GRADIENTS, pdprox_restarted))
     by_faces = penalty.structure is Structure.MAXIMUM and has_terms(problem.loss)
-    if cost == inf and by_faces and design.in_memory:
+    if cost == inf and by_faces:
         trials.append(Choice(*FACES, faces_of_ball))
-    if not (design.in_memory or by_newton or own):
-        raise ValueError(
-            "Data in RowBlocks need a penalty of single features or of groups, and at most "
-            f"{NEWTON.largest_working_set} features if it leaves none of them at 0, got "
-            f"{penalty!r} and {problem.n_features} features: other methods would read all rows "
-            "thousands of times."
-        )
-    if not design.in_memory:  # nobody would wait for thousands of readings of all rows
-        return [*own, *trials]
     if cost == inf:
         return [*own, *trials, Choice(*LAST_RESORT, pdprox_restarted)]
     budget = (SETTINGS.warm_trial_share if warm else SETTINGS.trial_share) * cost

@@ -15,7 +15,7 @@ from ..select import TRIALS, Choice, auto
 from .pdbfw import pdbfw
 from .settings import BALL
 
-__all__ = ["search_for_multiplier", "trials_over_ball"]
+__all__ = ["MULTIPLIER_SEARCH", "search_for_multiplier", "trials_over_ball"]
 
 BLOCK_FRANK_WOLFE = "block-frank-wolfe", "a squared l2 penalty that is not small beside the rows"
 MULTIPLIER_SEARCH = "multiplier-search", "a few penalised problems, each from the one before"
@@ -38,7 +38,7 @@ def trials_over_ball(problem: Problem, long: bool) -> list[Choice]:
     curvature = min(problem.loss.smoothness, BALL.kink_curvature)
     loss, trials = problem.loss, []
     well_conditioned = 0.0 < _ridge(problem) >= largest * curvature / BALL.largest_condition
-    well_conditioned &= loss.is_compiled and problem.design.in_memory
+    well_conditioned &= loss.is_compiled
     if well_conditioned and (long or loss.piecewise_quadratic):
         blocks = partial(pdbfw, step_size="line-search", patience=BALL.block_passes)
         trials.append(Choice(*BLOCK_FRANK_WOLFE, blocks))
@@ -71,12 +71,11 @@ def _stretched(problem: Problem, found: Solution) -> Array:
     coef, norm = found.coef, float(np.sum(np.abs(found.coef)))
     if not 0.0 < norm < radius:
         return coef
-    z = problem.design.matvec(coef)
 
     def objective(factor: float) -> float:
-        losses = problem.loss.value(problem.y, factor * z + found.intercept)
         ridge = problem.penalty.value(BALL.inside * factor * coef)
-        return float(problem.weights @ losses) + problem.alpha * ridge
+        mean_loss = problem.mean_loss(factor * coef, found.intercept, np.inf)
+        return mean_loss + problem.alpha * ridge
 
     factor = radius / norm
     return BALL.inside * factor * coef if objective(factor) < objective(1.0) else coef

@@ -83,8 +83,6 @@ def expected_cost(problem: Problem) -> float:
     n, d = problem.design.shape
     if not (has_programme(problem.penalty) and has_terms(problem.loss)):
         return inf
-    if not problem.design.in_memory:
-        return inf
     if min(n, d) > SETTINGS.largest_system:
         return inf
     if needs_features(problem.penalty) and d > SETTINGS.largest_system:

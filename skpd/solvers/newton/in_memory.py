@@ -16,7 +16,7 @@ __all__ = ["InMemory", "rows_of"]
 
 
 @singledispatch
-def rows_of(problem: Problem, start: Point | None, gram: Any) -> "InMemory":
+def rows_of(problem: Any, start: Point | None, gram: Any) -> AllRows:
     """All rows of a problem, at a start or at the best constant prediction."""
     return InMemory.of(problem, start, gram)
 
@@ -119,10 +119,7 @@ class InMemory(AllRows):
 
     def may_hold(self, n_columns: int) -> bool:
         # with fewer rows than columns the curvature is given by columns, as they are in memory
-        fewer = n_columns
-        if self.design.in_memory:
-            fewer = min(n_columns, self.n_curved)
-        return fewer <= SETTINGS.largest_working_set
+        return min(n_columns, self.n_curved) <= SETTINGS.largest_working_set
 
     def cost(self, n_columns: int) -> float:
         return newton_cost(self.design, self.n_curved, n_columns)
@@ -131,13 +128,13 @@ class InMemory(AllRows):
         self._before, self._along = self.z, self._matvec(direction)
         self.z = self._before + self._along
 
-    def slope(self, length: float, sigma: float) -> float:
-        if length == 1.0:
-            self.evaluate(sigma)
-            return dot(self._gradient, self._along)
-        return self.kernel.smoothed_slope(
-            self.y, self.weights, self.theta, self._before, self._along, length, sigma
-        )
+    def slope(self, sigma: float) -> float:
+        self.evaluate(sigma)
+        return dot(self._gradient, self._along)
+
+    def slopes(self, lengths: list[float], sigma: float) -> list[float]:
+        given = self.y, self.weights, self.theta, self._before, self._along
+        return [self.kernel.smoothed_slope(*given, length, sigma) for length in lengths]
 
     def go_back(self, length: float) -> None:
         self.z = self._before + length * self._along
@@ -183,7 +180,7 @@ class InMemory(AllRows):
         self.gram.take_rows(near)
         return ShrunkRows(some, variables, all_loss - loss, all_dual - dual, rest), radius
 
-    def restore(self, shrunk: ShrunkRows, variables: Array) -> float:
+    def restore(self, shrunk: ShrunkRows, variables: Array, sigma: float) -> float:
         if shrunk.updated:
             self.theta = self.derivative.copy()
         near: Any = shrunk.rows

@@ -19,7 +19,6 @@ linear (`skpd.solvers.newton.shrinking`); along a path the first step is predict
 import numpy as np
 
 from ... import kernels
-from ...kernels import dot
 from ...penalties import Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
@@ -71,14 +70,12 @@ def _begin(problem: Problem, monitor: Monitor, kind: "type[_Run] | None" = None)
     run = (kind or _Run)(problem, monitor, None)
     if problem.loss.constant_curvature:  # one Newton step takes all rows at once
         return run
-    weighty = np.flatnonzero(problem.weights > 0.0)
-    n = len(weighty)
+    n = problem.n_weighty
     size = max(int(SETTINGS.sample_share * n), SETTINGS.sample_rows * problem.n_variables)
-    size = int(min(size, problem.design.most_copied_rows))
+    size = int(min(size, problem.most_copied_rows))
     if SETTINGS.sample_worth * size > n:
         return run
-    chosen = np.sort(np.random.RandomState(0).permutation(weighty)[:size])
-    sample = problem.of_rows(problem.design.whole_rows(chosen))
+    sample = problem.random_sample(size)
     other = _begin(sample, Monitor(sample, SETTINGS.sample_gap), _SampleRun)
     other.rounds(SETTINGS.sample_steps)
     run.go_on_from(other)
@@ -109,8 +106,8 @@ class _Run:
             self.iterate.known_gradient = last.gradient
             self.steps.is_chord = self.working_set.settled = True  # little has changed
         elif start is None and self.envelope.exact:
-            slope = dot(problem.weights, point.dual_coef)
-            self.iterate.known_gradient = problem.join(problem.null_gradient, slope)
+            known = problem.join(problem.null_gradient, problem.null_slope)
+            self.iterate.known_gradient = known
 
     def _solved_before(self, w: np.ndarray, start: Point | None) -> PathSolution | None:
         """The solution for another alpha from which this run starts, with all that is known."""
@@ -195,7 +192,7 @@ class _Run:
         iterate.evaluate(sigma, columns)
         shrunk = self.shrinking.shrunk is not None
         if shrunk and iterate.objective < self.monitor.dual:  # no objective is: a row has bent
-            self.shrinking.restore(iterate)
+            self.shrinking.restore(iterate, self.envelope.sigma)
             iterate.evaluate(sigma, columns)
         iterate.differentiate(columns)
         if self.is_on_all:
@@ -222,7 +219,7 @@ class _Run:
         if self.shrinking.shrunk is not None and (
             iterate.is_within(tol) or self.shrinking.is_due(iterate.gap, self.progress.n_iter)
         ):
-            self.shrinking.restore(iterate)
+            self.shrinking.restore(iterate, self.envelope.sigma)
             self.evaluate()
 
     # Certificates
@@ -243,7 +240,7 @@ class _Run:
         """Certify the last iterate, unless the run has ended with a certificate."""
         if self.monitor.done or self.progress.is_checked:
             return
-        self.shrinking.restore(self.iterate)
+        self.shrinking.restore(self.iterate, self.envelope.sigma)
         self.evaluate()
         self.certify()
 

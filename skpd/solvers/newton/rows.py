@@ -22,7 +22,14 @@ class RowSide(ABC):
 
     ``sigma`` is the parameter of the Moreau envelopes; inf for the losses themselves. "Variables"
     are coefficients with the intercept behind them, if there is one.
+
+    Attributes
+    ----------
+    halvings_at_once : int
+        How many halvings of a step to ask for together: several where asking takes long.
     """
+
+    halvings_at_once: int = 1
 
     @property
     @abstractmethod
@@ -62,8 +69,12 @@ class RowSide(ABC):
         """Go to the end of a direction, keeping in mind where it began."""
 
     @abstractmethod
-    def slope(self, length: float, sigma: float) -> float:
-        """The derivative of the mean of the smoothed losses, so far along the direction."""
+    def slope(self, sigma: float) -> float:
+        """The derivative of the mean of the smoothed losses at the end of the direction, 1."""
+
+    @abstractmethod
+    def slopes(self, lengths: list[float], sigma: float) -> list[float]:
+        """The same so far along the direction."""
 
     @abstractmethod
     def go_back(self, length: float) -> None:
@@ -94,7 +105,7 @@ class AllRows(RowSide):
         """`gradient` by the products that the problem's certificate wants."""
 
     @abstractmethod
-    def dual_point(self) -> Array:
+    def dual_point(self) -> Any:
         """The derivatives of the smoothed losses: what a certificate is asked for."""
 
     @abstractmethod
@@ -113,8 +124,11 @@ class AllRows(RowSide):
         """
 
     @abstractmethod
-    def restore(self, shrunk: "ShrunkRows", variables: Array) -> float:
-        """Back to all rows; how far the predictions of those left out have moved at most."""
+    def restore(self, shrunk: "ShrunkRows", variables: Array, sigma: float) -> float:
+        """Back to all rows; how far the predictions of those left out have moved at most.
+
+        They are likely to be smoothed by ``sigma`` next.
+        """
 
 
 class ShrunkRows(RowSide):
@@ -141,6 +155,7 @@ class ShrunkRows(RowSide):
         self.moved = np.zeros_like(w)  # since they were left out
         self.updated = False  # whether the multipliers have changed since
         self._before = self._along = self.moved
+        self.halvings_at_once = rows.halvings_at_once
 
     @property
     def system(self) -> Any:
@@ -173,8 +188,12 @@ class ShrunkRows(RowSide):
         self.moved = self._before + direction
         self.rows.go_along(direction)
 
-    def slope(self, length: float, sigma: float) -> float:
-        return self.rows.slope(length, sigma) + dot(self.rest, self._along)
+    def slope(self, sigma: float) -> float:
+        return self.rows.slope(sigma) + dot(self.rest, self._along)
+
+    def slopes(self, lengths: list[float], sigma: float) -> list[float]:
+        more = dot(self.rest, self._along)
+        return [slope + more for slope in self.rows.slopes(lengths, sigma)]
 
     def go_back(self, length: float) -> None:
         self.moved = self._before + length * self._along

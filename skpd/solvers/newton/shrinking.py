@@ -45,11 +45,11 @@ class Shrinking:
         settings = self.settings
         return gap < settings.thaw_gap * self._gap or n_iter >= self._n_iter + settings.thaw_after
 
-    def restore(self, iterate: Iterate) -> None:
-        """Back to all rows."""
+    def restore(self, iterate: Iterate, sigma: float) -> None:
+        """Back to all rows, which are likely to be smoothed by ``sigma`` next."""
         if self.shrunk is None:
             return
-        moved = iterate.all_rows.restore(self.shrunk, iterate.w)
+        moved = iterate.all_rows.restore(self.shrunk, iterate.w, sigma)
         least = self.settings.least_radius * (self.radius or 0.0)
         self.radius = max(self.settings.radius_factor * moved, least)
         iterate.rows, self.shrunk = iterate.all_rows, None

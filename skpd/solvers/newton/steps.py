@@ -128,22 +128,21 @@ class NewtonSteps:
         pull, pull_rise = self.envelope.pull_along(iterate, direction)
         beginning = abs(descent + rise)
 
-        def slope(length: float) -> float:
-            return rows.slope(length, sigma) + rise + pull + length * pull_rise
+        def of_bound(slope: float, length: float) -> float:
+            return slope + rise + pull + length * pull_rise
 
         noise = settings.slope_rounding * (abs(rise) + iterate.upper)
         # the slope at the beginning is negative but for rounding
         accepted = settings.full_step_slope * -(descent + rise)
-        if slope(1.0) <= max(accepted, noise):
+        if of_bound(rows.slope(sigma), 1.0) <= max(accepted, noise):
             return 1.0
-        low, high = 0.0, 1.0
-        for _ in range(settings.line_search_halvings):
-            middle = 0.5 * (low + high)
-            value = slope(middle)
-            if value > 0.0:
-                high = middle
-            else:
-                low = middle
-            if low > 0.0 and abs(value) <= settings.line_search_slope * beginning:
+        low, high, parts = 0.0, 1.0, 2**rows.halvings_at_once
+        for _ in range(-(-settings.line_search_halvings // rows.halvings_at_once)):
+            lengths = [low + (high - low) * (k / parts) for k in range(1, parts)]
+            values = list(map(of_bound, rows.slopes(lengths, sigma), lengths))
+            falling = sum(value <= 0.0 for value in values)  # those at the beginning
+            ends = values[max(falling - 1, 0) : falling + 1]
+            low, high = [low, *lengths, high][falling : falling + 2]
+            if low > 0.0 and min(map(abs, ends)) <= settings.line_search_slope * beginning:
                 break
         return low if low > 0.0 else 0.5 * high

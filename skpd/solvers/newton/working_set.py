@@ -128,7 +128,7 @@ class WorkingSet:
         """Go on with the gradients of the features chosen, if that is less work."""
         problem, settings = self.problem, self.settings
         quadratic = problem.loss.constant_curvature
-        if chosen.complete and quadratic and problem.products.incremental:
+        if chosen.complete and quadratic and problem.incremental_products:
             return  # one step solves for them, and the others cost little
         most = settings.inner_work_quadratic if quadratic else settings.inner_work
         if problem.design.work_on(chosen.columns) <= most:

@@ -1,0 +1,86 @@
+"""Dual points of rows that are seen as sums, balanced exactly: `skpd.problems.balance`.
+
+The change of row i is room_i^2 (F q)_i, of least norm in units of the room that rows have, and q
+follows from the Gram matrix of the free directions F in these units. It is made anew, block by
+block, wherever it is asked for.
+"""
+
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ..._floats import EPSILON
+from ..._typing import Array, Indices
+from ..balance import MOST, SCALES
+from ..dual_points import BalancedPoint
+from .bounds import balance_sums, box_sums, dual_sums
+from .points import PartOfPoint, SharedPoint
+from .recipes import Change
+
+__all__ = ["balanced_point"]
+
+
+@dataclass(frozen=True)
+class SharedBalance:
+    """What `BalancedPoint` is told: as of `skpd.problems.balance.Balance`."""
+
+    share: float
+    rest: float
+    cost: float
+    columns: Indices
+
+
+def balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
+    """The point with a change after which its sums over the free directions vanish.
+
+    None where the rows inside the box cannot take up the sums, or where it is not certain that
+    the directions are independent.
+    """
+    theta, columns, ones = point.theta, problem.free_columns, bool(problem.fit_intercept)
+    n_directions = len(columns) + ones
+    if n_directions == 0:
+        return None
+    found = problem.shards.sums(box_sums, theta.recipe, point.largest, columns, ones)
+    n_inside = found["n_inside"]
+    sizes = np.sqrt(found["gram"].diagonal())
+    if n_inside < n_directions or not np.all(sizes > 0.0):
+        return None
+    gram = found["gram"] / np.outer(sizes, sizes)
+    least = _least_singular(gram, n_inside)
+    if least is None:
+        return None
+    q = np.linalg.solve(gram, -found["sums"].bounded[0] / sizes) / sizes
+    change = Change(columns, ones, q, point.largest)
+    changed = theta.changed(change)
+    left = problem.shards.sums(balance_sums, changed.recipe)
+    share = float(left["share"].value)
+    if not share <= MOST:
+        return None
+    values, errors = left["left"].bounded
+    rest = 2.0 * float(np.sum((np.abs(values) + errors) / sizes)) / least
+    if not rest <= MOST * -float(left["minus_root"].value):
+        return None
+    balance = SharedBalance(
+        share=share,
+        rest=rest * float(left["room"].value),
+        cost=SCALES * 2.0 * rest * sqrt(left["steepness"]),
+        columns=columns,
+    )
+    changed = theta.changed(replace(change, share=share if share > 0.0 else 1.0))
+    sums = problem.shards.sums(dual_sums, changed.recipe, True)
+    own = SharedPoint(problem, theta, sums, precise=sums)
+    towards, moved = (
+        PartOfPoint(problem, changed, sums, name) for name in ("towards_", "change_")
+    )
+    return BalancedPoint(problem, own, towards, moved, balance)
+
+
+def _least_singular(gram: Array, n_rows: int) -> float | None:
+    """The least singular value of a matrix with this Gram matrix, known to one half."""
+    k = len(gram)
+    values = np.linalg.eigvalsh(gram)
+    if not values[0] > 8.0 * (n_rows + k) * k * EPSILON * values[-1]:
+        return None
+    return sqrt(float(values[0]))

@@ -1,0 +1,343 @@
+"""Sums of a shard's rows with bounds on their errors, as certificates ask for them."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import assert_all_finite
+
+from ... import kernels
+from ..._typing import Array, Indices
+from ...designs import Design
+from ...designs.sums import BoundedSum, Largest
+from ...losses import Loss
+from .recipes import Change, DualRecipe, null_ends
+from .shard import Block, Shard
+
+__all__ = [
+    "balance_sums", "box_sums", "constant_sums", "dual_sums", "dual_values", "keep_gradient",
+    "keep_repaired", "loss_sums", "null_sums", "point_sums", "survey", "target_sums",
+]  # fmt: skip
+
+NO_COLUMNS: Indices = np.empty(0, dtype=np.int64)
+LEAST_ROOM = 1e-10  # of the largest dual variable: rows with less room stay where they are
+
+# The targets
+
+
+def target_sums(shard: Shard) -> dict[str, Any]:
+    """The weights of all rows, and the least, the mean and the largest target."""
+
+    def of_block(block: Block) -> dict[str, Any]:
+        _, _, y, weights = block
+        heavy = weights > 0.0
+        own = y[heavy]
+        return {
+            "n_heavy": int(np.count_nonzero(heavy)),
+            "weight": BoundedSum(float(np.sum(weights))),
+            "above": BoundedSum(float(np.sum(weights[y > 0.0]))),
+            "below": BoundedSum(float(np.sum(weights[y <= 0.0]))),
+            "moment": BoundedSum(*kernels.compensated_dot(weights, y)),
+            "largest": Largest(float(np.max(own, initial=-inf))),
+            "minus_least": Largest(float(np.max(-own, initial=-inf))),
+        }
+
+    return shard.sums(of_block, with_data=False)
+
+
+def constant_sums(shard: Shard, constant: float) -> dict[str, Any]:
+    """The mean loss of a constant prediction, and a subgradient."""
+
+    def of_block(block: Block) -> dict[str, Any]:
+        _, _, y, weights = block
+        z = np.full(len(y), constant)
+        return {
+            "value": kernels.dot(weights, shard.loss.value(y, z)),
+            "slope": kernels.dot(weights, shard.loss.gradient(y, z)),
+        }
+
+    return shard.sums(of_block, with_data=False)
+
+
+def null_sums(shard: Shard, constant: float, near: bool) -> dict[str, Any]:
+    """What there is to know of the best constant prediction."""
+
+    def of_block(block: Block) -> dict[str, Any]:
+        _, _, y, weights = block
+        z, loss = np.full(len(y), constant), shard.loss
+        low, high = null_ends(loss, y, constant, near)
+        slope = np.abs(loss.gradient(y, z))
+        return {
+            "largest": BoundedSum(loss.largest_mean(y, weights, z, 0.0, 0.0)),
+            "plain": BoundedSum(kernels.dot(weights, loss.value(y, z))),
+            "at_zero": BoundedSum(kernels.dot(weights, loss.value(y, np.zeros(len(y))))),
+            "low": kernels.dot(weights, low),
+            "high": kernels.dot(weights, high),
+            "slope": kernels.dot(weights, slope),
+            "steepest": Largest(float(np.max(slope, initial=0.0))),
+            "range": Largest(float(np.max(np.subtract(*loss.dual_bounds(y)[::-1])))),
+        }
+
+    return shard.sums(of_block, with_data=False)
+
+
+# The data
+
+
+def survey(shard: Shard, null: DualRecipe, name: str) -> dict[str, Any]:
+    """Sums over the columns, of all rows and of those of each stratum.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite; ``name`` is that of the estimator.
+    """
+
+    def of_block(block: Block) -> dict[str, Any]:
+        rows, design, y, weights = block
+        data = design.rows_as_they_are(np.arange(len(y)))
+        assert_all_finite(data, estimator_name=name, input_name="X")
+        theta = null.of(shard.kept, shard.loss, rows, y)
+        ones, strata = np.ones(len(y)), shard.loss.strata(y, weights)
+        means = [_product(design, stratum.weights, ones, False) for stratum in strata]
+        return {
+            "n_entries": design.n_entries,
+            "squares": design.column_norms(weights) ** 2,
+            "gradient": design.rmatvec(weights * theta),
+            **{f"row_{k}": mean for k, mean in enumerate(means)},
+        }
+
+    return shard.sums(of_block)
+
+
+def _product(design: Design, weights: Array, rows: Array, precise: bool) -> BoundedSum:
+    """X' (weights * rows)."""
+    if not precise:
+        return BoundedSum(*design.rmatvec_bounded(weights, rows))
+    high, low, error = design.rmatvec_high_low(weights, rows)
+    return BoundedSum(high, error, low)
+
+
+# A model and a dual point
+
+
+def point_sums(
+    shard: Shard, model: tuple[Array, float], dual: DualRecipe, precise: bool
+) -> dict[str, Any]:
+    """`loss_sums` and `dual_sums` in one reading of the rows."""
+
+    def of_block(block: Block) -> dict[str, Any]:
+        rows, design, y, weights = block
+        theta = dual.of(shard.kept, shard.loss, rows, y)
+        return {
+            **_loss_sums(shard.loss, design, y, weights, model, precise),
+            **_dual_sums(shard.loss, design, y, weights, theta, precise),
+        }
+
+    return shard.sums(of_block)
+
+
+def loss_sums(shard: Shard, model: tuple[Array, float], precise: bool) -> dict[str, Any]:
+    """The mean loss of a model, not below what it is, and the errors of its predictions."""
+
+    def of_block(block: Block) -> dict[str, Any]:
+        _, design, y, weights = block
+        return _loss_sums(shard.loss, design, y, weights, model, precise)
+
+    return shard.sums(of_block)
+
+
+def _loss_sums(
+    loss: Loss, design: Design, y: Array, weights: Array, model: tuple[Array, float], precise: bool
+) -> dict[str, Any]:
+    coef, intercept = model
+    low: Any = 0.0
+    if precise:
+        z, low, error = design.matvec_compensated(coef, intercept)
+    else:
+        z, error = design.matvec_bounded(coef, intercept)
+    return {
+        "loss": BoundedSum(loss.largest_mean(y, weights, z, low, error)),
+        "loss_about": kernels.dot(weights, np.ascontiguousarray(loss.value(y, z, low))),
+        "error": kernels.dot(weights, error),
+        "squared_error": kernels.dot(weights, error * error),
+    }
+
+
+def dual_sums(shard: Shard, dual: DualRecipe, precise: bool) -> dict[str, Any]:
+    """What a certificate asks of a dual point, its change included."""
+
+    def of_block(block: Block) -> dict[str, Any]:
+        rows, design, y, weights = block
+        theta = dual.of(shard.kept, shard.loss, rows, y)
+        if dual.change is not None:
+            change = _change_of(shard.loss, design, y, weights, theta, dual.change)
+            towards = theta + change / dual.change.share
+            values = shard.loss.dual_values(y, weights, towards, _scales(shard.loss))
+            changed = {
+                "change_products": _product(design, weights, change, precise),
+                **{f"towards_value_{k}": value for k, value in enumerate(_as_sums(values))},
+                "towards_minus_scale": Largest(-_largest_scale(shard.loss, y, towards)),
+            }
+        else:
+            changed = {}
+        return _dual_sums(shard.loss, design, y, weights, theta, precise) | changed
+
+    return shard.sums(of_block)
+
+
+def _dual_sums(
+    loss: Loss, design: Design, y: Array, weights: Array, theta: Array, precise: bool
+) -> dict[str, Any]:
+    values = loss.dual_values(y, weights, theta, _scales(loss))
+    return {
+        "products": _product(design, weights, theta, precise),
+        "slope": BoundedSum(*kernels.compensated_dot(weights, theta)),
+        **{f"value_{k}": value for k, value in enumerate(_as_sums(values))},
+        "largest": Largest(kernels.max_abs(theta)),
+        "square": kernels.dot(weights * theta, theta),
+        "minus_scale": Largest(-_largest_scale(loss, y, theta)),
+    }
+
+
+def _scales(loss: Loss) -> tuple[float, ...]:
+    """Those at which the conjugates of a point are taken at once."""
+    return (1.0, 0.5) if loss.quadratic_conjugate else (1.0,)
+
+
+def _as_sums(values: list[tuple[float, float]]) -> list[BoundedSum]:
+    return [BoundedSum(value, rounding) for value, rounding in values]
+
+
+def _largest_scale(loss: Loss, y: Array, theta: Array) -> float:
+    """The largest t with t theta in the box."""
+    if not np.isfinite(loss.conjugate_domain).any():
+        return inf
+    lower, upper = loss.dual_bounds(y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
+    return float(np.min(room))
+
+
+def dual_values(shard: Shard, dual: DualRecipe, scales: Sequence[float]) -> dict[str, Any]:
+    """Minus the sums of the conjugate losses at multiples of a dual point.
+
+    With a change, at multiples of the point towards which that goes.
+    """
+    columns = NO_COLUMNS if dual.change is None else dual.change.columns
+
+    def of_block(block: Block) -> dict[str, Any]:
+        rows, design, y, weights = block
+        theta = dual.of(shard.kept, shard.loss, rows, y)
+        if dual.change is not None:
+            change = _change_of(shard.loss, design, y, weights, theta, dual.change)
+            theta = theta + change / dual.change.share
+        found = shard.loss.dual_values(y, weights, theta, tuple(scales))
+        return {str(k): value for k, value in enumerate(_as_sums(found))}
+
+    return shard.sums(of_block, with_data=len(columns) > 0)
+
+
+def keep_gradient(shard: Shard, model: tuple[Array, float], key: int) -> dict[str, Any]:
+    """Keep the derivatives of the losses at a model."""
+    vector = shard.new_vector(key)
+
+    def of_block(block: Block) -> dict[str, Any]:
+        z = block.design.matvec(model[0]) + model[1]
+        vector[block.rows] = shard.loss.gradient(block.y, z)
+        return {}
+
+    return shard.sums(of_block)
+
+
+def keep_repaired(
+    shard: Shard, model: tuple[Array, float], key: int, new_key: int
+) -> dict[str, Any]:
+    """Keep a copy of a vector, or the derivatives of the losses at a model where it is lost."""
+    if key not in shard.kept:
+        return keep_gradient(shard, model, new_key)
+    shard.new_vector(new_key)[:] = shard.kept[key]
+    return {}
+
+
+# Changes that balance a dual point: `skpd.problems.balance`
+
+
+def _room(loss: Loss, y: Array, weights: Array, theta: Array, largest: float) -> Array:
+    """How far rows inside the box may go, half of that; 0 for rows that stay."""
+    lower, upper = loss.dual_bounds(y)
+    room = np.minimum(np.minimum(theta - lower, upper - theta), largest)
+    room = np.where((weights > 0.0) & (theta != 0.0), 0.5 * room, 0.0)
+    return np.where(room > LEAST_ROOM * largest, room, 0.0)
+
+
+def _directions(design: Design | None, n_rows: int, columns: Indices, ones: bool) -> Array:
+    """The free directions on the rows of a block, of shape (n_rows, n_directions)."""
+    parts = [np.ones((n_rows, 1))] if ones else []
+    if len(columns):
+        assert design is not None
+        parts.append(np.asarray(design.table(columns), dtype=np.float64))
+    return np.hstack(parts)
+
+
+def _change_of(
+    loss: Loss, design: Design | None, y: Array, weights: Array, theta: Array, change: Change
+) -> Array:
+    room = _room(loss, y, weights, theta, change.largest)
+    table = _directions(design, len(y), change.columns, change.ones)
+    return room * room * (table @ change.q)
+
+
+def box_sums(
+    shard: Shard, dual: DualRecipe, largest: float, columns: Indices, ones: bool
+) -> dict[str, Any]:
+    """The Gram matrix of the free directions times room and weights, and their sums with theta."""
+
+    def of_block(block: Block) -> dict[str, Any]:
+        rows, design, y, weights = block
+        theta = dual.of(shard.kept, shard.loss, rows, y)
+        room = _room(shard.loss, y, weights, theta, largest)
+        table = _directions(design, len(y), columns, ones)
+        scaled = (np.sqrt(weights) * room)[:, np.newaxis] * table
+        return {
+            "gram": scaled.T @ scaled,
+            "n_inside": int(np.count_nonzero(room)),
+            "sums": _sums_with(weights, theta, table),
+        }
+
+    return shard.sums(of_block, with_data=len(columns) > 0)
+
+
+def _sums_with(weights: Array, theta: Array, table: Array) -> BoundedSum:
+    columns = np.ascontiguousarray(table.T)
+    found = np.array([kernels.compensated_dot(weights, theta, f) for f in columns])
+    return BoundedSum(found[:, 0], found[:, 1])
+
+
+def balance_sums(shard: Shard, dual: DualRecipe) -> dict[str, Any]:
+    """What is left of the free sums after a change, and what that may cost."""
+    change = dual.change
+    assert change is not None
+
+    def of_block(block: Block) -> dict[str, Any]:
+        rows, design, y, weights = block
+        loss, theta = shard.loss, dual.of(shard.kept, shard.loss, rows, y)
+        moved = _change_of(loss, design, y, weights, theta, change)
+        table = _directions(design, len(y), change.columns, change.ones)
+        left = _sums_with(weights, theta, table) + _sums_with(weights, moved, table)
+        room = _room(loss, y, weights, theta, change.largest)
+        inside = room > 0.0
+        y, theta, room, weights = y[inside], theta[inside], room[inside], weights[inside]
+        # the slope of a convex function near theta is at most that of a chord to either side
+        here = loss.conjugate(y, theta)
+        chords = [np.abs(loss.conjugate(y, theta + side * room) - here) for side in (-1, 1)]
+        return {
+            "left": left,
+            "share": Largest(float(np.max(np.abs(moved[inside]) / room, initial=0.0))),
+            "minus_root": Largest(float(np.max(-np.sqrt(weights), initial=-inf))),
+            "steepness": float(np.sum(weights * np.maximum(*chords) ** 2)),
+            "room": Largest(float(np.max(room, initial=0.0))),
+        }
+
+    return shard.sums(of_block, with_data=len(change.columns) > 0)

@@ -1,0 +1,51 @@
+"""Problems of rows in blocks, or of shards that somebody else holds."""
+
+from ...designs import RowBlocks
+from ...losses import Loss
+from ...penalties import Penalty
+from .null_model import TargetSums
+from .problem import ShardedProblem
+from .shard import Shard, Targets
+from .shards import LocalShards, Shards
+
+__all__ = ["problem_of_blocks", "problem_of_shards"]
+
+
+def problem_of_blocks(
+    blocks: RowBlocks, targets: Targets, loss: Loss, penalty: Penalty, alpha: float,
+    fit_intercept: bool, *, name: str = "", n_parallel: int = 1,
+) -> ShardedProblem:  # fmt: skip
+    """The problem of rows in blocks, which are read by this process.
+
+    Parameters
+    ----------
+    blocks : RowBlocks
+    targets : Targets
+        With weights of any sum.
+    loss : Loss
+    penalty : Penalty
+    alpha : float
+    fit_intercept : bool
+    name : str, default=""
+        Of the estimator, for messages.
+    n_parallel : int, default=1
+        How many such problems are solved at the same time.
+
+    Raises
+    ------
+    ValueError
+        If the weights have no positive, finite sum.
+    """
+    shards = LocalShards(Shard(blocks, targets, loss, n_parallel=n_parallel))
+    return problem_of_shards(shards, loss, penalty, alpha, fit_intercept, name)
+
+
+def problem_of_shards(
+    shards: Shards, loss: Loss, penalty: Penalty, alpha: float, fit_intercept: bool, name: str = ""
+) -> ShardedProblem:
+    """The same of shards, whose weights are divided by their sum."""
+    targets, total = TargetSums.of(shards)
+    shards.divide_weights(total)
+    return ShardedProblem(
+        shards, targets, loss, penalty, alpha, fit_intercept, total_weight=total, name=name
+    )

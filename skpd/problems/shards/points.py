@@ -1,0 +1,130 @@
+"""Dual points of rows that are seen as sums, as certificates see them."""
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ..._floats import EPSILON
+from ..._typing import Array
+from ...certificates.objective import NOTHING, DualPoint, Sum
+from .bounds import dual_sums, dual_values
+from .recipes import DualRecipe, SharedVector
+from .shard import Block, Shard
+
+__all__ = ["PartOfPoint", "SharedPoint", "gathered_part"]
+
+
+class PartOfPoint(DualPoint):
+    """A dual point, or a part of one, whose sums are known.
+
+    Parameters
+    ----------
+    problem : ShardedProblem
+    theta : SharedVector
+    sums : dict
+        By name, each name with a prefix.
+    prefix : str, default=""
+    """
+
+    def __init__(
+        self, problem: Any, theta: SharedVector, sums: dict[str, Any], prefix: str = ""
+    ) -> None:
+        self.problem, self.theta = problem, theta
+        self.linear = problem.loss.linear_conjugate
+        self.quadratic = problem.loss.quadratic_conjugate
+        self._sums, self._prefix = sums, prefix
+        self._values: dict[float, Sum] = {}
+        for k, scale in enumerate((1.0, 0.5)):
+            found = sums.get(f"{prefix}value_{k}")
+            if found is not None:
+                self._values[scale] = found.bounded
+
+    def value(self, scale: float) -> Sum:
+        if self.quadratic and scale not in self._values:
+            # the parabola through 0, and the values at 1/2 and 1
+            parts = [
+                (4.0 * scale * (1.0 - scale), *self._values[0.5]),
+                (scale * (2.0 * scale - 1.0), *self._values[1.0]),
+            ]
+            rounding = sum(abs(share) * (r + 4.0 * EPSILON * abs(v)) for share, v, r in parts)
+            return sum(share * v for share, v, _ in parts), rounding
+        if self.linear and scale not in self._values:
+            value, rounding = self._values[1.0]
+            return scale * value, abs(scale) * rounding + 4.0 * EPSILON * abs(scale * value)
+        if scale not in self._values:
+            self._values[scale] = self._value_at(scale)
+        return self._values[scale]
+
+    def _value_at(self, scale: float) -> Sum:
+        found = self.problem.shards.sums(dual_values, self.theta.recipe, (scale,))
+        value: Sum = found["0"].bounded
+        return value
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        found: tuple[Array, Array] = self._sums[f"{self._prefix}products"].bounded
+        return found
+
+    def sums_without_products(self) -> list[Sum]:
+        if not self.problem.fit_intercept:
+            return [NOTHING]
+        value, error = self._sums[f"{self._prefix}slope"].bounded
+        return [(float(value), float(error))]
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        columns = self.problem.free_columns
+        pairs = zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
+        return [*self.sums_without_products(), *pairs]
+
+    def largest_scale(self) -> float:
+        return -float(self._sums[f"{self._prefix}minus_scale"].value)
+
+
+class SharedPoint(PartOfPoint):
+    """A dual point in the box of the conjugate losses.
+
+    Parameters
+    ----------
+    problem : ShardedProblem
+    theta : SharedVector
+    sums, precise : dict, default=None
+        `dual_sums` by plain products, and by those in twice the working precision, where they
+        are known.
+    """
+
+    def __init__(
+        self,
+        problem: Any,
+        theta: SharedVector,
+        sums: dict[str, Any] | None = None,
+        precise: dict[str, Any] | None = None,
+    ) -> None:
+        if sums is None:
+            sums = problem.shards.sums(dual_sums, theta.recipe, False)
+        super().__init__(problem, theta, sums)
+        self.largest = float(sums["largest"].value)
+        self._precise = precise
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        if not precise:
+            return super().products(precise)
+        if self._precise is None:
+            self._precise = self.problem.shards.sums(dual_sums, self.theta.recipe, True)
+        found: tuple[Array, Array] = self._precise["products"].bounded
+        return found
+
+    def errors_by_precision(self) -> Array:
+        norms = np.sqrt(self.problem.squares[: self.problem.n_features])
+        return EPSILON * sqrt(self._sums["square"]) * norms
+
+
+def gathered_part(shard: Shard, recipe: DualRecipe) -> Array:
+    """A shard's part of a dual point."""
+    found = np.empty(shard.n_rows)
+
+    def of_block(block: Block) -> dict[str, Any]:
+        found[block.rows] = recipe.of(shard.kept, shard.loss, block.rows, block.y)
+        return {}
+
+    shard.sums(of_block, with_data=False)
+    return found

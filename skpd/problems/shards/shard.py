@@ -1,0 +1,211 @@
+"""The rows of one process: their data in blocks, targets, weights and dual points."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+
+from ..._typing import Array, Indices
+from ...designs import Design, RowBlocks
+from ...designs.sums import added
+from ...losses import Loss
+
+__all__ = ["Block", "Shard", "Targets"]
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Targets and weights of rows, in whatever types they are given.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_rows,)
+    sample_weight : ndarray of shape (n_rows,) or None
+        None for 1.
+    positive : object
+        The label whose rows have the target 1, others -1; None where y are the targets.
+    class_weight : tuple of ndarray or None
+        The labels in increasing order, and what the weights of their rows are multiplied by.
+    total : float
+        What weights are divided by.
+    """
+
+    y: Any
+    sample_weight: Any = None
+    positive: Any = None
+    class_weight: tuple[Any, Array] | None = None
+    total: float = 1.0
+
+    def of(self, rows: slice | Indices) -> tuple[Array, Array]:
+        """The targets and the weights of some rows, as float64."""
+        given = self.y[rows]
+        if self.positive is None:
+            y = np.ascontiguousarray(given, dtype=np.float64)
+        else:
+            y = np.where(given == self.positive, 1.0, -1.0)
+        if self.sample_weight is None:
+            weights = np.ones(len(y))
+        else:
+            weights = np.array(self.sample_weight[rows], dtype=np.float64)
+        if self.class_weight is not None:
+            labels, factors = self.class_weight
+            weights *= factors[np.searchsorted(labels, given)]
+        weights /= self.total
+        return y, weights
+
+
+class Block(NamedTuple):
+    """Rows that are at hand.
+
+    Attributes
+    ----------
+    rows : slice
+        Which rows of the shard they are.
+    design : Design
+        Their data; None where they were not asked for.
+    y, weights : ndarray
+    """
+
+    rows: slice
+    design: Any
+    y: Array
+    weights: Array
+
+
+class Shard:
+    """Rows of one process, which answer questions block by block.
+
+    Parameters
+    ----------
+    blocks : RowBlocks
+    targets : Targets
+    loss : Loss
+    first : int, default=0
+        The place of the first row among those of all shards.
+    n_parallel : int, default=1
+        How many shards share the threads of this process.
+    n_threads : int, default=None
+        The threads of this process; those of OpenMP by default.
+
+    Attributes
+    ----------
+    kept : dict
+        What is kept for later questions, by keys: dual points and shards of some of the rows.
+    """
+
+    def __init__(
+        self,
+        blocks: RowBlocks,
+        targets: Targets,
+        loss: Loss,
+        first: int = 0,
+        *,
+        n_parallel: int = 1,
+        n_threads: int | None = None,
+    ) -> None:
+        self.blocks, self.targets, self.loss, self.first = blocks, targets, loss, first
+        self.n_parallel, self._given_threads = n_parallel, n_threads
+        self.shift: Array | None = None
+        self.places: Indices = np.empty(0, dtype=np.int64)  # of its rows in a larger shard
+        self.kept: dict[int, Any] = {}
+        self._spare: list[Array] = []
+        self._predictions: Array | None = None
+        self._predicted_at: Array | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.blocks.shape[0]
+
+    def sums(self, of_block: Callable[[Block], dict[str, Any]], with_data: bool = True) -> Any:
+        """What a function makes of each block, added up in their order."""
+        return added(self.map(of_block, with_data))
+
+    def map(self, of_block: Callable[[Block], Any], with_data: bool = True) -> Iterator[Any]:
+        """What a function makes of each block, one after the other.
+
+        Several are read and worked on at a time, each by a thread.
+        """
+        slices, n_threads = list(self.blocks.slices()), self._n_threads
+        n_parallel = self.n_parallel * (n_threads if len(slices) > 1 else 1)
+
+        def found(k: int) -> Any:
+            y, weights = self.targets.of(slices[k])
+            design = None
+            if with_data:
+                design = Design(self.blocks.block(k), n_parallel=n_parallel)
+                design = design if self.shift is None else design.shifted(self.shift)
+            return of_block(Block(slices[k], design, y, weights))
+
+        if len(slices) == 1 or n_threads == 1:
+            yield from map(found, range(len(slices)))
+            return
+        with ThreadPoolExecutor(n_threads) as threads:
+            coming = iter(range(len(slices)))
+            window = deque(threads.submit(found, k) for k in islice(coming, n_threads + 1))
+            while window:
+                result = window.popleft().result()
+                window.extend(threads.submit(found, k) for k in islice(coming, 1))
+                yield result
+
+    @property
+    def _n_threads(self) -> int:
+        n_threads = self._given_threads or _openmp_effective_n_threads()
+        return max(1, n_threads // self.n_parallel)
+
+    def new_vector(self, key: int) -> Array:
+        """Room for a vector of the rows, kept under a key."""
+        vector = self._spare.pop() if self._spare else np.empty(self.n_rows)
+        self.kept[key] = vector
+        return vector
+
+    def predictions_at(self, variables: Array) -> Array | None:
+        """The last predictions, if they are known to be those of some variables."""
+        at = self._predicted_at
+        return self._predictions if at is not None and np.array_equal(at, variables) else None
+
+    @contextmanager
+    def new_predictions(self, variables: Array) -> Iterator[Array | None]:
+        """Room for the predictions of some variables, None where the data are not in memory.
+
+        They save products there; in files there are more rows than room.
+        """
+        self._predicted_at = None
+        if not self.blocks.in_memory:
+            yield None
+            return
+        if self._predictions is None:
+            self._predictions = np.empty(self.n_rows)
+        yield self._predictions
+        self._predicted_at = variables
+
+    def release(self, keys: Iterable[int]) -> None:
+        """Forget what was kept under some keys."""
+        for key in keys:
+            found = self.kept.pop(key, None)
+            if isinstance(found, np.ndarray) and not self._spare:
+                self._spare.append(found)
+
+    def shifted(self, shift: Array) -> "Shard":
+        """The same rows less a number in every column, with the same dual points."""
+        other = copy(self)
+        other._predictions = other._predicted_at = None
+        other.shift = shift if self.shift is None else self.shift + shift
+        return other
+
+    def of_rows(self, block: Any, y: Array, weights: Array) -> "Shard":
+        """Some of the rows, which are in memory: their data as solvers see them, and so on."""
+        targets = Targets(y, weights)
+        return Shard(
+            RowBlocks([block]), targets, self.loss,
+            n_parallel=self.n_parallel, n_threads=self._given_threads,
+        )  # fmt: skip
+
+    def divide_weights(self, total: float) -> None:
+        self.targets = replace(self.targets, total=self.targets.total * total)

@@ -1,0 +1,143 @@
+"""All shards of a problem: where questions go, and where the answers are added up."""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from ..._typing import Array
+from ...designs.sums import added
+from .recipes import Kept
+from .shard import Shard
+
+__all__ = ["LocalShards", "RowsLostError", "Shards"]
+
+
+class RowsLostError(Exception):
+    """Some rows have been lost with the process that held them, and are back without what it kept.
+
+    Whatever was kept with the shards before must not be taken together with what is known of it.
+    """
+
+
+class Shards(ABC):
+    """Rows in one or several places, of which sums are asked.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n_samples, n_features) of all rows together.
+    dense : bool
+    n_shards : int
+    most_gathered : float
+        Bytes of rows that may be copied to this process.
+    """
+
+    shape: tuple[int, int]
+    dense: bool
+    n_shards: int = 1
+    most_gathered: float = 1 << 28
+
+    def __init__(self) -> None:
+        self._keys, self._released = count(), deque[int]()
+
+    def new(self) -> Kept:
+        """A key under which all shards may keep something."""
+        return Kept(next(self._keys), self._released)
+
+    def released(self) -> list[int]:
+        """The keys that nobody needs any more, for once."""
+        return [self._released.popleft() for _ in range(len(self._released))]
+
+    def sums(self, function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+        """What a function makes of each shard, added up in their order.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a `Shard` and the arguments, and returns sums by name.
+        """
+        return added(part for part in self.each(function, *arguments) if part is not None)
+
+    @abstractmethod
+    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """What a function makes of each shard, in their order."""
+
+    def divide_weights(self, total: float) -> None:
+        """Divide all weights by a number."""
+        self.each(Shard.divide_weights, total)
+
+    def child(self, kept: Kept, n_rows: int) -> "Shards":
+        """Shards that these keep under a key: some of the rows, or all with a shift."""
+        return ChildShards(self, kept, n_rows)
+
+    def shifted(self, shift: Array) -> "Shards":
+        """The same rows less a number in every column, with the same dual points."""
+        kept = self.new()
+        self.each(_keep_shifted, kept.key, shift)
+        return ChildShards(self, kept, self.shape[0], same_rows=True)
+
+    @abstractmethod
+    def gathered(self, parts: Callable[..., Array], *arguments: Any) -> Any:
+        """A vector of all rows, of which a function makes each shard's part."""
+
+
+class LocalShards(Shards):
+    """The rows of this process."""
+
+    def __init__(self, shard: Shard) -> None:
+        super().__init__()
+        self._shard = shard
+        self.shape, self.dense = shard.blocks.shape, not shard.blocks.sparse
+
+    def __del__(self) -> None:
+        self._shard.kept.clear()  # shards that it keeps keep the same
+
+    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        self._shard.release(self.released())
+        return [function(self._shard, *arguments)]
+
+    def gathered(self, parts: Callable[..., Array], *arguments: Any) -> Array:
+        (found,) = self.each(parts, *arguments)
+        return found
+
+
+class ChildShards(Shards):
+    """Shards kept by others."""
+
+    def __init__(self, parent: Shards, kept: Kept, n_rows: int, same_rows: bool = False) -> None:
+        super().__init__()
+        self._parent, self.kept = parent, kept
+        self.shape, self.dense = (n_rows, parent.shape[1]), parent.dense
+        self.n_shards, self.most_gathered = parent.n_shards, parent.most_gathered
+        self._keys = parent._keys
+        if same_rows:  # vectors are kept with the parent's
+            self._released = parent._released
+
+    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        return self._parent.each(_of_child, *self._question(function, arguments))
+
+    def sums(self, function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+        return self._parent.sums(_of_child, *self._question(function, arguments))
+
+    def _question(self, function: Callable[..., Any], arguments: tuple) -> tuple:
+        return self.kept.key, self.released(), function, arguments
+
+    def gathered(self, parts: Callable[..., Array], *arguments: Any) -> Any:
+        raise NotImplementedError("Vectors of some of the rows stay where they are.")
+
+
+def _of_child(
+    shard: Shard, key: int, released: list[int], function: Callable[..., Any], arguments: tuple
+) -> Any:
+    """None where no row of a shard is among the child's."""
+    child = shard.kept.get(key)
+    if child is None:
+        return None
+    child.release(released)
+    return function(child, *arguments)
+
+
+def _keep_shifted(shard: Shard, key: int, shift: Array) -> None:
+    shard.kept[key] = shard.shifted(shift)

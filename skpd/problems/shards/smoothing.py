@@ -1,0 +1,262 @@
+"""The smoothed losses of a shard's rows, as the method of multipliers asks for them."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._typing import Array, Indices
+from ...designs import Design
+from ...designs.sampling import uniform_by_place
+from ...designs.sums import Largest
+from ...kernels import dot
+from .recipes import DualRecipe
+from .shard import Block, Shard
+
+__all__ = [
+    "At", "Moved", "curvature", "derivatives", "dual_range", "merge_multipliers", "near_rows",
+    "put", "sample", "sampled_rows", "slopes",
+]  # fmt: skip
+
+
+class At(NamedTuple):
+    """Where the smoothed losses are asked for.
+
+    Attributes
+    ----------
+    variables : ndarray
+        The coefficients, and the intercept behind them if there is one.
+    multipliers : DualRecipe
+    sigma : float
+        The parameter of the Moreau envelopes, inf for the losses themselves.
+    """
+
+    variables: Array
+    multipliers: DualRecipe
+    sigma: float
+
+
+def predictions(design: Design, variables: Array) -> Array:
+    d = design.shape[1]
+    z = design.matvec(np.ascontiguousarray(variables[:d]))
+    return z + variables[d] if len(variables) > d else z
+
+
+class _Smoothed:
+    """The smoothed losses of one block."""
+
+    def __init__(self, shard: Shard, at: At, block: Block, z: Array | None = None) -> None:
+        rows, self.design, self.y, self.weights = block
+        self.z = predictions(self.design, at.variables) if z is None else z[rows]
+        self.theta = at.multipliers.of(shard.kept, shard.loss, rows, self.y)
+        self.derivative, self.gradient, self.h = (np.empty(len(self.y)) for _ in range(3))
+        self.loss, self.dual = shard.loss.kernel.smoothed_derivatives(
+            self.y, self.weights, self.theta, self.z, at.sigma,
+            self.derivative, self.gradient, self.h,
+        )  # fmt: skip
+
+    @property
+    def sums(self) -> dict[str, Any]:
+        weights, z, curved = self.weights, self.z, self.h > 0.0
+        return {
+            "loss": self.loss,
+            "dual": self.dual,
+            "gradient": self.design.rmatvec(self.gradient),
+            "slope": float(self.gradient.sum()),
+            "n_curved": int(np.count_nonzero(curved)),
+            "curved_weight": dot(weights, curved.astype(np.float64)),
+            "prediction": dot(weights, z),
+            "square": dot(weights, z * z),
+        }
+
+
+def derivatives(shard: Shard, at: At, key: int, moved: "Moved | None" = None) -> dict[str, Any]:
+    """Sums of the losses and their gradient; the derivatives are kept under the key.
+
+    If it is known how the variables came here, also how far predictions have moved at most.
+    """
+    kept, before = shard.new_vector(key), None
+    if moved is not None:
+        before = shard.predictions_at(moved.before)
+    with shard.new_predictions(at.variables) as room:
+
+        def of_block(block: Block) -> dict[str, Any]:
+            found = _Smoothed(shard, at, block)
+            kept[block.rows] = found.derivative
+            sums = found.sums
+            if moved is not None:
+                if before is not None:
+                    change = found.z - before[block.rows]
+                else:
+                    change = predictions(block.design, at.variables - moved.before)
+                sums |= _furthest(shard, block.rows, change, moved.child_key)
+            if room is not None:
+                room[block.rows] = found.z
+            return sums
+
+        return shard.sums(of_block)
+
+
+class Moved(NamedTuple):
+    """Where the variables were before, and the key of rows that have been a shard of their own.
+
+    How far the predictions of these have moved is not asked.
+    """
+
+    before: Array
+    child_key: int
+
+
+def _furthest(shard: Shard, rows: slice, change: Array, child_key: int) -> dict[str, Any]:
+    far, child = np.abs(change), shard.kept.get(child_key)
+    if child is not None:
+        first, last = np.searchsorted(child.places, [rows.start, rows.stop])
+        far[child.places[first:last] - rows.start] = 0.0
+    return {"moved": Largest(float(np.max(far, initial=0.0)))}
+
+
+def curvature(shard: Shard, at: At, columns: Indices, ones: bool) -> dict[str, Any]:
+    """X_W' diag(h) X_W for the second derivatives h, over some columns."""
+    z = shard.predictions_at(at.variables)
+
+    def of_block(block: Block) -> dict[str, Any]:
+        found = _Smoothed(shard, at, block, z)
+        return {"matrix": found.design.gram(found.h, columns, ones)}
+
+    return shard.sums(of_block)
+
+
+def slopes(shard: Shard, at: At, direction: Array, lengths: Sequence[float]) -> dict[str, Any]:
+    """The derivatives of the mean loss along a direction, at several lengths."""
+    kernel = shard.loss.kernel
+
+    def of_block(block: Block) -> dict[str, Any]:
+        rows, design, y, weights = block
+        z, along = (predictions(design, u) for u in (at.variables, direction))
+        theta = at.multipliers.of(shard.kept, shard.loss, rows, y)
+        found = [
+            kernel.smoothed_slope(y, weights, theta, z, along, length, at.sigma)
+            for length in lengths
+        ]
+        return {"slopes": np.array(found)}
+
+    return shard.sums(of_block)
+
+
+def dual_range(shard: Shard, reach: float) -> dict[str, Any]:
+    """The longest interval of a dual variable, cut off at a distance from 0."""
+
+    def of_block(block: Block) -> dict[str, Any]:
+        _, _, y, _ = block
+        lower, upper = shard.loss.dual_bounds(y)
+        lengths = np.minimum(upper, reach) - np.maximum(lower, -reach)
+        return {"range": Largest(float(np.max(lengths)))}
+
+    return shard.sums(of_block, with_data=False)
+
+
+def put(shard: Shard, key: int, dual_coef: Array) -> dict[str, Any]:
+    """Keep this shard's part of a dual point of all rows."""
+    vector = shard.new_vector(key)
+    vector[:] = dual_coef[shard.first : shard.first + shard.n_rows]
+    return {}
+
+
+def near_rows(shard: Shard, at: At, key: int, radius: float, most: float) -> dict[str, Any]:
+    """Rows that bend as predictions move by a radius, kept as a shard of their own.
+
+    Their number and weight; no shard is made of more than ``most`` rows.
+    """
+    picked, z = _Picked(most), shard.predictions_at(at.variables)
+
+    def of_block(block: Block) -> tuple:
+        rows, design, y, weights = block
+        found = _Smoothed(shard, at, block, z)
+        near = shard.loss.kernel.rows_that_bend(
+            y, found.theta, found.z, at.sigma, found.derivative, found.h, radius
+        )
+        data = design.rows_as_they_are(near)
+        return near + rows.start, data, y[near], weights[near], found.theta[near]
+
+    picked.take(shard.map(of_block))
+    return picked.keep(shard, key)
+
+
+class _Picked:
+    """Rows of several blocks, to be a shard of their own, unless they are more than so many."""
+
+    def __init__(self, most: float = np.inf) -> None:
+        self.n_rows, self._most = 0, most
+        self._parts: list[tuple] = []
+
+    def take(self, parts: Iterator[tuple]) -> None:
+        """Places of rows, data, targets, weights and multipliers."""
+        for part in parts:
+            if len(part[0]):
+                self.n_rows += len(part[0])
+                self._parts.append(part)
+            if self.n_rows > self._most:
+                return
+
+    @property
+    def stacked(self) -> tuple:
+        """The parts of all blocks together."""
+        places, blocks, *vectors = zip(*self._parts, strict=True)
+        whole = sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.vstack(blocks)
+        return np.concatenate(places), whole, *map(np.concatenate, vectors)
+
+    def keep(self, shard: Shard, key: int) -> dict[str, Any]:
+        """Make a shard of them, which has their multipliers under the same key."""
+        if not 0 < self.n_rows <= self._most:
+            return {"n_rows": self.n_rows, "weight": 0.0 if self.n_rows == 0 else np.inf}
+        places, data, y, weights, theta = self.stacked
+        child = shard.of_rows(data, y, weights)
+        child.kept[key], child.places = theta, places
+        shard.kept[key] = child
+        return {"n_rows": self.n_rows, "weight": float(np.sum(child.targets.sample_weight))}
+
+
+def merge_multipliers(
+    shard: Shard, base: DualRecipe, child_key: int, of_child: DualRecipe, key: int
+) -> dict[str, Any]:
+    """A dual point like another, but for rows that have been a shard of their own."""
+    vector, child = shard.new_vector(key), cast(Shard | None, shard.kept.get(child_key))
+
+    def of_block(block: Block) -> dict[str, Any]:
+        vector[block.rows] = base.of(shard.kept, shard.loss, block.rows, block.y)
+        return {}
+
+    def of_child_block(block: Block) -> dict[str, Any]:
+        assert child is not None
+        places = child.places[block.rows]
+        vector[places] = of_child.of(child.kept, shard.loss, block.rows, block.y)
+        return {}
+
+    shard.sums(of_block, with_data=False)
+    return child.sums(of_child_block, with_data=False) if child is not None else {}
+
+
+def sample(shard: Shard, key: int, share: float) -> dict[str, Any]:
+    """About a share of the rows, kept as a shard of their own.
+
+    They are the same ones however the rows are shared out.
+    """
+    picked = _Picked()
+    picked.take(shard.map(partial(_chosen, shard, share)))
+    return picked.keep(shard, key)
+
+
+def sampled_rows(shard: Shard, share: float) -> tuple | None:
+    """The data, the targets and the weights of the same rows; None without any."""
+    picked = _Picked()
+    picked.take(shard.map(partial(_chosen, shard, share)))
+    return picked.stacked[1:4] if picked.n_rows else None
+
+
+def _chosen(shard: Shard, share: float, block: Block) -> tuple:
+    rows, design, y, weights = block
+    places = np.arange(rows.start, rows.stop)
+    own = np.flatnonzero((uniform_by_place(places + shard.first) < share) & (weights > 0.0))
+    return places[own], design.rows_as_they_are(own), y[own], weights[own], np.zeros(len(own))

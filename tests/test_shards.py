@@ -1,0 +1,87 @@
+"""Sums over the rows that are taken in several places, and the bounds on their errors."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from skpd.designs import RowBlocks
+from skpd.designs.sampling import uniform_by_place
+from skpd.designs.sums import BoundedSum, Largest, added
+from skpd.losses import Absolute, Hinge
+from skpd.penalties import L1
+from skpd.problems.shards.bounds import dual_sums
+from skpd.problems.shards.build import problem_of_blocks
+from skpd.problems.shards.recipes import DualRecipe
+from skpd.problems.shards.shard import Shard, Targets
+
+
+def test_sums_are_bounded_in_rational_arithmetic():
+    """Also where parts cancel, and whatever the order."""
+    rng = np.random.default_rng(0)
+    parts = rng.normal(size=200) * 10.0 ** rng.integers(-20, 20, 200)
+    parts = np.concatenate([parts, -parts * (1.0 + 1e-15)])
+    exact = sum(map(Fraction, parts.tolist()))
+    for order in (np.arange(400), rng.permutation(400)):
+        found = added({"sum": BoundedSum(parts[k])} for k in order)["sum"]
+        value, error = found.bounded
+        assert abs(exact - Fraction(float(value))) <= Fraction(float(error))
+        assert error <= 4e-16 * abs(value) + 1e-29 * np.sum(np.abs(parts))
+    assert added([{"most": Largest(1.0)}, {"most": Largest(3.0)}])["most"].value == 3.0
+
+
+@pytest.mark.parametrize("precise", [False, True])
+def test_products_are_bounded_in_rational_arithmetic(precise):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)) * 10.0 ** rng.integers(-8, 8, size=(60, 4))
+    X = np.vstack([X, -X[::-1] * (1.0 + 1e-9)])
+    weights, theta = rng.random(120), rng.uniform(-1.0, 1.0, 120)
+    weights[60:], theta[60:] = weights[:60][::-1], theta[:60][::-1]
+    shard = Shard(RowBlocks(np.array_split(X, 7)), Targets(np.zeros(120), weights), Absolute())
+    shard.kept[0] = theta
+    found = dual_sums(shard, DualRecipe(0), precise)
+    value, error = found["products"].bounded
+    for j in range(4):
+        products = zip(weights.tolist(), theta.tolist(), X[:, j].tolist(), strict=True)
+        exact = sum(Fraction(a) * Fraction(b) * Fraction(x) for a, b, x in products)
+        assert abs(exact - Fraction(float(value[j]))) <= Fraction(float(error[j]))
+    if precise:
+        sizes = np.abs(weights * theta) @ np.abs(X)
+        assert np.all(error <= 1e-15 * np.abs(value) + 1e-29 * sizes)
+    slope, rounding = found["slope"].bounded
+    exact = sum(Fraction(a) * Fraction(b) for a, b in zip(weights, theta, strict=True))
+    assert abs(exact - Fraction(float(slope))) <= Fraction(float(rounding))
+
+
+def test_numbers_by_place():
+    found = uniform_by_place(np.arange(100_000))
+    assert_array_equal(found[500:700], uniform_by_place(np.arange(500, 700)))
+    assert found.min() >= 0.0 and found.max() < 1.0
+    counts = np.histogram(found, 10, (0.0, 1.0))[0]
+    assert np.abs(counts - 10_000).max() < 400  # four standard deviations
+
+
+def test_separable_classes_with_a_free_feature():
+    """No interval holds the intercept: the dual point is balanced exactly."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=300) > 0.0, 1.0, -1.0)
+    from skpd import PdproxSVC
+
+    local = PdproxSVC(0.01, penalty_weights=[1, 1, 0], tol=1e-10).fit(X, y)
+    penalty = PdproxSVC(penalty_weights=[1, 1, 0])._get_penalty()
+    blocks = RowBlocks(np.array_split(X, 4))
+    problem = problem_of_blocks(blocks, Targets(y), Hinge(), penalty, 0.01, True)
+    theta = problem.shared(np.ravel(local.dual_coef_))
+    point = problem.feasible_point(theta)
+    balanced = problem.balanced(point, None)
+    assert balanced is not point and problem.balanced(point, local.coef_[0]) is point
+    assert balanced.free_sums(*balanced.products(True)) == [(0.0, 0.0)] * 2
+    assert balanced.value(1.0)[1] < 1e-9 and balanced.value(0.5)[0] > 0.0
+
+
+def test_weights_must_have_a_sum():
+    blocks = RowBlocks([np.ones((3, 1))])
+    with pytest.raises(ValueError, match="must have a positive, finite sum, got a sum of 0"):
+        problem_of_blocks(blocks, Targets(np.ones(3), np.zeros(3)), Hinge(), L1(), 1.0, True)
