@@ -21,7 +21,8 @@ ESTIMATORS = [
 ]
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
-        "_version", "certificates.certificate", "certificates.digits", "designs.design",
+        "_version", "dask.certify", "dask.models",
+        "certificates.certificate", "certificates.digits", "designs.design",
         "designs.row_blocks",
         "estimators.displays",
         "estimators.elastic_net",

@@ -11,7 +11,7 @@ import skpd
 
 LAYERS = [
     "kernels", "designs", "penalties", "losses", "certificates", "problems", "solvers",
-    "estimators", "foreign",
+    "estimators", "foreign", "dask",
 ]  # fmt: skip
 ROOT = Path(skpd.__file__).parent
 

@@ -22,7 +22,7 @@ from .completion import completion_by_hand
 from .data import Data
 from .objectives import by_hand, known_objectives, objective_of, own_objective
 
-__all__ = ["certify"]
+__all__ = ["certified", "certify", "check_linear", "missing_of_objective", "unknown_objective"]
 
 
 def certify(
@@ -176,16 +176,10 @@ def certify(
     if not tol >= 0.0:
         raise ValueError(f"tol must be at least 0, got {tol!r}.")
     options: dict[str, Any] = {"rigorous": rigorous, "tol": tol, "max_iter": max_iter}
-    given = {"loss": loss, "penalty": penalty, "alpha": alpha}
-    missing = [name for name, value in given.items() if value is None]
-    if 0 < len(missing) < 3 or (missing and fit_intercept is not None):
-        raise TypeError(
-            "loss, penalty and alpha must be given together (and fit_intercept with them): "
-            f"{', '.join(missing)} is missing."
-        )
+    missing = missing_of_objective(loss, penalty, alpha, fit_intercept)
     if isinstance(estimator, OneVsRestClassifier) and missing:
         return _one_vs_rest(estimator, X, y, sample_weight, options)
-    _check_linear(estimator)
+    check_linear(estimator)
     if hasattr(estimator, "feature_names_in_"):
         _check_feature_names(estimator, X, reset=False)
     if missing:
@@ -194,8 +188,16 @@ def certify(
         assert loss is not None and penalty is not None and alpha is not None
         objective = loss, penalty, float(alpha)
         models = _models_by_hand(estimator, X, y, sample_weight, objective, fit_intercept)
+    return certified(models, **options)
+
+
+def certified(
+    models: list, *, rigorous: bool, tol: float, max_iter: int, stacklevel: int = 3
+) -> Certificate | list[Certificate]:
+    """The certificates of models as points of problems, with a warning where they are loose."""
     # numbers that overflow are infinite, and no certificate takes them for better than they are
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        options = {"rigorous": rigorous, "tol": tol, "max_iter": max_iter}
         certificates, reached = zip(*(model.certify(**options) for model in models), strict=True)
     if max(reached) > tol:
         worst = int(np.argmax(reached))
@@ -205,9 +207,27 @@ def certify(
             f"{certificates[worst].relative_gap:.1e} may be the bound's own. Increase max_iter "
             f"(now {max_iter}) or tol, or bring the features to a common scale.",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=stacklevel,
         )
     return certificates[0] if len(certificates) == 1 else list(certificates)
+
+
+def missing_of_objective(loss: Any, penalty: Any, alpha: Any, fit_intercept: Any) -> list[str]:
+    """What is not given of an objective: all of it, or nothing.
+
+    Raises
+    ------
+    TypeError
+        If it is given in part.
+    """
+    given = {"loss": loss, "penalty": penalty, "alpha": alpha}
+    missing = [name for name, value in given.items() if value is None]
+    if 0 < len(missing) < 3 or (missing and fit_intercept is not None):
+        raise TypeError(
+            "loss, penalty and alpha must be given together (and fit_intercept with them): "
+            f"{', '.join(missing)} is missing."
+        )
+    return missing
 
 
 def _own_models(estimator: Any, X: Any, y: Any, sample_weight: Any) -> list:
@@ -217,7 +237,7 @@ def _own_models(estimator: Any, X: Any, y: Any, sample_weight: Any) -> list:
     objective = objective_of(estimator)
     if objective is not None:
         return objective(estimator, Data.of(estimator, X, y, sample_weight))
-    raise TypeError(_unknown_objective(estimator))
+    raise TypeError(unknown_objective(estimator))
 
 
 def _models_by_hand(
@@ -239,7 +259,7 @@ def _known(estimator: Any) -> bool:
     )
 
 
-def _check_linear(estimator: Any) -> None:
+def check_linear(estimator: Any) -> None:
     """Refuse what is not fitted, and what has no coefficients although it is."""
     own = isinstance(estimator, PrimalDualEstimator)
     attribute = estimator._model_attribute if own else "coef_"
@@ -259,7 +279,7 @@ def _check_linear(estimator: Any) -> None:
     )
 
 
-def _unknown_objective(estimator: Any) -> str:
+def unknown_objective(estimator: Any) -> str:
     return (
         f"certify does not know what {full_name(estimator)} minimises. If it is a mean "
         "loss plus alpha times a penalty, say so: certify(estimator, X, y, "

@@ -1,0 +1,275 @@
+"""Fits on the workers of a local Dask cluster: cost beside local fits, memory, faults and dask-ml.
+
+Parts, all of them by default:
+
+same    On a9a and Reuters (SKPD_DATA) and generated data: the certified intervals of two workers
+        and of this process intersect; the largest difference of coefficients, Newton steps, and
+        whether one, two and four workers give the same numbers.
+cost    The l1-penalised hinge and logistic losses on generated float32 data, with two workers and
+        in this process with two threads: seconds, rounds for each Newton step (those on samples
+        and on some of the rows included), bytes.
+memory  The peak of what is resident in this process for 1, 4 and 16 million rows, less what was
+        there before the fit.
+faults  A worker is killed at a random moment of each of 20 fits.
+peers   Squared l2 + logistic loss beside the solvers of dask-ml: time to an objective value within
+        1e-6 of the best known, relative to that of the best constant prediction. Each solver runs
+        with the least of the numbers of iterations below that reaches it.
+"""
+
+import argparse
+import importlib
+import os
+import signal
+import threading
+import time
+import warnings
+
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster, wait
+
+import skpd
+import skpd.dask
+from skpd.dask.team import Team
+from skpd.problems.shards.shards import _of_child
+from skpd.problems.shards.smoothing import curvature
+
+from .blocks import Peak, anonymous
+from .data import load
+
+CHUNK = 250_000  # rows
+NOISE, TRUE = 0.5, 10  # of the targets, and the features that they depend on
+ALPHA = 1e-3
+ITERATIONS = (5, 10, 20, 50, 100, 200, 500, 1000)
+ACCURACY = 1e-6
+LIMIT = 300.0  # seconds of a peer
+
+
+def cluster_of(n_workers):
+    return LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50,
+        memory_limit=0,
+    )  # fmt: skip
+
+
+def chunk_of(k, n, d):
+    """Rows of chunk k, and labels of a sparse linear model with noise."""
+    rng = np.random.default_rng(k)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    w = np.where(np.arange(d) < TRUE, (-1.0) ** np.arange(d), 0.0).astype(np.float32)
+    noise = NOISE * np.sqrt(TRUE) * rng.standard_normal(n, dtype=np.float32)
+    return X, (X @ w + noise > 0.0).astype(np.int8)
+
+
+def generated(n, d):
+    """Such chunks, held by the workers."""
+    import dask
+
+    lengths = [min(CHUNK, n - first) for first in range(0, n, CHUNK)]
+    blocks, labels = [], []
+    for k, m in enumerate(lengths):
+        block, label = dask.delayed(chunk_of, nout=2)(k, m, d)
+        blocks.append(da.from_delayed(block, (m, d), np.float32))
+        labels.append(da.from_delayed(label, (m,), np.int8))
+    X, y = dask.persist(da.concatenate(blocks), da.concatenate(labels))
+    wait([X, y])
+    return X, y
+
+
+def local(n, d):
+    """The same rows in this process."""
+    X, y = np.empty((n, d), np.float32), np.empty(n, np.int8)
+    for k, first in enumerate(range(0, n, CHUNK)):
+        some = slice(first, min(first + CHUNK, n))
+        X[some], y[some] = chunk_of(k, some.stop - first, d)
+    return X, y
+
+
+def timed(model, X, y):
+    start = time.perf_counter()
+    model.fit(X, y)
+    return time.perf_counter() - start
+
+
+def intersect(one, other):
+    slack = 1e-12 * one.primal
+    return one.dual <= other.primal + slack and other.dual <= one.primal + slack
+
+
+def part_same(options):
+    sets = {"generated": lambda: local(200_000, 30)}
+    for name in ("a9a", "reuters"):
+        sets[name] = lambda name=name: load(name)[:2]
+    for name, make in sets.items():
+        X, y = make()
+        for loss in ("hinge", "logistic"):
+            given = {"alpha": ALPHA, "loss": loss, "tol": 1e-9}
+            here, found = skpd.PdproxSVC(**given).fit(X, y), []
+            for n_workers in (1, 2, 4):
+                with cluster_of(n_workers) as cluster, Client(cluster):
+                    chunks = len(y) // 7 + 1
+                    table = X.toarray() if name == "a9a" and hasattr(X, "toarray") else X
+                    dask_X = da.from_array(table, chunks=(chunks, X.shape[1]), asarray=False)
+                    model = skpd.dask.PdproxSVC(**given)
+                    model.fit(dask_X, da.from_array(np.asarray(y), chunks=chunks))
+                    found.append(model)
+            same = all(np.array_equal(m.coef_, found[0].coef_) for m in found)
+            good = intersect(here.certificate_, found[1].certificate_)
+            difference = np.max(np.abs(here.coef_ - found[1].coef_))
+            print(
+                f"{name}, {loss}: intervals {'intersect' if good else 'DIFFER'}, coefficients "
+                f"within {difference:.1e}, {found[1].n_iter_} Newton steps for {here.n_iter_}, "
+                f"{'the same' if same else 'DIFFERENT'} numbers with 1, 2 and 4 workers",
+                flush=True,
+            )
+
+
+class Steps:
+    """Counts Newton steps on workers: on all rows, on samples and on some of the rows."""
+
+    def __init__(self):
+        self.n_steps, self._ask = 0, Team.ask
+
+    def __enter__(self):
+        def counted(team, method, *arguments):
+            self.n_steps += method == "sums" and innermost(*arguments[2:4]) is curvature
+            return self._ask(team, method, *arguments)
+
+        Team.ask = counted
+        return self
+
+    def __exit__(self, *_):
+        Team.ask = self._ask
+
+
+def innermost(function, arguments):
+    """What is asked of shards, perhaps of those of some of the rows."""
+    while function is _of_child:
+        function, arguments = arguments[2:4]
+    return function
+
+
+def part_cost(options):
+    n, d = options.rows, options.features
+    lines = {}
+    with cluster_of(2) as cluster, Client(cluster):
+        X, y = generated(n, d)
+        for loss in ("hinge", "logistic"):
+            model = skpd.dask.PdproxSVC(ALPHA, loss=loss)
+            with Steps() as steps:
+                seconds, cost = timed(model, X, y), model.communication_
+            lines[loss] = model.n_iter_, seconds, cost, steps.n_steps
+        del X, y
+    X, y = local(n, d)
+    for loss, (n_iter, seconds, cost, n_steps) in lines.items():
+        model = skpd.PdproxSVC(ALPHA, loss=loss)
+        here = timed(model, X, y)
+        print(
+            f"{n:,} x {d}, {loss}: {seconds:.1f} s with 2 workers, {here:.1f} s here, ratio "
+            f"{seconds / here:.2f}; {n_iter} and {model.n_iter_} Newton steps on all rows; "
+            f"{cost.n_rounds} rounds for {n_steps} on workers, {cost.n_rounds / n_steps:.1f} "
+            f"each, {(cost.bytes_sent + cost.bytes_received) / 1e6:.2f} MB",
+            flush=True,
+        )
+
+
+def part_memory(options):
+    with cluster_of(2) as cluster, Client(cluster):
+        for millions in (1, 4, 16):
+            X, y = generated(millions * 1_000_000, 20)
+            before, peak = anonymous(), Peak()
+            peak.start()
+            skpd.dask.PdproxSVC(ALPHA).fit(X, y)
+            peak.over.set()
+            print(f"{millions} million rows: {(peak.most - before) / 1e6:.0f} MB", flush=True)
+
+
+def part_faults(options):
+    X, y = local(500_000, 20)
+    rng = np.random.default_rng(options.seed)
+    reference = {loss: skpd.PdproxSVC(ALPHA, loss=loss, tol=1e-7).fit(X, y) for loss in LOSSES}
+    lost = wrong = 0
+    for k in range(options.fits):
+        loss = LOSSES[k % len(LOSSES)]
+        with cluster_of(2) as cluster, Client(cluster) as client:
+            given = generated(*X.shape)
+            model = skpd.dask.PdproxSVC(ALPHA, loss=loss, tol=1e-7)
+            usual = timed(model, *given)
+            pid = rng.choice(sorted(client.run(os.getpid).values()))
+            killer = threading.Timer(rng.random() * usual, os.kill, (int(pid), signal.SIGKILL))
+            killer.start()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.fit(*given)
+            killer.join()
+            lost += model.communication_.workers_lost
+            good = model.converged_ and intersect(model.certificate_, reference[loss].certificate_)
+            wrong += not good
+    print(f"{options.fits} fits, {lost} workers lost in them, {wrong} without a valid certificate")
+
+
+LOSSES = "hinge", "logistic", "squared_hinge"
+
+
+def part_peers(options):
+    try:
+        peer = importlib.import_module("dask_ml.linear_model").LogisticRegression
+    except ImportError as error:
+        print(f"dask-ml is not to be had: {error}")
+        return
+    n, d = options.peer_rows, 50
+    with cluster_of(2) as cluster, Client(cluster):
+        X, y = generated(n, d)
+        alpha = 1e-4
+        given = {"alpha": alpha, "penalty": "squared_l2", "loss": "logistic"}
+        best = skpd.dask.PdproxSVC(**given, tol=1e-10).fit(X, y)
+        model = skpd.dask.PdproxSVC(**given, tol=ACCURACY)
+        own = min(timed(model, X, y) for _ in range(3))
+        share = float(y.mean().compute())
+        unit = -share * np.log(share) - (1.0 - share) * np.log(1.0 - share)  # of the null model
+        print(f"{n:,} x {d}: {own:.2f} s, certified to {model.relative_gap_:.0e}", flush=True)
+        for solver in ("lbfgs", "newton", "gradient_descent", "admm", "proximal_grad"):
+            for most in ITERATIONS:
+                other = peer(solver=solver, C=1.0 / (alpha * n), max_iter=most, tol=1e-12)
+                start = time.perf_counter()
+                try:
+                    other.fit(X, y)
+                except Exception as error:
+                    print(f"  {solver}: {type(error).__name__}: {error}")
+                    break
+                seconds = time.perf_counter() - start
+                gap = value_of(other, X, y, alpha) - best.certificate_.dual
+                print(
+                    f"  dask-ml {solver}: {seconds:.2f} s for {most} iterations, relative gap "
+                    f"{gap / unit:.1e}, ratio {seconds / own:.1f}",
+                    flush=True,
+                )
+                if gap <= ACCURACY * unit or seconds > LIMIT:
+                    break
+            else:
+                print(f"  dask-ml {solver} does not reach it in {most} iterations")
+
+
+def value_of(model, X, y, alpha):
+    """The objective value of a model."""
+    w, b = np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
+    margins = (X @ w.astype(np.float64) + b) * (2.0 * y - 1.0)
+    return float(da.mean(da.logaddexp(0.0, -margins)).compute()) + 0.5 * alpha * float(w @ w)
+
+
+def main(arguments=()):
+    parts = {name[5:]: part for name, part in globals().items() if name.startswith("part_")}
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks workers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--features", type=int, default=100)
+    parser.add_argument("--peer-rows", type=int, default=1_000_000)
+    parser.add_argument("--fits", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    for name in options.parts:
+        parts[name](options)

@@ -1,0 +1,34 @@
+"""The models of the package for data of Dask, held by the workers of a cluster.
+
+They need dask and distributed: ``pip install 'skpd[dask]'``.
+"""
+
+try:
+    import dask.array  # noqa: F401
+    import distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "skpd.dask needs dask and distributed, which are not installed: pip install 'skpd[dask]'"
+    ) from error
+
+from .certify import certify
+from .models import (
+    ElasticNetPD,
+    ElasticNetPDClassifier,
+    GroupLassoSVC,
+    LassoPDCertified,
+    PdproxRegressor,
+    PdproxSVC,
+)
+from .team import Communication
+
+__all__ = [
+    "Communication",
+    "ElasticNetPD",
+    "ElasticNetPDClassifier",
+    "GroupLassoSVC",
+    "LassoPDCertified",
+    "PdproxRegressor",
+    "PdproxSVC",
+    "certify",
+]

@@ -1,0 +1,234 @@
+"""What a worker holds: its parts of the data, and shards of them for each problem."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..designs import RowBlocks
+from ..designs.sums import added, halves
+from ..losses import Loss
+from ..problems.shards.shard import Shard, Targets
+
+__all__ = ["Answer", "Part", "RowHolder", "Task"]
+
+
+@dataclass
+class Part:
+    """A chunk of the rows.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the chunks.
+    X, y : ndarray, sparse matrix
+    sample_weight : ndarray or None
+    """
+
+    number: int
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """What distinguishes the problems of one fit.
+
+    Attributes
+    ----------
+    loss : Loss
+    positive, class_weight
+        As of `Targets`.
+    column : float or None
+        The value of a last column of X.
+    n_parallel : int
+        How many of them are solved at the same time.
+    """
+
+    loss: Loss
+    positive: Any = None
+    class_weight: Any = None
+    column: float | None = None
+    n_parallel: int = 1
+
+
+@dataclass
+class Answer:
+    """What comes back from a worker: a result, or the error that was raised there."""
+
+    result: Any = None
+    error: Exception | None = None
+
+
+class RowHolder:
+    """Holds the parts of one worker; `ask` calls its methods.
+
+    Parameters
+    ----------
+    numbers : list of int
+        The places of the parts among all.
+    X, y, sample_weight : list
+        The parts; None for weights of 1.
+    n_threads : int
+    """
+
+    def __init__(
+        self, numbers: list[int], X: list, y: list, sample_weight: list | None, n_threads: int
+    ) -> None:
+        weights = [None] * len(X) if sample_weight is None else sample_weight
+        self.n_threads = n_threads
+        self.parts = {
+            number: Part(number, *given)
+            for number, *given in zip(numbers, X, y, weights, strict=True)
+        }
+        self.blocks: dict[int, RowBlocks] = {}
+        self.shards: dict[int, dict[int, Shard]] = {}
+
+    def ask(self, dropped: list[int], method: str, arguments: tuple) -> Answer:
+        """What a method answers, or the error that it raises: none of the connection's.
+
+        Parameters
+        ----------
+        dropped : list of int
+            Problems to forget before.
+        method : str
+        arguments : tuple
+        """
+        for problem in dropped:
+            self.shards.pop(problem, None)
+        try:
+            return Answer(getattr(self, method)(*arguments))
+        except Exception as error:
+            return Answer(error=error)
+
+    def describe(self) -> dict[int, dict[str, Any]]:
+        """What there is to know of each part before anything is asked of it.
+
+        Raises
+        ------
+        ValueError
+            If a part is no matrix of numbers, or if targets or weights do not fit it.
+        """
+        return {number: self._describe(part) for number, part in self.parts.items()}
+
+    def _describe(self, part: Part) -> dict[str, Any]:
+        if np.shape(part.X)[:1] == (0,):
+            return {"n_rows": 0}
+        if not (isinstance(part.X, np.ndarray) or sp.issparse(part.X)):
+            part.X = np.asarray(part.X)
+        part.y = np.asarray(part.y)
+        if part.y.ndim == 2 and part.y.shape[1] == 1:
+            part.y = part.y[:, 0]
+        blocks = self.blocks[part.number] = RowBlocks([part.X])
+        n = blocks.shape[0]
+        if part.y.shape != (n,):
+            raise ValueError(
+                f"y must have one target for each row of X, got the shape {part.y.shape} for the "
+                f"{n} rows of chunk {part.number}."
+            )
+        if part.sample_weight is not None:
+            part.sample_weight = np.asarray(part.sample_weight, dtype=np.float64)
+            weights = part.sample_weight
+            if weights.shape != (n,) or not (np.isfinite(weights).all() and weights.min() >= 0.0):
+                raise ValueError(
+                    "sample_weight must hold a finite weight of at least 0 for each row of X, "
+                    f"got others in chunk {part.number}."
+                )
+        return {
+            "n_rows": n,
+            "n_features": blocks.shape[1],
+            "dense": not blocks.sparse,
+            "n_bytes": sum(getattr(part.X, name).nbytes for name in ("data", "indices"))
+            if sp.issparse(part.X)
+            else part.X.nbytes,
+        }
+
+    def class_weights(self) -> dict[int, tuple[Any, Any]]:
+        """The labels of each part, and the weights of their rows together."""
+        found = {}
+        for number, part in self.parts.items():
+            if number in self.blocks:
+                labels, places = np.unique(part.y, return_inverse=True)
+                found[number] = labels, np.bincount(places, part.sample_weight)
+        return found
+
+    def require_numbers(self) -> None:
+        """Refuse targets that are no finite numbers.
+
+        Raises
+        ------
+        ValueError
+        """
+        for number in self.blocks:
+            y = self.parts[number].y
+            if y.dtype.kind not in "fiub" or not np.isfinite(y).all():
+                raise ValueError(f"y must hold finite numbers, got others in chunk {number}.")
+
+    def lives(self) -> bool:
+        return True
+
+    def pose(self, problem: int, task: Task, firsts: dict[int, int], total: float = 1.0) -> None:
+        """Make shards for a problem, their weights divided by a number.
+
+        ``firsts`` says where each part begins among all rows.
+        """
+        self.shards[problem] = {}
+        for number, own in self.blocks.items():
+            part = self.parts[number]
+            y = np.asarray(part.y, dtype=np.float64) if task.positive is None else part.y
+            targets = Targets(y, part.sample_weight, task.positive, task.class_weight, total)
+            blocks = own if task.column is None else own.with_column(task.column)
+            self.shards[problem][number] = Shard(
+                blocks, targets, task.loss, firsts[number],
+                n_parallel=task.n_parallel, n_threads=self.n_threads,
+            )  # fmt: skip
+
+    def each(
+        self, problem: int, released: list[int], function: Callable[..., Any], arguments: tuple
+    ) -> dict[int, Any]:
+        """What a function makes of each shard."""
+        shards = self.shards[problem]
+        for shard in shards.values():
+            shard.release(released)
+        return {number: function(shard, *arguments) for number, shard in shards.items()}
+
+    def sums(
+        self, problem: int, released: list[int], function: Callable[..., Any], arguments: tuple,
+        n_parts: int,
+    ) -> dict[tuple[int, int], Any]:  # fmt: skip
+        """The sums of ranges of parts that are all here, the longest ranges there are."""
+        shards = self.shards[problem]
+        for shard in shards.values():
+            shard.release(released)
+
+        def of(first: int, last: int) -> Any:
+            if last - first == 1:
+                return function(shards[first], *arguments) if first in shards else None
+            return added_or_none(*(of(*half) for half in halves(first, last)))
+
+        ranges = _owned(0, n_parts, sorted(self.parts))
+        return {(first, last): of(first, last) for first, last in ranges}
+
+    def part_of(self, problem: int, number: int, function: Callable, arguments: tuple) -> Any:
+        """What a function makes of one shard."""
+        return function(self.shards[problem][number], *arguments)
+
+
+def added_or_none(one: Any, other: Any) -> Any:
+    """The sum of two results; where one is None, the other."""
+    if one is None or other is None:
+        return other if one is None else one
+    return added([one, other])
+
+
+def _owned(first: int, last: int, numbers: list[int]) -> list[tuple[int, int]]:
+    """The longest of the ranges by `halves` of which all numbers are among some."""
+    begin, end = np.searchsorted(numbers, [first, last])
+    if end == begin:
+        return []
+    if end - begin == last - first:
+        return [(first, last)]
+    return [found for half in halves(first, last) for found in _owned(*half, numbers)]

@@ -1,0 +1,309 @@
+"""Estimators for data of Dask: those of the package, their rows with the workers of a cluster."""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import dask.array as da
+import numpy as np
+from distributed import Client
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_n_features, check_is_fitted
+
+from ..estimators import elastic_net, lasso, regression, svm
+from ..estimators.base import PrimalDualEstimator
+from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
+from ..estimators.regressor import PrimalDualRegressor
+from ..problems import Point
+from .collections import as_array, client_of, feature_names, is_collection, team_of
+from .holder import Task
+from .shards import DaskShards
+from .team import Communication, Team
+
+__all__ = [
+    "ElasticNetPD", "ElasticNetPDClassifier", "GroupLassoSVC", "LassoPDCertified",
+    "PdproxRegressor", "PdproxSVC",
+]  # fmt: skip
+
+
+SUMMARY = """`skpd.{name}` for arrays and dataframes of Dask, held by the workers of a cluster.
+
+    The model, its certificate and its history are those of `skpd.{name}`. X is chunked by rows,
+    chunks are arrays or CSR matrices, and their lengths need not be known; y and sample_weight are
+    chunked alike. ``dual_coef_`` is a dask array, and predictions for data of Dask are lazy;
+    ``to_local()`` is the ordinary estimator.
+"""
+CLIENT = """    client : distributed.Client, default=None
+        Whose workers hold the rows. None for the current client, or else one of a new local
+        cluster, with a warning.
+
+"""
+COMMUNICATION = """    communication_ : Communication
+        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+
+"""
+EXAMPLE = """
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from skpd.dask import {name}
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
+    >>> y = {target}
+    >>> model = {name}({parameters}).fit(X, y)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
+
+def documented(local: type) -> str:
+    """The docstring of an estimator for data of Dask, from that of the ordinary one."""
+    name, text = local.__name__, str(local.__doc__)
+    _, rest = text.split("\n    Parameters\n", 1)
+    parameters, rest = rest.split("\n    Attributes\n", 1)
+    end = min(rest.index(f"\n    {title}\n") for title in SECTIONS if f"\n    {title}\n" in rest)
+    attributes, others = rest[:end], rest[end:].split("\n    Examples\n", 1)[0]
+    classifies = hasattr(local, "decision_function")
+    example = EXAMPLE.format(
+        name=name,
+        target="X[:, 0] > 0.0" if classifies else "X[:, 0]",
+        parameters="0.01, groups=2" if name == "GroupLassoSVC" else "0.01",
+    )
+    return (
+        f"{SUMMARY.format(name=name)}\n    Parameters\n{parameters.rstrip()}\n{CLIENT}"
+        f"    Attributes\n{attributes.rstrip()}\n{COMMUNICATION}{others.strip(chr(10))}\n{example}"
+    )
+
+
+SECTIONS = "Raises", "Warns", "See Also", "Notes", "References", "Examples"
+
+
+class OnDask(PrimalDualEstimator):
+    """What the estimators for data of Dask have in common; ``_local`` is the ordinary one.
+
+    They take its parameters and ``client``.
+    """
+
+    _local: ClassVar[type]
+    classes_: Any
+    warm_start: bool
+    fit_intercept: bool
+    communication_: Communication
+    client: Client | None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_local" not in vars(cls):
+            return
+        local: Any = cls._local
+        own = inspect.signature(local.__init__)
+        client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+
+        def __init__(self: Any, *args: Any, client: Client | None = None, **params: Any) -> None:
+            local.__init__(self, *args, **params)
+            self.client = client
+
+        __init__.__signature__ = own.replace(  # type: ignore[attr-defined]
+            parameters=[*own.parameters.values(), client]
+        )
+        cls.__init__ = __init__  # type: ignore[assignment, method-assign]
+        cls.__doc__ = documented(local)
+        cls._parameter_constraints = {
+            **local._parameter_constraints,
+            "client": [HasMethods(["submit", "who_has"]), None],
+        }
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return sorted([*cls._local._get_param_names(), "client"])  # type: ignore[attr-defined]
+
+    def to_local(self) -> Any:
+        """The ordinary estimator with the same parameters and the same model.
+
+        Its ``dual_coef_`` is computed to an array; nothing of it needs Dask.
+
+        Returns
+        -------
+        estimator : object
+        """
+        params = {name: value for name, value in self.get_params(deep=False).items()}
+        del params["client"]
+        local = self._local(**params)
+        for name, value in vars(self).items():
+            if name.endswith("_") and name != "communication_":
+                setattr(local, name, value.compute() if is_collection(value) else value)
+        return local
+
+    # Fits
+
+    def _team(self, X: Any, y: Any, sample_weight: Any) -> Team:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        team = team_of(client_of(self.client), X, y, sample_weight)
+        names, self.n_features_in_ = feature_names(X), team.shape[1]
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.communication_ = team.cost
+        return team
+
+    def _start(self, k: int, shape: tuple[int, ...], n_outputs: int) -> Point | None:
+        """Where a warm start resumes output k: with the slopes of the losses for dual point."""
+        if not (self.warm_start and hasattr(self, "dual_coef_")):
+            return None
+        coef = np.atleast_2d(self._dense_coef)
+        if coef.shape != (n_outputs, self.n_features_in_):
+            return None
+        intercept = float(np.ravel(self.intercept_)[k]) if self.fit_intercept else 0.0
+        return Point(coef[k], intercept, None)
+
+    def _solve(self, problem: Any, *, start: Point | None, **options: Any) -> Any:
+        if start is not None and start.dual_coef is None:
+            dual = problem.dual_point_of(start.coef, start.intercept)
+            start = Point(start.coef, start.intercept, dual)
+        return super()._solve(problem, start=start, **options)
+
+    def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
+        return da.stack(dual_coefs)
+
+    # Predictions
+
+    def _of_chunks(self, method: str, X: Any, n_columns: int | None, dtype: Any) -> Any:
+        """What a method of the ordinary estimator makes of X, chunk by chunk when asked for."""
+        check_is_fitted(self)
+        local = self._model_alone()
+        given = getattr(local, method)
+        if not is_collection(X):
+            return given(X)
+        names, fitted = feature_names(X), getattr(self, "feature_names_in_", None)
+        if names is not None and fitted is not None and not np.array_equal(names, fitted):
+            raise ValueError(
+                f"X must have the columns that {type(self).__name__} was fitted with, in the same "
+                f"order, {fitted.tolist()}, got {names.tolist()}."
+            )
+        X = as_array(X, "X")
+        _check_n_features(self, X, reset=False)
+        if n_columns is None:
+            return X.map_blocks(given, dtype=dtype, drop_axis=1)
+        return X.map_blocks(given, dtype=dtype, chunks=(X.chunks[0], (n_columns,)))
+
+    def _model_alone(self) -> Any:
+        """The ordinary estimator with what predictions need."""
+        without = "dual_coef_", "gap_history_", "communication_", "client", "feature_names_in_"
+        kind: Any = self._local
+        local = kind.__new__(kind)
+        for name, value in vars(self).items():
+            if name not in without:
+                setattr(local, name, value)
+        return local
+
+
+class ClassifierOnDask(OnDask, PrimalDualClassifier):
+    """Classifiers, one-vs-rest for more than two classes."""
+
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, list, Any]:
+        team = self._team(X, y, sample_weight)
+        found = [part for answer in team.ask_anew("class_weights") for part in answer.values()]
+        classes = np.unique(np.concatenate([labels for labels, _ in found]))
+        check_classification_targets(classes)
+        weights = np.zeros(len(classes))
+        for labels, own in found:
+            weights[np.searchsorted(classes, labels)] += own
+        class_weight = None
+        if self.class_weight is not None:
+            class_weight = classes, weights_of_classes(self, classes, classes, weights)
+        self._checked_options()
+        positives = range(len(classes)) if len(classes) > 2 else [len(classes) - 1]
+        loss = self._get_loss()
+        problems = [
+            self._problem_of_shards(DaskShards(team, Task(loss, classes[k], class_weight)), loss)
+            for k in positives
+        ]
+        return _Shape(team.shape), y, self._of_two(problems, classes), classes
+
+    def decision_function(self, X: Any) -> Any:
+        n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
+        n_columns = None if n_classes == 2 else n_classes
+        return self._of_chunks("decision_function", X, n_columns, np.float64)
+
+    def predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._of_chunks("predict", X, None, self.classes_.dtype)
+
+    def _log_probabilities(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._of_chunks("predict_log_proba", X, len(self.classes_), np.float64)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """The share of labels that are predicted; of a collection when it is computed."""
+        if not is_collection(X):
+            return super().score(X, y, sample_weight)
+        return da.average(as_array_of(y) == self.predict(X), weights=as_array_of(sample_weight))
+
+
+class RegressorOnDask(OnDask, PrimalDualRegressor):
+    """Regressors of one target."""
+
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, list, Any]:
+        team = self._team(X, y, sample_weight)
+        team.ask_anew("require_numbers")
+        self._checked_options()
+        loss = self._get_loss()
+        shards = DaskShards(team, Task(loss))
+        return _Shape(team.shape), np.empty(0), [self._problem_of_shards(shards, loss)], None
+
+    def predict(self, X: Any) -> Any:
+        return self._of_chunks("predict", X, None, np.float64)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """The coefficient of determination; of a collection when it is computed."""
+        if not is_collection(X):
+            return super().score(X, y, sample_weight)
+        y, weights = as_array_of(y), as_array_of(sample_weight)
+        mean = da.average(y, weights=weights)
+        left = da.average((y - self.predict(X)) ** 2, weights=weights)
+        return 1.0 - left / da.average((y - mean) ** 2, weights=weights)
+
+
+def as_array_of(y: Any) -> Any:
+    """A dask array of targets or weights; None stays."""
+    if y is None:
+        return None
+    return as_array(y, "y") if is_collection(y) else da.from_array(np.asarray(y))
+
+
+class _Shape:
+    """What fits ask of validated data: their shape."""
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape = shape
+
+
+class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
+    _local = svm.PdproxSVC
+
+
+class GroupLassoSVC(ClassifierOnDask, svm.GroupLassoSVC):
+    _local = svm.GroupLassoSVC
+
+
+class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifier):
+    _local = elastic_net.ElasticNetPDClassifier
+
+
+class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
+    _local = regression.PdproxRegressor
+
+
+class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
+    _local = lasso.LassoPDCertified
+
+
+class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
+    _local = elastic_net.ElasticNetPD

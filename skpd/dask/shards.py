@@ -1,0 +1,113 @@
+"""Shards that workers hold."""
+
+from collections.abc import Callable
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from ..designs.sums import halves
+from ..problems.shards.recipes import Kept
+from ..problems.shards.shards import RowsLostError, Shards
+from .holder import Task, added_or_none
+from .team import Team, WorkersLostError
+
+__all__ = ["DaskShards"]
+
+
+class DaskShards(Shards):
+    """The rows of a team, for one problem.
+
+    Sums are added up in an order that depends on the number of chunks alone: they are the same
+    numbers whichever worker has which chunk, and whichever is faster.
+
+    Parameters
+    ----------
+    team : Team
+    task : Task
+    """
+
+    most_gathered = 1 << 25  # 32 MB, whatever the number of rows
+
+    def __init__(self, team: Team, task: Task) -> None:
+        super().__init__()
+        self._problem: int | None = None  # until there is one
+        self.team, self._generation = team, team.generation
+        self._problem = team.pose(task)
+        self._n_keys = 0  # that are in use
+        extra = 0 if task.column is None else 1
+        self.shape, self.dense = (team.shape[0], team.shape[1] + extra), team.dense
+        self.n_shards = len(team.filled)
+
+    def __del__(self) -> None:
+        if self._problem is not None:
+            self.team.drop(self._problem)
+
+    def new(self) -> Kept:
+        self._n_keys += 1
+        return super().new()
+
+    def released(self) -> list[int]:
+        found = super().released()
+        self._n_keys -= len(found)
+        return found
+
+    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        found = self._ask("each", function, arguments)
+        parts = {number: part for answer in found for number, part in answer.items()}
+        return [parts[number] for number in self.team.filled]
+
+    def sums(self, function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+        n_parts = self.team.n_parts
+        found = self._ask("sums", function, arguments, n_parts)
+        known = {ends: part for answer in found for ends, part in answer.items()}
+
+        def of(first: int, last: int) -> Any:
+            if (first, last) in known:
+                return known[first, last]
+            return added_or_none(*(of(*half) for half in halves(first, last)))
+
+        total: dict[str, Any] = of(0, n_parts)
+        return total
+
+    def _ask(
+        self, method: str, function: Callable[..., Any], arguments: tuple, *more: Any
+    ) -> list[Any]:
+        """What all holders answer.
+
+        Raises
+        ------
+        RowsLostError
+            If workers were lost and something was kept with them.
+        """
+        team = self.team
+        while True:
+            released = self.released()
+            try:
+                if self._generation == team.generation:
+                    return team.ask(method, self._problem, released, function, arguments, *more)
+            except WorkersLostError:
+                pass
+            self._generation = team.generation
+            if self._n_keys:
+                raise RowsLostError
+
+    def divide_weights(self, total: float) -> None:
+        super().divide_weights(total)
+        assert self._problem is not None
+        self.team.divide_weights(self._problem, total)
+
+    def gathered(self, parts: Callable[..., Any], *arguments: Any) -> Any:
+        """A vector of all rows, as a dask array whose chunks stay with the workers."""
+        assert self._problem is not None
+        try:
+            futures = self.team.parts(self._problem, parts, arguments)
+        except WorkersLostError:
+            self._generation = self.team.generation
+            raise RowsLostError from None
+        lengths = self.team.lengths
+        chunks = [
+            da.from_delayed(future, shape=(n,), dtype=np.float64)
+            for future, n in zip(futures, lengths, strict=True)
+        ]
+        return da.concatenate(chunks)

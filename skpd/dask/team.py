@@ -1,0 +1,375 @@
+"""The workers that hold the rows of one fit: questions to all of them, and what they cost."""
+
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from threading import RLock
+from typing import Any
+
+import numpy as np
+from dask.sizeof import sizeof
+from distributed import Client, wait
+from distributed.client import FutureCancelledError
+
+from .holder import Answer, RowHolder, Task
+
+__all__ = ["Communication", "Team", "WorkersLostError"]
+
+WAIT_FOR_WORKER = 60.0  # seconds for another worker, where none is left
+PAUSE = 0.2  # seconds, for a scheduler to see that a worker is gone
+MOST_LOSSES = 10  # of workers in one fit, after which it is no accident
+# What calls of an actor raise when its worker is gone
+LOST = OSError, RuntimeError, FutureCancelledError
+
+
+class WorkersLostError(Exception):
+    """Workers are gone; others hold their rows by now, without what was kept with them."""
+
+
+@dataclass
+class Communication:
+    """What a fit has asked of the workers.
+
+    Attributes
+    ----------
+    n_rounds : int
+        How often all workers were asked, and waited for.
+    bytes_sent, bytes_received : int
+        About what the questions and the answers took, of all workers together.
+    seconds_waiting : float
+        The time between questions and their last answers.
+    workers_lost : int
+    """
+
+    n_rounds: int = 0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    seconds_waiting: float = 0.0
+    workers_lost: int = 0
+
+
+@dataclass
+class Posed:
+    """A problem that workers have shards for, and what its weights are divided by."""
+
+    task: Task
+    total: float = 1.0
+
+
+@dataclass(frozen=True)
+class Member:
+    """A worker and its holder of some parts."""
+
+    worker: str
+    holder: Any
+    numbers: tuple[int, ...]
+
+
+class Team:
+    """The holders of all parts of the rows, one for each worker that has some.
+
+    Parameters
+    ----------
+    client : Client
+    X, y, sample_weight : list of Future
+        The parts; ``sample_weight`` may be None.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n_samples, n_features) of all rows together.
+    dense : bool
+    n_parts : int
+    cost : Communication
+    generation : int
+        How often rows were lost.
+
+    Raises
+    ------
+    ValueError
+        If the parts are no matrices of numbers with as many columns each, targets and weights.
+    """
+
+    def __init__(self, client: Client, X: list, y: list, sample_weight: list | None) -> None:
+        self.client, self._futures = client, (X, y, sample_weight)
+        self.n_parts, self.cost, self.generation = len(X), Communication(), 0
+        self._lock, self._numbers = RLock(), count()
+        self._posed: dict[int, Posed] = {}
+        self._dropped = deque[int]()
+        self._members: list[Member] = []
+        self._rows: dict[int, dict[str, Any]] = {}
+        self._firsts: dict[int, int] = {}
+        self._hold(range(self.n_parts))
+        self._rows = self._described()
+        n_rows = [self._rows[k]["n_rows"] for k in range(self.n_parts)]
+        self._firsts = dict(enumerate(np.cumsum([0, *n_rows[:-1]]).tolist()))
+        filled = [self._rows[k] for k in self.filled]
+        if not filled:
+            raise ValueError("X must have at least one row, got none.")
+        widths = sorted({each["n_features"] for each in filled})
+        if len(widths) > 1:
+            raise ValueError(f"All chunks of X must have as many columns, got {widths}.")
+        self.shape = sum(n_rows), widths[0]
+        self.dense = all(each["dense"] for each in filled)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether there is a sample_weight."""
+        return self._futures[2] is not None
+
+    @property
+    def filled(self) -> list[int]:
+        """The numbers of the parts that have rows."""
+        return [k for k in range(self.n_parts) if self._rows[k]["n_rows"] > 0]
+
+    @property
+    def lengths(self) -> list[int]:
+        """The numbers of rows of these."""
+        return [self._rows[k]["n_rows"] for k in self.filled]
+
+    # Questions
+
+    def ask(self, method: str, *arguments: Any) -> list[Any]:
+        """What all holders answer to a method of `RowHolder`.
+
+        Raises
+        ------
+        WorkersLostError
+            If some are gone.
+        """
+        with self._lock:
+            start, cost = time.perf_counter(), self.cost
+            dropped = [self._dropped.popleft() for _ in range(len(self._dropped))]
+            calls = [(each, _call(each, method, arguments, dropped)) for each in self._members]
+            answers, lost = [], []
+            for member, call in calls:
+                answer = _answer_of(call)
+                if answer is None:
+                    lost.append(member)
+                else:
+                    answers.append(answer)
+            cost.n_rounds += 1
+            cost.bytes_sent += len(calls) * sizeof(arguments)
+            cost.bytes_received += sum(sizeof(answer.result) for answer in answers)
+            cost.seconds_waiting += time.perf_counter() - start
+            if lost:
+                self._replace(lost)
+                raise WorkersLostError
+            return [self._result(answer) for answer in answers]
+
+    def ask_anew(self, method: str, *arguments: Any) -> list[Any]:
+        """The same, asked again where workers are lost: nothing depends on what they kept."""
+        while True:
+            try:
+                return self.ask(method, *arguments)
+            except WorkersLostError:
+                continue
+
+    def _result(self, answer: Answer) -> Any:
+        if isinstance(answer.error, MemoryError):
+            largest = max(each["n_bytes"] for each in self._rows.values() if each["n_rows"] > 0)
+            raise MemoryError(
+                f"A worker is out of memory. The largest chunk of X takes {largest / 1e6:.0f} MB, "
+                f"all together {self._n_bytes / 1e6:.0f} MB for {len(self._members)} workers, "
+                "beside which each wants room for four numbers a row: take more workers."
+            ) from answer.error
+        if answer.error is not None:
+            raise answer.error
+        return answer.result
+
+    @property
+    def _n_bytes(self) -> int:
+        return sum(each["n_bytes"] for each in self._rows.values() if each["n_rows"] > 0)
+
+    def parts(self, problem: int, function: Callable[..., Any], arguments: tuple) -> list[Any]:
+        """Futures of what a function makes of each shard, which stay with the workers.
+
+        Raises
+        ------
+        WorkersLostError
+            If some are gone.
+        """
+        found: dict[int, Any] = {}
+        for member in self._members:
+            for number in member.numbers:
+                if self._rows[number]["n_rows"] > 0:
+                    found[number] = self.client.submit(
+                        _part_of, member.holder, problem, number, function, arguments,
+                        workers=[member.worker], pure=False,
+                    )  # fmt: skip
+        wait(list(found.values()))
+        gone = [m for m in self._members if _answer_of(_call(m, "lives")) is None]
+        if gone:
+            with self._lock:
+                self._replace(gone)
+            raise WorkersLostError
+        for future in found.values():
+            if future.status != "finished":
+                raise future.exception()
+        return [found[number] for number in self.filled]
+
+    # Problems
+
+    def pose(self, task: Task) -> int:
+        """Have all workers make shards for a problem; returns its number."""
+        number = next(self._numbers)
+        self._posed[number] = Posed(task)
+        self.ask_anew("pose", number, task, self._firsts)
+        return number
+
+    def divide_weights(self, problem: int, total: float) -> None:
+        """Hear that all weights were divided by a number, for workers that come later."""
+        self._posed[problem].total *= total
+
+    def drop(self, problem: int) -> None:
+        """Forget a problem; workers hear it with the next question."""
+        self._posed.pop(problem, None)
+        self._dropped.append(problem)
+
+    # Who holds what
+
+    def _hold(self, numbers: Sequence[int]) -> None:
+        """Make holders of some parts, each with a worker that has them already.
+
+        Raises
+        ------
+        RuntimeError
+            If parts cannot be computed, or if there is no worker.
+        """
+        for _ in range(MOST_LOSSES):
+            made = self._new_holders(numbers)
+            lost: list[int] = []
+            for worker, (future, own) in made.items():
+                try:
+                    self._members.append(Member(worker, future.result(), tuple(own)))
+                except LOST:  # which may happen at any moment
+                    lost += own
+            if not lost:
+                return
+            numbers = lost
+            time.sleep(PAUSE)
+        raise RuntimeError(f"No worker keeps the chunks {numbers} of X for long enough.")
+
+    def _new_holders(self, numbers: Sequence[int]) -> dict[str, tuple[Any, list[int]]]:
+        """Futures of holders, and the numbers of their parts, by worker."""
+        own = [[column[k] for k in numbers] for column in self._futures if column is not None]
+        wait([future for column in own for future in column])
+        for future in own[0]:
+            if future.status != "finished":
+                raise RuntimeError(
+                    f"A chunk of X is lost and cannot be computed again: {future.key!r} is "
+                    f"{future.status}."
+                ) from (future.exception() if future.status == "error" else None)
+        places, workers = self.client.who_has(own[0]), self._workers()
+        shared: dict[str, list[int]] = {}
+        for k, future in zip(numbers, own[0], strict=True):
+            having = [worker for worker in places.get(future.key, ()) if worker in workers]
+            worker = min(having or workers, key=lambda name: (len(shared.get(name, ())), name))
+            shared.setdefault(worker, []).append(k)
+        made = {}
+        for worker, some in shared.items():
+            columns = [c if c is None else [c[k] for k in some] for c in self._futures]
+            future = self.client.submit(
+                RowHolder, some, *columns, workers[worker],
+                actor=True, workers=[worker], pure=False,
+            )  # fmt: skip
+            made[worker] = future, some
+        return made
+
+    def _described(self) -> dict[int, dict[str, Any]]:
+        found = self.ask_anew("describe")
+        return {number: each for answer in found for number, each in answer.items()}
+
+    def _workers(self) -> dict[str, int]:
+        """The threads of each worker.
+
+        Raises
+        ------
+        RuntimeError
+            If there is none, nor comes one soon.
+        """
+        end = time.monotonic() + WAIT_FOR_WORKER
+        while True:
+            found = self.client.scheduler_info(n_workers=-1)["workers"]
+            if found:
+                return {worker: each["nthreads"] for worker, each in found.items()}
+            if time.monotonic() > end:
+                raise RuntimeError(
+                    "The cluster has no worker left to hold the rows, and none has come for "
+                    f"{WAIT_FOR_WORKER:.0f} seconds."
+                )
+            time.sleep(0.1)
+
+    def _replace(self, lost: list[Member]) -> None:
+        """Have others hold the parts of lost workers, whose chunks are computed again.
+
+        Warns
+        -----
+        UserWarning
+            Always.
+        """
+        numbers = [number for member in lost for number in member.numbers]
+        self.cost.workers_lost += len(lost)
+        self.generation += 1
+        if self.cost.workers_lost > MOST_LOSSES:
+            raise RuntimeError(
+                f"{self.cost.workers_lost} workers were lost during this fit, perhaps for want "
+                f"of memory: the chunks of X take {self._n_bytes / 1e6:.0f} MB together, beside "
+                "which workers want room for four numbers a row."
+            )
+        self._members = [member for member in self._members if member not in lost]
+        before = len(self._members)
+        self._hold(numbers)
+        n_rows = sum(self._rows[k]["n_rows"] for k in numbers if k in self._rows)
+        warnings.warn(
+            f"A worker was lost that held {n_rows:,} rows. Others hold them now, their dual "
+            "points begin anew from the last model, and the fit goes on.",
+            UserWarning,
+            stacklevel=2,
+        )
+        for member in self._members[before:]:
+            for method, arguments in self._history():
+                answer = _answer_of(_call(member, method, arguments))
+                if answer is None:
+                    self._replace([member])
+                    return
+                self._result(answer)
+
+    def _history(self) -> list[tuple[str, tuple]]:
+        """What a new holder has missed."""
+        found: list[tuple[str, tuple]] = [("describe", ())]
+        for number, posed in self._posed.items():
+            found.append(("pose", (number, posed.task, self._firsts, posed.total)))
+        return found
+
+
+def _call(member: Member, method: str, arguments: tuple = (), dropped: Sequence[int] = ()) -> Any:
+    """The pending answer of a holder, None if it is gone."""
+    try:
+        return member.holder.ask(list(dropped), method, arguments)
+    except LOST:
+        return None
+
+
+def _answer_of(call: Any) -> Answer | None:
+    """The answer, None if its worker is gone."""
+    if call is None:
+        return None
+    try:
+        answer: Answer = call.result()
+    except LOST:
+        return None
+    return answer
+
+
+def _part_of(
+    holder: Any, problem: int, number: int, function: Callable[..., Any], arguments: tuple
+) -> Any:
+    """What a function makes of one shard, by a task with the worker that has it."""
+    answer = holder.ask([], "part_of", (problem, number, function, arguments)).result()
+    if answer.error is not None:
+        raise answer.error
+    return answer.result

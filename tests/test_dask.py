@@ -1,0 +1,292 @@
+"""Estimators for data of Dask: the same models as in memory, whatever becomes of workers."""
+
+import os
+import signal
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso, SGDClassifier
+from sklearn.svm import LinearSVC
+
+import skpd
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+import dask  # noqa: E402
+import pandas as pd  # noqa: E402
+
+import skpd.dask as skpd_dask  # noqa: E402
+
+N, D = 600, 6
+CHUNKS = (100, 150, 50, 300)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with distributed.Client(
+        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.7)
+    y = X[:, 0] - 2.0 * X[:, 1] + rng.normal(size=N)
+    return X, y, np.where(y > 0.0, "yes", "no"), 1.0 + np.arange(N) % 3
+
+
+def in_chunks(array):
+    return da.from_array(array, chunks=(CHUNKS, *array.shape[1:]))
+
+
+def in_sparse_chunks(X):
+    return in_chunks(X).map_blocks(sparse.csr_array)
+
+
+MODELS = [
+    ("PdproxSVC", {"alpha": 0.01}),
+    ("PdproxSVC", {"alpha": 0.01, "loss": "logistic", "class_weight": "balanced"}),
+    ("PdproxSVC", {"alpha": 0.01, "penalty": "squared_l2", "fit_intercept": False}),
+    ("PdproxSVC", {"alpha": 0.01, "penalty_weights": [0, 1, 1, 1, 1, 1]}),
+    ("GroupLassoSVC", {"alpha": 0.01, "groups": 2, "class_weight": {"no": 1.0, "yes": 3.0}}),
+    ("ElasticNetPDClassifier", {"alpha": 0.01}),
+    ("PdproxRegressor", {"alpha": 0.01}),
+    ("PdproxRegressor", {"alpha": 0.01, "loss": "pinball", "quantile": 0.8}),
+    ("LassoPDCertified", {"alpha": 0.1}),
+    ("ElasticNetPD", {"alpha": 0.1}),
+    ("ElasticNetPD", {"alpha": 0.1, "l1_radius": 0.5}),
+]
+
+
+@pytest.mark.parametrize("name, params", MODELS, ids=str)
+@pytest.mark.parametrize("convert, far", [(in_chunks, 1000.0), (in_sparse_chunks, 0.0)])
+def test_models_are_those_of_the_data_in_memory(client, data, name, params, far, convert):
+    X, y, labels, weights = data
+    X = X + far * params.get("fit_intercept", True)
+    local = getattr(skpd, name)(**params, tol=1e-8)
+    y = labels if hasattr(local, "decision_function") else y
+    local.fit(X, y, sample_weight=weights)
+    model = getattr(skpd_dask, name)(**params, tol=1e-8)
+    model.fit(convert(X), in_chunks(y), sample_weight=in_chunks(weights))
+    one, other = local.certificate_, model.certificate_
+    assert model.converged_ and other.relative_gap <= 1e-8
+    slack = 1e-12 * one.primal
+    assert one.dual <= other.primal + slack and other.dual <= one.primal + slack
+    assert_allclose(model.coef_, local.coef_, atol=1e-5)
+    assert model.communication_.n_rounds > 0 and model.communication_.workers_lost == 0
+    assert_array_equal(model.predict(in_chunks(X)).compute(), model.to_local().predict(X))
+    assert_allclose(float(model.score(in_chunks(X), in_chunks(y))), local.score(X, y), atol=1e-6)
+    found = model.to_local()
+    assert type(found) is type(local)
+    assert_allclose(found.dual_coef_.shape, local.dual_coef_.shape)
+    assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_below_the_optimum_of_a_linear_programme(client, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(N, 5)), rng.choice([-1.0, 1.0], N)
+    ones, alpha = np.ones((N, 1)), 0.02
+    rows = np.hstack([-y[:, None] * X, y[:, None] * X, -y[:, None] * ones, -np.eye(N)])
+    cost = np.concatenate([np.full(10, alpha), [0.0], np.full(N, 1 / N)])
+    signs = [(0, None)] * 10 + [(None, None)] + [(0, None)] * N
+    best = linprog(cost, rows, -np.ones(N), bounds=signs, method="highs").fun
+    model = skpd_dask.PdproxSVC(alpha, tol=1e-8).fit(in_chunks(X), in_chunks(y))
+    assert model.certificate_.dual <= best * (1.0 + 1e-12)
+    assert_allclose(model.certificate_.primal, best, rtol=1e-7)
+
+
+def test_the_same_numbers_wherever_the_chunks_are(client, data):
+    X, _, labels, _ = data
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    fits = []
+    for places in ([0, 0, 0, 0], [0, 1, 0, 1], [1, 1, 0, 0]):
+        blocks = [
+            client.scatter(block, workers=[workers[place]], hash=False)
+            for block, place in zip(np.split(X, np.cumsum(CHUNKS)[:-1]), places, strict=True)
+        ]
+        given = da.concatenate([
+            da.from_delayed(dask.delayed(block), (n, D), float)
+            for block, n in zip(blocks, CHUNKS, strict=True)
+        ])  # fmt: skip
+        fits.append(skpd_dask.PdproxSVC(0.01).fit(given, in_chunks(labels)))
+    for other in fits[1:]:
+        assert_array_equal(other.coef_, fits[0].coef_)
+        assert_array_equal(other.dual_coef_.compute(), fits[0].dual_coef_.compute())
+        assert other.certificate_.dual == fits[0].certificate_.dual
+
+
+def test_dataframes_and_chunks_of_unknown_lengths(client, data):
+    dd = pytest.importorskip("dask.dataframe")
+    X, _, labels, _ = data
+    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(D)]).assign(label=labels, keep=X[:, 2])
+    given = dd.from_pandas(table, npartitions=3)
+    given = given[given.keep < 1.0]  # whose lengths are not known
+    some = X[:, 2] < 1.0
+    model = skpd_dask.PdproxSVC(0.01, loss="logistic", tol=1e-9)
+    names = [f"x{j}" for j in range(D)]
+    model.fit(given[names], given.label)
+    local = skpd.PdproxSVC(0.01, loss="logistic", tol=1e-9).fit(X[some], labels[some])
+    assert_allclose(model.coef_, local.coef_, atol=1e-8)
+    assert_array_equal(model.feature_names_in_, names)
+    assert_array_equal(model.predict(given[names]).compute(), local.predict(X[some]))
+    probabilities = model.predict_proba(given[names]).compute()
+    assert_allclose(probabilities, local.predict_proba(X[some]), atol=1e-8)
+    with pytest.raises(ValueError, match="must have the columns"):
+        model.predict(given[names[::-1]])
+    with pytest.raises(ValueError, match="X must hold numbers, got columns of the types"):
+        model.fit(given[["x0", "label"]], given.label)
+
+
+def test_several_classes_paths_and_warm_starts(client, data):
+    X, y, _, _ = data
+    y, given = np.digitize(y, [-1.0, 1.0]), in_chunks(X)
+    model = skpd_dask.PdproxSVC(0.01, loss="logistic", n_jobs=2, tol=1e-9, warm_start=True)
+    model.fit(given, y)
+    local = skpd.PdproxSVC(0.01, loss="logistic", tol=1e-9).fit(X, y)
+    assert_allclose(model.coef_, local.coef_, atol=1e-8)
+    scores = model.decision_function(given)
+    assert scores.chunks == (CHUNKS, (3,))
+    assert_allclose(scores.compute(), local.decision_function(X), atol=1e-8)
+    first = model.n_iter_
+    assert model.fit(given, y).n_iter_ < first
+    along = [
+        skpd.path(each, data_, np.where(y > 1, 1, 0), alphas=5)
+        for each, data_ in (
+            (skpd.PdproxSVC(loss="logistic", tol=1e-9), X),
+            (skpd_dask.PdproxSVC(loss="logistic", tol=1e-9), given),
+        )
+    ]
+    assert_allclose(along[1].coefs, along[0].coefs, atol=1e-7)
+
+
+def test_certificates_of_other_models(client, data):
+    X, y, labels, weights = data
+    for model, target in (
+        (Lasso(0.1), y), (LogisticRegression(C=0.1, class_weight="balanced"), labels),
+        (LinearSVC(C=0.1, loss="hinge", intercept_scaling=3.0), labels),
+        (SGDClassifier(alpha=0.01, random_state=0), np.digitize(y, [-1.0, 1.0])),
+        (skpd.PdproxSVC(0.01, loss="logistic"), labels),
+    ):  # fmt: skip
+        model.fit(X, target, sample_weight=weights)
+        given = in_chunks(X), in_chunks(target), in_chunks(weights)
+        rigorous = isinstance(model, (Lasso, skpd.PdproxSVC))
+        ones = skpd.certify(model, X, target, weights, rigorous=rigorous)
+        others = skpd_dask.certify(model, *given, rigorous=rigorous)
+        for one, other in zip(np.ravel(ones), np.ravel(others), strict=True):
+            assert_allclose(other.primal, one.primal, rtol=1e-10)
+            assert_allclose(other.dual, one.dual, rtol=1e-6)
+
+    class Foreign(BaseEstimator):  # such as a model of dask-ml or XGBoost
+        coef_, intercept_ = np.full(D, 0.1), 0.5
+
+        def fit(self):
+            return self
+
+    by_hand = {"loss": "logistic", "penalty": "squared_l2", "alpha": 0.1, "fit_intercept": True}
+    one = skpd.certify(Foreign(), X, labels, **by_hand)
+    other = skpd_dask.certify(Foreign(), in_chunks(X), in_chunks(labels), **by_hand)
+    assert_allclose([other.primal, other.dual], [one.primal, one.dual], rtol=1e-9)
+
+
+def test_ctrl_c_keeps_the_best_model(client, data, monkeypatch):
+    from skpd.dask.team import Team
+
+    ask, n_asked = Team.ask, 0
+
+    def interrupted(*given):
+        nonlocal n_asked
+        n_asked += 1
+        if n_asked == 40:
+            raise KeyboardInterrupt
+        return ask(*given)
+
+    monkeypatch.setattr(Team, "ask", interrupted)
+    X, _, labels, _ = data
+    model = skpd_dask.PdproxSVC(1e-4, tol=1e-12)
+    with pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(in_chunks(X), in_chunks(labels))
+    assert model.coef_.any() and model.certificate_.dual <= model.certificate_.primal
+
+
+SVC = skpd_dask.PdproxSVC
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda X, c: SVC().fit(in_chunks(X).rechunk({1: 2}), c), r"rechunk\(\{1: -1\}\)"),
+    (lambda X, c: SVC().fit(X, c), "X must be a dask array or dataframe, got ndarray"),
+    (lambda X, c: SVC().fit(in_chunks(X), None), "requires y to be passed"),
+    (lambda X, c: SVC().fit(in_chunks(X), c[:9]), "y must have one entry for each row"),
+    (lambda X, c: SVC().fit(in_chunks(X), np.ones(N)), "at least 2 classes"),
+    (lambda X, c: SVC(penalty="linf").fit(in_chunks(X), c), r"of groups.* got LInf\(\)"),
+    (lambda X, c: SVC(solver="pdprox-dual").fit(in_chunks(X), c), "solver must be 'auto'"),
+    (lambda X, c: SVC(client=3).fit(in_chunks(X), c), "The 'client' parameter"),
+    (
+        lambda X, c: SVC().fit(in_chunks(np.where(X > 2.0, np.nan, X)), c),
+        "Input X contains NaN",
+    ),
+    (lambda X, c: SVC().fit(in_chunks(X), c, -np.ones(N)), "sample_weight must hold a finite"),
+    (lambda X, c: SVC().fit(in_chunks(X), c, np.zeros(N)), "must have a positive, finite sum"),
+    (
+        lambda X, c: skpd_dask.LassoPDCertified().fit(in_chunks(X), np.full(N, np.nan)),
+        "y must hold finite numbers",
+    ),
+    (lambda X, c: SVC().fit(in_chunks(X), c).predict(in_chunks(X[:, :3])), "X has 3 features"),
+    (
+        lambda X, c: skpd_dask.certify(
+            MultiTaskLasso().fit(X, np.ones((N, 2))), in_chunks(X), in_chunks(np.ones(N))
+        ),
+        "cannot be certified on data of Dask",
+    ),
+])  # fmt: skip
+def test_errors(client, data, make, message):
+    X, _, labels, _ = data
+    with pytest.raises(ValueError, match=message):
+        make(X, labels)
+
+
+def test_a_lost_worker_is_replaced(data):
+    """Killed in the middle of a fit: the model is the same, and a warning says what happened."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, D))
+    y = (X[:, 0] + rng.normal(size=4000) > 0.0).astype(int)
+    local = skpd.PdproxSVC(1e-3, tol=1e-9).fit(X, y)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        given = [da.from_array(each, chunks=(500, *each.shape[1:])) for each in (X, y)]
+        pid = min(client.run(os.getpid).values())
+        model = skpd_dask.PdproxSVC(1e-3, tol=1e-9)
+        from skpd.dask.team import Team
+
+        ask, n_asked = Team.ask, 0
+
+        def ask_and_kill(*arguments):
+            nonlocal n_asked
+            n_asked += 1
+            if n_asked == 25:
+                threading.Timer(0.0, os.kill, (pid, signal.SIGKILL)).start()
+            return ask(*arguments)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Team, "ask", ask_and_kill)
+            with pytest.warns(UserWarning, match="A worker was lost that held"):
+                model.fit(*given)
+        assert model.communication_.workers_lost >= 1 and model.converged_
+        one, other = local.certificate_, model.certificate_
+        assert one.dual <= other.primal and other.dual <= one.primal
+        assert_allclose(model.coef_, local.coef_, atol=1e-6)
+        assert model.dual_coef_.compute().shape == (1, 4000)
