@@ -100,11 +100,28 @@ def team_of(
     columns = [X, _beside(y, X, "y")]
     if sample_weight is not None:
         columns.append(_beside(sample_weight, X, "sample_weight"))
-    delayed = [list(np.ravel(column.to_delayed(optimize_graph=False))) for column in columns]
-    flat = client.compute([block for blocks in delayed for block in blocks], optimize_graph=False)
-    n = len(delayed[0])
-    futures = [flat[first : first + n] for first in range(0, len(flat), n)]
+    futures = _computed(client, columns)
     return Team(client, futures[0], futures[1], futures[2] if sample_weight is not None else None)
+
+
+def _computed(client: Client, columns: list[Any]) -> list[list[Any]]:
+    """Futures of the chunks of some collections.
+
+    Chunks that are not yet computed go to workers in ranges, one after the other: so each has few
+    partial sums to tell (`DaskShards`).
+    """
+    delayed = [list(np.ravel(column.to_delayed(optimize_graph=False))) for column in columns]
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    futures: list[list[Any]] = [[] for _ in columns]
+    for k, some in enumerate(np.array_split(np.arange(len(delayed[0])), max(len(workers), 1))):
+        own = [blocks[j] for blocks in delayed for j in some]
+        found = client.compute(
+            own, optimize_graph=False, workers=workers[k : k + 1] or None,
+            allow_other_workers=True,
+        )  # fmt: skip
+        for column, first in zip(futures, range(0, len(own), max(len(some), 1)), strict=False):
+            column += found[first : first + len(some)]
+    return futures
 
 
 def _beside(y: Any, X: Any, name: str) -> Any:

@@ -14,7 +14,19 @@ from dask.sizeof import sizeof
 from distributed import Client, wait
 from distributed.client import FutureCancelledError
 
+from ..designs.sums import BoundedSum, Largest
 from .holder import Answer, RowHolder, Task
+
+
+@sizeof.register(BoundedSum)
+def _(found: BoundedSum) -> int:
+    return sum(map(sizeof, (found.high, found.low, found.error)))
+
+
+@sizeof.register(Largest)
+def _(found: Largest) -> int:
+    return int(sizeof(found.value))
+
 
 __all__ = ["Communication", "Team", "WorkersLostError"]
 
