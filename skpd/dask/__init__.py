@@ -12,6 +12,7 @@ except ImportError as error:
     ) from error
 
 from .certify import certify
+from .communication import Communication
 from .models import (
     ElasticNetPD,
     ElasticNetPDClassifier,
@@ -20,7 +21,6 @@ from .models import (
     PdproxRegressor,
     PdproxSVC,
 )
-from .team import Communication
 
 __all__ = [
     "Communication",

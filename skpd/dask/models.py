@@ -17,9 +17,10 @@ from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
 from ..estimators.regressor import PrimalDualRegressor
 from ..problems import Point
 from .collections import as_array, client_of, feature_names, is_collection, team_of
+from .communication import Communication
 from .holder import Task
 from .shards import DaskShards
-from .team import Communication, Team
+from .team import Team
 
 __all__ = [
     "ElasticNetPD", "ElasticNetPDClassifier", "GroupLassoSVC", "LassoPDCertified",

@@ -14,23 +14,13 @@ from dask.sizeof import sizeof
 from distributed import Client, wait
 from distributed.client import FutureCancelledError
 
-from ..designs.sums import BoundedSum, Largest
+from .communication import Communication
 from .holder import Answer, RowHolder, Task
 
-
-@sizeof.register(BoundedSum)
-def _(found: BoundedSum) -> int:
-    return sum(map(sizeof, (found.high, found.low, found.error)))
-
-
-@sizeof.register(Largest)
-def _(found: Largest) -> int:
-    return int(sizeof(found.value))
-
-
-__all__ = ["Communication", "Team", "WorkersLostError"]
+__all__ = ["Team", "WorkersLostError"]
 
 WAIT_FOR_WORKER = 60.0  # seconds for another worker, where none is left
+PATIENCE = 2.0  # seconds, after which to look whether a worker is still there
 PAUSE = 0.2  # seconds, for a scheduler to see that a worker is gone
 MOST_LOSSES = 10  # of workers in one fit, after which it is no accident
 # What calls of an actor raise when its worker is gone
@@ -39,28 +29,6 @@ LOST = OSError, RuntimeError, FutureCancelledError
 
 class WorkersLostError(Exception):
     """Workers are gone; others hold their rows by now, without what was kept with them."""
-
-
-@dataclass
-class Communication:
-    """What a fit has asked of the workers.
-
-    Attributes
-    ----------
-    n_rounds : int
-        How often all workers were asked, and waited for.
-    bytes_sent, bytes_received : int
-        About what the questions and the answers took, of all workers together.
-    seconds_waiting : float
-        The time between questions and their last answers.
-    workers_lost : int
-    """
-
-    n_rounds: int = 0
-    bytes_sent: int = 0
-    bytes_received: int = 0
-    seconds_waiting: float = 0.0
-    workers_lost: int = 0
 
 
 @dataclass
@@ -212,8 +180,14 @@ class Team:
                         _part_of, member.holder, problem, number, function, arguments,
                         workers=[member.worker], pure=False,
                     )  # fmt: skip
-        wait(list(found.values()))
-        gone = [m for m in self._members if _answer_of(_call(m, "lives")) is None]
+        gone: list[Member] = []
+        while not gone:
+            try:
+                wait(list(found.values()), timeout=PATIENCE)
+                gone = self._gone()
+                break
+            except TimeoutError:
+                gone = self._gone()
         if gone:
             with self._lock:
                 self._replace(gone)
@@ -222,6 +196,10 @@ class Team:
             if future.status != "finished":
                 raise future.exception()
         return [found[number] for number in self.filled]
+
+    def _gone(self) -> list[Member]:
+        """The members that do not answer any more."""
+        return [m for m in self._members if _answer_of(_call(m, "lives")) is None]
 
     # Problems
 
@@ -255,20 +233,47 @@ class Team:
             made = self._new_holders(numbers)
             lost: list[int] = []
             for worker, (future, own) in made.items():
-                try:
-                    self._members.append(Member(worker, future.result(), tuple(own)))
-                except LOST:  # which may happen at any moment
+                holder = self._made(future, worker)
+                if holder is None:
                     lost += own
+                else:
+                    self._members.append(Member(worker, holder, tuple(own)))
             if not lost:
                 return
             numbers = lost
             time.sleep(PAUSE)
         raise RuntimeError(f"No worker keeps the chunks {numbers} of X for long enough.")
 
+    def _made(self, future: Any, worker: str) -> Any:
+        """A holder that a worker makes, None if the worker goes, which it may at any moment."""
+        while True:
+            try:
+                return future.result(timeout=PATIENCE)
+            except TimeoutError:  # which is one of LOST
+                if worker not in self._workers():
+                    return None
+            except LOST:
+                return None
+
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait for what any worker may compute, as long as there is one.
+
+        Raises
+        ------
+        RuntimeError
+            If there is none.
+        """
+        while True:
+            try:
+                wait(futures, timeout=PATIENCE)
+                return
+            except TimeoutError:
+                self._workers()
+
     def _new_holders(self, numbers: Sequence[int]) -> dict[str, tuple[Any, list[int]]]:
         """Futures of holders, and the numbers of their parts, by worker."""
         own = [[column[k] for k in numbers] for column in self._futures if column is not None]
-        wait([future for column in own for future in column])
+        self._wait([future for column in own for future in column])
         for future in own[0]:
             if future.status != "finished":
                 raise RuntimeError(
