@@ -205,6 +205,11 @@ def part_faults(options):
             lost += model.communication_.workers_lost
             good = model.converged_ and intersect(model.certificate_, reference[loss].certificate_)
             wrong += not good
+            print(
+                f"  fit {k + 1}, {loss}: {model.communication_.workers_lost} lost, relative gap "
+                f"{model.relative_gap_:.0e}, {'as' if good else 'NOT AS'} certified here",
+                flush=True,
+            )
     print(f"{options.fits} fits, {lost} workers lost in them, {wrong} without a valid certificate")
 
 

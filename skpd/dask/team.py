@@ -258,17 +258,25 @@ class Team:
     def _wait(self, futures: list[Any]) -> None:
         """Wait for what any worker may compute, as long as there is one.
 
+        What has been lost with a worker is computed again by itself, if it can be.
+
         Raises
         ------
         RuntimeError
             If there is none.
         """
+        end = time.monotonic() + WAIT_FOR_WORKER
         while True:
             try:
                 wait(futures, timeout=PATIENCE)
-                return
             except TimeoutError:
                 self._workers()
+                continue
+            if all(future.status not in ("lost", "pending") for future in futures):
+                return
+            if time.monotonic() > end:
+                return  # and the caller sees which is lost
+            time.sleep(PAUSE)
 
     def _new_holders(self, numbers: Sequence[int]) -> dict[str, tuple[Any, list[int]]]:
         """Futures of holders, and the numbers of their parts, by worker."""
