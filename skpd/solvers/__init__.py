@@ -16,6 +16,7 @@ from ..problems.quantiles import NonCrossingProblem
 from ..problems.robust import RobustProblem
 from ..problems.shards.problem import ShardedProblem
 from ..problems.shards.shards import RowsLostError
+from ..problems.structured import StructuredProblem
 from ..problems.trace_norm import TraceNormProblem
 from .accelerated.agm import agm
 from .constrained import select_for_constraints  # noqa: F401 (which registers it)
@@ -32,10 +33,11 @@ from .proximal.pdprox import pdprox_dual, pdprox_primal
 from .robust.incremental import hybrid, ippa, isg
 from .select import auto, select
 from .sharded import select_for_shards  # noqa: F401 (which registers it)
+from .structured.select import structured_auto
 
 __all__ = [
     "COMPLETION_SOLVERS", "CONSTRAINED_SOLVERS", "OUTPUTS_SOLVERS", "ROBUST_SOLVERS", "SOLVERS",
-    "TRACE_NORM_SOLVERS",
+    "STRUCTURED_SOLVERS", "TRACE_NORM_SOLVERS",
     "Monitor", "check_solver_options", "select", "solve",
 ]  # fmt: skip
 
@@ -83,6 +85,9 @@ COMPLETION_SOLVERS: dict[str, Callable[..., None]] = {
     "pdprox-dual": pdprox_dual_of_entries,
 }
 
+# of a `StructuredProblem`
+STRUCTURED_SOLVERS: dict[str, Callable[..., None]] = {"auto": structured_auto}
+
 _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     CompletionProblem: COMPLETION_SOLVERS,
     ConstrainedProblem: CONSTRAINED_SOLVERS,
@@ -92,6 +97,7 @@ _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     RobustProblem: ROBUST_SOLVERS,
     ShardedProblem: SHARDED_SOLVERS,
     PlainSVM: ROBUST_SOLVERS,
+    StructuredProblem: STRUCTURED_SOLVERS,
     TraceNormProblem: TRACE_NORM_SOLVERS,
 }
 

@@ -1,0 +1,169 @@
+"""Losses of all scores together: the largest over labelings, and their dual points.
+
+    L(z) = max over labelings y' of   loss(y') + sum_i c_i z_i (F(y')_i - F(y)_i)
+
+with y the true labeling, whose loss is 0, so that L >= 0. It is not a sum over the rows: its
+conjugate is finite on mixtures of labelings, distributions q with the mean ::
+
+    theta = E_q[F(y')] - F(y),    - L*(theta) >= E_q[loss(y')]
+
+A mixture is kept as these two means. Both average, and both shrink towards those of the true
+labeling, which are 0 (Joachims, 2005, A support vector method for multivariate performance
+measures; Zhang, Saha and Vishwanathan, Regularized risk minimization by Nesterov's accelerated
+gradient methods, Examples 3 and 4).
+
+A soft maximum in place of the largest adds the entropy of q, as in conditional random fields.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .._floats import EPSILON
+from .._typing import Array
+
+__all__ = ["Mixture", "StructuredLoss"]
+
+Sum = tuple[float, float]  # a value and a bound on its rounding error
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A mixture of labelings, as a dual point.
+
+    Losses make them, and averages of theirs are others: so whoever has one has the means of a
+    distribution over labelings, but for rounding errors that are known.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (n_scores,)
+        E[F(y')] - F(y).
+    mean_loss : float
+        E[loss(y')], at least 0.
+    theta_error : float, default=0.0
+        How far every entry of theta may be from that of a distribution.
+    mean_loss_error : float, default=0.0
+        How far the mean loss may be from that of the same distribution.
+    """
+
+    theta: Array
+    mean_loss: float
+    theta_error: float = 0.0
+    mean_loss_error: float = 0.0
+
+    __array_ufunc__ = None  # so that NumPy's numbers leave products to it
+    is_linear: ClassVar[bool] = True  # whether `value` is linear in the scale
+
+    def value(self, scale: float) -> Sum:
+        """A lower bound on -L*(scale theta), 0 <= scale <= 1, and its rounding error."""
+        value = scale * self.mean_loss
+        return value, scale * self.mean_loss_error + 2.0 * EPSILON * abs(value)
+
+    def __rmul__(self, scale: float) -> Self:
+        """The mixture of this, with the probability ``scale``, and the true labeling."""
+        return type(self)(
+            scale * self.theta,
+            scale * self.mean_loss,
+            scale * self.theta_error + EPSILON * float(np.max(np.abs(self.theta), initial=0.0)),
+            scale * self.mean_loss_error + EPSILON * abs(self.mean_loss),
+        )
+
+    @classmethod
+    def mixed(cls, shares: Array, mixtures: "Sequence[Mixture]") -> "Mixture":
+        """The mixture of several, with the true labeling for what their shares leave of 1.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_mixtures,)
+            At least 0, with a sum of at most 1 but for rounding: they are divided by a larger one.
+        """
+        shares = np.maximum(shares, 0.0)
+        total = fsum(shares)
+        shares = shares / total if total > 1.0 else shares
+        theta, size = np.zeros_like(mixtures[0].theta), 0.0
+        for share, mixture in zip(shares, mixtures, strict=True):
+            if share > 0.0:
+                theta += share * mixture.theta
+                size = max(size, float(np.max(np.abs(mixture.theta), initial=0.0)))
+        losses = [m.mean_loss for m in mixtures]
+        mean_loss = float(shares @ losses)
+        rounding = (len(mixtures) + 4) * EPSILON
+        return Mixture(
+            theta,
+            mean_loss,
+            rounding * size + max(m.theta_error for m in mixtures),
+            rounding * float(shares @ np.abs(losses)) + max(m.mean_loss_error for m in mixtures),
+        )
+
+
+class StructuredLoss(ABC):
+    """A loss of all scores together.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_scores,)
+        The c_i > 0: the gradient in the scores is weights * theta.
+    largest_theta : ndarray of shape (n_scores,)
+        The largest abs(theta_i) of any labeling.
+    is_smooth : bool
+        Whether it is a soft maximum, with a gradient everywhere.
+    entropy_range : float
+        D: a maximum smoothed by mu is less than itself by at most mu D.
+    """
+
+    weights: Array
+    largest_theta: Array
+    is_smooth: ClassVar[bool] = False
+    entropy_range: float
+    linear_tails: ClassVar[bool] = True  # as every loss of a problem says
+
+    @property
+    def n_scores(self) -> int:
+        return len(self.weights)
+
+    @abstractmethod
+    def value(self, z: Array) -> Sum:
+        """L(z), and a bound on the error that rounding makes from z."""
+
+    @abstractmethod
+    def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
+        """The maximum at z and where it is attained.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_scores,)
+        smoothing : float
+            mu >= 0: of the maximum over mixtures q with mu times the entropy of q, less its
+            largest value, added. With 0 one of the best labelings.
+
+        Returns
+        -------
+        value : float
+            The smoothed loss, without a bound on rounding.
+        mixture : Mixture
+        """
+
+    @property
+    def truth(self) -> Mixture:
+        """The true labeling."""
+        return Mixture(np.zeros(self.n_scores), 0.0)
+
+    def mixed(self, shares: Array, mixtures: Sequence[Any]) -> Any:
+        """See `Mixture.mixed`; of mixtures with more than their means, one with as much."""
+        return Mixture.mixed(shares, mixtures)
+
+    @property
+    def opposed(self) -> tuple[Mixture, ...]:
+        """Mixtures whose theta have sums of both signs: they bound an intercept.
+
+        There is none where a constant added to all scores is of no use.
+        """
+        return ()
+
+    def sensitivity(self, error: Array) -> float:
+        """How much L changes at most where no score changes by more than its error."""
+        return float(self.weights @ (self.largest_theta * error)) * (1.0 + 1e-9)

@@ -1,0 +1,1 @@
+"""Methods for losses of all scores together."""

@@ -1,0 +1,159 @@
+"""Cutting planes for the largest of a loss over labelings.
+
+A labeling y' that is the worst at a model says that L is at least a plane, which touches L there.
+The minimiser of the planes found so far and the penalty is the next model (Joachims, 2006,
+Training linear SVMs in linear time; Teo, Vishwanathan, Smola and Le, 2010, Bundle methods for
+regularized risk minimization). The shares of the planes are a mixture of labelings: the dual
+point, whose bound is the least value of the planes and the penalty.
+
+The planes' minimiser may be far from the best model, where planes say little. The best point on
+the way there becomes the best model, and the next plane touches at it and beyond it (Franc and
+Sonnenburg, 2008, Optimized cutting plane algorithm for support vector machines).
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from ..._typing import Array
+from ...problems import Point
+from ...problems.structured import StructuredProblem
+from ..monitor import Monitor
+from .cuts import Cuts
+from .master import minimised
+from .settings import SETTINGS
+
+__all__ = ["bundle"]
+
+GOLDEN = 0.6180339887498949
+
+
+def bundle(
+    problem: StructuredProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """Cutting planes, with the problem that they leave solved by an interior-point method.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a solution of the
+        planes' problem, with two labelings.
+    random_state
+        Not used.
+    """
+    _Run(problem, monitor, start).minimise(max_iter)
+
+
+class _Run:
+    """The best model and the planes."""
+
+    def __init__(self, problem: StructuredProblem, monitor: Monitor, start: Point | None) -> None:
+        self.problem, self.monitor = problem, monitor
+        null = problem.null_point
+        first = null if start is None else start
+        self.cuts = Cuts(problem)
+        self.cuts.add(null.dual_coef)
+        self.best = self._joined(first.coef, first.intercept)
+        self.scores = problem.scores(first.coef, float(first.intercept))
+        value, mixture = problem.loss.mixture(self.scores, 0.0)
+        self.value = value + self._penalty(self.best)
+        self.cuts.add(mixture)
+        self.lower = 0.0
+
+    def _joined(self, coef: Array, intercept: float) -> Array:
+        return np.append(coef, intercept) if self.problem.fit_intercept else np.array(coef)
+
+    def _split(self, variables: Array) -> tuple[Array, float]:
+        if self.problem.fit_intercept:
+            return variables[:-1], float(variables[-1])
+        return variables, 0.0
+
+    def _penalty(self, variables: Array) -> float:
+        return self.problem.alpha * self.problem.penalty.value(self._split(variables)[0])
+
+    def minimise(self, max_iter: int) -> None:
+        problem, monitor, cuts = self.problem, self.monitor, self.cuts
+        goal = monitor.tol * problem.objective_unit
+        gap, rho = problem.objective_unit, self._first_rho()
+        for n_iter in range(monitor.n_iter + 1, max_iter + 1):
+            accuracy = SETTINGS.master_share * max(gap, goal)
+            try:
+                variables, shares = minimised(cuts, accuracy, self.best, rho)
+            except LinAlgError:
+                break
+            below = float(np.max(cuts.losses + cuts.slopes @ variables))
+            below += self._penalty(variables)
+            lower = cuts.bound(shares, self.value)
+            mixed = cuts.mixed(shares)
+            cuts.forget(shares, SETTINGS.patience)
+            expected, before = self.value - below, self.value
+            self.search(variables)
+            self.lower = max(self.lower, lower)
+            gap = max(self.value - self.lower, 0.0)
+            if rho > 0.0:
+                rho = self._next_rho(rho, expected, before - self.value, gap)
+            near = self.value - lower <= SETTINGS.near_goal * goal
+            if near or n_iter % SETTINGS.check_every == 0 or n_iter == max_iter:
+                monitor.check(n_iter, Point(*self._split(self.best), mixed))
+            if monitor.done:
+                return
+
+    def _first_rho(self) -> float:
+        """The weight at which a step along the first plane alone would bring the loss to 0."""
+        if self.problem.penalty.is_quadratic:
+            return 0.0
+        slope = self.cuts.slopes[-1]
+        return float(slope @ slope) / max(2.0 * self.value, 1e-300)
+
+    @staticmethod
+    def _next_rho(rho: float, expected: float, actual: float, gap: float) -> float:
+        """Less where the model fell about as expected, more where planes said too little.
+
+        Much less where nothing but the distance keeps the model from the least of the planes.
+        """
+        if expected <= SETTINGS.hidden * gap:
+            return SETTINGS.release * rho
+        if actual >= SETTINGS.right * expected:
+            return SETTINGS.farther * rho
+        if actual <= SETTINGS.wrong * expected:
+            return SETTINGS.nearer * rho
+        return rho
+
+    def search(self, variables: Array) -> None:
+        """Look for a better model on the way to some variables, and add planes there."""
+        step = variables - self.best
+        along = self.problem.scores(*self._split(variables)) - self.scores
+        found = {1.0: self._at(1.0, step, along)}
+        length = self._best_length(found, step, along)
+        beyond = length + SETTINGS.beyond * (1.0 - length)
+        for t in {1.0, beyond}:
+            self.cuts.add((found.get(t) or self._at(t, step, along))[1])
+        value = found[length][0]
+        if value < self.value:
+            self.value, self.best = value, self.best + length * step
+            self.scores = self.scores + length * along
+
+    def _at(self, t: float, step: Array, along: Array) -> tuple[float, Any]:
+        """The objective at a share of the way, with a labeling that is the worst there."""
+        value, mixture = self.problem.loss.mixture(self.scores + t * along, 0.0)
+        return value + self._penalty(self.best + t * step), mixture
+
+    def _best_length(self, found: dict, step: Array, along: Array) -> float:
+        """About the share of the way with the least objective, by golden sections."""
+        low, high, inner = 0.0, 1.0, GOLDEN
+        found[inner] = self._at(inner, step, along)
+        for _ in range(SETTINGS.search):
+            other = low + high - inner
+            found[other] = self._at(other, step, along)
+            left, right = sorted((inner, other))
+            if found[left][0] <= found[right][0]:
+                high, inner = right, left
+            else:
+                low, inner = left, right
+        return min(found, key=lambda t: found[t][0])

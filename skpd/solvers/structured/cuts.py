@@ -1,0 +1,95 @@
+"""A structured loss from below: the largest of the planes that some labelings give.
+
+Every mixture of labelings, with the mean loss e_k, says ::
+
+    L(A w + b) >= e_k + g_k.w + s_k b,   g_k = A' diag(c) theta_k,   s_k = sum_i c_i theta_ki
+
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array
+from ...certificates.repairs import least_linear
+from ...problems.structured import StructuredProblem
+
+__all__ = ["Cuts"]
+
+
+class Cuts:
+    """Planes below a structured loss.
+
+    The first is that of the true labeling: L >= 0.
+
+    Parameters
+    ----------
+    problem : StructuredProblem
+
+    Attributes
+    ----------
+    mixtures : list of Mixture
+    losses : ndarray of shape (n_cuts,)
+        e.
+    slopes : ndarray of shape (n_cuts, n_variables)
+        g, and s behind it where there is an intercept.
+    """
+
+    def __init__(self, problem: StructuredProblem) -> None:
+        self.problem = problem
+        self.n_variables = problem.n_features + problem.fit_intercept
+        self.mixtures: list[Any] = [problem.loss.truth]
+        self.losses = np.zeros(1)
+        self._room = np.zeros((16, self.n_variables))
+        self._unused = np.zeros(1, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.mixtures)
+
+    @property
+    def slopes(self) -> Array:
+        return self._room[: len(self)]
+
+    def add(self, mixture: Any) -> None:
+        problem, k = self.problem, len(self)
+        if k == len(self._room):
+            self._room = np.vstack([self._room, np.zeros_like(self._room)])
+        weighted = problem.loss.weights * mixture.theta
+        self._room[k, : problem.n_features] = problem.design.rmatvec(weighted)
+        if problem.fit_intercept:
+            self._room[k, -1] = float(np.sum(weighted))
+        self.mixtures.append(mixture)
+        self.losses = np.append(self.losses, mixture.mean_loss)
+        self._unused = np.append(self._unused, 0)
+
+    def forget(self, shares: Array, patience: int) -> None:
+        """Drop planes that had no share of so many dual points in a row, but for the first."""
+        self._unused = np.where(shares > 0.0, 0, self._unused + 1)
+        self._unused[0] = 0
+        kept = np.flatnonzero(self._unused <= patience)
+        if len(kept) == len(self):
+            return
+        self._room[: len(kept)] = self._room[kept]
+        self.mixtures = [self.mixtures[k] for k in kept]
+        self.losses, self._unused = self.losses[kept], self._unused[kept]
+
+    def mixed(self, shares: Array) -> Any:
+        """The mixture of all of them with some shares."""
+        return self.problem.loss.mixed(shares, self.mixtures)
+
+    def bound(self, shares: Array, upper: float) -> float:
+        """About the lower bound of a mixture, by plain sums: for decisions, not as proof.
+
+        ``upper`` is the objective value of a model.
+        """
+        problem = self.problem
+        slope, value = shares @ self.slopes, float(shares @ self.losses)
+        v = -slope[: problem.n_features]
+        if problem.fit_intercept:
+            value += least_linear((float(slope[-1]), 0.0), problem.free_intervals(upper)[0])
+        penalty, alpha = problem.penalty, problem.alpha
+        best = value - penalty.bounded_conjugate(v, alpha, upper / alpha)
+        if penalty.is_norm:
+            norm = penalty.largest_alpha(v)
+            best = max(best, min(1.0, alpha / norm) * value if norm > 0.0 else value)
+        return best

@@ -1,0 +1,176 @@
+"""The problem that cutting planes leave: the largest of some planes beside the penalty.
+
+    minimise over x = (w, b), t   t + alpha R(w) + rho ||x - centre||^2 / 2
+    subject to                    e_k + g_k.w + s_k b <= t  for all k
+
+by the interior-point method for problems (`skpd.solvers.interior`), to which the planes are rows:
+-t is the intercept of these rows, and b a coefficient that the penalty leaves free. The
+multipliers of the constraints are shares of the labelings.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from ..._typing import Array
+from ...designs import Design
+from ...designs.threads import one_blas_thread
+from ...penalties import Penalty
+from ...penalties.extended import with_coefficient
+from ...problems import Point
+from ...problems.structured import StructuredProblem
+from ..interior.method import State
+from ..interior.posing import PENALTIES
+from ..interior.programme import Programme, basis_of
+from ..interior.terms import Intervals
+from .cuts import Cuts
+from .settings import SETTINGS
+
+__all__ = ["has_master", "minimised"]
+
+
+def has_master(problem: StructuredProblem) -> bool:
+    """Whether there is a method for the problem that cutting planes leave."""
+    return type(_penalty_of_variables(problem)) in PENALTIES
+
+
+def _penalty_of_variables(problem: StructuredProblem) -> Penalty:
+    """The penalty of the coefficients, and of the intercept as a free one behind them."""
+    if not problem.fit_intercept:
+        return problem.penalty
+    return with_coefficient(problem.penalty, problem.n_features, 0.0)
+
+
+def minimised(
+    cuts: Cuts, accuracy: float, centre: Array | None = None, rho: float = 0.0
+) -> tuple[Array, Array]:
+    """The minimiser of the planes and the penalty near a centre, and the shares of the planes.
+
+    Parameters
+    ----------
+    cuts : Cuts
+    accuracy : float
+        By how much the value may be above the least.
+    centre : ndarray of shape (n_variables,), default=None
+        What the minimiser is to be near to.
+    rho : float, default=0.0
+        The weight of half the squared distance from there.
+
+    Returns
+    -------
+    variables : ndarray of shape (n_variables,)
+        The coefficients, and the intercept behind them if there is one.
+    shares : ndarray of shape (n_cuts,)
+        They sum to 1, but for the accuracy.
+
+    Raises
+    ------
+    LinAlgError
+        If rounding ends the method before it has a solution at all.
+    """
+    problem, slopes = cuts.problem, cuts.slopes
+    penalty = _penalty_of_variables(problem).bind(cuts.n_variables)
+    reduced = penalty.is_quadratic and rho == 0.0 and len(cuts) < cuts.n_variables
+    if reduced:
+        # half the squared norm is the same in any orthonormal basis of the planes' slopes
+        basis, slopes = np.linalg.qr(slopes.T)
+        slopes = slopes.T
+        penalty = penalty.bind(slopes.shape[1])
+    programme = _CutsProgramme(_Planes(np.array(slopes), cuts.losses, penalty, problem))
+    if rho > 0.0 and centre is not None:
+        programme.stay_near(centre, rho)
+    _minimise(programme, accuracy)
+    variables, shares = programme.point().coef, programme.losses[0].multipliers
+    shares = np.where(shares > SETTINGS.least_share, shares, 0.0)
+    return (basis @ variables if reduced else variables), shares
+
+
+def _minimise(programme: Programme, accuracy: float) -> None:
+    state = State(programme)
+    best, best_at = inf, 0
+    with one_blas_thread(), np.errstate(all="ignore"):
+        for n_iter in range(SETTINGS.master_iterations):
+            gap = state.evaluate()
+            if gap < SETTINGS.master_progress * best:
+                best, best_at = gap, n_iter
+            if gap <= accuracy or n_iter > best_at + SETTINGS.master_patience:
+                return
+            if not np.isfinite(gap):
+                raise LinAlgError("the problem of cutting planes overflows")
+            state.step(0.1 * accuracy)
+
+
+@dataclass(frozen=True)
+class _Planes:
+    """Planes and a penalty, in the place of a problem whose rows they are."""
+
+    slopes: Array
+    losses: Array
+    penalty: Penalty
+    of: StructuredProblem
+
+    fit_intercept = True
+    total_weight = None
+
+    @property
+    def alpha(self) -> float:
+        return self.of.alpha
+
+    @property
+    def objective_unit(self) -> float:
+        return self.of.objective_unit
+
+    @property
+    def prediction_scale(self) -> float:
+        return self.of.objective_unit
+
+    @property
+    def n_features(self) -> int:
+        return self.slopes.shape[1]
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.losses)
+
+    @property
+    def design(self) -> Design:
+        return Design(self.slopes)
+
+    @property
+    def y(self) -> Array:
+        return self.losses
+
+    @property
+    def weights(self) -> Array:
+        """Of the rows, for the scales of the columns."""
+        return np.full(self.n_samples, 1.0 / self.n_samples)
+
+    @property
+    def null_point(self) -> Point:
+        """The intercept is -t: that of a loss somewhat above all planes at 0."""
+        return Point(None, -2.0 * self.objective_unit, None)
+
+
+class _CutsProgramme(Programme):
+    """-t' + alpha R(w) for t' = -t, subject to e_k + g_k.w + t' <= 0."""
+
+    def __init__(self, planes: Any) -> None:
+        super().__init__(planes, basis_of(planes.penalty))
+        d = self.n_features
+        # t' is the unknown behind the coefficients less mean.w, as columns are centred
+        self.cost[d], self.cost[:d] = -1.0, self.mean
+        unit = planes.objective_unit
+        self.losses = [Intervals(
+            self.predictions, offset=-planes.losses, lower=0.0, upper=inf, x=self.x,
+            width=unit, slope=1.0 / planes.n_samples,
+        )]  # fmt: skip
+        PENALTIES[type(planes.penalty)](planes.penalty, self)
+
+    def stay_near(self, centre: Array, rho: float) -> None:
+        """Add rho ||coef - centre||^2 / 2."""
+        some = slice(self.n_features)
+        self.ridge[some] += rho
+        self.cost[some] -= rho * centre[self.basis.order]

@@ -1,0 +1,29 @@
+"""The default for losses of all scores together."""
+
+import numpy as np
+
+from ...problems import Point
+from ...problems.structured import StructuredProblem
+from ..monitor import Monitor
+from .bundle import bundle
+
+__all__ = ["structured_auto"]
+
+
+def structured_auto(
+    problem: StructuredProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """The fastest method known here for a structured loss and a penalty.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    """
+    monitor.method = "cutting-planes"
+    bundle(problem, monitor, start, max_iter=max_iter, random_state=random_state)
