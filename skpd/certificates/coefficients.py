@@ -14,6 +14,7 @@ sparsity enforcing penalties).
 """
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,11 @@ class Evidence:
         return self.penalty.zeros(Slopes(v, error + self.distances, alpha))
 
     def _table(self, numbers: Any) -> Any:
-        """Numbers of coefficients, those of several outputs in a row for each."""
-        return numbers.reshape(self.shape[::-1]).T
+        """Numbers of coefficients, those of several outputs in a row for each.
+
+        What there is behind them are unknowns that are no coefficients.
+        """
+        return numbers[: prod(self.shape)].reshape(self.shape[::-1]).T
 
 
 def evidence_of(objective: Objective, gap: float, bound: DualBound) -> Evidence | None:

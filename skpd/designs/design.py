@@ -157,6 +157,13 @@ class Design:
             return self._like(np.hstack([self._X, ones]))
         return self._like(sp.hstack([self._X, ones], format=self._X.format))
 
+    def with_column(self, column: Array) -> "Design":
+        """The same data with a last column, in their type, copied."""
+        values = column.astype(self._X.dtype)[:, np.newaxis]
+        if not sp.issparse(self._X):
+            return self._like(np.hstack([self._X, values]))
+        return self._like(sp.hstack([self._X, values], format=self._X.format))
+
     def with_rows(self, rows: Array) -> "Design":
         """The same data with more rows behind it, copied."""
         if not sp.issparse(self._X):

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._typing import ArrayLike
 from ..losses import MarginLoss
 from ..penalties import GroupL2, Penalty
+from .budget import WithNoiseBudget
 from .classifier import PrimalDualClassifier
 from .constraints import LinearlyConstrained
 from .names import MARGIN_LOSSES, PENALTIES, chosen
@@ -29,7 +30,7 @@ class _MarginClassifier(PrimalDualClassifier):
         return loss
 
 
-class PdproxSVC(LinearlyConstrained, _MarginClassifier):
+class PdproxSVC(WithNoiseBudget, LinearlyConstrained, _MarginClassifier):
     """Linear classifier with any margin loss and any penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty. More than
@@ -64,6 +65,12 @@ class PdproxSVC(LinearlyConstrained, _MarginClassifier):
         of ``A @ coef``. With them ``solver`` must be "auto", there may be a few thousand
         constraints, and a few thousand samples or features; features that have a part in one
         must be penalised.
+    noise_budget : float, default=None
+        For labels of which some are wrong: the hinge losses' multipliers, one of at most 1 for
+        each sample, sum to at most this (the m of Yang et al., (19), in samples, or in their
+        weight). Only the worst so many samples then count. With a small budget the optimum is
+        often the model 0: the user guide says when, and what that means. It needs
+        ``loss="hinge"`` and a penalty of single coefficients, "l2_norm" or "group".
     loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", \
             "modified_huber", "logistic"} or MarginLoss, default="hinge"
         The loss; a name or an object of `skpd.losses`, or of a class of your own
@@ -171,6 +178,7 @@ class PdproxSVC(LinearlyConstrained, _MarginClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
+        **WithNoiseBudget._parameter_constraints,
         **LinearlyConstrained._parameter_constraints,
         **_MarginClassifier._parameter_constraints,
         "penalty": _MarginClassifier._penalty_constraint,
@@ -188,6 +196,7 @@ class PdproxSVC(LinearlyConstrained, _MarginClassifier):
         penalty_weights: ArrayLike | None = None,
         bounds: Any = None,
         constraints: Any = None,
+        noise_budget: float | None = None,
         loss: str | MarginLoss = "hinge",
         solver: str = "auto",
         solver_options: dict[str, Any] | None = None,
@@ -207,6 +216,7 @@ class PdproxSVC(LinearlyConstrained, _MarginClassifier):
         self.penalty_weights = penalty_weights
         self.bounds = bounds
         self.constraints = constraints
+        self.noise_budget = noise_budget
         self.loss = loss
         self.solver = solver
         self.solver_options = solver_options

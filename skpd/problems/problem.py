@@ -247,6 +247,10 @@ class Problem(ColumnSide, RowObjective):
         out[:-1] = self.penalty.prox(variables[:-1], coef_step)
         return out
 
+    def prox_dual(self, theta: Array, step: Array | float) -> Array:
+        """Of every dual variable the prox of ``step`` times its conjugate loss."""
+        return self.loss.prox_conjugate(self.y, theta, step)
+
     def dual_point(self, predictions: Array) -> Array:
         """A dual point that goes with predictions: the derivatives of the losses there."""
         return self.loss.gradient(self.y, predictions)

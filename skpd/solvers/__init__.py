@@ -8,6 +8,7 @@ import numpy as np
 
 from ..problems import Point, Problem, Solution
 from ..problems.base import BaseProblem
+from ..problems.budget import BudgetProblem
 from ..problems.completion import CompletionProblem
 from ..problems.constrained import ConstrainedProblem
 from ..problems.outputs import OutputsProblem
@@ -19,6 +20,7 @@ from ..problems.shards.shards import RowsLostError
 from ..problems.structured import StructuredProblem
 from ..problems.trace_norm import TraceNormProblem
 from .accelerated.agm import agm
+from .budget import budget_auto
 from .constrained import select_for_constraints  # noqa: F401 (which registers it)
 from .coordinates.primal import approx, coordinate_descent
 from .frank_wolfe.pdbfw import pdbfw
@@ -58,6 +60,13 @@ SHARDED_SOLVERS: dict[str, Callable[..., None]] = {"auto": auto}
 # of a `ConstrainedProblem`
 CONSTRAINED_SOLVERS: dict[str, Callable[..., None]] = {"auto": auto}
 
+# of a `BudgetProblem`
+BUDGET_SOLVERS: dict[str, Callable[..., None]] = {
+    "auto": budget_auto,
+    "pdprox-dual": pdprox_dual,
+    "pdprox-primal": pdprox_primal,
+}
+
 # of a `RobustProblem`, also of a `PlainSVM`
 ROBUST_SOLVERS: dict[str, Callable[..., None]] = {
     "auto": auto,
@@ -89,6 +98,7 @@ COMPLETION_SOLVERS: dict[str, Callable[..., None]] = {
 STRUCTURED_SOLVERS: dict[str, Callable[..., None]] = {"auto": structured_auto}
 
 _TABLES: dict[type, dict[str, Callable[..., None]]] = {
+    BudgetProblem: BUDGET_SOLVERS,
     CompletionProblem: COMPLETION_SOLVERS,
     ConstrainedProblem: CONSTRAINED_SOLVERS,
     Problem: SOLVERS,

@@ -85,22 +85,21 @@ def pdprox_dual(
             "got algorithm 1."
         )
     tau, sigma = _step_sizes(problem, random_state, step_scale, step_ratio)
-    y, prox_conjugate = problem.y, problem.loss.prox_conjugate
     w, theta = _start(problem, start)
     beta, z, w_previous = theta, problem.matvec(w), w
     report = _Reports(problem, monitor, max_iter, average)
     for t in range(1, max_iter + 1):
         if implementation == "double-primal":
             w_extra = 2.0 * w - w_previous
-            theta = prox_conjugate(y, theta + sigma * problem.matvec(w_extra), sigma)
+            theta = problem.prox_dual(theta + sigma * problem.matvec(w_extra), sigma)
         else:
-            theta = prox_conjugate(y, beta + sigma * z, sigma)
+            theta = problem.prox_dual(beta + sigma * z, sigma)
         gradient = problem.rmatvec(problem.weights * theta)
         w_previous, w = w, problem.prox(w - tau * gradient, tau)
         if implementation == "double-dual":
             z_previous, z = z, problem.matvec(w)
             if algorithm == 1:
-                beta = prox_conjugate(y, beta + sigma * z, sigma)
+                beta = problem.prox_dual(beta + sigma * z, sigma)
             else:
                 beta = theta + sigma * (z - z_previous)
         if report(t, w, theta):
@@ -132,7 +131,6 @@ def pdprox_primal(
     for one step size: with a ``step_ratio`` nothing is promised.
     """
     tau, sigma = _step_sizes(problem, random_state, step_scale, step_ratio)
-    y, prox_conjugate = problem.y, problem.loss.prox_conjugate
     w, theta = _start(problem, start)
     u, theta_previous = w, theta
     gradient = problem.rmatvec(problem.weights * theta)
@@ -145,7 +143,7 @@ def pdprox_primal(
         else:
             w = problem.prox(u - tau * gradient, tau)
         theta_previous = theta
-        theta = prox_conjugate(y, theta + sigma * problem.matvec(w), sigma)
+        theta = problem.prox_dual(theta + sigma * problem.matvec(w), sigma)
         if implementation == "double-primal":
             gradient_previous = gradient
             gradient = problem.rmatvec(problem.weights * theta)

@@ -1,0 +1,187 @@
+"""The hinge loss with a budget of multipliers, for labels that may be wrong.
+
+    minimise over w, b   max over p in [0, 1]^n, sum_i c_i p_i <= nu
+                             of sum_i c_i p_i (1 - y_i (x_i.w + b))  +  alpha R(w)
+
+(Yang, Mahdavi, Jin and Zhu, 2015, (19), with nu = m / n.) The mean hinge loss is the maximum
+without the budget; with it a few rows that no model fits no longer decide. The multiplier of the
+budget is a number t >= 0 by which all margins are longer ::
+
+    minimise over w, b, t   nu t + sum_i c_i max(0, 1 - t - y_i (x_i.w + b)) + alpha R(w)
+
+As the hinge loss falls with the margin, nu |t| is as good as nu t with t >= 0. So it is an
+ordinary problem with one more feature, y itself, whose penalty is (nu / alpha) |t|: the *lifted*
+problem, which the certificates are of. They see the coefficients w alone, with the best t.
+"""
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._floats import EPSILON
+from .._typing import Array
+from ..certificates.objective import DualPoint, Interval
+from ..designs import Design
+from ..penalties import Penalty
+from ..penalties.extended import with_coefficient
+from .problem import Problem
+from .solution import Point
+
+__all__ = ["BudgetProblem"]
+
+# what is computed once and depends on alpha
+ALPHA_KNOWS = "lifted", "dual_penalty"
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetProblem(Problem):
+    """A `Problem` with the hinge loss whose multipliers have a budget.
+
+    Parameters
+    ----------
+    budget : float
+        nu > 0: sum_i c_i p_i is at most this.
+
+    Raises
+    ------
+    ValueError
+        If the penalty is not one that `with_coefficient` takes.
+    """
+
+    budget: float = field(kw_only=True)
+
+    @cached_property
+    def lifted(self) -> Problem:
+        """The problem with t as the last coefficient, behind w."""
+        return Problem(
+            design=self._lifted_design,
+            y=self.y,
+            weights=self.weights,
+            loss=self.loss,
+            penalty=self.dual_penalty,
+            alpha=self.alpha,
+            fit_intercept=self.fit_intercept,
+            total_weight=self.total_weight,
+        ).in_workspace()
+
+    @cached_property
+    def _lifted_design(self) -> Design:
+        return self.design.with_column(self.y)
+
+    @cached_property
+    def dual_penalty(self) -> Penalty:
+        return with_coefficient(self.penalty, self.n_features, self.budget / self.alpha)
+
+    def with_alpha(self, alpha: float) -> "BudgetProblem":
+        """The same problem with another alpha."""
+        _ = self._lifted_design
+        other: Any = super().with_alpha(alpha)
+        for name in ALPHA_KNOWS:
+            vars(other).pop(name, None)
+        vars(other)["lifted"] = self.lifted.with_penalty(other.dual_penalty, alpha)
+        return other
+
+    @property
+    def centred(self) -> None:
+        """The lifted problem has its own."""
+        return None
+
+    # Models
+
+    def shift_of_margins(self, coef: Array, intercept: float) -> float:
+        """The best t: the least at which rows with a margin below 1 - t weigh at most nu."""
+        margins = self.y * self.predictions(coef, intercept)[0]
+        order = np.argsort(margins)
+        beyond = np.cumsum(self.weights[order]) > self.budget
+        if not beyond.any():
+            return 0.0
+        shift = 1.0 - float(margins[order[np.argmax(beyond)]])
+        return max(shift, 0.0) if np.isfinite(shift) else 0.0
+
+    def lifted_point(self, point: Point) -> Point:
+        """A point of this problem as one of the lifted problem."""
+        shift = self.shift_of_margins(point.coef, point.intercept)
+        return Point(np.append(point.coef, shift), point.intercept, point.dual_coef)
+
+    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
+        shift = self.shift_of_margins(coef, free)
+        value = self.lifted.mean_loss(np.append(coef, shift), free, accuracy)
+        return value + self.budget * shift * (1.0 + EPSILON)
+
+    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+        shift = self.shift_of_margins(coef, free)
+        most, about = self.lifted.precise_mean_loss(np.append(coef, shift), free)
+        return most + self.budget * shift * (1.0 + EPSILON), about + self.budget * shift
+
+    def estimated_gap(self, point: Point) -> float:
+        return self.lifted.estimated_gap(self.lifted_point(point))
+
+    @cached_property
+    def null_point(self) -> Point:
+        """The best constant: with t = 1 it is 0, and costs the budget, where that is less."""
+        null, total = self._null_without_budget
+        if total <= self.budget:
+            return null
+        return Point(null.coef, 0.0, (self.budget / total) * null.dual_coef)
+
+    @cached_property
+    def _null_without_budget(self) -> tuple[Point, float]:
+        """The best constant of the mean hinge loss, and the sum of its multipliers: its loss."""
+        values = {own.name: getattr(self, own.name) for own in fields(Problem)}
+        null = Problem(**values).null_point
+        return null, kernels.dot(self.weights, np.abs(null.dual_coef))
+
+    @cached_property
+    def null_objective(self) -> float:
+        """As of any problem; the multipliers of the best constant sum to it."""
+        _, total = self._null_without_budget
+        return super().null_objective if total <= self.budget else self.budget * (1.0 + EPSILON)
+
+    @property
+    def null_rounding(self) -> float:
+        return 0.0
+
+    @property
+    def objective_unit(self) -> float:
+        return max(self.null_objective, EPSILON)
+
+    def coef_table(self, coef: Array) -> Array:
+        """Without what belongs to t."""
+        return coef[: self.n_features]
+
+    # Dual points
+
+    def prox_dual(self, theta: Array, step: Array | float) -> Array:
+        """The projection onto the box and the budget (Lemma 13), after a step along the linear
+        conjugate losses.
+        """
+        found = super().prox_dual(theta, step)
+        if kernels.dot(self.weights, np.abs(found)) <= self.budget:
+            return found
+        return -self.y * self._within_budget(step - self.y * theta)
+
+    def _within_budget(self, p: Array) -> Array:
+        """The projection of multipliers p onto the box, with the whole budget."""
+        zeros, ones = np.zeros_like(p), np.ones_like(p)
+        return kernels.project_box_hyperplane(
+            p, zeros, ones, self.weights, self.weights, self.budget
+        )
+
+    def feasible_point(self, theta: Array) -> DualPoint | None:
+        theta = self.loss.project_dual(self.y, theta)
+        if kernels.dot(self.weights, np.abs(theta)) > self.budget:
+            theta = -self.y * self._within_budget(-self.y * theta)
+        return self.lifted.feasible_point(theta)
+
+    def projected(self, point: DualPoint) -> DualPoint:
+        return self.lifted.projected(point)
+
+    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
+        # what products should be, by coefficients near the optimum, leaves the budget out
+        return self.lifted.balanced(point, None)
+
+    def free_intervals(self, upper: float) -> list[Interval]:
+        return self.lifted.free_intervals(upper)

@@ -1,0 +1,60 @@
+"""The default for a budget of multipliers: that of the lifted problem."""
+
+from typing import Any
+
+import numpy as np
+
+from ..problems import Point
+from ..problems.budget import BudgetProblem
+from .monitor import Monitor
+from .select import auto
+
+__all__ = ["budget_auto"]
+
+
+def budget_auto(
+    problem: BudgetProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """The methods of `skpd.solvers.select.auto`, for the lifted problem.
+
+    What they report is certified for the problem without the multiplier of the budget.
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter, random_state
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    """
+    view: Any = _View(monitor, problem)
+    start = None if start is None else problem.lifted_point(start)
+    auto(problem.lifted, view, start, max_iter=max_iter, random_state=random_state)
+
+
+class _View:
+    """A monitor as solvers of the lifted problem see it."""
+
+    def __init__(self, monitor: Monitor, problem: BudgetProblem) -> None:
+        object.__setattr__(self, "_monitor", monitor)
+        object.__setattr__(self, "_given", problem)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._monitor, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._monitor, name, value)
+
+    @property
+    def problem(self) -> Any:
+        return self._given.lifted
+
+    @property
+    def best(self) -> Point:
+        return self._given.lifted_point(self._monitor.best)
+
+    def check(self, n_iter: int, point: Point) -> float:
+        lifted = Point(point.coef[:-1], point.intercept, point.dual_coef)
+        return self._monitor.check(n_iter, lifted)

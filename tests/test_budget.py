@@ -1,0 +1,165 @@
+"""A budget of the hinge losses' multipliers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import LinearConstraint, linprog, minimize
+from sklearn.base import clone
+
+from skpd import PathCV, PdproxSVC, RowBlocks, path
+from skpd.designs import Design
+from skpd.losses import Hinge
+from skpd.penalties import L1, SquaredL2
+from skpd.problems.budget import BudgetProblem
+
+
+def generated(n=60, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + 0.5
+    y = np.where(X[:, 0] + rng.standard_normal(n) > 0.3, 1.0, -1.0)
+    return X, y, rng.integers(1, 4, size=n).astype(float)
+
+
+def optimum(X, y, weights, alpha, budget, intercept):
+    """By HiGHS, with w = u - v, the shift t of all margins, slacks and b."""
+    n, d = X.shape
+    signed = y[:, None] * X
+    cost = np.concatenate([
+        np.full(2 * d, alpha), [budget / weights.sum()], weights / weights.sum()
+    ])  # fmt: skip
+    blocks, bounds = [-signed, signed, -np.ones((n, 1)), -np.eye(n)], [(0, None)] * len(cost)
+    if intercept:
+        blocks.append(-y[:, None])
+        cost, bounds = np.append(cost, 0.0), [*bounds, (None, None)]
+    return linprog(cost, np.hstack(blocks), -np.ones(n), bounds=bounds).fun
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("budget", [3.0, 30.0, 60.0, 90.0, 1000.0])
+def test_optimum_is_that_of_a_linear_programme(budget, intercept):
+    X, y, weights = generated()
+    expected = optimum(X, y, weights, 0.02, budget, intercept)
+    for solver, tol in (("auto", 1e-9), ("pdprox-dual", 1e-3), ("pdprox-primal", 1e-3)):
+        model = PdproxSVC(
+            0.02, noise_budget=budget, fit_intercept=intercept, solver=solver, tol=tol
+        ).fit(X, y, weights)
+        found = model.certificate_
+        assert model.converged_
+        assert found.dual <= expected + 1e-12
+        assert found.primal >= expected - 1e-12
+        # what is reported is the objective of the model itself: the worst rows, within the budget
+        margins = y * (X @ model.coef_[0] + model.intercept_[0])
+        room, value = budget, 0.0
+        for k in np.argsort(margins):
+            share = min(weights[k], room)
+            value += share * max(1.0 - margins[k], 0.0)
+            room -= share
+        value = value / weights.sum() + 0.02 * np.abs(model.coef_).sum()
+        assert found.primal == pytest.approx(value, rel=1e-9)
+        assert found.coefficient_bounds.shape == (5, 2)
+
+
+def test_a_large_budget_is_none():
+    X, y, weights = generated()
+    with_budget = PdproxSVC(0.02, noise_budget=weights.sum(), tol=1e-10).fit(X, y, weights)
+    without = PdproxSVC(0.02, tol=1e-10).fit(X, y, weights)
+    np.testing.assert_allclose(with_budget.coef_, without.coef_, atol=1e-6)
+    assert np.abs(with_budget.dual_coef_ @ weights).max() < 1e-9
+
+
+def test_weights_are_repeated_rows_and_layouts_agree():
+    X, y, weights = generated(30)
+    repeated = np.repeat(np.arange(30), weights.astype(int))
+    expected = PdproxSVC(0.01, penalty="l2", noise_budget=25.0, tol=1e-10)
+    expected.fit(X[repeated], y[repeated])
+    for data in (X, X.astype(np.float32).astype(float), sp.csr_array(X), sp.csc_array(X)):
+        model = clone(expected).fit(data, y, weights)
+        bound = 1e-6 if data is X or sp.issparse(data) else 1e-3
+        np.testing.assert_allclose(model.coef_, expected.coef_, atol=bound)
+    in_float32 = clone(expected).set_params(tol=1e-5).fit(X.astype(np.float32), y, weights)
+    assert in_float32.converged_
+
+
+def test_projection_is_that_of_lemma_13():
+    _, y, weights = generated(12)
+    rng = np.random.default_rng(3)
+    c = weights[:12] / weights[:12].sum()
+    X = rng.standard_normal((12, 2))
+    problem = BudgetProblem(Design(X), y, c, Hinge(), L1(), 0.1, budget=0.25)
+    theta, step = rng.standard_normal(12), 0.3
+    found = -y * problem.prox_dual(theta, step)
+    # of the sum of the conjugates -p_i and the squared distance, over box and budget
+    target = -y * theta + step
+    expected = minimize(
+        lambda p: 0.5 * c @ (p - target) ** 2, np.full(12, 0.2), jac=lambda p: c * (p - target),
+        bounds=[(0.0, 1.0)] * 12, constraints=LinearConstraint(c, -np.inf, 0.25),
+        method="trust-constr", options={"gtol": 1e-12, "xtol": 1e-14, "maxiter": 5000},
+    )  # fmt: skip
+    assert c @ found == pytest.approx(0.25, abs=1e-12)
+    np.testing.assert_allclose(found, expected.x, atol=1e-4)
+
+
+def test_several_classes_path_and_warm_start():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 4))
+    y = np.array(["a", "b", "c"])[np.argmax(X[:, :3] + rng.standard_normal((90, 3)), axis=1)]
+    model = PdproxSVC(0.01, noise_budget=30.0, tol=1e-7, warm_start=True).fit(X, y)
+    assert model.coef_.shape == (3, 4)
+    assert all(c.relative_gap <= 1e-7 for c in model.certificate_)
+    before = model.n_iter_
+    model.fit(X, y)
+    assert model.n_iter_ < before
+    labels = (y == "a").astype(int)
+    found = path(PdproxSVC(noise_budget=40.0, tol=1e-8), X, labels, alphas=[0.05, 0.02, 0.01])
+    for k, alpha in enumerate((0.05, 0.02, 0.01)):
+        alone = PdproxSVC(alpha, noise_budget=40.0, tol=1e-8).fit(X, labels)
+        assert found.certificates[k].primal == pytest.approx(alone.certificate_.primal, abs=2e-8)
+    chosen = PathCV(PdproxSVC(noise_budget=60.0), alphas=4, cv=3).fit(X, labels)
+    assert chosen.score(X, labels) > 0.6
+
+
+def test_squared_penalty_against_its_saddle_point():
+    X, y, _ = generated(20, 3)
+    n, alpha, nu = 20, 0.05, 0.3
+    model = PdproxSVC(alpha, penalty="l2", noise_budget=nu * n, tol=1e-9, fit_intercept=False)
+    found = model.fit(X, y).certificate_
+    gram = (X * y[:, None]) @ (X * y[:, None]).T / (alpha * n * n)
+    expected = minimize(
+        lambda p: 0.5 * p @ gram @ p - p.mean(), np.full(n, 0.1),
+        jac=lambda p: gram @ p - 1.0 / n, bounds=[(0.0, 1.0)] * n,
+        constraints={"type": "ineq", "fun": lambda p: nu - p.mean(),
+                     "jac": lambda p: np.full(n, -1.0 / n)},
+        method="SLSQP", options={"ftol": 1e-14, "maxiter": 1000},
+    )  # fmt: skip
+    assert found.primal == pytest.approx(-expected.fun, abs=1e-8)
+    assert found.dual <= -expected.fun + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"loss": "logistic"}, "noise_budget needs loss='hinge'"),
+        ({"penalty": "linf"}, "one more unknown, got LInf"),
+        ({"noise_budget": 0.0}, "noise_budget"),
+        ({"constraints": LinearConstraint(np.ones((1, 5)), 0, 1)}, "do not go together"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(changes, message):
+    X, y, _ = generated()
+    with pytest.raises(ValueError, match=message):
+        PdproxSVC(**{"noise_budget": 5.0, **changes}).fit(X, y)
+
+
+def test_blocks_are_refused():
+    X, y, _ = generated()
+    with pytest.raises(ValueError, match="in memory, got RowBlocks"):
+        PdproxSVC(noise_budget=5.0).fit(RowBlocks([X] * 30_000), np.tile(y, 30_000))
+
+
+def test_scaling_keeps_the_budget():
+    X, y, _ = generated()
+    c = np.full(60, 1.0 / 60)
+    problem = BudgetProblem(Design(X), y, c, Hinge(), SquaredL2(), 0.1, budget=0.2)
+    point = problem.feasible_point(-y)
+    assert c @ np.abs(point.theta) <= 0.2 + 1e-15
+    assert problem.null_objective == pytest.approx(0.2)
