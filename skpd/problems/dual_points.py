@@ -97,13 +97,15 @@ class BalancedPoint(DualPoint):
         Those of theta, of ``balance.towards``, and of ``balance.change``, of which only the
         products are asked for.
     balance : Balance
+    only_precise : bool, default=True
+        Whether products are always in twice the working precision.
     """
 
-    only_precise = True
-
     def __init__(
-        self, problem: Any, point: DualPoint, towards: DualPoint, change: DualPoint, balance: Any
-    ) -> None:
+        self, problem: Any, point: DualPoint, towards: DualPoint, change: DualPoint, balance: Any,
+        *, only_precise: bool = True,
+    ) -> None:  # fmt: skip
+        self.only_precise = only_precise
         self.problem, self.theta, self.balance = problem, point.theta, balance
         self.linear, self.quadratic = point.linear, point.quadratic
         self._point, self._towards, self._change = point, towards, change
@@ -117,8 +119,9 @@ class BalancedPoint(DualPoint):
         return (1.0 - balance.share) * value + balance.share * other, rounding
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        u, error = self._point.products(precise=True)
-        change, of_change = self._change.products(precise=True)
+        precise = precise or self.only_precise
+        u, error = self._point.products(precise)
+        change, of_change = self._change.products(precise)
         u = u + change
         error = error + of_change + EPSILON * np.abs(u)
         norms = np.sqrt(self.problem.squares[: self.problem.n_features])

@@ -15,8 +15,8 @@ from ..._floats import EPSILON
 from ..._typing import Array, Indices
 from ..balance import MOST, SCALES
 from ..dual_points import BalancedPoint
-from .bounds import balance_sums, box_sums, dual_sums
-from .points import PartOfPoint, SharedPoint
+from .bounds import balance_sums, box_sums
+from .points import DualSums, PartOfPoint, SharedPoint
 from .recipes import Change
 
 __all__ = ["balanced_point"]
@@ -69,12 +69,14 @@ def balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
         columns=columns,
     )
     changed = theta.changed(replace(change, share=share if share > 0.0 else 1.0))
-    sums = problem.shards.sums(dual_sums, changed.recipe, True)
-    own = SharedPoint(problem, theta, sums, precise=sums)
-    towards, moved = (
-        PartOfPoint(problem, changed, sums, name) for name in ("towards_", "change_")
+    # one reading answers for all three, and plain products may do: a reading for precise ones
+    # takes several times as long
+    sums = DualSums(problem.shards, changed.recipe)
+    own, towards, moved = (
+        PartOfPoint(problem, vector, sums, name)
+        for vector, name in ((theta, ""), (changed, "towards_"), (changed, "change_"))
     )
-    return BalancedPoint(problem, own, towards, moved, balance)
+    return BalancedPoint(problem, own, towards, moved, balance, only_precise=False)
 
 
 def _least_singular(gram: Array, n_rows: int) -> float | None:

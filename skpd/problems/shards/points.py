@@ -12,7 +12,32 @@ from .bounds import dual_sums, dual_values
 from .recipes import DualRecipe, SharedVector
 from .shard import Block, Shard
 
-__all__ = ["PartOfPoint", "SharedPoint", "gathered_part"]
+__all__ = ["DualSums", "PartOfPoint", "SharedPoint", "gathered_part"]
+
+
+class DualSums:
+    """`dual_sums` of a dual point, asked for when they are wanted.
+
+    Parameters
+    ----------
+    shards : Shards
+    recipe : DualRecipe
+    plain, precise : dict, default=None
+        Those by plain products, and by products in twice the working precision, where they are
+        known.
+    """
+
+    def __init__(
+        self, shards: Any, recipe: DualRecipe, plain: Any = None, precise: Any = None
+    ) -> None:
+        self._shards, self._recipe = shards, recipe
+        self._found = {False: plain, True: precise}
+
+    def __call__(self, precise: bool) -> dict[str, Any]:
+        if self._found[precise] is None:
+            self._found[precise] = self._shards.sums(dual_sums, self._recipe, precise)
+        found: dict[str, Any] = self._found[precise]
+        return found
 
 
 class PartOfPoint(DualPoint):
@@ -22,14 +47,15 @@ class PartOfPoint(DualPoint):
     ----------
     problem : ShardedProblem
     theta : SharedVector
-    sums : dict
+    sums : DualSums
         By name, each name with a prefix.
     prefix : str, default=""
     """
 
     def __init__(
-        self, problem: Any, theta: SharedVector, sums: dict[str, Any], prefix: str = ""
+        self, problem: Any, theta: SharedVector, given: "DualSums", prefix: str = ""
     ) -> None:
+        self._given, sums = given, given(False)
         self.problem, self.theta = problem, theta
         self.linear = problem.loss.linear_conjugate
         self.quadratic = problem.loss.quadratic_conjugate
@@ -62,7 +88,8 @@ class PartOfPoint(DualPoint):
         return value
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        found: tuple[Array, Array] = self._sums[f"{self._prefix}products"].bounded
+        sums = self._given(precise)
+        found: tuple[Array, Array] = sums[f"{self._prefix}products"].bounded
         return found
 
     def sums_without_products(self) -> list[Sum]:
@@ -79,6 +106,10 @@ class PartOfPoint(DualPoint):
     def largest_scale(self) -> float:
         return -float(self._sums[f"{self._prefix}minus_scale"].value)
 
+    def errors_by_precision(self) -> Array:
+        norms = np.sqrt(self.problem.squares[: self.problem.n_features])
+        return EPSILON * sqrt(self._sums["square"]) * norms
+
 
 class SharedPoint(PartOfPoint):
     """A dual point in the box of the conjugate losses.
@@ -87,35 +118,15 @@ class SharedPoint(PartOfPoint):
     ----------
     problem : ShardedProblem
     theta : SharedVector
-    sums, precise : dict, default=None
-        `dual_sums` by plain products, and by those in twice the working precision, where they
-        are known.
+    plain : dict, default=None
+        `dual_sums` by plain products, where they are known.
     """
 
     def __init__(
-        self,
-        problem: Any,
-        theta: SharedVector,
-        sums: dict[str, Any] | None = None,
-        precise: dict[str, Any] | None = None,
+        self, problem: Any, theta: SharedVector, plain: dict[str, Any] | None = None
     ) -> None:
-        if sums is None:
-            sums = problem.shards.sums(dual_sums, theta.recipe, False)
-        super().__init__(problem, theta, sums)
-        self.largest = float(sums["largest"].value)
-        self._precise = precise
-
-    def products(self, precise: bool) -> tuple[Array, Array]:
-        if not precise:
-            return super().products(precise)
-        if self._precise is None:
-            self._precise = self.problem.shards.sums(dual_sums, self.theta.recipe, True)
-        found: tuple[Array, Array] = self._precise["products"].bounded
-        return found
-
-    def errors_by_precision(self) -> Array:
-        norms = np.sqrt(self.problem.squares[: self.problem.n_features])
-        return EPSILON * sqrt(self._sums["square"]) * norms
+        super().__init__(problem, theta, DualSums(problem.shards, theta.recipe, plain))
+        self.largest = float(self._sums["largest"].value)
 
 
 def gathered_part(shard: Shard, recipe: DualRecipe) -> Array:

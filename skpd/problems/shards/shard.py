@@ -115,7 +115,6 @@ class Shard:
         self.shift: Array | None = None
         self.places: Indices = np.empty(0, dtype=np.int64)  # of its rows in a larger shard
         self.kept: dict[int, Any] = {}
-        self._spare: list[Array] = []
         self._predictions: Array | None = None
         self._predicted_at: Array | None = None
 
@@ -161,8 +160,7 @@ class Shard:
 
     def new_vector(self, key: int) -> Array:
         """Room for a vector of the rows, kept under a key."""
-        vector = self._spare.pop() if self._spare else np.empty(self.n_rows)
-        self.kept[key] = vector
+        vector = self.kept[key] = np.empty(self.n_rows)
         return vector
 
     def predictions_at(self, variables: Array) -> Array | None:
@@ -188,9 +186,7 @@ class Shard:
     def release(self, keys: Iterable[int]) -> None:
         """Forget what was kept under some keys."""
         for key in keys:
-            found = self.kept.pop(key, None)
-            if isinstance(found, np.ndarray) and not self._spare:
-                self._spare.append(found)
+            self.kept.pop(key, None)
 
     def shifted(self, shift: Array) -> "Shard":
         """The same rows less a number in every column, with the same dual points."""
