@@ -34,7 +34,7 @@ WITH_EXAMPLES = {
         "estimators.trace_norm", "foreign.certify",
         "losses.checks", "losses.classes", "losses.coupled", "losses.knots", "losses.margin",
         "losses.quantiles", "losses.residual", "losses.tubes", "penalties.balls",
-        "penalties.chains", "penalties.checks", "penalties.epigraph",
+        "penalties.chains", "penalties.checks", "penalties.epigraph", "penalties.generalized",
         "penalties.group_norms", "penalties.groups", "penalties.norms", "penalties.separable",
         "penalties.spectral", "penalties.weighted",
     )

@@ -13,6 +13,7 @@ from .chains import FusedLasso, TotalVariation
 from .checks import check_penalty
 from .epigraph import NormEpigraph
 from .factored import FactoredTraceNorm
+from .generalized import GeneralizedLasso, GraphTotalVariation
 from .group_norms import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .groups import GroupL2, SparseGroup
 from .norms import L2, LInf
@@ -29,6 +30,8 @@ __all__ = [
     "FactoredTraceNorm",
     "FreeFeatures",
     "FusedLasso",
+    "GeneralizedLasso",
+    "GraphTotalVariation",
     "GroupElasticNet",
     "GroupL1Squared",
     "GroupL2",

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..._typing import Array, Indices
-from ...designs import Design
 from ...problems.constrained import ConstrainedProblem
 from .maps import Combinations
 from .posing import PENALTIES, loss_terms, programme_of
@@ -50,22 +49,18 @@ class ConstrainedProgramme(Programme):
             place = self.new_unknown(0.0, size=slopes[k])
             equality = Equality(self.matrix[k], place, self.x, self.n_features, lower[k])
             self.constraint_terms.append((equality, np.array([k])))
+        places = self.new_rows(self.matrix[self.limits])
         for sign, limit in ((1.0, upper), (-1.0, lower)):
             rows = np.flatnonzero(np.isfinite(limit[self.limits]))
             if len(rows):
                 some = self.limits[rows]
-                image = Combinations(self.matrix[some], len(self.y) + rows)
+                image = Combinations(self.matrix[some], places[rows])
                 side = Intervals(
                     image, sign=sign, offset=limit[some], lower=0.0, upper=np.inf,
                     share=self.share, x=self.x, width=widths[some], slope=slopes[some],
                 )  # fmt: skip
                 self.constraint_terms.append((side, some))
         self.penalties += [term for term, _ in self.constraint_terms]
-
-    def _rows_of_system(self) -> Design:
-        rows = np.zeros((len(self.limits), self.design.shape[1]))
-        rows[:, : self.n_features] = self.matrix[self.limits]
-        return self.design.with_rows(rows)
 
     def _dual_coef(self) -> Array:
         theta = super()._dual_coef()

@@ -16,6 +16,8 @@ from ...penalties import (
     ElasticNet,
     ElasticNetBall,
     FusedLasso,
+    GeneralizedLasso,
+    GraphTotalVariation,
     GroupL2,
     L1Ball,
     LInf,
@@ -37,7 +39,7 @@ from .epigraphs import (
     SquareEpigraph,
     SumEpigraph,
 )
-from .maps import Coefficients, Differences
+from .maps import Coefficients, Combinations, Differences
 from .programme import Programme, RobustProgramme, basis_of
 from .settings import SETTINGS
 from .terms import Intervals, Logistic, Quadratic, Term
@@ -268,6 +270,15 @@ def _fused_lasso(penalty: FusedLasso, programme: Programme) -> None:
         ))  # fmt: skip
 
 
+def _combinations(penalty: GeneralizedLasso | GraphTotalVariation, programme: Programme) -> None:
+    matrix, alpha = penalty.combinations.toarray(), programme.problem.alpha
+    widths = np.abs(matrix) @ programme.width
+    programme.penalties.append(Intervals(
+        Combinations(matrix, programme.new_rows(matrix)), lower=-alpha, upper=alpha,
+        share=programme.share, x=programme.x, width=np.where(widths > 0.0, widths, 1.0),
+    ))  # fmt: skip
+
+
 def has_programme(penalty: Penalty) -> bool:
     """Whether a penalty is among those with terms here."""
     return type(penalty) in PENALTIES
@@ -290,4 +301,6 @@ PENALTIES: dict[type[Penalty], Callable] = {
     SparseGroup: _groups,
     TotalVariation: _total_variation,
     FusedLasso: _fused_lasso,
+    GeneralizedLasso: _combinations,
+    GraphTotalVariation: _combinations,
 }

@@ -7,7 +7,7 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...designs import Design
 from ...designs.far_columns import FAR
-from ...penalties import Penalty, Structure
+from ...penalties import Penalty, Structure, TotalVariation
 from ...problems import Point, Problem
 from .epigraphs import DoubtfulLabels
 from .maps import Predictions
@@ -122,6 +122,7 @@ class Programme:
             # change predictions otherwise: R is at most this at the optimum
             self.width = np.minimum(self.width, problem.objective_unit / problem.alpha)
         self.predictions = Predictions(self.design)
+        self.rows_beside = np.empty((0, self.n_features))
         self.losses: list[Any] = []
         self.penalties: list[Any] = []
         if self._has_mean_unknown:
@@ -191,9 +192,22 @@ class Programme:
         kind = RowSystem if by_rows else FeatureSystem
         return kind(rows, d, len(self.x) - rows.shape[1], precise)
 
+    def new_rows(self, matrix: Array) -> Indices:
+        """The places of more rows of the Newton system, behind those of the data.
+
+        The curvature of what is a function of them is that of the loss of a row.
+        """
+        first = len(self.y) + len(self.rows_beside)
+        self.rows_beside = np.vstack([self.rows_beside, matrix])
+        return np.arange(first, first + len(matrix))
+
     def _rows_of_system(self) -> Design:
         """Those of which a Newton system adds up the curvature."""
-        return self.design
+        if not len(self.rows_beside):
+            return self.design
+        rows = np.zeros((len(self.rows_beside), self.design.shape[1]))
+        rows[:, : self.n_features] = self.rows_beside
+        return self.design.with_rows(rows)
 
     def point(self) -> Point:
         x = self.x.copy()
@@ -231,7 +245,7 @@ class RobustProgramme(Programme):
 def basis_of(penalty: Any) -> Basis | None:
     if penalty.group_order is not None:
         return Basis(penalty.group_order)
-    return Steps() if penalty.free_level else None
+    return Steps() if isinstance(penalty, TotalVariation) else None
 
 
 def needs_features(penalty: Penalty) -> bool:

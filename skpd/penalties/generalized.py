@@ -1,0 +1,245 @@
+"""The l1 norm of linear combinations of the coefficients, such as differences over a graph."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog, lsq_linear
+from scipy.sparse.csgraph import connected_components
+
+from .. import kernels
+from .._checks import check_array
+from .._floats import EPSILON
+from .._typing import Array
+from .base import Norm, Structure
+
+__all__ = ["GeneralizedLasso", "GraphTotalVariation"]
+
+SAFE = 0.5  # of the least singular value: far below what rounding may have made of it
+SINGULAR = 1e-9  # of the largest singular value: smaller ones are 0
+LEVEL = 1e-12  # of the sizes of a row: its sum, where it does not see a constant
+PROX = 1e-12  # the relative accuracy of the prox
+NOTHING = 1e-12  # of the largest coefficient: what the prox may leave in place of 0
+KEPT = 32  # solutions of linear programmes
+
+
+class _OfCombinations(Norm):
+    """||D w||_1 for a matrix D whose null space is 0, or the constant vectors alone.
+
+    The dual norm is the least ``max_e |u_e|`` with ``D'u = v``. A linear programme finds u; what
+    rounding leaves of v - D'u is bounded by the least singular value of D, so that `dual_norm` is
+    never too small.
+    """
+
+    structure: ClassVar[Structure] = Structure.CHAINED
+
+    @property
+    @abstractmethod
+    def combinations(self) -> Any:
+        """D, as a sparse array."""
+
+    @cached_property
+    def free_level(self) -> bool:  # type: ignore[override]
+        """Whether D does not see a constant."""
+        sums = np.abs(self.combinations.sum(axis=1))
+        return bool(np.all(sums <= LEVEL * abs(self.combinations).sum(axis=1)))
+
+    @cached_property
+    def _least_singular(self) -> float:
+        """A lower bound on the least singular value of D beside its null space."""
+        rank = self.combinations.shape[1] - self.free_level
+        values = np.linalg.svd(self.combinations.toarray(), compute_uv=False)
+        if len(values) < rank or not values[rank - 1] > SINGULAR * values[0]:
+            raise ValueError(
+                f"{type(self).__name__} needs a matrix whose null space is 0, or the constant "
+                f"vectors alone, got one of a rank below {rank}. Add rows: small multiples of the "
+                "identity, or edges of a small weight that join the parts of a graph."
+            )
+        return SAFE * float(values[rank - 1])
+
+    def bind(self, n_features: int) -> Any:
+        if n_features != self.combinations.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__} is of {self.combinations.shape[1]} features, got "
+                f"{n_features}."
+            )
+        return self
+
+    def value(self, w: Array) -> float:
+        return kernels.sum_abs(self.combinations @ w)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        bound = float(np.max(step))
+        if bound == 0.0:
+            return np.array(w)
+        matrix = self.combinations.toarray().T
+        found = lsq_linear(matrix, w, bounds=(-bound, bound), method="bvls", tol=PROX)
+        x = w - matrix @ found.x
+        level = float(np.mean(w)) if self.free_level else 0.0
+        if kernels.max_abs(x - level) <= NOTHING * kernels.max_abs(w):  # rounding has left that
+            return np.full_like(w, level)
+        return x
+
+    def widest(self, v: Array, error: Array) -> Array:
+        """The box itself, of which no point stands for all."""
+        return np.stack([v, error])
+
+    def dual_norm(self, v: Array) -> float:
+        values, error = (v[0], v[1]) if v.ndim == 2 else (v, np.zeros_like(v))
+        level = float(np.mean(values)) if self.free_level else 0.0
+        centred = values - level
+        if not np.isfinite(centred).all():
+            return np.inf
+        if kernels.max_abs(centred) == 0.0 and not error.any():
+            return 0.0
+        multipliers = self._known_multipliers(centred)
+        left = centred - self.combinations.T @ multipliers
+        # the products and the sums here, and the mean that was taken off
+        rounding = abs(self.combinations).T @ np.abs(multipliers) + np.abs(values) + abs(level)
+        rounding = (len(multipliers) + len(values)) * EPSILON * rounding
+        rest = kernels.euclidean_norm(np.abs(left) + rounding + 2.0 * error)
+        return (kernels.max_abs(multipliers) + rest / self._least_singular) * (1.0 + 4.0 * EPSILON)
+
+    def _known_multipliers(self, v: Array) -> Array:
+        """`_multipliers`, of the last few v once: a certificate asks for each several times."""
+        known, key = self._last, v.tobytes()
+        if key not in known:
+            if len(known) >= KEPT:
+                known.clear()
+            known[key] = self._multipliers(v)
+        return known[key]
+
+    @cached_property
+    def _last(self) -> dict[bytes, Array]:
+        return {}
+
+    def _multipliers(self, v: Array) -> Array:
+        """u with D'u = v, but for rounding, and the least maximum."""
+        size = kernels.max_abs(v) or 1.0
+        D, m = self.combinations, self.combinations.shape[0]
+        ones = np.ones((m, 1))
+        sides = [sp.hstack([side * sp.eye_array(m), -ones]) for side in (1.0, -1.0)]
+        equal = sp.hstack([D.T, sp.csr_array((D.shape[1], 1))])
+        found = linprog(
+            np.append(np.zeros(m), 1.0), A_ub=sp.vstack(sides), b_ub=np.zeros(2 * m), A_eq=equal,
+            b_eq=v / size, bounds=(None, None), method="highs",
+        )  # fmt: skip
+        u = size * found.x[:m] if found.x is not None else np.zeros(m)
+        # what the programme's tolerance has left, by least squares
+        return u + np.linalg.lstsq(D.T.toarray(), v - D.T @ u, rcond=None)[0]
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        values, error = (v[0], v[1]) if v.ndim == 2 else (v, np.zeros_like(v))
+        if self.free_level and (float(np.sum(values)) != 0.0 or error.any()):
+            return np.inf
+        return super().conjugate(v, alpha)
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralizedLasso(_OfCombinations):
+    """Generalized lasso penalty, ``||D w||_1`` for a matrix D (Tibshirani and Taylor, 2011).
+
+    The null space of D must be 0, or the constant vectors alone: then the level of the
+    coefficients is not penalised, as with `TotalVariation`.
+
+    Parameters
+    ----------
+    matrix : array-like or sparse matrix of shape (n_rows, n_features)
+        D.
+
+    Raises
+    ------
+    ValueError
+        If D is not a matrix of finite numbers, or if its null space is another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import GeneralizedLasso
+    >>> second_differences = np.diff(np.eye(4), n=2, axis=0)
+    >>> penalty = GeneralizedLasso(np.vstack([second_differences, 0.1 * np.eye(4)]))
+    >>> float(round(penalty.value(np.array([0.0, 1.0, 2.0, 3.0])), 6))
+    0.6
+    """
+
+    matrix: Any
+
+    def __post_init__(self) -> None:
+        _ = self._least_singular  # which says so if the null space is another
+
+    @cached_property
+    def combinations(self) -> Any:
+        given = self.matrix.toarray() if sp.issparse(self.matrix) else self.matrix
+        table = np.asarray(given, dtype=np.float64)
+        if table.ndim != 2 or 0 in table.shape or not np.isfinite(table).all():
+            raise ValueError(
+                "matrix of GeneralizedLasso must hold finite numbers in the shape (n_rows, "
+                f"n_features), got an array of shape {table.shape}."
+            )
+        return sp.csr_array(table)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTotalVariation(_OfCombinations):
+    """Total variation over a connected graph, the sum of ``weight_e |w_i - w_j|`` over its edges.
+
+    It favours coefficients that are the same for neighbours, and does not penalise their level.
+
+    Parameters
+    ----------
+    edges : array-like of int, of shape (n_edges, 2)
+        The features i and j that each edge connects, from 0 on.
+    weights : array-like of shape (n_edges,), default=None
+        Greater than 0; 1 by default.
+
+    Raises
+    ------
+    ValueError
+        If edges are not pairs of different features, if weights are not greater than 0, or if the
+        graph is not connected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import GraphTotalVariation
+    >>> ring = GraphTotalVariation([[0, 1], [1, 2], [2, 3], [3, 0]])
+    >>> ring.value(np.array([0.0, 0.0, 1.0, 1.0]))
+    2.0
+    """
+
+    edges: Any
+    weights: Any = None
+
+    def __post_init__(self) -> None:
+        parts, _ = connected_components(abs(self.combinations.T) @ abs(self.combinations))
+        if parts > 1:
+            raise ValueError(
+                "edges of GraphTotalVariation must connect all features from 0 to "
+                f"{self.combinations.shape[1] - 1}, got a graph of {parts} parts. Join them by "
+                "edges of a small weight."
+            )
+        _ = self._least_singular
+
+    @cached_property
+    def combinations(self) -> Any:
+        pairs = np.asarray(self.edges)
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+            raise ValueError(
+                "edges of GraphTotalVariation must be pairs of whole numbers, got an array of "
+                f"shape {pairs.shape} and type {pairs.dtype}."
+            )
+        if len(pairs) == 0 or pairs.min() < 0 or np.any(pairs[:, 0] == pairs[:, 1]):
+            raise ValueError("edges of GraphTotalVariation must connect two different features.")
+        given = np.ones(len(pairs)) if self.weights is None else self.weights
+        weights = check_array("weights of GraphTotalVariation", given, least=0.0)
+        if np.shape(weights) != (len(pairs),) or not np.all(weights > 0.0):
+            raise ValueError(
+                f"weights of GraphTotalVariation must be {len(pairs)} numbers greater than 0, one "
+                f"for each edge, got {self.weights!r}."
+            )
+        rows, shape = np.arange(len(pairs)), (len(pairs), int(pairs.max()) + 1)
+        first, second = (sp.csr_array((weights, (rows, ends)), shape=shape) for ends in pairs.T)
+        return sp.csr_array(first - second)
