@@ -81,7 +81,6 @@ def test_labels_are_in_the_order_of_appearance():
         ([2, 3], "sum is the number of features, 6, or a label for each feature, got 2 numbers"),
         ([["age", "pay"]], "hold every feature exactly once, but they miss at feature 1"),
         ([["age", "wage"]], "names of the columns of X, which 'wage' is not"),
-        ({"all": COLUMNS, "more": ["pay"]}, "overlap at feature 4"),
     ],
 )
 def test_groups_that_are_none(data, groups, message):

@@ -1,18 +1,24 @@
 """Support vector machines with any convex penalty."""
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from .._typing import ArrayLike
-from ..losses import MarginLoss
+from .._typing import Array, ArrayLike
+from ..losses import Loss, MarginLoss
 from ..penalties import GroupL2, Penalty
+from ..problems import Point, Problem, Solution
+from ..problems.shards.problem import ShardedProblem
+from ..problems.shards.shards import Shards
 from .budget import WithNoiseBudget
 from .classifier import PrimalDualClassifier
 from .constraints import LinearlyConstrained
 from .names import MARGIN_LOSSES, PENALTIES, chosen
+from .overlapping import Copies, copies_of
 from .parameters import BY_FEATURE, OF_NAMES, penalty_by_feature
 
 __all__ = ["GroupLassoSVC", "PdproxSVC"]
@@ -250,6 +256,8 @@ class GroupLassoSVC(_MarginClassifier):
         `groups_from` makes them of a transformer; a list of lists, or a dict of lists, of the
         names of the columns of X, or of their indices; a list of sizes, or one size, of
         consecutive groups. None is a group for each feature, the lasso, with a warning.
+        Lists may overlap: the coefficients are then sums of one vector for each group, the
+        latent group lasso, and data has a copy of a feature for each group that it is in.
     group_weights : array-like of shape (n_groups,), default=None
         Weight of each group, at least 0; the square root of its size by default. Groups with a
         weight of 0 are not penalised. Groups by labels are in the order in which these first
@@ -289,6 +297,9 @@ class GroupLassoSVC(_MarginClassifier):
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
         Dual solution theta: up to the tolerance, the derivative of each sample's loss
         with respect to its prediction.
+    latent_coef_ : ndarray of shape (1, n_copies) or (n_classes, n_copies)
+        Only with groups that overlap: the coefficients of every group, one group after the other,
+        whose sums are ``coef_``; ``certificate_.coefficient_bounds`` is of these.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     certificate_ : Certificate, or list of them for one-vs-rest
@@ -317,7 +328,7 @@ class GroupLassoSVC(_MarginClassifier):
     Raises
     ------
     ValueError
-        In `fit`, if the groups overlap or do not cover the features.
+        In `fit`, if the groups do not cover the features.
 
     Warns
     -----
@@ -385,9 +396,44 @@ class GroupLassoSVC(_MarginClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def _groups(self) -> Any:
+        return 1 if self.groups is None else self._places_of(self.groups)
+
+    def _copies(self) -> Copies | None:
+        """Of the features that are in several groups, once the features are known."""
+        n_features = getattr(self, "n_features_in_", None)
+        return None if n_features is None else copies_of(self._groups, n_features)
+
     def _get_penalty(self) -> Penalty:
-        groups = 1 if self.groups is None else self._places_of(self.groups)
+        copies = self._copies()
+        groups = self._groups if copies is None else copies.groups
         return GroupL2(groups, self.group_weights)
+
+    def _problem(self, design: Any, y: Array, sample_weight: Array) -> Problem:
+        copies = self._copies()
+        if copies is not None:
+            design = design.columns(copies.features)
+        found: Problem = super()._problem(design, y, sample_weight)
+        return found
+
+    def _problem_of_shards(self, shards: Shards, loss: Loss) -> ShardedProblem:
+        if self._copies() is not None:
+            raise ValueError("groups that overlap need X in memory, got RowBlocks.")
+        return super()._problem_of_shards(shards, loss)
+
+    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
+        model, copies = super()._model(points, y, classes), self._copies()
+        if copies is not None:
+            latent = model["coef_"]
+            model |= {"latent_coef_": latent, "coef_": np.stack(list(map(copies.sums, latent)))}
+        return model
+
+    def _start(self, k: int, shape: tuple[int, ...], n_outputs: int) -> Point | None:
+        start, copies = super()._start(k, shape, n_outputs), self._copies()
+        if start is None or copies is None:
+            return start
+        return replace(start, coef=copies.shares(start.coef))
 
     def _problems(self, X, y, sample_weight):
         if self.groups is None:

@@ -17,6 +17,7 @@ from .._typing import Array, ArrayLike
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES, chosen, elastic_net
 from ..estimators.outputs import OUTPUT_PENALTIES
+from ..estimators.svm import GroupLassoSVC
 from ..losses import (
     EpsilonInsensitive,
     Hinge,
@@ -291,6 +292,19 @@ def own_objective(
         w = np.ascontiguousarray(coef[rows].T).reshape(problem.coef_shape)
         found.append(LinearFit(problem, w, intercept[rows].reshape(problem.intercept_shape)[()]))
     return found
+
+
+@own_objective.register
+def _(
+    estimator: GroupLassoSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+) -> list[LinearFit]:
+    """With groups that overlap, those of the coefficients of each group."""
+    copies = estimator._copies()
+    if copies is None:
+        return own_objective.dispatch(PrimalDualEstimator)(estimator, X, y, sample_weight)
+    problems = estimator._fitted_problems(X, y, sample_weight)
+    fits = zip(problems, estimator.latent_coef_, estimator.intercept_, strict=True)
+    return [LinearFit(problem, coef, float(intercept)) for problem, coef, intercept in fits]
 
 
 def by_hand(

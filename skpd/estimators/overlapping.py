@@ -1,0 +1,81 @@
+"""Groups that share features, as a partition of copies of these."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._typing import Array, Indices
+
+__all__ = ["Copies", "copies_of"]
+
+
+class Copies(NamedTuple):
+    """A copy of a feature for every group that it is in.
+
+    With the coefficients v_g of the copies of group g, w = sum_g v_g are those of the features,
+    and a group lasso of the v_g is the penalty of w that is least over all such sums: the latent
+    group lasso (Jacob, Obozinski and Vert, 2009, Group lasso with overlap and graph lasso).
+
+    Attributes
+    ----------
+    features : ndarray of int, of shape (n_copies,)
+        The feature of each copy, group by group.
+    groups : ndarray of int, of shape (n_copies,)
+        The group of each copy.
+    n_features : int
+    """
+
+    features: Indices
+    groups: Indices
+    n_features: int
+
+    def sums(self, coef: Array) -> Array:
+        """The coefficients of the features, from those of the copies."""
+        sums: Any = np.bincount(self.features, coef, self.n_features)
+        return sums
+
+    def shares(self, coef: Array) -> Array:
+        """Coefficients of copies that sum to those of the features, in equal parts."""
+        parts = coef / np.bincount(self.features, minlength=self.n_features)
+        found: Array = parts[self.features]
+        return found
+
+
+def copies_of(groups: Any, n_features: int) -> Copies | None:
+    """The copies that lists of features make; None where no feature is in two of them.
+
+    Parameters
+    ----------
+    groups : object
+        As for `skpd.penalties.GroupL2`.
+    n_features : int
+
+    Raises
+    ------
+    ValueError
+        If they overlap, but miss a feature or name one twice in one list.
+    """
+    if not isinstance(groups, list | tuple) or not all(map(_is_list, groups)):
+        return None
+    lists = [np.asarray(group) for group in groups]
+    if not lists or any(group.ndim != 1 or group.dtype.kind not in "iu" for group in lists):
+        return None  # `GroupL2` says what is wrong with them
+    features = np.concatenate(lists).astype(np.int64)
+    if len(features) == 0 or features.min() < 0 or features.max() >= n_features:
+        return None
+    counts = np.bincount(features, minlength=n_features)
+    if not np.any(counts > 1):
+        return None
+    if np.any(counts < 1):
+        raise ValueError(
+            "groups that overlap must hold every feature, but they miss feature "
+            f"{int(np.argmin(counts))} ({int(np.sum(counts < 1))} features in all)."
+        )
+    if any(len(np.unique(group)) < len(group) for group in lists):
+        raise ValueError("groups must not name a feature twice in one list.")
+    labels = np.repeat(np.arange(len(lists)), [len(group) for group in lists])
+    return Copies(features, labels, n_features)
+
+
+def _is_list(group: Any) -> bool:
+    return isinstance(group, list | tuple | np.ndarray)
