@@ -15,7 +15,7 @@ subgradient; the base class turns these into functions of y and z. The proximal
 operators of the conjugates are compiled (``kernels/losses.hpp``), or, for a class of your own,
 found numerically (`skpd.losses.numerical`); `check_loss` tests such a class. Losses of several
 predictions at once are in `skpd.losses.coupled`, `skpd.losses.classes` and
-`skpd.losses.quantiles`.
+`skpd.losses.quantiles`, those of all samples at once in `skpd.losses.multivariate`.
 """
 
 from .base import Loss
@@ -32,6 +32,7 @@ from .margin import (
     SmoothedHinge,
     SquaredHinge,
 )
+from .multivariate import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from .quantiles import NonCrossingPinball
 from .residual import Absolute, Huber, Pinball, ResidualLoss, Squared
 from .tubes import EpsilonInsensitive, SquaredEpsilonInsensitive
@@ -41,6 +42,7 @@ __all__ = [
     "CoupledLoss",
     "CrammerSinger",
     "EpsilonInsensitive",
+    "FBeta",
     "GeneralizedHinge",
     "Hinge",
     "Huber",
@@ -53,7 +55,10 @@ __all__ = [
     "NonCrossingPinball",
     "PiecewiseLinear",
     "Pinball",
+    "PrecisionAtK",
+    "RecallAtK",
     "ResidualLoss",
+    "RocAuc",
     "SmoothedHinge",
     "Softmax",
     "Squared",

@@ -1,0 +1,354 @@
+"""Losses of all labels together: one minus a score, as F1, and the area under the ROC curve.
+
+With Delta(y', y) = 1 - score of the labels y' where y are true, and z the scores of n samples ::
+
+    L(z) = max over y' in {-1, 1}^n of  Delta(y', y) + (1/n) sum_i z_i (y'_i - y_i)
+
+(Joachims, 2005, A support vector method for multivariate performance measures; Zhang, Saha and
+Vishwanathan, Regularized risk minimization by Nesterov's accelerated gradient methods, Example 3
+and (43)). L is at least Delta of the labels sign(z), a convex bound on one minus their score.
+
+Delta depends on the numbers b and c of positive and negative samples with a wrong label. For given
+numbers the worst are the b lowest positive and the c highest negative ones, so that sorting finds
+the maximum, and the recursions of `skpd.losses.labelings` find its smooth counterpart.
+"""
+
+from abc import abstractmethod
+from math import ceil, log, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, gammaln
+
+from .. import kernels
+from .._floats import EPSILON
+from .._typing import Array
+from .labelings import best_flips, marginals
+from .structured import Mixture, StructuredLoss, Sum
+
+__all__ = ["FBeta", "MultivariateLoss", "PrecisionAtK", "RecallAtK", "RocAuc"]
+
+LARGEST_TABLE = 30_000_000  # entries of the tables of a smoothed maximum: 240 MB
+
+
+class MultivariateLoss(StructuredLoss):
+    """A loss of the labels of all samples.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels -1 and 1, some of each.
+
+    Raises
+    ------
+    ValueError
+        If there are other labels, or only one of these.
+    """
+
+    y: Array
+
+    def __init__(self, y: Array) -> None:
+        y = np.asarray(y, dtype=np.float64)
+        if y.ndim != 1 or not np.array_equal(np.unique(y), [-1.0, 1.0]):
+            raise ValueError(
+                "y must be a vector of labels -1 and 1, with some of each, got "
+                f"{np.unique(y)[:3]} in shape {y.shape}."
+            )
+        self.y = y
+        self.positives, self.negatives = np.flatnonzero(y > 0.0), np.flatnonzero(y < 0.0)
+
+    def _require_small(self, n_entries: int) -> None:
+        if n_entries > LARGEST_TABLE:
+            raise ValueError(
+                "Smoothing this loss takes tables of the pairs of samples: at most "
+                f"{LARGEST_TABLE:,} entries, got {n_entries:,} for {len(self.positives):,} "
+                f"positive and {len(self.negatives):,} negative samples. solver='auto' takes "
+                "none."
+            )
+
+
+class ContingencyLoss(MultivariateLoss):
+    """One minus a score of a table of contingency: of b false negatives, c false positives."""
+
+    def __init__(self, y: Array) -> None:
+        super().__init__(y)
+        n = len(self.y)
+        self.weights, self.largest_theta = np.full(n, 1.0 / n), np.full(n, 2.0)
+
+    @abstractmethod
+    def delta(self, b: Any, c: Any) -> Any:
+        """One minus the score of labels with b false negatives and c false positives."""
+
+    @abstractmethod
+    def allowed(self, b: Any, c: Any) -> Any:
+        """Whether labelings with these numbers are among those of the maximum."""
+
+    @abstractmethod
+    def best_counts(self, gains: tuple[Array, Array], sums: tuple[Array, Array]) -> tuple:
+        """The numbers b and c with the largest Delta(b, c) + sums[0][b] + sums[1][c].
+
+        ``gains`` are the differences of the sums, the largest first.
+        """
+
+    # The maximum
+
+    def _worst(self, z: Array) -> tuple[int, int]:
+        gains = (
+            np.sort(z[self.positives]) * (-2.0 / len(z)),
+            np.sort(z[self.negatives])[::-1] * (2.0 / len(z)),
+        )
+        b, c = self.best_counts(gains, (_prefix_sums(gains[0]), _prefix_sums(gains[1])))
+        return int(b), int(c)
+
+    def _labeling(self, z: Array, b: int, c: int) -> Mixture:
+        theta = np.zeros(len(z))
+        theta[self.positives[best_flips(-z[self.positives], b)]] = -2.0
+        theta[self.negatives[best_flips(z[self.negatives], c)]] = 2.0
+        return Mixture(theta, float(self.delta(b, c)), 0.0, 4.0 * EPSILON)
+
+    def _value_of(self, z: Array, mixture: Mixture) -> Sum:
+        linear, error = kernels.compensated_dot(self.weights, mixture.theta, z)
+        value = mixture.mean_loss + linear
+        # that of the weights 1 / n is that of the whole sum
+        return value, error + EPSILON * (5.0 + abs(value) + 2.0 * abs(linear))
+
+    def value(self, z: Array) -> Sum:
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        value, error = self._value_of(z, self._labeling(z, *self._worst(z)))
+        # The search takes sums of gains in two levels: another labeling may be better by what
+        # these are wrong twice.
+        total = 2.0 * float(np.mean(np.abs(z))) * (1.0 + 1e-9)
+        return value, error + EPSILON * ((2.0 * sqrt(len(z)) + 20.0) * total + 40.0)
+
+    def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        b, c = self._worst(z)
+        if smoothing == 0.0:
+            found = self._labeling(z, b, c)
+            return self._value_of(z, found)[0], found
+        n_pos, n_neg = len(self.positives), len(self.negatives)
+        self._require_small((n_pos + 1) ** 2 + (n_neg + 1) ** 2 + (n_pos + 1) * (n_neg + 1))
+        counts = np.arange(n_pos + 1.0)[:, None], np.arange(n_neg + 1.0)[None, :]
+        delta = np.where(self.allowed(*counts), self.delta(*counts), -np.inf)
+        scale = 2.0 / (len(z) * smoothing)
+        gains = -scale * z[self.positives], scale * z[self.negatives]
+        q = marginals(delta / smoothing, gains, (b, c))
+        theta = np.zeros(len(z))
+        theta[self.positives], theta[self.negatives] = -2.0 * q.flips[0], 2.0 * q.flips[1]
+        mean_loss = float(np.sum(q.cells * np.where(q.cells > 0.0, delta, 0.0)))
+        error = min(q.error, 1.0)
+        mixed = Mixture(
+            theta,
+            mean_loss,
+            2.0 * error + 2.0 * EPSILON,
+            error + (counts[0].size + counts[1].size) * EPSILON,
+        )
+        return smoothing * (q.log_sum - self.entropy_range), mixed
+
+
+class FBeta(ContingencyLoss):
+    """One minus the F-beta score, 1 for F1.
+
+    For given true positives a = n_+ - b it is concave in c, as the sum of the highest negatives
+    is: the best c of every a is where the increments change their sign, and all are found by
+    halving at once, in O(n_+ log n_-) after sorting.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels -1 and 1.
+    beta : float, default=1.0
+        Greater than 0; recall counts beta times as much as precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import FBeta
+    >>> loss = FBeta(np.array([1.0, -1.0, -1.0, 1.0]))
+    >>> round(loss.value(np.array([4.0, -4.0, -4.0, 4.0]))[0], 6)  # 0 but for rounding
+    0.0
+    >>> round(loss.value(np.zeros(4))[0], 6)  # the labeling without a true positive
+    1.0
+    """
+
+    def __init__(self, y: Array, beta: float = 1.0) -> None:
+        super().__init__(y)
+        self.beta = float(beta)
+        self.entropy_range = len(self.y) * log(2.0)
+        self._opposed = tuple(
+            Mixture(theta, loss, 0.0, 4.0 * EPSILON)
+            for theta, loss in (
+                (1.0 - self.y, float(self.delta(0, len(self.negatives)))),
+                (-1.0 - self.y, 1.0),
+            )
+        )
+
+    def delta(self, b: Any, c: Any) -> Any:
+        squared, n_pos = self.beta**2, len(self.positives)
+        return (squared * b + c) / (squared * n_pos + (n_pos - b) + c)
+
+    def allowed(self, b: Any, c: Any) -> Any:
+        return True
+
+    @property
+    def opposed(self) -> tuple[Mixture, ...]:
+        return self._opposed
+
+    def best_counts(self, gains: tuple[Array, Array], sums: tuple[Array, Array]) -> tuple:
+        n_pos, n_neg = len(gains[0]), len(gains[1])
+        squared = self.beta**2
+        b = np.arange(n_pos + 1)
+        true = n_pos - b
+        denominator, factor = squared * n_pos + true, (1.0 + squared) * true
+        low, high = np.zeros(n_pos + 1, dtype=np.int64), np.full(n_pos + 1, n_neg)
+        for _ in range(n_neg.bit_length() + 1):
+            middle = np.minimum((low + high) // 2, n_neg - 1)
+            total = denominator + middle
+            rises = factor / (total * (total + 1.0)) + gains[1][middle] > 0.0
+            searched = low < high
+            low = np.where(searched & rises, middle + 1, low)
+            high = np.where(searched & ~rises, middle, high)
+        k = int(np.argmax(self.delta(b, low) + sums[0] + sums[1][low]))
+        return b[k], low[k]
+
+
+class _AtK(ContingencyLoss):
+    """One minus a score of the k samples that are labelled positive.
+
+    The maximum is over the labelings with k positive samples and the true one: so the loss is at
+    least 0. Where k is not the number of positive samples, a constant added to all scores would
+    lower it without changing their order.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels -1 and 1.
+    k : int
+        From 1 to the number of samples less one: with all of them the score is always the same.
+
+    Raises
+    ------
+    ValueError
+        If k is not in this range.
+    """
+
+    def __init__(self, y: Array, k: int) -> None:
+        super().__init__(y)
+        n, n_pos = len(self.y), len(self.positives)
+        if not 1 <= k < n:
+            raise ValueError(
+                f"k must be from 1 to the number of samples less one, {n - 1}, got {k}."
+            )
+        self.k = int(k)
+        number = gammaln(n + 1.0) - gammaln(self.k + 1.0) - gammaln(n - self.k + 1.0)
+        # that of the labelings with k positive samples; the true one may be another beside them
+        self.entropy_range = float(number if self.k == n_pos else np.logaddexp(number, 0.0))
+
+    @property
+    @abstractmethod
+    def _most(self) -> int:
+        """What the number of true positives is divided by."""
+
+    def delta(self, b: Any, c: Any) -> Any:
+        true = len(self.positives) - b
+        return np.where((b == 0) & (c == 0), 0.0, 1.0 - true / self._most)
+
+    def allowed(self, b: Any, c: Any) -> Any:
+        return (len(self.positives) - b + c == self.k) | ((b == 0) & (c == 0))
+
+    def best_counts(self, gains: tuple[Array, Array], sums: tuple[Array, Array]) -> tuple:
+        n_pos, n_neg = len(gains[0]), len(gains[1])
+        true = np.arange(max(self.k - n_neg, 0), min(self.k, n_pos) + 1)
+        b, c = np.append(n_pos - true, 0), np.append(self.k - true, 0)
+        best = int(np.argmax(self.delta(b, c) + sums[0][b] + sums[1][c]))
+        return b[best], c[best]
+
+
+class PrecisionAtK(_AtK):
+    """One minus the share of true positives among k samples."""
+
+    @property
+    def _most(self) -> int:
+        return self.k
+
+
+class RecallAtK(_AtK):
+    """One minus the share of the positive samples that are among k samples."""
+
+    @property
+    def _most(self) -> int:
+        return len(self.positives)
+
+
+class RocAuc(MultivariateLoss):
+    """The mean over pairs of a positive i and a negative sample j of max(1 - (z_i - z_j), 0).
+
+    It is at least the share of pairs in the wrong order, one minus the area under the ROC curve.
+    The maximum is over sets of pairs. With the weights c_i = 1 / n_+ of positive and 1 / n_- of
+    negative samples theta_i is minus the share of the negative samples with which i makes a pair
+    in the set, and theta_j the share of the positive ones: between -1 and 1. Sorting counts them,
+    in O(n log n).
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels -1 and 1.
+    """
+
+    def __init__(self, y: Array) -> None:
+        super().__init__(y)
+        n_pos, n_neg = len(self.positives), len(self.negatives)
+        self.weights = np.where(self.y > 0.0, 1.0 / n_pos, 1.0 / n_neg)
+        self.largest_theta = np.ones(len(self.y))
+        self.n_pairs = n_pos * n_neg
+        self.entropy_range = self.n_pairs * log(2.0)
+
+    def _worst(self, z: Array) -> Mixture:
+        ends, highs = z[self.positives] - 1.0, z[self.negatives]
+        n_pos, n_neg = len(ends), len(highs)
+        above = n_neg - np.searchsorted(np.sort(highs), ends, side="right")
+        below = np.searchsorted(np.sort(ends), highs, side="left")
+        theta = np.zeros(len(z))
+        theta[self.positives], theta[self.negatives] = -(above / n_neg), below / n_pos
+        return Mixture(theta, int(np.sum(above)) / self.n_pairs, EPSILON, 2.0 * EPSILON)
+
+    def _value_of(self, z: Array, mixture: Mixture) -> Sum:
+        linear, error = kernels.compensated_dot(self.weights, mixture.theta, z)
+        sizes = float(np.sum(self.weights * np.abs(mixture.theta * z)))
+        return mixture.mean_loss + linear, error + EPSILON * (4.0 + 4.0 * sizes)
+
+    def value(self, z: Array) -> Sum:
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        value, error = self._value_of(z, self._worst(z))
+        # pairs that are in the set, or are not, by the rounding of z_i - 1
+        return value, error + EPSILON * (1.0 + float(np.max(np.abs(z))))
+
+    def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        if smoothing == 0.0:
+            found = self._worst(z)
+            return self._value_of(z, found)[0], found
+        self._require_small(self.n_pairs)
+        hinges = 1.0 - (z[self.positives][:, None] - z[self.negatives][None, :])
+        width = smoothing * self.n_pairs  # each pair is in the set or not, apart from the others
+        shares = expit(hinges / width)
+        theta = np.zeros(len(z))
+        theta[self.positives] = -np.mean(shares, axis=1)
+        theta[self.negatives] = np.mean(shares, axis=0)
+        error = max(shares.shape) * EPSILON
+        mixed = Mixture(theta, float(np.mean(shares)), error, sum(shares.shape) * EPSILON)
+        value = float(np.mean(np.logaddexp(0.0, hinges / width)))
+        return width * (value - log(2.0)), mixed
+
+
+def _prefix_sums(values: Array) -> Array:
+    """0, and the sums of the first 1, 2, ... values, in two levels: 2 sqrt(n) rounding errors."""
+    n = len(values)
+    length = max(ceil(sqrt(n)), 1)
+    rows = -(-n // length)
+    padded = np.zeros(rows * length)
+    padded[:n] = values
+    inner = np.cumsum(padded.reshape(rows, length), axis=1)
+    offsets = np.append(0.0, np.cumsum(inner[:-1, -1])) if rows else np.zeros(0)
+    sums: Array = (inner + offsets[:, None]).ravel()[:n]
+    return np.append(0.0, sums)
