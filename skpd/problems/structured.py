@@ -101,6 +101,10 @@ class StructuredProblem(BaseProblem):
                 vars(other)[name] = vars(self)[name]
         return other
 
+    def by_columns(self) -> "StructuredProblem":
+        """The same problem for a path."""
+        return self
+
     # Models
 
     def scores(self, coef: Array, intercept: float) -> Array:

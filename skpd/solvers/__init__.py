@@ -35,6 +35,7 @@ from .proximal.pdprox import pdprox_dual, pdprox_primal
 from .robust.incremental import hybrid, ippa, isg
 from .select import auto, select
 from .sharded import select_for_shards  # noqa: F401 (which registers it)
+from .structured.agm import structured_agm
 from .structured.select import structured_auto
 
 __all__ = [
@@ -95,7 +96,10 @@ COMPLETION_SOLVERS: dict[str, Callable[..., None]] = {
 }
 
 # of a `StructuredProblem`
-STRUCTURED_SOLVERS: dict[str, Callable[..., None]] = {"auto": structured_auto}
+STRUCTURED_SOLVERS: dict[str, Callable[..., None]] = {
+    "auto": structured_auto,
+    "agm": structured_agm,
+}
 
 _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     BudgetProblem: BUDGET_SOLVERS,

@@ -86,7 +86,8 @@ class _Run:
             try:
                 variables, shares = minimised(cuts, accuracy, self.best, rho)
             except LinAlgError:
-                break
+                monitor.check(n_iter, Point(*self._split(self.best), cuts.mixtures[-1]))
+                return
             below = float(np.max(cuts.losses + cuts.slopes @ variables))
             below += self._penalty(variables)
             lower = cuts.bound(shares, self.value)

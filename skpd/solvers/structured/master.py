@@ -34,14 +34,14 @@ __all__ = ["has_master", "minimised"]
 
 def has_master(problem: StructuredProblem) -> bool:
     """Whether there is a method for the problem that cutting planes leave."""
-    return type(_penalty_of_variables(problem)) in PENALTIES
+    return type(_penalty_of_variables(problem, problem.n_features)) in PENALTIES
 
 
-def _penalty_of_variables(problem: StructuredProblem) -> Penalty:
-    """The penalty of the coefficients, and of the intercept as a free one behind them."""
+def _penalty_of_variables(problem: StructuredProblem, n_coefficients: int) -> Penalty:
+    """The penalty of so many coefficients, and of the intercept as a free one behind them."""
     if not problem.fit_intercept:
         return problem.penalty
-    return with_coefficient(problem.penalty, problem.n_features, 0.0)
+    return with_coefficient(problem.penalty, n_coefficients, 0.0)
 
 
 def minimised(
@@ -71,21 +71,22 @@ def minimised(
     LinAlgError
         If rounding ends the method before it has a solution at all.
     """
-    problem, slopes = cuts.problem, cuts.slopes
-    penalty = _penalty_of_variables(problem).bind(cuts.n_variables)
-    reduced = penalty.is_quadratic and rho == 0.0 and len(cuts) < cuts.n_variables
+    problem, slopes, d = cuts.problem, cuts.slopes, cuts.problem.n_features
+    reduced = problem.penalty.is_quadratic and rho == 0.0 and len(cuts) < d
     if reduced:
         # half the squared norm is the same in any orthonormal basis of the planes' slopes
-        basis, slopes = np.linalg.qr(slopes.T)
-        slopes = slopes.T
-        penalty = penalty.bind(slopes.shape[1])
+        basis, triangle = np.linalg.qr(slopes[:, :d].T)
+        slopes, d = np.hstack([triangle.T, slopes[:, d:]]), len(triangle)
+    penalty = _penalty_of_variables(problem, d).bind(slopes.shape[1])
     programme = _CutsProgramme(_Planes(np.array(slopes), cuts.losses, penalty, problem))
     if rho > 0.0 and centre is not None:
         programme.stay_near(centre, rho)
     _minimise(programme, accuracy)
     variables, shares = programme.point().coef, programme.losses[0].multipliers
     shares = np.where(shares > SETTINGS.least_share, shares, 0.0)
-    return (basis @ variables if reduced else variables), shares
+    if reduced:
+        variables = np.append(basis @ variables[:d], variables[d:])
+    return variables, shares
 
 
 def _minimise(programme: Programme, accuracy: float) -> None:
@@ -100,7 +101,12 @@ def _minimise(programme: Programme, accuracy: float) -> None:
                 return
             if not np.isfinite(gap):
                 raise LinAlgError("the problem of cutting planes overflows")
-            state.step(0.1 * accuracy)
+            try:
+                state.step(0.1 * accuracy)
+            except LinAlgError:
+                if n_iter == 0:
+                    raise
+                return  # with what there is: the bounds do not depend on how good it is
 
 
 @dataclass(frozen=True)

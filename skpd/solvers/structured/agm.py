@@ -1,0 +1,217 @@
+"""Accelerated gradients on a smoothed maximum over labelings (Zhang, Saha and Vishwanathan).
+
+For J(w) = L(A w + b) + alpha R(w), L the largest of a loss over labelings: the maximum over
+mixtures less mu times their entropy has a gradient, that of the marginals (section 5.4), and is
+below L by at most mu D, D the logarithm of the number of labelings. The estimate functions of
+`skpd.solvers.accelerated` minimise the smoothed objective; the mixtures at which gradients were
+taken average to one that proves a gap, (22) and (35).
+"""
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ..._floats import EPSILON
+from ..._typing import Array
+from ...certificates import dual_estimate
+from ...certificates.repairs import least_linear
+from ...losses.structured import Mixture
+from ...problems import Point
+from ...problems.structured import StructuredProblem
+from ..accelerated.estimate_functions import Composite, Iterate, infinite_memory, one_memory
+from ..accelerated.geometry import Euclidean
+from ..accelerated.settings import SETTINGS
+from ..monitor import Monitor
+from ..options import BOOLEAN, OneOf, takes_options
+
+__all__ = ["structured_agm"]
+
+
+@takes_options(
+    memory=OneOf("infinite", "one"),
+    adaptive=BOOLEAN,
+    smoothing=OneOf("homotopy", "fixed"),
+)
+def structured_agm(
+    problem: StructuredProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    memory: str = "infinite",
+    adaptive: bool = True,
+    smoothing: str = "fixed",
+) -> None:
+    """Nesterov's accelerated gradients by estimate functions (AGM-EF).
+
+    Parameters
+    ----------
+    problem, monitor, start, max_iter
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a gradient.
+    random_state
+        Not used.
+    memory : {"infinite", "one"}, default="infinite"
+        Algorithms 1 and 2, or 3 and 4.
+    adaptive : bool, default=True
+        Whether L is searched for (Algorithms 2 and 4), or fixed at max ||A' diag(c) theta||^2 / mu
+        over labelings, or a bound on it.
+    smoothing : {"fixed", "homotopy"}, default="fixed"
+        From the start the level of the tolerance, (57), or levels that fall, each warm started.
+
+    Raises
+    ------
+    ValueError
+        If the loss is a soft maximum already, or if there are too many samples for the recursions
+        that smooth it.
+    """
+    if problem.loss.is_smooth:
+        raise ValueError(
+            f"solver 'agm' smooths a maximum over labelings, got {type(problem.loss).__name__}, "
+            "which is smooth."
+        )
+    run = _Run(problem, monitor, max_iter, memory, adaptive)
+    point = problem.null_point if start is None else start
+    x = run.joined(problem.penalty.feasible(np.asarray(point.coef)), float(point.intercept))
+    tol, largest = max(monitor.tol, SETTINGS.least_tol), problem.loss.entropy_range
+    last = SETTINGS.last_level * tol * problem.objective_unit / largest
+    gap = monitor.primal - monitor.dual
+    mu = max(last, SETTINGS.first_level * gap / largest) if smoothing == "homotopy" else last
+    while not monitor.done and run.n_iter < max_iter:
+        final = mu <= last
+        x = run.minimise(x, mu, 0.0 if final else SETTINGS.level_gap * mu * largest)
+        mu = SETTINGS.last_level_factor * mu if final else max(mu / SETTINGS.level_factor, last)
+
+
+class _Run:
+    """Minimises smoothed objectives and reports to the monitor.
+
+    The variables are the coefficients, and the intercept behind them if there is one. Mixtures
+    are vectors, theta and behind it the mean loss, so that they average as numbers do.
+    """
+
+    def __init__(
+        self,
+        problem: StructuredProblem,
+        monitor: Monitor,
+        max_iter: int,
+        memory: str,
+        adaptive: bool,
+    ) -> None:
+        self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
+        self.method = infinite_memory if memory == "infinite" else one_memory
+        self.adaptive = adaptive
+        self.n_iter = monitor.n_iter
+        self.theta_error = self.loss_error = 0.0  # the largest of the mixtures so far
+
+    def joined(self, coef: Array, intercept: float) -> Array:
+        return np.append(coef, intercept) if self.problem.fit_intercept else np.array(coef)
+
+    def split(self, x: Array) -> tuple[Array, float]:
+        return (x[:-1], float(x[-1])) if self.problem.fit_intercept else (x, 0.0)
+
+    # The composite objective
+
+    def matvec(self, x: Array) -> Array:
+        return self.problem.scores(*self.split(x))
+
+    def rmatvec(self, rows: Array) -> Array:
+        slope = self.problem.design.rmatvec(np.ascontiguousarray(rows))
+        return np.append(slope, np.sum(rows)) if self.problem.fit_intercept else slope
+
+    def composite(self, x: Array, mu: float) -> Composite:
+        problem = self.problem
+        loss, penalty, alpha = problem.loss, problem.penalty, problem.alpha
+
+        def smooth(z: Array) -> tuple[float, Array, Array]:
+            value, mixture = loss.mixture(z, mu)
+            self.theta_error = max(self.theta_error, mixture.theta_error)
+            self.loss_error = max(self.loss_error, mixture.mean_loss_error)
+            return value, loss.weights * mixture.theta, np.append(mixture.theta, mixture.mean_loss)
+
+        def psi(x: Array) -> float:
+            return alpha * penalty.value(penalty.feasible(self.split(x)[0]))
+
+        def near(v: Array, step: float) -> Array:
+            coef, intercept = self.split(v)
+            return self.joined(penalty.prox(coef, step * alpha), intercept)
+
+        # an intercept is free: then the penalty is not strongly convex in all variables
+        ridge = 0.0 if problem.fit_intercept else alpha * penalty.without_ridge()[0]
+        return Composite(
+            smooth, self.matvec, self.rmatvec, psi, Euclidean(near),
+            lipschitz=max(self.lipschitz(x, smooth, mu), 1e-300), in_penalty=ridge,
+            adaptive=self.adaptive, n_gradients=2 * self.adaptive,
+        )  # fmt: skip
+
+    def lipschitz(self, x: Array, smooth: Any, mu: float) -> float:
+        """Where the search for L begins, or a bound on it."""
+        problem = self.problem
+        if not self.adaptive:
+            squares = problem.design.row_norms() ** 2 + float(problem.fit_intercept)
+            sizes = problem.loss.weights * problem.loss.largest_theta
+            return float(sizes @ np.sqrt(squares)) ** 2 / mu
+        z = self.matvec(x)
+        rows = smooth(z)[1]
+        direction = self.rmatvec(rows)
+        along = self.matvec(direction)
+        size, largest = float(direction @ direction), float(np.max(np.abs(along), initial=0.0))
+        if size == 0.0 or largest == 0.0:
+            return 1.0
+        # The curvature along the first gradient, over a change of the scores by the level at
+        # which labelings begin to mix
+        step = mu / (float(np.max(problem.loss.weights)) * largest)
+        change = float(along @ (rows - smooth(z - step * along)[1]))
+        return max(change, 0.0) / (step * size)
+
+    # The run
+
+    def minimise(self, x: Array, mu: float, error: float) -> Array:
+        """Iterates until the gap of the loss itself is at most ``error``, or all is done."""
+        monitor = self.monitor
+        goal = monitor.tol * self.problem.objective_unit
+        composite = self.composite(x, mu)
+        before, check_at = self.n_iter, self.n_iter + SETTINGS.check_every
+        for k, iterate in enumerate(self.method(composite, x)):
+            self.n_iter, x = before + composite.n_gradients, iterate.x
+            last = self.n_iter >= self.max_iter
+            gap, point = self.gap(iterate, k)
+            if gap <= max(error, SETTINGS.near_goal * goal) or self.n_iter >= check_at or last:
+                monitor.check(self.n_iter, point)
+                part = (self.n_iter - before) // SETTINGS.check_share
+                check_at = self.n_iter + max(SETTINGS.check_every, part)
+                if monitor.done or last or gap <= error != 0.0:
+                    break
+        return x
+
+    def gap(self, iterate: Iterate, n_averaged: int) -> tuple[float, Point]:
+        """What the monitor would find, from sums at hand, and for which point."""
+        problem = self.problem
+        coef, intercept = self.split(iterate.x)
+        coef = problem.penalty.feasible(coef)
+        primal = problem.loss.value(iterate.z)[0] + problem.alpha * problem.penalty.value(coef)
+        best, mixture = -inf, iterate.theta
+        for theta, gradient in ((iterate.theta, iterate.slope), iterate.latest):
+            slope, total = self.split(gradient)
+            value = float(theta[-1])
+            if problem.fit_intercept:
+                value += least_linear((total, 0.0), problem.free_intervals(primal)[0])
+            lower = dual_estimate(problem, value, slope, primal)
+            if lower > best:
+                best, mixture = lower, theta
+        gap = min(primal, self.monitor.primal) - max(best, self.monitor.dual)
+        return gap, Point(coef, intercept, self.mixture(mixture, n_averaged))
+
+    def mixture(self, theta: Array, n_averaged: int) -> Mixture:
+        """The mixture that an average of so many is.
+
+        Every step of an average adds three rounding errors to what the mixtures themselves err by.
+        """
+        rounding = 3.0 * (n_averaged + 2) * EPSILON
+        return Mixture(
+            theta[:-1],
+            float(theta[-1]),
+            self.theta_error + rounding * float(np.max(self.problem.loss.largest_theta)),
+            self.loss_error + rounding,
+        )
