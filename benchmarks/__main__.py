@@ -17,6 +17,7 @@ NAMES = {
     "fuzz": "random small fits of any loss, penalty and scale: no error, none that gives up",
     "first_fit": "time of import, of the first fit in a process and of the second",
     "memory": "peak memory of a fit over the size of its data",
+    "multivariate": "F1 optimised as such beside LinearSVC, and small problems beside Clarabel",
     "noise_budget": "a budget of multipliers: certified, and beside the table of its paper",
     "outputs": "several outputs, tasks and classes: certified, and beside Clarabel",
     "paths": "time of a regularisation path against the path functions of other solvers",

@@ -38,9 +38,9 @@ def folder_of_data():
 
 
 def load(name):
-    """(X, y) of a data set, X as CSR."""
+    """(X, y) of a data set, X as CSR; with ".t" behind the name of its test data."""
     with bz2.open(folder_of_data() / f"{name}.bz2") as file:
-        X, y = load_svmlight_file(file, n_features=WIDTHS[name])
+        X, y = load_svmlight_file(file, n_features=WIDTHS[name.removesuffix(".t")])
     return with_short_indices(X), y
 
 

@@ -13,6 +13,7 @@ from .estimators.matrix_completion import MatrixCompletionPD
 from .estimators.multi_task import MultiTaskPD
 from .estimators.multi_task_cv import MultiTaskPDCV
 from .estimators.multinomial import MultinomialPD
+from .estimators.multivariate import MultivariateSVC
 from .estimators.path import path
 from .estimators.path_cv import PathCV
 from .estimators.quantiles import QuantilePD
@@ -38,6 +39,7 @@ __all__ = [
     "MultiTaskPD",
     "MultiTaskPDCV",
     "MultinomialPD",
+    "MultivariateSVC",
     "PathCV",
     "PdproxRegressor",
     "PdproxSVC",
