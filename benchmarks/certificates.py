@@ -38,13 +38,16 @@ from skpd.penalties import (
     Box,
     ElasticNet,
     ElasticNetBall,
+    FunctionOfNorm,
     FusedLasso,
     GroupL2,
     L1Ball,
     LInf,
     NonNegativeL1,
+    PowerOfNorm,
     Separable,
     SparseGroup,
+    SquaredGroupL2,
     SquaredL2,
     SquaredL2OnL1Ball,
     TotalVariation,
@@ -68,7 +71,8 @@ LOSSES = [
 PENALTIES = [
     *POLYHEDRAL_PENALTIES, L2(), SquaredL2(), ElasticNet(l1_ratio=0.6), GroupL2(groups=2),
     SparseGroup(groups=2, l1_ratio=0.4), SquaredL2OnL1Ball(radius=0.7, weight=0.3),
-    ElasticNetBall(radius=0.7, l1_ratio=0.4),
+    ElasticNetBall(radius=0.7, l1_ratio=0.4), SquaredGroupL2(groups=2),
+    FunctionOfNorm(L1()), FunctionOfNorm(GroupL2(groups=2), PowerOfNorm(1.5, 0.5)),
 ]  # fmt: skip
 
 

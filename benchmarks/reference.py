@@ -125,11 +125,20 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
         ),
         "SquaredEpsilonInsensitive": lambda: cp.square(cp.pos(cp.abs(r) - loss.epsilon)),
     }
-    pairs = [w[2 * g : 2 * g + 2] for g in range(d // 2)]
 
-    def groups():
-        weights = [np.sqrt(2)] * len(pairs) if penalty.weights is None else penalty.weights
-        return sum(c * cp.norm2(pair) for c, pair in zip(weights, pairs, strict=True))
+    def groups(penalty, weighted=True):
+        labels = penalty.bind(d).labels
+        members = [np.flatnonzero(labels == g) for g in range(labels.max() + 1)]
+        weights = [np.sqrt(len(some)) for some in members]
+        if not weighted or penalty.weights is not None:
+            weights = penalty.weights if weighted else np.ones(len(members))
+        return sum(c * cp.norm2(w[some]) for c, some in zip(weights, members, strict=True))
+
+    def of_norm():
+        norms = {"L1": cp.norm1, "L2": cp.norm2, "LInf": cp.norm_inf}
+        kind = type(penalty.norm).__name__
+        norm = norms[kind](w) if kind in norms else groups(penalty.norm)
+        return penalty.function.scale * cp.power(norm, penalty.function.exponent)
 
     def separable():
         l1, l2 = (np.broadcast_to(x, d) for x in (penalty.l1, penalty.l2))
@@ -144,13 +153,17 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
         "ElasticNet": lambda: (
             penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.sum_squares(w) / 2
         ),
-        "GroupL2": groups,
+        "GroupL2": lambda: groups(penalty),
+        "SquaredGroupL2": lambda: cp.square(groups(penalty, weighted=False)),
+        "FunctionOfNorm": of_norm,
         "WeightedL1": lambda: penalty.weights @ cp.abs(w),
         "Separable": separable,
         "TotalVariation": lambda: cp.tv(w),
         "FusedLasso": lambda: penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.tv(w),
         "SquaredL2OnL1Ball": lambda: penalty.weight * cp.sum_squares(w) / 2,
-        "SparseGroup": lambda: penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * groups(),
+        "SparseGroup": lambda: (
+            penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * groups(penalty)
+        ),
     }
     kind = type(penalty).__name__
     constraints = {

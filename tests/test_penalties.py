@@ -41,6 +41,10 @@ OTHERS = [
     R.GroupL1Squared(groups=[1, 5]),
     R.SquaredGroupL2(groups=2),
     R.SquaredGroupL2(groups=[[5, 0], [1, 3, 4], [2]]),
+    R.FunctionOfNorm(R.GroupL2(groups=2, weights=[1.0, 1.0, 1.0])),
+    R.FunctionOfNorm(R.L1(), R.PowerOfNorm(exponent=1.5, scale=0.5)),
+    R.FunctionOfNorm(R.LInf(), R.PowerOfNorm(exponent=3.0)),
+    R.FunctionOfNorm(R.NonNegativeL1()),
 ]
 each_norm = pytest.mark.parametrize("penalty", [p.bind(N) for p in NORMS], ids=map(str, NORMS))
 each_penalty = pytest.mark.parametrize(

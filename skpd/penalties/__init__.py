@@ -13,6 +13,7 @@ from .chains import FusedLasso, TotalVariation
 from .checks import check_penalty
 from .epigraph import NormEpigraph
 from .factored import FactoredTraceNorm
+from .functions_of_norms import FunctionOfNorm, IncreasingFunction, PowerOfNorm
 from .generalized import GeneralizedLasso, GraphTotalVariation
 from .group_norms import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .groups import GroupL2, SparseGroup
@@ -29,6 +30,7 @@ __all__ = [
     "ElasticNetBall",
     "FactoredTraceNorm",
     "FreeFeatures",
+    "FunctionOfNorm",
     "FusedLasso",
     "GeneralizedLasso",
     "GraphTotalVariation",
@@ -36,12 +38,14 @@ __all__ = [
     "GroupL1Squared",
     "GroupL2",
     "GroupLInf",
+    "IncreasingFunction",
     "L1Ball",
     "LInf",
     "NonNegativeL1",
     "Norm",
     "NormEpigraph",
     "Penalty",
+    "PowerOfNorm",
     "Separable",
     "SparseGroup",
     "Spectral",

@@ -49,6 +49,8 @@ class Structure(Enum):
         The largest size of a coefficient.
     SPECTRAL
         A function of the singular values of a matrix of coefficients.
+    OF_NORM
+        A convex increasing ``function`` of a ``norm``.
     WHOLE
         Anything else.
     """
@@ -59,6 +61,7 @@ class Structure(Enum):
     CHAINED = "chained"
     MAXIMUM = "maximum"
     SPECTRAL = "spectral"
+    OF_NORM = "of_norm"
     WHOLE = "whole"
 
     @property

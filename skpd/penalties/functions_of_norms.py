@@ -1,0 +1,261 @@
+"""Convex increasing functions of a norm, V(||w||) (Yang et al., 2015, Lemma 16)."""
+
+from abc import ABC, abstractmethod
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf, isfinite
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._checks import check_number
+from .._typing import Array, Indices
+from .._values import Value
+from .base import FreeFeatures, Penalty, Structure, _product
+
+__all__ = ["FunctionOfNorm", "IncreasingFunction", "PowerOfNorm"]
+
+BISECTIONS = 200  # halvings of an interval, more than its numbers allow: it ends before
+
+
+class IncreasingFunction(Value, ABC):
+    """A convex function V of a number z >= 0 that does not decrease, with V(0) = 0.
+
+    It must grow without bound. What is not said here follows from these three by bisection.
+
+    Attributes
+    ----------
+    is_square : bool
+        Whether V(t z) = t^2 V(z).
+    """
+
+    @property
+    def is_square(self) -> bool:
+        return False
+
+    @abstractmethod
+    def value(self, z: float) -> float:
+        """V(z)."""
+
+    @abstractmethod
+    def slope(self, z: float) -> float:
+        """The right derivative of V at z, at least 0."""
+
+    @abstractmethod
+    def conjugate(self, s: float) -> float:
+        """V*(s) = sup over z >= 0 of s z - V(z), for s >= 0; it may be inf."""
+
+    def inverse(self, value: float) -> float:
+        """A z, no less than any with V(z) <= value: the largest of these up to rounding."""
+        if not isfinite(value):
+            return inf
+        least, most = 0.0, 1.0
+        while self.value(most) <= value:
+            least, most = most, 2.0 * most
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (least + most)
+            if not least < middle < most:
+                break
+            least, most = (middle, most) if self.value(middle) <= value else (least, middle)
+        return most
+
+
+@dataclass(frozen=True)
+class PowerOfNorm(IncreasingFunction):
+    """V(z) = scale z^exponent.
+
+    Parameters
+    ----------
+    exponent : float, default=2.0
+        Greater than 1: for 1 it would be the norm itself.
+    scale : float, default=1.0
+        Greater than 0.
+
+    Examples
+    --------
+    >>> from skpd.penalties import PowerOfNorm
+    >>> PowerOfNorm(exponent=2.0, scale=0.5).conjugate(3.0)
+    4.5
+    """
+
+    exponent: float = 2.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "exponent", above=1.0)
+        check_number(self, "scale", above=0.0)
+
+    @property
+    def is_square(self) -> bool:
+        return bool(self.exponent == 2.0)
+
+    def value(self, z: float) -> float:
+        return self.scale * _power(z, self.exponent)
+
+    def slope(self, z: float) -> float:
+        return self.scale * self.exponent * _power(z, self.exponent - 1.0)
+
+    def conjugate(self, s: float) -> float:
+        """It is (1 - 1 / p) s z at the z where the slope is s."""
+        z = _power(s / (self.scale * self.exponent), 1.0 / (self.exponent - 1.0))
+        return (1.0 - 1.0 / self.exponent) * _product(z, s)
+
+    def inverse(self, value: float) -> float:
+        return _power(value / self.scale, 1.0 / self.exponent)
+
+
+def _power(z: float, exponent: float) -> float:
+    """z^exponent, inf where it overflows."""
+    try:
+        return float(z) ** exponent
+    except OverflowError:
+        return inf
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionOfNorm(Penalty):
+    """A convex increasing function of a norm, ``V(||w||)``.
+
+    The square of the sum of group norms is one, which selects kernels or groups as the sum does
+    (`SquaredGroupL2` is faster at it); other powers grow slower or faster with the norm.
+
+    Parameters
+    ----------
+    norm : Norm
+        A norm of this module that is finite everywhere, or on the non-negative coefficients, with
+        every coefficient penalised.
+    function : IncreasingFunction, default=PowerOfNorm()
+        V; the square by default.
+
+    Raises
+    ------
+    ValueError
+        If ``norm`` is not a norm, or if it leaves a coefficient or the level free.
+
+    References
+    ----------
+    Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth optimization.
+    Machine Learning 98, 2015, Lemma 16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import L1, FunctionOfNorm, PowerOfNorm
+    >>> penalty = FunctionOfNorm(L1(), PowerOfNorm(exponent=2.0, scale=0.5))
+    >>> penalty.value(np.array([3.0, -1.0]))
+    8.0
+    >>> penalty.prox(np.array([3.0, -1.0]), 1.0).round(6)
+    array([1.5, 0. ])
+    """
+
+    norm: Any
+    function: Any = field(default_factory=PowerOfNorm)
+    structure: ClassVar[Structure] = Structure.OF_NORM
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.norm, Penalty) and self.norm.is_norm and not self.norm.free_level):
+            raise ValueError(
+                f"norm must be a norm of skpd.penalties that is 0 at 0 alone, got {self.norm!r}."
+            )
+        if not isinstance(self.function, IncreasingFunction):
+            raise ValueError(f"function must be an IncreasingFunction, got {self.function!r}.")
+
+    def bind(self, n_features: int) -> "FunctionOfNorm":
+        bound = copy(self)
+        object.__setattr__(bound, "norm", self.norm.bind(n_features))
+        if len(bound.norm.free_features.columns):
+            raise ValueError(
+                f"norm must penalise every coefficient, got weights of 0 in {self.norm!r}."
+            )
+        return bound
+
+    @property
+    def even(self) -> bool:
+        return bool(self.norm.even)
+
+    @property
+    def is_quadratic(self) -> bool:  # type: ignore[override]
+        return bool(self.function.is_square)
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        return bool(self.norm.symmetric)
+
+    @property
+    def is_finite(self) -> bool:
+        return bool(self.norm.is_finite)
+
+    @property
+    def group_order(self) -> Indices | None:
+        order: Indices | None = self.norm.group_order
+        return order
+
+    @property
+    def free_features(self) -> FreeFeatures:
+        free: FreeFeatures = self.norm.free_features
+        return free
+
+    def value(self, w: Array) -> float:
+        norm = self.norm.value(w)
+        return self.function.value(norm) if norm < inf else inf
+
+    def feasible(self, w: Array) -> Array:
+        return self.norm.feasible(w)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        """That of eta times the norm, for the eta that is a slope of V at its norm.
+
+        As eta grows that norm falls, and the slopes there with it: eta is found by bisection.
+        """
+        step = float(np.min(step))
+        slope = self.function.slope(self.norm.value(self.norm.feasible(w)))
+        # from R°(w) / step on the prox of the norm is 0
+        least, most = 0.0, min(slope, self.norm.dual_norm(w) / step)
+        for _ in range(BISECTIONS):
+            eta = 0.5 * (least + most)
+            if not least < eta < most:
+                break
+            norm = self.norm.value(self.norm.prox(w, step * eta))
+            least, most = (eta, most) if self.function.slope(norm) > eta else (least, eta)
+        return self.norm.prox(w, step * most)
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        """alpha V*(R°(v) / alpha), as v.w is at most R°(v) ||w||."""
+        return self._conjugate(self.norm.dual_norm(v), alpha)
+
+    def _conjugate(self, size: float, alpha: float) -> float:
+        with np.errstate(over="ignore", divide="ignore"):
+            slope = float(np.divide(size, alpha)) if size > 0.0 else 0.0
+        return _product(alpha, self.function.conjugate(slope)) if slope < inf else inf
+
+    def support(self, v: Array, radius: float) -> float:
+        return _product(self.function.inverse(radius), self.norm.dual_norm(v))
+
+    def support_by_radius(self, v: Array) -> Any:
+        return partial(self._support, self.norm.dual_norm(v))
+
+    def _support(self, size: float, radius: float) -> float:
+        return _product(self.function.inverse(radius), size)
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        """sup of R°(v) z - alpha V(z) over the z with V(z) <= radius."""
+        size, largest = self.norm.dual_norm(v), self.function.inverse(radius)
+        whole = self._conjugate(size, alpha)
+        if not largest < inf or size <= alpha * self.function.slope(largest):
+            return whole
+        within = _product(largest, size) - alpha * self.function.value(largest)
+        return max(min(whole, within), 0.0)
+
+    def largest_alpha(self, v: Array) -> float:
+        size, slope = self.norm.dual_norm(v), self.function.slope(0.0)
+        if size == 0.0:
+            return 0.0
+        return size / slope if slope > 0.0 else inf
+
+    def widest(self, v: Array, error: Array) -> Array:
+        return self.norm.widest(v, error)
+
+    def step_sizes(self, step: Array) -> Array:
+        """One step for all, as V ties all coefficients together."""
+        return np.full_like(step, np.min(step))
