@@ -4,6 +4,7 @@ from .design import Design
 from .dual_products import DualProducts, DualProductsOfPath
 from .entries import EntriesDesign
 from .gram import ColumnCurvature, WeightedGram, newton_cost
+from .kernel_matrix import KernelFactor, KernelMatrix
 from .outputs import newton_cost_of_outputs
 from .row_blocks import RowBlocks
 from .spectral_norm import spectral_norm_bound
@@ -15,6 +16,8 @@ __all__ = [
     "DualProducts",
     "DualProductsOfPath",
     "EntriesDesign",
+    "KernelFactor",
+    "KernelMatrix",
     "RowBlocks",
     "SubspaceIteration",
     "WeightedGram",

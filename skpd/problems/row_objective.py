@@ -87,11 +87,15 @@ class RowObjective(Rows, Objective):
         theta = self.loss.project_dual(self.y, theta)
         if kernels.max_abs(theta) == 0.0:
             return None
-        return RowPoint(self, kernels.without_negligible(theta, SMALLEST))
+        return self.row_point(kernels.without_negligible(theta, SMALLEST))
+
+    def row_point(self, theta: Array) -> RowPoint:
+        """A dual point in the box of the conjugate losses, as it is."""
+        return RowPoint(self, theta)
 
     def projected(self, point: DualPoint) -> DualPoint:
         theta = self._projected(point.theta)
-        return point if theta is point.theta else RowPoint(self, theta)
+        return point if theta is point.theta else self.row_point(theta)
 
     def _projected(self, theta: Array) -> Array:
         """The projection onto the box and the hyperplanes of the free directions."""
@@ -117,8 +121,8 @@ class RowObjective(Rows, Objective):
         if balance is None:  # perhaps only rows that the free directions classify are in its way
             theta = kernels.without_negligible(theta, NEGLIGIBLE)
             balance = balance_exactly(self, theta, near)
-        found = RowPoint(self, theta)
+        found = self.row_point(theta)
         if balance is None:
             return found
-        others = RowPoint(self, balance.towards), RowPoint(self, balance.change)
+        others = self.row_point(balance.towards), self.row_point(balance.change)
         return BalancedPoint(self, found, *others, balance)

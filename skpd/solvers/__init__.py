@@ -11,6 +11,7 @@ from ..problems.base import BaseProblem
 from ..problems.budget import BudgetProblem
 from ..problems.completion import CompletionProblem
 from ..problems.constrained import ConstrainedProblem
+from ..problems.kernel import KernelProblem
 from ..problems.outputs import OutputsProblem
 from ..problems.plain_svm import PlainSVM
 from ..problems.quantiles import NonCrossingProblem
@@ -25,6 +26,8 @@ from .constrained import select_for_constraints  # noqa: F401 (which registers i
 from .coordinates.primal import approx, coordinate_descent
 from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.trace_norm import trace_norm
+from .functions_of_norms import of_slopes  # noqa: F401 (which registers it)
+from .kernel_selection import select_for_kernels  # noqa: F401 (which registers it)
 from .low_rank import pdprox_dual_of_entries
 from .memory import keep_freed_memory
 from .monitor import Monitor
@@ -39,8 +42,8 @@ from .structured.agm import structured_agm
 from .structured.select import structured_auto
 
 __all__ = [
-    "COMPLETION_SOLVERS", "CONSTRAINED_SOLVERS", "OUTPUTS_SOLVERS", "ROBUST_SOLVERS", "SOLVERS",
-    "STRUCTURED_SOLVERS", "TRACE_NORM_SOLVERS",
+    "COMPLETION_SOLVERS", "CONSTRAINED_SOLVERS", "KERNEL_SOLVERS", "OUTPUTS_SOLVERS",
+    "ROBUST_SOLVERS", "SOLVERS", "STRUCTURED_SOLVERS", "TRACE_NORM_SOLVERS",
     "Monitor", "check_solver_options", "select", "solve",
 ]  # fmt: skip
 
@@ -76,6 +79,9 @@ ROBUST_SOLVERS: dict[str, Callable[..., None]] = {
     "hybrid": hybrid,
 }
 
+# of a `KernelProblem`
+KERNEL_SOLVERS: dict[str, Callable[..., None]] = {"auto": auto}
+
 # of an `OutputsProblem`, also of a `NonCrossingProblem`
 OUTPUTS_SOLVERS: dict[str, Callable[..., None]] = {
     "auto": auto,
@@ -105,6 +111,7 @@ _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     BudgetProblem: BUDGET_SOLVERS,
     CompletionProblem: COMPLETION_SOLVERS,
     ConstrainedProblem: CONSTRAINED_SOLVERS,
+    KernelProblem: KERNEL_SOLVERS,
     Problem: SOLVERS,
     OutputsProblem: OUTPUTS_SOLVERS,
     NonCrossingProblem: OUTPUTS_SOLVERS,

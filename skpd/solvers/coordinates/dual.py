@@ -38,6 +38,7 @@ def dual_descent(
     max_iter: int,
     random_state: np.random.RandomState,
     budget: float = np.inf,
+    most_passes: float = DUAL.most_passes,
 ) -> None:
     """Dual coordinate descent with shrinking (Hsieh et al., 2008), for a penalty with a square.
 
@@ -55,11 +56,13 @@ def dual_descent(
         ``random_state`` orders the rows.
     budget : float, default=inf
         The multiplications at which it ends unfinished as well (see `skpd.designs.newton_cost`).
+    most_passes : float, default=500
+        The passes at which it does, where Newton steps are possible.
     """
     constant = constant_column(problem, problem.alpha * _weights(problem)[1])
     method = _DualDescent(problem, start, constant, random_state)
     if problem.n_features <= NEWTON.largest_working_set:
-        method.limit_passes(DUAL.most_passes)
+        method.limit_passes(most_passes)
     n_entries = max(1, problem.design.by_rows.n_entries)
     method.limit_passes(budget / (DUAL.step_cost * n_entries))
     solve_in_rounds(method, problem, monitor, max_iter, constant > 0.0)

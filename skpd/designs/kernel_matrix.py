@@ -1,0 +1,243 @@
+"""Kernel matrices: squared norms with bounds on rounding errors, and partial Cholesky factors."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dpstrf
+
+from .._floats import EPSILON
+from .._typing import Array, Indices
+
+__all__ = ["KernelFactor", "KernelMatrix"]
+
+# Columns of K that are multiplied at a time: their sums have few rounding errors each, and they
+# are long enough for a product to run at the speed of the memory.
+BLOCK = 256
+# Pivots that are chosen at a time: more make a product with all of K faster, fewer choose better.
+PIVOTS = 64
+# A pivot is at least this share of the largest of its block, so that the rest may choose again.
+LEAST_PIVOT = 0.01
+# From this share of all rows on it is asked whether the residual falls fast enough ...
+TRIED = 1.0 / 10.0
+# ... to end before this one: beyond, an ordinary factorisation of all of K takes less time.
+WORTH = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFactor:
+    """L with K = L L' + E, the residual E positive semidefinite up to rounding.
+
+    Attributes
+    ----------
+    padded : ndarray of shape (n_samples, rank + 1)
+        L, whose rows of the pivots are lower triangular, and a column of zeros.
+    pivots : ndarray of shape (rank,)
+    residual : ndarray of shape (n_samples,)
+        The diagonal of E, about.
+    is_complete : bool
+        Whether more columns would be all rounding.
+    """
+
+    padded: Array
+    pivots: Indices
+    residual: Array
+    is_complete: bool
+
+    @classmethod
+    def empty(cls, residual: Array) -> "KernelFactor":
+        """That of rank 0."""
+        return cls(np.zeros((len(residual), 1)), np.empty(0, dtype=np.int64), residual, False)
+
+    @property
+    def table(self) -> Array:
+        """L."""
+        return self.padded[:, :-1]
+
+    @property
+    def rank(self) -> int:
+        return self.padded.shape[1] - 1
+
+    @property
+    def trace(self) -> float:
+        """That of E, about."""
+        return float(np.sum(self.residual))
+
+    def weights(self, coef: Array) -> Array:
+        """a with sum_i a_i k(x_i, .) = the function of coefficients of L; 0 but at the pivots."""
+        found = np.zeros(len(self.residual))
+        if self.rank:
+            triangle = self.table[self.pivots]
+            found[self.pivots] = solve_triangular(
+                triangle, coef, trans="T", lower=True, check_finite=False
+            )
+        return found
+
+
+class KernelMatrix:
+    """A symmetric positive definite matrix K of kernel values between rows.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_samples, n_samples)
+        K in float64, positive semidefinite beyond rounding errors; it must not be changed.
+    """
+
+    def __init__(self, matrix: Array) -> None:
+        self.matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+        self.diagonal = np.maximum(np.diagonal(self.matrix), 0.0)
+        self._partial: _PartialFactor | None = None
+        self._factor: KernelFactor | None = None
+        self._lock = Lock()
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.diagonal)
+
+    @cached_property
+    def sizes(self) -> Array:
+        """sqrt(k(x_i, x_i)): no less than K_ij / sqrt(K_jj) for every j."""
+        return np.sqrt(self.diagonal)
+
+    def product(self, x: Array) -> tuple[Array, float]:
+        """K x, and a number s: entry i has an error of at most sqrt(K_ii) s.
+
+        Blocks of it are added up: a sum of m products, by whatever order, has an error of at most
+        m eps sum_j |K_ij x_j| (Higham, 2002, section 3.1), and |K_ij| is at most the root of
+        K_ii K_jj.
+        """
+        y = np.zeros(len(x))
+        for start in range(0, len(x), BLOCK):
+            part = slice(start, start + BLOCK)
+            if x[part].any():  # dual points are sparse
+                y += self.matrix[part].T @ x[part]
+        n_roundings = min(BLOCK, len(x)) + len(x) // BLOCK + 4
+        return y, n_roundings * EPSILON * float(self.sizes @ np.abs(x)) * (1.0 + 1e-9)
+
+    def squared_norm(self, x: Array) -> float:
+        """An upper bound on x'K x, also where each x_i has a relative rounding error."""
+        y, error = self.product(x)
+        size = float(self.sizes @ np.abs(x)) * (1.0 + 1e-9)
+        value = fsum((x * y).tolist())
+        # the products and the numbers x_i have relative errors of eps / 2 each, x_i twice
+        return max(value + size * (error + 4.0 * EPSILON * size), 0.0)
+
+    def factor(self, trace: float) -> KernelFactor:
+        """A factor with a residual of at most this trace, where rounding allows.
+
+        It goes on from the last one: several models of the same kernel share the work.
+        """
+        with self._lock:
+            found = self._factor
+            if found is None or (found.trace > trace and not found.is_complete):
+                self._factor = found = self._extended(trace)
+            return found
+
+    def _extended(self, trace: float) -> KernelFactor:
+        if self._partial is None:
+            self._partial = _PartialFactor(self)
+        found = self._partial.extend(trace)
+        if found is not None:
+            return found
+        found = self._whole()
+        return self._partial.extend(trace, to_the_end=True) if found is None else found
+
+    def _whole(self) -> KernelFactor | None:
+        """The ordinary factor of all of K, None if there is none."""
+        upper, failed = dpotrf(self.matrix.copy().T, lower=0, overwrite_a=1)
+        if failed:
+            return None
+        n = self.n_samples
+        return KernelFactor(_padded(upper.T), np.arange(n), np.zeros(n), True)
+
+
+def _padded(table: Array) -> Array:
+    """With a column of zeros."""
+    padded = np.empty((table.shape[0], table.shape[1] + 1))
+    padded[:, :-1], padded[:, -1] = table, 0.0
+    return padded
+
+
+class _PartialFactor:
+    """Cholesky factors with pivots, chosen several at a time by the diagonal of the residual.
+
+    See Harbrecht, Peters and Schneider (2012), On the low-rank approximation by the pivoted
+    Cholesky decomposition.
+    """
+
+    def __init__(self, kernel: KernelMatrix) -> None:
+        n = kernel.n_samples
+        self.kernel, self.residual = kernel, kernel.diagonal.copy()
+        self.floor = n * EPSILON * kernel.diagonal  # below, a pivot is all rounding
+        self.pivots = np.empty(0, dtype=np.int64)
+        self.table = np.zeros((n, min(n, PIVOTS)))
+        self.traces = [(0, float(np.sum(self.residual)))]
+
+    @property
+    def rank(self) -> int:
+        return len(self.pivots)
+
+    @property
+    def is_complete(self) -> bool:
+        return not np.any(self.residual > self.floor)
+
+    def extend(self, trace: float, to_the_end: bool = False) -> Any:
+        """With a residual of at most this trace; None where it would take too many pivots."""
+        while float(np.sum(self.residual)) > trace and not self.is_complete:
+            if not to_the_end and self._takes_long(trace):
+                return None
+            self._add_block()
+            self.traces.append((self.rank, float(np.sum(self.residual))))
+        padded = _padded(self.table[:, : self.rank])
+        return KernelFactor(padded, self.pivots, self.residual.copy(), self.is_complete)
+
+    def _takes_long(self, trace: float) -> bool:
+        """Whether the trace falls too slowly, as by the second half of the pivots until now."""
+        n = self.kernel.n_samples
+        if self.rank < max(PIVOTS, TRIED * n):
+            return False
+        now = self.traces[-1][1]
+        rank, before = next(pair for pair in self.traces if 2 * pair[0] >= self.rank)
+        if not 0.0 < now < before or trace <= 0.0:
+            return True
+        rate = np.log(before / now) / max(self.rank - rank, 1)
+        return bool(self.rank + np.log(now / trace) / rate > WORTH * n)
+
+    def _add_block(self) -> None:
+        chosen = self._candidates()
+        done = self.table[:, : self.rank]
+        block = self.kernel.matrix[chosen].T - done @ done[chosen].T
+        triangle, order, rank, _ = dpstrf(
+            block[chosen], tol=LEAST_PIVOT * float(np.max(self.residual)), lower=1
+        )
+        if rank == 0:  # what was left of these rows was all rounding
+            self.residual[chosen] = 0.0
+            return
+        chosen = chosen[order[:rank] - 1]
+        block = block[:, order[:rank] - 1]
+        triangle = np.tril(triangle[:rank, :rank])
+        new = solve_triangular(triangle, block.T, lower=True, check_finite=False).T
+        new[chosen], new[self.pivots] = triangle, 0.0
+        self._append(new)
+        self.pivots = np.concatenate([self.pivots, chosen])
+        self.residual = np.maximum(self.residual - np.sum(new * new, axis=1), 0.0)
+        self.residual[self.pivots] = 0.0
+
+    def _candidates(self) -> Indices:
+        """Rows with the largest residuals, the largest first."""
+        least = LEAST_PIVOT * float(np.max(self.residual))
+        some = np.flatnonzero(self.residual > np.maximum(self.floor, least))
+        return some[np.argsort(-self.residual[some], kind="stable")[:PIVOTS]]
+
+    def _append(self, new: Array) -> None:
+        rank, more = self.rank, new.shape[1]
+        n, room = self.table.shape
+        if rank + more > room:
+            larger = np.zeros((n, min(n, max(2 * room, rank + more))))
+            larger[:, :rank] = self.table[:, :rank]
+            self.table = larger
+        self.table[:, rank : rank + more] = new

@@ -1,0 +1,125 @@
+"""Models of kernels: factors as accurate as they must be, and functions of the rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..certificates import relative_gap
+from ..problems import Solution
+from ..problems.kernel import ExpandedModel, KernelProblem
+from . import solve
+from .monitor import Monitor
+
+__all__ = ["KernelSolution", "solve_kernel_problem"]
+
+# A factor is refined where its residual costs so much of the gap: the rest is for the solver
+COSTLY = 0.5
+# Then to this share of what it costs, beside the tolerance
+FINER = 0.05
+REFINEMENTS = 6  # at most; factors are as accurate as can be after two or three
+# Of the tolerance: what is left to the rounding of the weights of rows
+STRICTER = 0.95
+
+
+@dataclass(frozen=True)
+class KernelSolution(Solution):
+    """A solution whose coefficients are weights of the rows.
+
+    Attributes
+    ----------
+    model : ExpandedModel or None
+        The functions, of which ``coef`` are those of a factor.
+    """
+
+    model: ExpandedModel | None = None
+
+
+def solve_kernel_problem(
+    problem: KernelProblem,
+    *,
+    tol: float,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    on_check: Callable[[Monitor], bool | None] | None = None,
+) -> KernelSolution:
+    """Solve a problem of kernels, with finer factors where a certificate wants them.
+
+    Parameters
+    ----------
+    problem : KernelProblem
+    tol, max_iter, random_state, on_check
+        As for `skpd.solvers.solve`.
+
+    Returns
+    -------
+    solution : KernelSolution
+        Its certificate is that of the functions as they predict.
+    """
+    start, n_iter = None, 0
+    for round_ in range(REFINEMENTS + 1):
+        last = round_ == REFINEMENTS or problem.is_complete
+        watch = _Watch(on_check, last)
+        solution = solve(
+            problem, tol=STRICTER * tol, max_iter=max(max_iter - n_iter, 1),
+            random_state=random_state, start=start, on_check=watch,
+        )  # fmt: skip
+        n_iter += solution.n_iter
+        if solution.converged or solution.interrupted or not watch.too_coarse:
+            break
+        problem, start = _refined(problem, solution, tol)
+    return _expanded(problem, replace(solution, n_iter=n_iter), tol)
+
+
+class _Watch:
+    """Ends a run where the residuals of the factors are what is left of the gap."""
+
+    def __init__(self, on_check: Any, last: bool) -> None:
+        self.on_check, self.last = on_check, last
+        self.too_coarse = False
+
+    def __call__(self, monitor: Monitor) -> bool:
+        ended = self.on_check is not None and bool(self.on_check(monitor))
+        if ended or self.last or monitor.relative_gap <= monitor.tol:
+            return ended
+        problem: Any = monitor.problem
+        cost = problem.residual_cost(monitor.best.dual_coef, monitor.primal)
+        self.too_coarse = cost > COSTLY * (monitor.primal - monitor.dual)
+        return self.too_coarse
+
+
+def _refined(problem: KernelProblem, solution: Solution, tol: float) -> tuple[KernelProblem, Any]:
+    """With smaller residuals. The dual point stays, the coefficients are found again."""
+    cost = problem.residual_cost(solution.dual_coef, solution.certificate.primal)
+    share = min(FINER * tol * problem.objective_unit / cost, FINER) if cost > 0.0 else FINER
+    traces = [share * factor.trace for factor in problem.factors]
+    finer = problem.with_residuals(traces)
+    return finer, finer.start_at(problem, solution)
+
+
+def _expanded(problem: KernelProblem, solution: Solution, tol: float) -> KernelSolution:
+    """With the functions as sums over the rows, and their own objective value.
+
+    Those of the dual point have few rows where the loss makes that sparse, and are taken where
+    they are good enough.
+    """
+    certificate = solution.certificate
+
+    def gap(model: ExpandedModel) -> float:
+        return relative_gap(problem, model.objective - certificate.dual)
+
+    point: Any = solution
+    model = problem.expanded_by_dual(point)
+    if not np.any(solution.coef):  # a constant, whose objective value is known without kernels
+        model = replace(model, objective=certificate.primal)
+    elif not gap(model) <= max(tol, certificate.relative_gap):
+        model = min(model, problem.expanded(point), key=gap)
+    dual = min(certificate.dual, model.objective)
+    certificate = replace(
+        certificate, primal=model.objective, dual=dual, gap=model.objective - dual,
+        relative_gap=gap(model), evidence=None,  # which is of columns of a factor
+    )  # fmt: skip
+    found = {**vars(solution), "certificate": certificate, "model": model}
+    found["converged"] = certificate.relative_gap <= tol
+    return KernelSolution(**found)

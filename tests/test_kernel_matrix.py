@@ -1,0 +1,116 @@
+"""Kernel matrices: squared norms, partial Cholesky factors, and what is refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics.pairwise import rbf_kernel
+
+from skpd.designs import KernelMatrix
+from skpd.estimators.kernel_values import Kernel, checked_matrix, gamma_of
+
+
+def smooth_kernel(rng, n=300):
+    return rbf_kernel(rng.normal(size=(n, 2)), gamma=0.1)
+
+
+def test_squared_norm_is_an_upper_bound(rng):
+    """Beside the value of rational numbers, and hardly above it."""
+    X = rng.integers(-8, 8, size=(12, 3)) / 8.0
+    matrix = X @ X.T + np.eye(12)
+    for _ in range(20):
+        x = rng.normal(size=12) * (rng.random(12) < 0.7)
+        exact = sum(
+            Fraction(a) * Fraction(k) * Fraction(b)
+            for a, row in zip(x, matrix.tolist(), strict=True)
+            for b, k in zip(x, row, strict=True)
+        )
+        found = KernelMatrix(matrix).squared_norm(x)
+        assert Fraction(found) >= exact
+        assert found <= float(exact) * (1.0 + 1e-11) + 1e-300
+
+
+@pytest.mark.parametrize("trace", [10.0, 1e-3, 1e-8])
+def test_residual_of_a_factor(rng, trace):
+    """K - L L' is positive semidefinite, and its diagonal is what the factor says."""
+    matrix = smooth_kernel(rng)
+    factor = KernelMatrix(matrix).factor(trace)
+    residual = matrix - factor.table @ factor.table.T
+    assert_allclose(np.diagonal(residual), factor.residual, atol=1e-12)
+    assert np.linalg.eigvalsh(residual)[0] >= -1e-12
+    assert factor.trace <= trace
+    assert factor.rank < 120
+    triangle = factor.table[factor.pivots]
+    assert_allclose(np.triu(triangle, 1), 0.0, atol=1e-12)
+
+
+def test_a_factor_goes_on_from_the_last(rng):
+    kernel = KernelMatrix(smooth_kernel(rng))
+    coarse, fine = kernel.factor(1.0), kernel.factor(1e-6)
+    assert coarse.rank < fine.rank
+    assert np.array_equal(fine.table[:, : coarse.rank], coarse.table)
+    assert kernel.factor(1e-3) is fine
+
+
+def test_a_kernel_that_is_nearly_the_identity_has_an_ordinary_factor(rng):
+    matrix = rbf_kernel(rng.normal(size=(200, 10)), gamma=2.0)
+    factor = KernelMatrix(matrix).factor(1e-6)
+    assert factor.rank == 200 and factor.is_complete
+    assert_allclose(factor.table, np.linalg.cholesky(matrix), atol=1e-12)
+
+
+def test_low_rank_ends_where_all_is_rounding(rng):
+    X = rng.normal(size=(150, 4))
+    factor = KernelMatrix(X @ X.T).factor(1e-300)
+    assert factor.rank == 4 and factor.is_complete
+
+
+def test_weights_make_the_function_of_the_coefficients(rng):
+    """f(x_i) = (L w)_i for all rows, and ||f||^2 = a'Ka = ||w||^2."""
+    matrix = smooth_kernel(rng)
+    factor = KernelMatrix(matrix).factor(1e-8)
+    w = rng.normal(size=factor.rank)
+    a = factor.weights(w)
+    assert np.count_nonzero(a) <= factor.rank
+    assert_allclose(matrix @ a, factor.table @ w, atol=1e-4)
+    assert_allclose(a @ matrix @ a, w @ w, rtol=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["sigmoid", "additive_chi2"])
+def test_kernels_that_are_not_definite_are_refused(rng, metric):
+    X = rng.uniform(size=(30, 3)) if metric == "additive_chi2" else 3.0 * rng.normal(size=(30, 3))
+    kernel = Kernel(metric, {"gamma": 1.0, "coef0": -1.0})
+    least = np.linalg.eigvalsh(kernel.between(X))[0]
+    with pytest.raises(ValueError, match=f"least eigenvalue is {least:.3g}".replace("+", r"\+")):
+        kernel.matrix(X)
+
+
+def test_matrices_that_are_refused(rng):
+    with pytest.raises(ValueError, match="symmetric"):
+        checked_matrix(np.array([[1.0, 0.5], [0.4, 1.0]]), "K")
+    with pytest.raises(ValueError, match="finite"):
+        checked_matrix(np.array([[1.0, np.inf], [np.inf, 1.0]]), "K")
+    with pytest.raises(ValueError, match="least eigenvalue is -1 "):
+        checked_matrix(np.array([[0.0, 1.0], [1.0, 0.0]]), "K")
+    large = np.eye(200)
+    large[0, 1] = large[1, 0] = 1.5
+    with pytest.raises(ValueError, match=r"least eigenvalue is -0\.5"):
+        checked_matrix(large, "K")
+
+
+def test_rounding_errors_are_not_refused(rng):
+    X = rng.normal(size=(40, 3))
+    matrix = (X @ X.T).astype(np.float32).astype(float)  # of rank 3, but for its rounding
+    assert np.linalg.eigvalsh(matrix)[0] < 0.0
+    found = checked_matrix(matrix, "K").matrix
+    assert_allclose(found, matrix, rtol=2e-6, atol=1e-6)
+
+
+def test_gamma_of_weighted_rows(rng):
+    X = rng.normal(size=(10, 3)) + 1.0
+    assert gamma_of("scale", X, np.full(10, 0.1)) == pytest.approx(1.0 / (3.0 * X.var()))
+    assert gamma_of("auto", X, np.full(10, 0.1)) == pytest.approx(1.0 / 3.0)
+    weights = np.array([2.0] + [1.0] * 9) / 11.0
+    repeated = np.vstack([X[:1], X])
+    assert gamma_of("scale", X, weights) == pytest.approx(1.0 / (3.0 * repeated.var()))
