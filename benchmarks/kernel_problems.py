@@ -1,0 +1,150 @@
+"""Random small models of kernels and of functions of norms, against Clarabel.
+
+Kernel machines and sums of kernels with either penalty, with every loss, weights and awkward
+kernels (of low rank, badly scaled, with rows that occur twice), and linear models with a function
+of a norm or the square of a sum of norms. What skpd finds must be within 1e-8 of the optimum, in
+units of the objective at 0, and no certificate above it, whatever the
+accuracy that is asked for.
+"""
+
+import argparse
+
+import numpy as np
+
+from benchmarks import certificates as random
+from benchmarks.reference import conic_solution
+from skpd.designs import Design, KernelMatrix
+from skpd.losses import MarginLoss
+from skpd.penalties import (
+    L1,
+    L2,
+    FunctionOfNorm,
+    GroupL2,
+    LInf,
+    PowerOfNorm,
+    SquaredGroupL2,
+    SquaredL2,
+)
+from skpd.problems import Problem
+from skpd.problems.kernel import kernel_problems
+from skpd.solvers import solve
+from skpd.solvers.kernel_machines import solve_kernel_problem
+
+LINEAR_PENALTIES = [
+    FunctionOfNorm(L1()), FunctionOfNorm(L2(), PowerOfNorm(1.5, 0.5)),
+    FunctionOfNorm(LInf(), PowerOfNorm(2.0, 3.0)), FunctionOfNorm(GroupL2(groups=2)),
+    SquaredGroupL2(groups=2),
+]  # fmt: skip
+ACCURACY = 1e-8
+
+
+def of_square(labels):
+    return SquaredL2()
+
+
+def of_sum(labels):
+    members = [np.flatnonzero(labels == k) for k in range(labels.max() + 1)]
+    return GroupL2(groups=members, weights=np.ones(len(members)))
+
+
+def of_half_square(labels):
+    return FunctionOfNorm(of_sum(labels), PowerOfNorm(2.0, 0.5))
+
+
+def random_matrix(rng, X):
+    """A kernel matrix of some rows, positive definite but for rounding, and a factor of it."""
+    kind = rng.integers(3)
+    squares = np.sum((X[:, np.newaxis] - X) ** 2, axis=2)
+    matrix = [X @ X.T, (1.0 + X @ X.T) ** 2, np.exp(-rng.choice([0.01, 1.0]) * squares)][kind]
+    matrix = matrix * rng.choice([0.1, 1.0, 10.0])
+    matrix.flat[:: len(X) + 1] *= 1.0 + 1e-13
+    values, vectors = np.linalg.eigh(matrix)
+    return KernelMatrix(matrix), vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def random_rows(rng, loss):
+    """Rows, targets and weights that sum to 1."""
+    n = int(rng.integers(3, 25))
+    X = rng.normal(size=(n, int(rng.integers(1, 4))))
+    if rng.random() < 0.3:
+        X[-1] = X[0]
+    z = np.sin(2.0 * X[:, 0]) + 0.5 * rng.normal(size=n)
+    y = np.where(z > 0.0, 1.0, -1.0) if isinstance(loss, MarginLoss) else z
+    weights = rng.integers(0, 4, size=n) + 1e-3 if rng.random() < 0.5 else np.ones(n)
+    return X, y, weights / weights.sum()
+
+
+def unit_of(problem):
+    """The objective at f = 0 and b = 0, of which the errors of Clarabel are a share."""
+    zeros = np.zeros_like(problem.y)
+    return float(problem.weights @ problem.loss.value(problem.y, zeros)) or 1.0
+
+
+def kernel_case(rng, n_kernels, penalty_of, tol):
+    """The certificate of a random model of kernels, its unit, and Clarabel's optimum."""
+    loss = random.LOSSES[rng.integers(len(random.LOSSES))]
+    X, y, weights = random_rows(rng, loss)
+    matrices, tables = zip(*(random_matrix(rng, X) for _ in range(n_kernels)), strict=True)
+    alpha, intercept = 10.0 ** rng.uniform(-3, 0), bool(rng.integers(2))
+    problem, = kernel_problems(
+        list(matrices), [y], weights, loss=loss, penalty_of=penalty_of, alpha=alpha,
+        fit_intercept=intercept, tol=tol,
+    )  # fmt: skip
+    found = solve_kernel_problem(
+        problem, tol=tol, max_iter=100_000, random_state=np.random.RandomState(0)
+    )
+    labels = np.repeat(np.arange(n_kernels), len(y))
+    table = np.hstack(tables)
+    value = conic_solution(table, y, weights, loss, penalty_of(labels), alpha, intercept)[0]
+    return found.certificate, unit_of(problem), value
+
+
+def linear_case(rng, tol):
+    """The same for a linear model with a function of a norm."""
+    loss = random.LOSSES[rng.integers(len(random.LOSSES))]
+    penalty = LINEAR_PENALTIES[rng.integers(len(LINEAR_PENALTIES))]
+    _, y, weights = random_rows(rng, loss)
+    X = rng.normal(size=(len(y), 2 * int(rng.integers(1, 4))))
+    alpha, intercept = 10.0 ** rng.uniform(-3, 0), bool(rng.integers(2))
+    problem = Problem(Design(X), y, weights, loss, penalty, alpha, intercept)
+    found = solve(problem, tol=tol, max_iter=100_000, random_state=np.random.RandomState(0))
+    value = conic_solution(X, y, weights, loss, penalty, alpha, intercept)[0]
+    return found.certificate, unit_of(problem), value
+
+
+CASES = {
+    "kernel": lambda rng, tol: kernel_case(rng, 1, of_square, tol),
+    "sum": lambda rng, tol: kernel_case(rng, int(rng.integers(1, 4)), of_sum, tol),
+    "half_square": lambda rng, tol: kernel_case(rng, int(rng.integers(1, 4)), of_half_square, tol),
+    "linear": linear_case,
+}  # fmt: skip
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks kernel_problems", description=__doc__
+    )
+    parser.add_argument("--problems", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    rng, wrong = np.random.default_rng(options.seed), 0
+    for name, case in CASES.items():
+        above, far, unsolved, solved = -np.inf, 0.0, 0, 0
+        while solved < (options.problems + len(CASES) - 1) // len(CASES):
+            tol = [ACCURACY, ACCURACY, 1e-4][solved % 3]
+            certificate, unit, value = case(rng, tol)
+            if value is None:  # Clarabel gave up
+                continue
+            solved += 1
+            above = max(above, (certificate.dual - value) / unit)
+            if certificate.relative_gap > tol:
+                unsolved += 1
+            elif tol == ACCURACY:
+                far = max(far, abs(certificate.primal - value) / unit)
+        print(
+            f"{name:12} {solved} problems: largest excess of a certificate {above:.1e}, optima "
+            f"apart by {far:.1e} at most, {unsolved} not solved to the accuracy asked for",
+            flush=True,
+        )
+        wrong += above > 1e-9 or far > 2.0 * ACCURACY
+    raise SystemExit(1 if wrong else 0)
