@@ -8,12 +8,14 @@ from .estimators.displays import GapDisplay
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.elastic_net_cv import ElasticNetPDCV
 from .estimators.groups import groups_from
+from .estimators.kernel_machines import KernelPdproxRegressor, KernelPdproxSVC
 from .estimators.lasso import LassoPDCertified, LassoPDCertifiedCV
 from .estimators.matrix_completion import MatrixCompletionPD
 from .estimators.multi_task import MultiTaskPD
 from .estimators.multi_task_cv import MultiTaskPDCV
 from .estimators.multinomial import MultinomialPD
 from .estimators.multivariate import MultivariateSVC
+from .estimators.multiple_kernels import MKLClassifier, MKLRegressor
 from .estimators.path import path
 from .estimators.path_cv import PathCV
 from .estimators.quantiles import QuantilePD
@@ -33,8 +35,12 @@ __all__ = [
     "ElasticNetPDClassifier",
     "GapDisplay",
     "GroupLassoSVC",
+    "KernelPdproxRegressor",
+    "KernelPdproxSVC",
     "LassoPDCertified",
     "LassoPDCertifiedCV",
+    "MKLClassifier",
+    "MKLRegressor",
     "MatrixCompletionPD",
     "MultiTaskPD",
     "MultiTaskPDCV",

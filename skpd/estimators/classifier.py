@@ -140,12 +140,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         classes = checked_classes(y)
         if isinstance(X, RowBlocks):
             return X, y, self._problems_of_blocks(X, y, classes, sample_weight), classes
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        labels = np.searchsorted(classes, y)
-        weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
-        self._require_two(np.count_nonzero(np.bincount(labels, weights > 0)), classes)
+        labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
         self._checked_options()
         positives = range(len(classes)) if len(classes) > 2 else [1]
         design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(positives)))
@@ -155,6 +150,16 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         if unchecked:
             self._require_finite(problems[0], X)
         return X, y, problems, classes
+
+    def _labels_and_weights(self, X, y, classes, sample_weight):
+        """The place of each sample's class, and its weight times that of the class."""
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        labels = np.searchsorted(classes, y)
+        weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
+        self._require_two(np.count_nonzero(np.bincount(labels, weights > 0)), classes)
+        return labels, weights
 
     def _problems_of_blocks(self, X, y, classes, sample_weight):
         """A problem for each output, of rows in blocks."""

@@ -1,0 +1,180 @@
+"""Kernels between samples: by name, as functions or computed before."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import LinAlgError, cholesky
+from scipy.sparse.linalg import ArpackError, eigsh
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from .._floats import EPSILON
+from .._typing import Array
+from ..designs import KernelMatrix
+
+__all__ = ["Kernel", "checked_matrix", "gamma_of"]
+
+# What is added to the diagonal of a kernel matrix, in units of n eps of its entries: with it the
+# matrix of a positive semidefinite kernel is positive definite, whatever the rounding errors.
+JITTER = 10.0
+# The same for matrices that come from elsewhere, if that is not enough: perhaps in float32 once.
+LARGEST_JITTER = 1e-6
+TILE = 256  # rows and columns of a part of a matrix that fits into a cache
+ASYMMETRY = 1e-7  # between K_ij and K_ji, beside the root of K_ii K_jj: more is no rounding error
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of `sklearn.metrics.pairwise.pairwise_kernels`.
+
+    Attributes
+    ----------
+    metric : str or callable
+        Not "precomputed".
+    parameters : dict
+        Those that a metric by name does not take are ignored; a callable takes all of them.
+    """
+
+    metric: str | Callable[..., float]
+    parameters: dict[str, Any]
+
+    def between(self, X: Any, Y: Any = None) -> Array:
+        """k(x_i, y_j) of all pairs of rows, in float64."""
+        found = pairwise_kernels(
+            X, Y, metric=self.metric, filter_params=isinstance(self.metric, str), **self.parameters
+        )
+        return np.asarray(found, dtype=np.float64)
+
+    def matrix(self, X: Any) -> KernelMatrix:
+        """The kernel matrix of the rows.
+
+        Raises
+        ------
+        ValueError
+            If it is not finite or not positive semidefinite.
+        """
+        return checked_matrix(self.between(X), f"kernel={self.metric!r}", self.is_definite(X))
+
+    def is_definite(self, X: Any) -> bool:
+        """Whether it is known to be positive semidefinite, with small rounding errors.
+
+        The squared distances in "rbf" have errors relative to the norms of rows.
+        """
+        if self.metric in ("linear", "cosine", "chi2", "laplacian"):
+            return bool(self.parameters.get("gamma", 1.0) >= 0.0)
+        if self.metric in ("poly", "polynomial"):
+            coef0, degree = self.parameters.get("coef0", 1.0), self.parameters.get("degree", 3)
+            gamma = self.parameters.get("gamma", 1.0)
+            return bool(gamma >= 0.0 and coef0 >= 0.0 and degree == int(degree))
+        if self.metric == "rbf":
+            squares = (
+                X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.sum(X * X, axis=1)
+            )
+            gamma = self.parameters.get("gamma", 1.0)
+            return bool(0.0 <= gamma * float(np.max(squares)) <= JITTER * X.shape[0])
+        return False
+
+
+def gamma_of(gamma: Any, X: Any, weights: Array) -> float:
+    """The number for gamma="scale", as in `sklearn.svm.SVC` for equal weights, or "auto".
+
+    Parameters
+    ----------
+    gamma : {"scale", "auto"} or float
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+    weights : ndarray of shape (n_samples,)
+        They sum to 1.
+    """
+    n_features = X.shape[1]
+    if gamma == "auto":
+        return 1.0 / n_features
+    if gamma != "scale":
+        return float(gamma)
+    squares = X.multiply(X) if sp.issparse(X) else X * X
+    mean, square = (float(np.sum(weights @ table)) / n_features for table in (X, squares))
+    variance = square - mean**2
+    return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
+
+
+def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> KernelMatrix:
+    """A kernel matrix with a diagonal a little larger, so that it is positive definite.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_samples, n_samples)
+    name : str
+        What errors call it.
+    is_definite : bool, default=False
+        Whether it is known to be positive semidefinite.
+
+    Raises
+    ------
+    ValueError
+        If it is not finite, symmetric and positive semidefinite.
+    """
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{name} must have finite values, got inf or NaN.")
+    symmetric = np.array(matrix, dtype=np.float64)
+    difference = _symmetrise(symmetric)
+    if difference > ASYMMETRY:
+        raise ValueError(
+            f"{name} must make a symmetric matrix, got values K_ij and K_ji that differ by up to "
+            f"{difference:.3g} times the root of K_ii K_jj."
+        )
+    diagonal = np.diagonal(symmetric).copy()
+    for jitter in (JITTER * len(matrix) * EPSILON, LARGEST_JITTER):
+        symmetric.flat[:: len(matrix) + 1] = diagonal * (1.0 + jitter)
+        if is_definite or _is_positive(symmetric):
+            return KernelMatrix(symmetric)
+    raise ValueError(
+        f"{name} must make a positive semidefinite matrix, got one whose least eigenvalue is "
+        f"{_least_eigenvalue(matrix):.3g} beside a largest diagonal entry of "
+        f"{float(np.max(np.diagonal(matrix))):.3g}."
+    )
+
+
+def _symmetrise(matrix: Array) -> float:
+    """Mean values across the diagonal, in place; how far they were apart at most.
+
+    That is in units of the root of K_ii K_jj.
+    """
+    n, largest = len(matrix), 0.0
+    sizes = np.sqrt(np.maximum(np.diagonal(matrix), np.finfo(float).tiny))
+    for i in range(0, n, TILE):
+        for j in range(0, i + 1, TILE):
+            rows, columns = slice(i, i + TILE), slice(j, j + TILE)
+            lower, upper = matrix[rows, columns], matrix[columns, rows].T
+            difference = np.max(np.abs(lower - upper) / sizes[rows, np.newaxis] / sizes[columns])
+            largest = max(largest, float(difference))
+            mean = 0.5 * (lower + upper)
+            matrix[rows, columns], matrix[columns, rows] = mean, mean.T
+    return largest
+
+
+def _is_positive(matrix: Array) -> bool:
+    """Whether there is a Cholesky factor; rows of zeros are left out."""
+    diagonal = np.diagonal(matrix)
+    some = diagonal != 0.0
+    if not np.all(some):
+        if np.any(matrix[~some]):
+            return False
+        matrix = matrix[np.ix_(some, some)]
+    try:
+        cholesky(matrix, lower=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True
+
+
+def _least_eigenvalue(matrix: Array) -> float:
+    """About the least eigenvalue, for a message."""
+    if len(matrix) < 100:
+        return float(np.linalg.eigvalsh(matrix)[0])
+    try:
+        start = np.random.RandomState(0).uniform(size=len(matrix))
+        found = eigsh(matrix, k=1, which="SA", tol=1e-3, v0=start, return_eigenvectors=False)
+    except ArpackError:
+        return float(np.linalg.eigvalsh(matrix)[0])
+    return float(found[0])

@@ -1,0 +1,261 @@
+"""Kernel machines against scikit-learn and closed forms, and their certificates."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.callback import ScoringMonitor
+from sklearn.datasets import load_iris, make_moons
+from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.svm import SVC, SVR
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from benchmarks import kernel_problems as random
+from skpd import KernelPdproxRegressor, KernelPdproxSVC, PdproxSVC, path
+from skpd.certificates import certify_point
+from skpd.designs import KernelMatrix
+from skpd.losses import Hinge, SquaredHinge
+from skpd.problems.kernel import kernel_problems
+from skpd.solvers.kernel_machines import solve_kernel_problem
+
+TIGHT = 1e-9
+# sample weights and repeated rows have the same optimum, not the same rounds to a tolerance
+CHECKED = [KernelPdproxSVC(tol=1e-10), KernelPdproxRegressor(tol=1e-9)]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(150, noise=0.25, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def wave():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, size=(120, 1))
+    return X, np.sin(X[:, 0]) + 0.2 * rng.normal(size=120)
+
+
+def hinge_objective(matrix, signs, model, alpha):
+    """That of scikit-learn's SVC, with C = 1 / (alpha n)."""
+    a = np.zeros(len(signs))
+    a[model.support_] = model.dual_coef_[0]
+    z = matrix @ a + model.intercept_
+    return np.mean(np.maximum(1.0 - signs * z, 0.0)) + 0.5 * alpha * a @ matrix @ a
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian", "precomputed"])
+@pytest.mark.parametrize("alpha", [0.1, 1e-3])
+def test_hinge_is_svc(moons, kernel, alpha):
+    X, y = moons
+    options = {"gamma": 0.7, "coef0": 0.5, "degree": 2}
+    model = KernelPdproxSVC(alpha, kernel="rbf", tol=1e-7)
+    ours = clone(model).set_params(kernel=kernel, **options)
+    matrix = X
+    if kernel == "precomputed":
+        ours.set_params(kernel="precomputed")
+        matrix = rbf_kernel(X, gamma=0.7)
+    ours.fit(matrix, y)
+    if kernel != "precomputed":
+        matrix = pairwise_kernels(X, metric=kernel, filter_params=True, **options)
+    theirs = SVC(C=1.0 / (alpha * len(y)), kernel="precomputed", tol=1e-9).fit(matrix, y)
+    value = hinge_objective(matrix, 2.0 * y - 1.0, theirs, alpha)
+    assert ours.converged_
+    assert ours.certificate_.dual <= value + 1e-12
+    assert_allclose(ours.certificate_.primal, value, rtol=1e-6)
+    rows = matrix if kernel == "precomputed" else X
+    assert_allclose(ours.decision_function(rows), theirs.decision_function(matrix), atol=0.02)
+    assert np.mean(ours.predict(rows) == theirs.predict(matrix)) > 0.99
+
+
+def test_epsilon_insensitive_is_svr(wave):
+    X, y = wave
+    alpha = 1e-3
+    ours = KernelPdproxRegressor(
+        alpha, gamma=1.0, loss="epsilon_insensitive", epsilon=0.1, tol=1e-8
+    ).fit(X, y)
+    theirs = SVR(C=1.0 / (alpha * len(y)), gamma=1.0, epsilon=0.1, tol=1e-9).fit(X, y)
+    assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-3)
+    assert len(ours.support_) < len(y)
+
+
+def test_squared_loss_is_kernel_ridge(wave):
+    """Its equations: (K + n alpha I) a = y - b and sum a = 0."""
+    X, y = wave
+    n, alpha = len(y), 1e-3
+    matrix = rbf_kernel(X, gamma=1.0)
+    system = np.block([
+        [matrix + n * alpha * np.eye(n), np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))],
+    ])  # fmt: skip
+    solution = np.linalg.solve(system, np.append(y, 0.0))
+    a, b = solution[:-1], solution[-1]
+    model = KernelPdproxRegressor(alpha, gamma=1.0, loss="squared", tol=1e-10).fit(X, y)
+    assert_allclose(model.predict(X), matrix @ a + b, atol=1e-4)
+    value = 0.5 * np.mean((y - matrix @ a - b) ** 2) + 0.5 * alpha * a @ matrix @ a
+    assert model.certificate_.dual <= value * (1.0 + 1e-13)
+    assert_allclose(model.certificate_.primal, value, rtol=1e-10)
+
+
+def test_linear_kernel_is_the_linear_model(moons):
+    X, y = moons
+    ours = KernelPdproxSVC(0.01, kernel="linear", loss="logistic", tol=TIGHT).fit(X, y)
+    linear = PdproxSVC(0.01, penalty="squared_l2", loss="logistic", tol=TIGHT).fit(X, y)
+    assert_allclose(ours.certificate_.primal, linear.certificate_.primal, rtol=1e-8)
+    assert_allclose(ours.predict_proba(X), linear.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("case", ["kernel", "sum", "half_square", "linear"])
+def test_against_clarabel(case):
+    rng = np.random.default_rng(5)
+    for tol in (1e-8, 1e-8, 1e-3):
+        certificate, unit, value = random.CASES[case](rng, tol)
+        if value is not None:
+            assert certificate.dual <= value + 1e-9 * unit
+            assert certificate.primal <= value + 2.0 * tol * unit
+
+
+@pytest.mark.parametrize("penalty_of", [random.of_square, random.of_sum, random.of_half_square])
+def test_bounds_of_arbitrary_points_whatever_the_factors(rng, penalty_of):
+    """Below the optimum, also with factors that leave most of a kernel out."""
+    X = rng.normal(size=(30, 2))
+    y = np.where(X[:, 0] * X[:, 1] > 0.0, 1.0, -1.0)
+    matrices = [KernelMatrix(rbf_kernel(X, gamma=g) + 1e-13 * np.eye(30)) for g in (0.1, 3.0)]
+    for loss in (Hinge(), SquaredHinge()):
+        options = {"loss": loss, "penalty_of": penalty_of, "alpha": 0.02, "fit_intercept": True}
+        weights, seed = np.full(30, 1 / 30), np.random.RandomState(0)
+        matrices = matrices[:1] if penalty_of is random.of_square else matrices
+        (problem,) = kernel_problems(matrices, [y], weights, tol=TIGHT, **options)
+        best = solve_kernel_problem(problem, tol=TIGHT, max_iter=10_000, random_state=seed)
+        assert best.converged
+        for trace in (30.0, 5.0, 0.1):
+            coarse = problem.with_residuals([trace] * len(matrices))
+            fresh = tuple(KernelMatrix(m.matrix).factor(trace) for m in matrices)
+            coarse = problem.with_factors(fresh)
+            for theta in (best.dual_coef, -y * rng.uniform(0.0, 1.0, 30), rng.normal(size=30)):
+                coef = 0.1 * rng.normal(size=coarse.n_features)
+                coef[coarse.ends - 1] = 0.0
+                certificate, _ = certify_point(coarse, coef, 0.1, theta)
+                assert certificate.dual <= best.certificate.primal
+            # the bound does not depend on the factor but for rounding
+            assert certify_point(coarse, 0.0 * coef, 0.0, best.dual_coef)[0].dual >= (
+                best.certificate.dual - 1e-7
+            )
+
+
+def test_a_coarse_factor_is_refined(rng):
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] * X[:, 1] > 0.0, 1.0, -1.0)
+    matrix = rbf_kernel(X, gamma=0.5)
+    (problem,) = kernel_problems(
+        [KernelMatrix(matrix)], [y], np.full(60, 1 / 60), loss=Hinge(),
+        penalty_of=random.of_square, alpha=1e-3, fit_intercept=True, tol=1e-6,
+    )  # fmt: skip
+    coarse = problem.with_factors((KernelMatrix(matrix).factor(10.0),))
+    assert coarse.factors[0].rank < problem.factors[0].rank
+    found = solve_kernel_problem(
+        coarse, tol=1e-6, max_iter=10_000, random_state=np.random.RandomState(0)
+    )
+    assert found.converged and found.certificate.relative_gap <= 1e-6
+
+
+def test_the_objective_is_that_of_the_predictions(moons):
+    """Recomputed from what the fitted attributes say."""
+    X, y = moons
+    signs, alpha = 2.0 * y - 1.0, 0.01
+    for loss, of in (
+        ("hinge", lambda m: np.maximum(1 - m, 0)),
+        ("logistic", lambda m: np.log1p(np.exp(-m))),
+    ):
+        model = KernelPdproxSVC(alpha, gamma=1.0, loss=loss).fit(X, y)
+        a = model.support_coef_[0]
+        between = rbf_kernel(model.support_vectors_, gamma=1.0)
+        value = np.mean(of(signs * model.decision_function(X))) + 0.5 * alpha * a @ between @ a
+        assert_allclose(model.certificate_.primal, value, rtol=1e-10)
+        assert np.array_equal(model.support_vectors_, X[model.support_])
+
+
+def test_one_vs_rest_shares_the_kernel_matrix():
+    X, y = load_iris(return_X_y=True)
+    model = KernelPdproxSVC(0.01, n_jobs=2).fit(X, y)
+    assert len(model.certificate_) == 3 and model.support_coef_.shape == (3, len(model.support_))
+    assert model.score(X, y) > 0.95
+    for k in range(3):
+        alone = KernelPdproxSVC(0.01).fit(X, y == k)
+        gap = model.certificate_[k].gap + alone.certificate_.gap
+        assert abs(model.certificate_[k].primal - alone.certificate_.primal) <= gap
+
+
+def test_weights_equal_repetitions(moons):
+    X, y = moons
+    weights = np.arange(len(y)) % 3
+    rows = np.repeat(np.arange(len(y)), weights)
+    weighted = KernelPdproxSVC(0.01, tol=TIGHT).fit(X, y, weights)
+    repeated = KernelPdproxSVC(0.01, tol=TIGHT).fit(X[rows], y[rows])
+    assert_allclose(weighted.certificate_.primal, repeated.certificate_.primal, rtol=1e-8)
+    assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-3)
+    balanced = KernelPdproxSVC(0.01, tol=TIGHT, class_weight={0: 2.0}).fit(X, y)
+    doubled = KernelPdproxSVC(0.01, tol=TIGHT, gamma=balanced._gamma).fit(X, y, 2.0 - y)
+    assert_allclose(balanced.certificate_.primal, doubled.certificate_.primal, rtol=1e-8)
+
+
+def test_sparse_rows_callables_and_pickles(moons):
+    X, y = moons
+    dense = KernelPdproxSVC(0.01, gamma=1.0).fit(X, y)
+    sparse = KernelPdproxSVC(0.01, gamma=1.0).fit(sp.csr_array(X), y)
+    assert_allclose(sparse.certificate_.primal, dense.certificate_.primal, atol=2e-4)
+    copy = pickle.loads(pickle.dumps(dense))
+    assert np.array_equal(copy.decision_function(X), dense.decision_function(X))
+
+    def square(u, v, c):
+        return float((u @ v + c) ** 2)
+
+    own = KernelPdproxSVC(0.01, kernel=square, kernel_params={"c": 1.0}, tol=1e-7).fit(X, y)
+    named = KernelPdproxSVC(0.01, kernel="poly", gamma=1.0, degree=2, tol=1e-7).fit(X, y)
+    assert_allclose(own.certificate_.primal, named.certificate_.primal, atol=2e-7)
+    assert_allclose(own.predict(X), named.predict(X))
+    assert polynomial_kernel(X[:1], X[1:2], 2, 1.0, 1.0)[0, 0] == pytest.approx(
+        square(X[0], X[1], 1.0)
+    )
+
+
+def test_cross_validation_of_precomputed_kernels(moons):
+    X, y = moons
+    matrix = rbf_kernel(X, gamma=1.0)
+    scores = cross_val_score(KernelPdproxSVC(0.01, kernel="precomputed"), matrix, y, cv=3)
+    named = cross_val_score(KernelPdproxSVC(0.01, gamma=1.0), X, y, cv=3)
+    assert_allclose(scores, named, atol=0.03)
+    search = GridSearchCV(KernelPdproxSVC(), {"alpha": [1e-1, 1e-3], "gamma": [0.1, 1.0]}, cv=2)
+    assert search.fit(X, y).best_score_ > 0.8
+
+
+def test_scoring_monitor_sees_the_model_of_the_moment(moons):
+    X, y = moons
+    monitor = ScoringMonitor(scoring="accuracy")
+    model = KernelPdproxSVC(1e-3, tol=1e-6).set_callbacks(monitor).fit(X, y)
+    scores = monitor.get_logs().data_as_pandas["accuracy"]
+    assert len(scores) >= 2 and abs(scores.iloc[-1] - model.score(X, y)) < 0.02
+
+
+def test_the_certificate_says_nothing_of_columns_of_factors(moons):
+    X, y = moons
+    certificate = KernelPdproxSVC(0.01).fit(X, y).certificate_
+    assert certificate.coefficient_bounds is None and certificate.proven_zero is None
+
+
+def test_errors(moons):
+    X, y = moons
+    with pytest.raises(ValueError, match="must be a square matrix for kernel='precomputed'"):
+        KernelPdproxSVC(kernel="precomputed").fit(X, y)
+    with pytest.raises(ValueError, match="kernel='sigmoid' must make a positive semidefinite"):
+        KernelPdproxSVC(kernel="sigmoid", gamma=2.0, coef0=-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="Fit one for each alpha"):
+        path(KernelPdproxSVC(), X, y, alphas=[0.1, 0.01])

@@ -1,0 +1,130 @@
+"""Sums of kernels against Clarabel, and what their attributes say."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_iris, make_moons
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skpd import KernelPdproxSVC, MKLClassifier, MKLRegressor
+
+KERNELS = ["linear", ("rbf", {"gamma": 0.5}), ("rbf", {"gamma": 20.0})]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([MKLClassifier(tol=1e-9), MKLRegressor(tol=1e-9)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(80, noise=0.25, random_state=0)
+
+
+def matrices(X):
+    return [linear_kernel(X), rbf_kernel(X, gamma=0.5), rbf_kernel(X, gamma=20.0)]
+
+
+def optimum(tables, losses, alpha, half_square):
+    """By Clarabel, of the values of the functions at the rows: f = F v with K = F F'."""
+    factors = []
+    for table in tables:
+        values, vectors = np.linalg.eigh(table / np.mean(np.diagonal(table)))
+        factors.append(vectors * np.sqrt(np.maximum(values, 0.0)))
+    parts, b = [cp.Variable(len(F)) for F in factors], cp.Variable()
+    z = sum(F @ v for F, v in zip(factors, parts, strict=True)) + b
+    norms = [cp.norm2(v) for v in parts]
+    penalty = cp.square(sum(norms)) / 2 if half_square else sum(norms)
+    programme = cp.Problem(cp.Minimize(losses(z) + alpha * penalty))
+    value = programme.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+    return value, np.array([norm.value for norm in norms])
+
+
+@pytest.mark.parametrize("penalty", ["sum", "half_square"])
+@pytest.mark.parametrize("alpha", [0.1, 3e-3])
+def test_hinge(moons, penalty, alpha):
+    X, y = moons
+    signs = 2.0 * y - 1.0
+    value, norms = optimum(
+        matrices(X), lambda z: cp.sum(cp.pos(1 - cp.multiply(signs, z))) / len(y), alpha,
+        penalty == "half_square",
+    )  # fmt: skip
+    model = MKLClassifier(alpha, kernels=KERNELS, penalty=penalty, tol=1e-8).fit(X, y)
+    assert model.converged_
+    assert model.certificate_.dual <= value + 1e-9
+    assert_allclose(model.certificate_.primal, value, atol=2e-8)
+    assert_allclose(model.kernel_weights_, norms / norms.sum(), atol=2e-3)
+
+
+@pytest.mark.parametrize("penalty", ["sum", "half_square"])
+def test_squared_loss(rng, penalty):
+    X = rng.uniform(0.0, 6.0, size=(60, 1))
+    y = np.sin(3.0 * X[:, 0]) + X[:, 0]
+    value, norms = optimum(
+        matrices(X), lambda z: cp.sum_squares(z - y) / (2 * len(y)), 0.02, penalty == "half_square"
+    )
+    model = MKLRegressor(
+        0.02, kernels=KERNELS, penalty=penalty, loss="squared", tol=1e-8
+    ).fit(X, y)  # fmt: skip
+    assert model.certificate_.dual <= value + 1e-9
+    assert_allclose(model.certificate_.primal, value, atol=3e-8)
+    assert_allclose(model.kernel_weights_, norms / norms.sum(), atol=2e-3)
+
+
+def test_both_penalties_have_the_same_models(moons):
+    """alpha S^2 / 2 has the gradient alpha S beside a sum S of norms."""
+    X, y = moons
+    square = MKLClassifier(0.01, kernels=KERNELS, penalty="half_square", tol=1e-9).fit(X, y)
+    loss = np.mean(np.maximum(1.0 - (2 * y - 1) * square.decision_function(X), 0.0))
+    total = np.sqrt(2.0 * (square.certificate_.primal - loss) / 0.01)
+    plain = MKLClassifier(0.01 * total, kernels=KERNELS, tol=1e-9).fit(X, y)
+    assert_allclose(plain.kernel_weights_, square.kernel_weights_, atol=1e-3)
+    assert_allclose(plain.decision_function(X), square.decision_function(X), atol=5e-3)
+
+
+def test_precomputed(moons):
+    """The values of all kernels in a third dimension, also in cross-validation."""
+    X, y = moons
+    table = np.stack(matrices(X), axis=2)
+    named = MKLClassifier(kernels=KERNELS).fit(X, y)
+    given = MKLClassifier(kernels="precomputed").fit(table, y)
+    assert_allclose(given.kernel_weights_, named.kernel_weights_, atol=1e-6)
+    assert_allclose(given.decision_function(table), named.decision_function(X), atol=1e-6)
+    scores = cross_val_score(MKLClassifier(kernels="precomputed"), table, y, cv=2)
+    assert_allclose(scores, cross_val_score(MKLClassifier(kernels=KERNELS), X, y, cv=2), atol=0.03)
+
+
+def test_one_kernel_with_half_the_square_is_a_kernel_machine(moons):
+    X, y = moons
+    several = MKLClassifier(
+        0.01, kernels=[("rbf", {"gamma": 1.0})], penalty="half_square", tol=1e-8
+    ).fit(X, y)  # fmt: skip
+    one = KernelPdproxSVC(0.01, gamma=1.0, tol=1e-8).fit(X, y)
+    assert_allclose(several.certificate_.primal, one.certificate_.primal, atol=2e-8)
+    assert several.kernel_weights_.tolist() == [1.0]
+
+
+def test_classes():
+    X, y = load_iris(return_X_y=True)
+    model = MKLClassifier(kernels=KERNELS).fit(X, y)
+    assert model.kernel_weights_.shape == (3, 3)
+    assert_allclose(model.kernel_weights_.sum(axis=1), 1.0)
+    assert model.support_coef_.shape == (3, 3, len(model.support_))
+    assert model.score(X, y) > 0.95
+
+
+def test_errors(moons):
+    X, y = moons
+    with pytest.raises(ValueError, match=r"kernels must hold functions or names.*got 'gauss'"):
+        MKLClassifier(kernels=["gauss"]).fit(X, y)
+    with pytest.raises(ValueError, match="at least one kernel"):
+        MKLClassifier(kernels=[]).fit(X, y)
+    with pytest.raises(ValueError, match=r"kernels\[1\] must make a positive semidefinite"):
+        sigmoid = ("sigmoid", {"gamma": 2.0, "coef0": -1.0})
+        MKLClassifier(kernels=["linear", sigmoid]).fit(X, y)
+    with pytest.raises(ValueError, match=r"shape \(n_samples, n_samples, n_kernels\)"):
+        MKLClassifier(kernels="precomputed").fit(X, y)
