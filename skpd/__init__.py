@@ -4,6 +4,7 @@ from ._version import VERSION, show_versions
 from .certificates import Certificate
 from .certificates.rigorous import RigorousCertificate
 from .designs import RowBlocks
+from .estimators.boosting import LPBoostClassifier
 from .estimators.displays import GapDisplay
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.elastic_net_cv import ElasticNetPDCV
@@ -14,8 +15,8 @@ from .estimators.matrix_completion import MatrixCompletionPD
 from .estimators.multi_task import MultiTaskPD
 from .estimators.multi_task_cv import MultiTaskPDCV
 from .estimators.multinomial import MultinomialPD
-from .estimators.multivariate import MultivariateSVC
 from .estimators.multiple_kernels import MKLClassifier, MKLRegressor
+from .estimators.multivariate import MultivariateSVC
 from .estimators.path import path
 from .estimators.path_cv import PathCV
 from .estimators.quantiles import QuantilePD
@@ -37,6 +38,7 @@ __all__ = [
     "GroupLassoSVC",
     "KernelPdproxRegressor",
     "KernelPdproxSVC",
+    "LPBoostClassifier",
     "LassoPDCertified",
     "LassoPDCertifiedCV",
     "MKLClassifier",

@@ -1,0 +1,356 @@
+"""Boosting of the soft margin by linear programming, with a certificate over all stumps."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.ensemble._base import _set_random_states
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
+
+from .._floats import EPSILON
+from .._typing import Array, ArrayLike
+from ..certificates.objective import Sum
+from ..problems.boosting import BoostingProblem
+from ..problems.hypotheses import AllStumps, Hypotheses
+from ..solvers.boosting.columns import Boosted, generate_columns, method_for
+from .parameters import ParameterValidation
+from .validation import validated
+
+__all__ = ["LPBoostClassifier"]
+
+LEAST_ENTROPY = 1e-12  # below it rounding decides: 0 is the linear programme
+
+
+class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
+    """Boosting of decision stumps for the best soft margin, with a certificate over all of them.
+
+    Chooses a mixture a of hypotheses h with the values -1 and 1, and maximises the mean of the
+    share ``nu`` of the smallest margins ``m_i = y_i sum_h a_h h(x_i)``, ::
+
+        max over rho of  rho - sum_i c_i max(0, rho - m_i) / nu,      c_i the normalised weights
+
+    The other side of this linear programme are distributions w over the rows with ``w_i <= c_i /
+    nu``: each of them, with the largest edge ``sum_i w_i y_i h(x_i)`` of any hypothesis, is an
+    upper bound on every soft margin. In each round the weak learner is fitted to a w that is hard
+    for the hypotheses so far (column generation). With ``entropy`` the relative entropy of w to
+    the c_i is added, which keeps w apart from the corners.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The weak learner, whose `fit` takes ``sample_weight``. None are decision stumps, and of
+        all of them the one of the largest edge, so that the certificate is over every mixture of
+        stumps. That of other weak learners is over mixtures of the hypotheses found.
+    nu : float, default=0.1
+        The share of the weight of the rows, in (0, 1], whose margins count: at most this share of
+        the rows has a margin below rho. In the notation of the papers the cap of a row is
+        ``1 / (nu * n_samples)``.
+    entropy : float, default=0.0
+        The weight lambda of the relative entropy: 0, or at least 1e-12.
+    solver : {"auto", "highs", "agm"}, default="auto"
+        For the problems over the hypotheses found so far. "highs" is the linear programming of
+        SciPy, for ``entropy=0``, where it is the default; "agm" are accelerated gradients with
+        the entropic prox, which smooth the problem where ``entropy=0``.
+    tol : float, default=1e-4
+        Stop when the gap between the two sides is at most this. Margins are at most 1.
+    max_iter : int, default=1000
+        Rounds, with a call of the weak learner each, at most.
+    random_state : int, RandomState instance or None, default=None
+        Passed to the weak learner, if it has such a parameter.
+    verbose : int, default=0
+        1 prints the bounds of every round.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The hypotheses with a positive weight: fitted weak learners, or
+        `skpd.problems.hypotheses.DecisionStump`.
+    estimator_weights_ : ndarray of shape (n_estimators,)
+        Their weights, which sum to 1.
+    classes_ : ndarray of shape (2,)
+        Class labels.
+    dual_coef_ : ndarray of shape (n_samples,)
+        The distribution w of the upper bound.
+    certificate_ : Certificate
+        The interval that holds the best soft margin, plus the entropy: ``dual`` is that of the
+        model, ``primal`` an upper bound. With stumps it is over all of them, and with another
+        weak learner over the hypotheses found.
+    restricted_certificate_ : Certificate
+        The same over the hypotheses found, for every weak learner.
+    certified_over_ : {"all stumps", "hypotheses found"}
+        What ``certificate_`` is over.
+    duality_gap_, relative_gap_ : float
+        The length of that interval; edges are at most 1, so that it has no unit.
+    gap_history_ : structured ndarray
+        For each round the best interval so far, in the fields n_iter, seconds, primal, dual and
+        gap; the bounds of the round in iterate_primal and iterate_dual; and in restricted_primal
+        the upper bound over the hypotheses found, to which iterate_dual is the lower one.
+    solver_ : str
+        "highs" or "agm".
+    converged_ : bool
+        Whether the gap reached ``tol``; for another weak learner than stumps, whether that over
+        the hypotheses found did and the learner found none with an edge larger by ``tol``.
+    n_iter_ : int
+        Rounds.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
+
+    Raises
+    ------
+    ValueError
+        In `fit`, for other than two classes: `sklearn.multiclass.OneVsRestClassifier` takes more.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the gap is still above ``tol`` at the end.
+
+    See Also
+    --------
+    PdproxSVC : A linear classifier with the hinge loss.
+
+    References
+    ----------
+    Demiriz, Bennett, Shawe-Taylor: Linear programming boosting via column generation. Machine
+    Learning 46, 2002.
+
+    Warmuth, Glocer, Vishwanathan: Entropy regularized LPBoost. Algorithmic Learning Theory, 2008.
+
+    Zhang, Saha, Vishwanathan: Accelerated training of max-margin Markov networks with kernels, and
+    its preprint on regularized risk minimization by accelerated gradients, equation 51.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from skpd import LPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = LPBoostClassifier(nu=0.2).fit(X, y)
+    >>> clf.certified_over_
+    'all stumps'
+    >>> clf.certificate_.gap <= clf.tol
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "nu": [Interval(Real, 0, 1, closed="right")],
+        "entropy": [Interval(Real, 0, np.inf, closed="left")],
+        "solver": [StrOptions({"auto", "highs", "agm"})],
+        "tol": [Interval(Real, 0, np.inf, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        nu: float = 0.1,
+        entropy: float = 0.0,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.nu = nu
+        self.entropy = entropy
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the mixture and certify it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data, taken in float64.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, non-negative and not all zero; 1 by default. A weight
+            of 2 equals a repeated row.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid, if there are not two classes with
+            samples of positive weight, or if the weak learner takes no weights.
+        """
+        X, y = validated(self, X, y, dtype=np.float64)
+        method = method_for(self.solver, self.entropy)
+        if 0.0 < self.entropy < LEAST_ENTROPY:
+            raise ValueError(f"entropy must be 0 or at least {LEAST_ENTROPY}, got {self.entropy}.")
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        signs = self._signs(y, sample_weight)
+        X, signs, weights, places = _distinct(X, signs, sample_weight)
+        problem = BoostingProblem(weights, nu=float(self.nu), entropy=float(self.entropy))
+        found = generate_columns(
+            problem, signs, self._learner(X, signs), solver=method, tol=float(self.tol),
+            max_iter=int(self.max_iter), on_round=self._print if self.verbose else None,
+        )  # fmt: skip
+        totals = np.bincount(places, sample_weight, minlength=len(weights))
+        self.dual_coef_ = sample_weight / totals[places] * found.w[places]
+        self.solver_ = method
+        self._set_found(found)
+        return self
+
+    def _signs(self, y: Any, sample_weight: Array) -> Array:
+        """-1 for the first class and 1 for the second."""
+        check_classification_targets(y)
+        classes, places = np.unique(y, return_inverse=True)
+        if len(classes) > 2:
+            raise ValueError(
+                "Only binary classification is supported. LPBoostClassifier got "
+                f"{len(classes)} classes: wrap it in sklearn.multiclass.OneVsRestClassifier."
+            )
+        n_present = np.count_nonzero(np.bincount(places, sample_weight > 0.0))
+        if n_present < 2:
+            raise ValueError(
+                "LPBoostClassifier needs samples of 2 classes whose sample_weight is positive, "
+                f"got {n_present} of the {len(classes)} class(es) in y."
+            )
+        self.classes_ = classes
+        return np.where(places == 1, 1.0, -1.0)
+
+    def _learner(self, X: Array, signs: Array) -> Hypotheses:
+        if self.estimator is None:
+            return AllStumps(X)
+        if not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(
+                "estimator must take sample_weight in fit, which is how a round differs from "
+                f"another; {type(self.estimator).__name__} does not."
+            )
+        return _FittedClassifiers(self.estimator, X, signs, check_random_state(self.random_state))
+
+    def _set_found(self, found: Boosted) -> None:
+        used = np.flatnonzero(found.mixture > 0.0)
+        self.estimators_ = [found.hypotheses[k] for k in used]
+        self.estimator_weights_ = found.mixture[used]
+        self.certificate_, self.restricted_certificate_ = found.certificate, found.restricted
+        self.certified_over_ = "all stumps" if self.estimator is None else "hypotheses found"
+        self.duality_gap_ = found.certificate.gap
+        self.relative_gap_ = found.certificate.relative_gap
+        self.gap_history_, self.n_iter_ = found.history, found.n_iter
+        self.converged_ = found.converged
+        if not found.converged:
+            warnings.warn(
+                f"LPBoostClassifier did not converge: after {found.n_iter} rounds its gap is "
+                f"{found.certificate.gap:.2e}, with tol={self.tol:.2e}. Increase max_iter (now "
+                f"{self.max_iter}) or tol.",
+                ConvergenceWarning,
+                stacklevel=4,  # the caller of fit, past its decorator
+            )
+
+    def _print(self, row: Any) -> None:
+        n_iter, seconds, primal, dual = row[:4]
+        print(
+            f"[LPBoostClassifier] round {n_iter}, {seconds:.1f} s: in [{dual:.6g}, {primal:.6g}]"
+        )
+
+    def decision_function(self, X: Any) -> Array:
+        """The mean vote of the hypotheses, in [-1, 1].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Positive where ``classes_[1]`` is predicted.
+        """
+        check_is_fitted(self)
+        X = validated(self, X, reset=False, dtype=np.float64)
+        scores = np.zeros(len(X))
+        for weight, hypothesis in zip(self.estimator_weights_, self.estimators_, strict=True):
+            scores += weight * hypothesis.predict(X)
+        return scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0.0).astype(np.intp)]
+
+
+def _distinct(X: Array, signs: Array, sample_weight: Array) -> tuple[Array, Array, Array, Any]:
+    """Rows that differ, with their signs, weights that sum to 1, and the place of each row.
+
+    Rows that agree have the same margin, whatever the mixture is: they are one row of their
+    weight. In the order of their values, so that a weight of 2 and a repeated row lead to the same
+    mixture also where several are optimal. Rows of weight 0 are put to the first.
+
+    Raises
+    ------
+    ValueError
+        If the sum of the weights is not finite.
+    """
+    with np.errstate(over="ignore"):
+        total = float(np.sum(sample_weight))
+    if not np.isfinite(total):
+        raise ValueError(f"sample_weight must have a finite sum, got {total}.")
+    kept = np.flatnonzero(sample_weight > 0.0)
+    table = np.column_stack([X[kept], signs[kept]])
+    rows, inverse = np.unique(table, axis=0, return_inverse=True)
+    places = np.zeros(len(X), dtype=np.intp)
+    places[kept] = np.ravel(inverse)
+    weights = np.bincount(places[kept], sample_weight[kept] / total)
+    weights = np.maximum(weights, np.finfo(np.float64).tiny)
+    return np.ascontiguousarray(rows[:, :-1]), rows[:, -1], weights, places
+
+
+class _FittedClassifiers(Hypotheses):
+    """Classifiers of scikit-learn with the labels -1 and 1, fitted to a distribution each."""
+
+    def __init__(
+        self, estimator: Any, X: Array, signs: Array, random_state: np.random.RandomState
+    ) -> None:
+        self.estimator, self.X, self.signs = estimator, X, signs
+        self.random_state = random_state
+
+    def best(self, signed: Array) -> tuple[Any, Array, Sum]:
+        """What the classifier makes of w; nothing is known of how good it is."""
+        hypothesis = clone(self.estimator)
+        _set_random_states(hypothesis, self.random_state)
+        w = signed * self.signs
+        inside = w > 0.0
+        hypothesis.fit(self.X[inside], self.signs[inside], sample_weight=w[inside])
+        values = np.where(
+            np.asarray(hypothesis.predict(self.X), dtype=np.float64) > 0.0, 1.0, -1.0
+        )
+        rounding = (len(w) + 4) * EPSILON * float(np.sum(np.abs(signed)))
+        return hypothesis, values, (float(signed @ values), rounding)

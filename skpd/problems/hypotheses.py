@@ -1,0 +1,110 @@
+"""Hypotheses for boosting, and the class of all decision stumps with its largest edge."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._floats import EPSILON
+from .._typing import Array
+from ..certificates.objective import Sum
+
+__all__ = ["AllStumps", "DecisionStump", "Hypotheses"]
+
+
+class Hypotheses(ABC):
+    """A weak learner: functions of a row with the values -1 and 1.
+
+    Attributes
+    ----------
+    maximises : bool
+        Whether `best` finds the largest edge of all hypotheses, which certificates need.
+    """
+
+    maximises: ClassVar[bool] = False
+
+    @abstractmethod
+    def best(self, signed: Array) -> tuple[Any, Array, Sum]:
+        """A hypothesis h with a large edge sum_i w_i y_i h(x_i).
+
+        Parameters
+        ----------
+        signed : ndarray of shape (n_samples,)
+            w_i y_i.
+
+        Returns
+        -------
+        hypothesis : object
+            With a method ``predict``.
+        values : ndarray of shape (n_samples,)
+            h(x_i), each -1 or 1.
+        edge : tuple of float
+            Its edge and a bound on the rounding error. If `maximises`, no hypothesis has an edge
+            above the sum of the two.
+        """
+
+
+@dataclass(frozen=True)
+class DecisionStump:
+    """``sign`` where a feature is at most a threshold, and ``-sign`` elsewhere.
+
+    Parameters
+    ----------
+    feature : int
+    threshold : float
+        ``inf`` for a constant.
+    sign : float
+        -1 or 1.
+    """
+
+    feature: int
+    threshold: float
+    sign: float
+
+    def predict(self, X: Array) -> Array:
+        """The values, -1 or 1, for rows in float64."""
+        return np.where(X[:, self.feature] <= self.threshold, self.sign, -self.sign)
+
+
+class AllStumps(Hypotheses):
+    """Every stump on every feature, and the two constants, which are stumps beyond the data.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        In float64. Its columns are sorted once.
+    """
+
+    maximises: ClassVar[bool] = True
+
+    def __init__(self, X: Array) -> None:
+        self.X = X
+        self.order = np.argsort(X, axis=0, kind="stable").T
+        ordered = np.take_along_axis(X.T, self.order, axis=1)
+        # a threshold after a row in the order must separate it from the next
+        self.ties = np.zeros(ordered.shape, dtype=bool)
+        self.ties[:, :-1] = ordered[:, :-1] == ordered[:, 1:]
+
+    def best(self, signed: Array) -> tuple[DecisionStump, Array, Sum]:
+        """The stump of the largest edge, from partial sums in the order of each feature."""
+        sums = np.cumsum(signed[self.order], axis=1)
+        edges = 2.0 * sums - sums[:, -1:]  # of +1 up to the threshold and -1 beyond
+        sizes = np.abs(edges)
+        sizes[self.ties] = -1.0
+        feature, place = divmod(int(np.argmax(sizes)), sizes.shape[1])
+        stump = DecisionStump(
+            feature, self._threshold(feature, place), 1.0 if edges[feature, place] >= 0.0 else -1.0
+        )
+        # partial sums of n terms: an error of (n - 1) EPSILON times their sizes in each of three
+        rounding = 4.0 * (len(signed) + 4) * EPSILON * float(np.sum(np.abs(signed)))
+        return stump, stump.predict(self.X), (float(sizes[feature, place]), rounding)
+
+    def _threshold(self, feature: int, place: int) -> float:
+        """Halfway to the next value in the order, infinite after the last."""
+        order = self.order[feature]
+        if place == len(order) - 1:
+            return np.inf
+        low, high = self.X[order[place], feature], self.X[order[place + 1], feature]
+        middle = 0.5 * low + 0.5 * high  # whose sum may not overflow
+        return float(middle if low <= middle < high else low)

@@ -1,0 +1,1 @@
+"""Column generation for boosting, and the methods for its restricted problems."""

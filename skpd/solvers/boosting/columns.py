@@ -1,0 +1,191 @@
+"""LPBoost: hypotheses are added where they cut off the distribution over the rows."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._floats import EPSILON
+from ..._typing import Array
+from ...certificates import Certificate
+from ...certificates.objective import Sum
+from ...problems.boosting import BoostingProblem
+from ...problems.hypotheses import Hypotheses
+from ..monitor import HISTORY_DTYPE
+from .restricted import RESTRICTED, Pair
+from .settings import SETTINGS
+
+__all__ = ["BOOSTING_HISTORY", "Boosted", "generate_columns", "method_for"]
+
+BOOSTING_HISTORY = np.dtype([*HISTORY_DTYPE.descr, ("restricted_primal", float)])
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """What column generation found.
+
+    Attributes
+    ----------
+    hypotheses : list
+    mixture : ndarray of shape (n_hypotheses,)
+        Their weights, which sum to 1.
+    w : ndarray of shape (n_samples,)
+        The distribution over the rows.
+    certificate, restricted : Certificate
+        Over all hypotheses if they are known to be maximised over, and over those found.
+    history : structured ndarray
+    converged : bool
+    """
+
+    hypotheses: list[Any]
+    mixture: Array
+    w: Array
+    certificate: Certificate
+    restricted: Certificate
+    history: Any
+    converged: bool
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.history)
+
+
+def method_for(name: str, entropy: float) -> str:
+    """The method for restricted problems: "auto" is HiGHS where they are linear programmes.
+
+    Raises
+    ------
+    ValueError
+        If "highs" is to solve problems with an entropy.
+    """
+    if name == "auto":
+        return "highs" if entropy == 0.0 else "agm"
+    if name == "highs" and entropy > 0.0:
+        raise ValueError(
+            f"solver='highs' is for linear programmes, with entropy=0, got entropy={entropy!r}. "
+            "solver='agm' takes any."
+        )
+    return name
+
+
+class _Run:
+    """The hypotheses so far, with the best bounds on the optimum over all of them."""
+
+    def __init__(self, problem: BoostingProblem, signs: Array) -> None:
+        self.problem, self.signs = problem, signs
+        self.hypotheses: list[Any] = []
+        self.edges = np.empty((0, len(signs)))
+        self.primal, self.dual = np.inf, -np.inf
+        self.w, self.mixture = problem.weights, np.empty(0)
+        self.rows: list[tuple] = []
+        self.begin = time.perf_counter()
+
+    def add(self, hypothesis: Any, values: Array) -> bool:
+        """Add a hypothesis, unless one with the same values is there."""
+        edge = self.signs * values
+        if np.any(np.all(self.edges == edge, axis=1)):
+            return False
+        self.edges = np.vstack([self.edges, edge])
+        self.hypotheses.append(hypothesis)
+        return True
+
+    def largest_edge(self, w: Array) -> Sum:
+        """That of the hypotheses so far."""
+        rounding = (len(w) + 4) * EPSILON * float(np.sum(w))
+        return float(np.max(self.edges @ w)), rounding
+
+    def lower_bound(self, mixture: Array) -> float:
+        """Of a mixture whose sum is 1 but for rounding; margins are at most 1."""
+        error = 2.0 * (len(mixture) + 4) * EPSILON
+        return self.problem.lower_bound(mixture @ self.edges, error)
+
+    def record(self, restricted: float, primal: float, dual: float) -> None:
+        seconds = time.perf_counter() - self.begin
+        best = self.primal, self.dual, self.primal - self.dual
+        self.rows.append((len(self.rows) + 1, seconds, *best, primal, dual, restricted))
+
+
+def generate_columns(
+    problem: BoostingProblem,
+    signs: Array,
+    learner: Hypotheses,
+    *,
+    solver: str = "auto",
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    on_round: Callable[[Any], None] | None = None,
+) -> Boosted:
+    """Column generation (Demiriz et al., 2002; Warmuth et al., 2008).
+
+    Parameters
+    ----------
+    problem : BoostingProblem
+    signs : ndarray of shape (n_samples,)
+        The y_i, -1 or 1.
+    learner : Hypotheses
+    solver : {"auto", "highs", "agm"}
+        For the problems over the hypotheses so far.
+    tol : float
+        The gap at which to stop. Edges are at most 1, so that it has no unit.
+    max_iter : int
+        Rounds, each with a call of the learner, at most.
+    on_round : callable, default=None
+        Called after each with its record.
+    """
+    solve = RESTRICTED[method_for(solver, problem.entropy)]
+    run, gap, restricted = _Run(problem, signs), 1.0, np.inf
+    w = problem.weights
+    mixture, reached = np.empty(0), True
+    while True:
+        first = not run.hypotheses
+        if not first:
+            goal = max(SETTINGS.restricted_share * gap, SETTINGS.last_share * tol)
+            w, mixture, reached = _solved(run, solve(problem, run.edges, mixture, goal, tol))
+        hypothesis, values, edge = learner.best(w * signs)
+        if first:
+            run.add(hypothesis, values)
+            mixture = np.ones(1)
+        seen = run.largest_edge(w)
+        restricted, dual = problem.upper_bound(w, seen), run.lower_bound(mixture)
+        if not learner.maximises:  # earlier bounds are not of the hypotheses found since
+            primal, run.primal = restricted, np.inf
+        else:
+            primal = problem.upper_bound(w, edge)
+        if primal < run.primal:
+            run.primal, run.w = primal, w
+        if dual > run.dual:
+            run.dual, run.mixture = dual, mixture
+        run.record(restricted, primal, dual)
+        if on_round is not None:
+            on_round(run.rows[-1])
+        gap = max(run.primal - run.dual, 0.0)
+        better = edge[0] - seen[0] > (0.0 if learner.maximises else tol)
+        done = gap <= tol if learner.maximises else gap <= tol and not better
+        if done or len(run.rows) >= max_iter:
+            break
+        added = better and run.add(hypothesis, values)
+        if added:
+            mixture = np.append(mixture, 0.0)
+        elif not first and (not reached or solve is RESTRICTED["highs"]):
+            break  # as far as rounding, or the method for restricted problems, allows
+    return _result(run, restricted, done)
+
+
+def _solved(run: _Run, pair: Pair) -> tuple[Array, Array, bool]:
+    """What a method found, as a distribution and a mixture."""
+    mixture = np.maximum(np.nan_to_num(pair.mixture), 0.0)
+    total = float(np.sum(mixture))
+    mixture = mixture / total if total > 0.0 else np.full(len(mixture), 1.0 / len(mixture))
+    return run.problem.feasible(pair.w), mixture, pair.reached
+
+
+def _result(run: _Run, restricted: float, converged: bool) -> Boosted:
+    mixture = np.append(run.mixture, np.zeros(len(run.hypotheses) - len(run.mixture)))
+    return Boosted(
+        run.hypotheses, mixture, run.w,
+        run.problem.certificate(run.primal, run.dual),
+        run.problem.certificate(restricted, run.dual),
+        np.array(run.rows, dtype=BOOSTING_HISTORY), converged,
+    )  # fmt: skip

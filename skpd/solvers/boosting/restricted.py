@@ -1,0 +1,130 @@
+"""The problem of boosting over the hypotheses at hand, which column generation solves again."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ..._typing import Array
+from ...problems.boosting import BoostingProblem
+from ..accelerated.estimate_functions import Composite, infinite_memory
+from ..accelerated.geometry import Entropic
+from .settings import SETTINGS
+
+__all__ = ["RESTRICTED", "Pair", "accelerated_gradients", "linear_programme"]
+
+
+class Pair(NamedTuple):
+    """A distribution over the rows and a mixture of the hypotheses; neither is trusted.
+
+    ``reached`` says whether they are as good as was asked for.
+    """
+
+    w: Array
+    mixture: Array
+    reached: bool
+
+
+class Restricted(Protocol):
+    """A method for restricted problems."""
+
+    def __call__(
+        self, problem: BoostingProblem, edges: Array, start: Array, gap: float, tol: float
+    ) -> Pair: ...
+
+
+def linear_programme(
+    problem: BoostingProblem, edges: Array, start: Array, gap: float, tol: float
+) -> Pair:
+    """min over w in Q of max_h u_h.w, a linear programme (Demiriz et al., 2002) for HiGHS.
+
+    Its multipliers are the mixture. The parameters are those of `accelerated_gradients`.
+
+    Raises
+    ------
+    ValueError
+        If there is an entropy.
+    """
+    if problem.entropy > 0.0:
+        raise ValueError("A linear programme has no entropy.")
+    t, n = edges.shape
+    found = linprog(
+        np.append(np.zeros(n), 1.0),
+        A_ub=np.hstack([edges, -np.ones((t, 1))]),
+        b_ub=np.zeros(t),
+        A_eq=np.append(np.ones(n), 0.0)[None, :],
+        b_eq=[1.0],
+        bounds=np.column_stack([
+            np.append(np.zeros(n), -1.0), np.append(problem.caps, 1.0)
+        ]),
+        method="highs",
+        options={
+            "primal_feasibility_tolerance": SETTINGS.programme_tol,
+            "dual_feasibility_tolerance": SETTINGS.programme_tol,
+        },
+    )  # fmt: skip
+    if found.x is None or found.ineqlin is None:
+        return Pair(problem.weights, start, reached=False)
+    return Pair(found.x[:n], -np.asarray(found.ineqlin.marginals), reached=True)
+
+
+def accelerated_gradients(
+    problem: BoostingProblem, edges: Array, start: Array, gap: float, tol: float
+) -> Pair:
+    """AGM-EF with infinite memory and the entropic prox on F, which entropy makes smooth.
+
+    F is concave over the simplex of mixtures, and its gradient U w, with the w that attains it,
+    has the Lipschitz constant 1 / entropy in the l1 norm, as KL is strongly convex in it and edges
+    are at most 1. The averages of these w, (22) of Zhang et al., go with the mixture: the gap of
+    the two falls as fast as the objective. Without entropy there is one that costs a share of
+    ``tol``.
+
+    Parameters
+    ----------
+    problem : BoostingProblem
+    edges : ndarray of shape (n_hypotheses, n_samples)
+        The u_h.
+    start : ndarray of shape (n_hypotheses,)
+        A mixture.
+    gap : float
+        The accuracy asked for.
+    tol : float
+        That of the whole run.
+    """
+    entropy = problem.entropy
+    if entropy == 0.0:
+        costs = SETTINGS.smoothing_share * max(tol, SETTINGS.least_tol)
+        entropy = costs / max(problem.entropy_range, SETTINGS.smoothing_share)
+    smoothed = problem.with_entropy(entropy)
+
+    def smooth(margins: Array) -> tuple[float, Array, Array]:
+        value, w = smoothed.distribution(margins)
+        return -value, -w, w
+
+    composite = Composite(
+        smooth, lambda a: a @ edges, lambda rows: edges @ rows, lambda a: 0.0, Entropic(),
+        lipschitz=SETTINGS.first_lipschitz_share / entropy,
+    )  # fmt: skip
+    spread = SETTINGS.spread
+    begin = (1.0 - spread) * start + spread / len(start)
+    best, upper, lower = Pair(problem.weights, start, reached=False), np.inf, -np.inf
+    check_at = 0
+    for iterate in infinite_memory(composite, begin):
+        if composite.n_gradients < check_at:
+            continue
+        check_at = composite.n_gradients + SETTINGS.check_every
+        for w, slope in ((iterate.theta, iterate.slope), iterate.latest):
+            value = problem.entropy * problem.divergence(w)[0] + float(np.max(-slope))
+            if value < upper:
+                best, upper = best._replace(w=w), value
+        value = problem.distribution(iterate.z)[0]
+        if value > lower:
+            best, lower = best._replace(mixture=iterate.x), value
+        if upper - lower <= gap:
+            return best._replace(reached=True)
+        if composite.n_gradients >= SETTINGS.most_gradients:
+            break
+    return best
+
+
+RESTRICTED: dict[str, Restricted] = {"highs": linear_programme, "agm": accelerated_gradients}

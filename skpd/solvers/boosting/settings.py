@@ -1,0 +1,33 @@
+"""The tuned numbers of boosting: each with its unit and its reason."""
+
+from dataclasses import dataclass
+
+__all__ = ["SETTINGS", "BoostingSettings"]
+
+
+@dataclass(frozen=True)
+class BoostingSettings:
+    """Numbers of column generation and its restricted problems. None has a part in a proof."""
+
+    # Restricted problems are solved to this share of the gap over all hypotheses, so that the next
+    # hypothesis is found at a good distribution and no work is lost on the others,
+    restricted_share: float = 0.25
+    # and to this share of the tolerance at last.
+    last_share: float = 0.25
+    # Gradients for one restricted problem at most
+    most_gradients: int = 20_000
+    # Gradients between two looks at the gap, each of which costs about one more
+    check_every: int = 5
+    # A start is mixed with the uniform mixture by this share: the entropic prox never leaves 0.
+    spread: float = 1e-3
+    # Without entropy accelerated gradients take one that costs this share of the tolerance.
+    smoothing_share: float = 0.25
+    # L begins at this share of its bound 1 / entropy, which few data reach.
+    first_lipschitz_share: float = 1.0 / 16.0
+    # The least tolerance that smoothing is made for: doubles do not allow more.
+    least_tol: float = 1e-12
+    # Tolerances of HiGHS, the least that it takes
+    programme_tol: float = 1e-10
+
+
+SETTINGS = BoostingSettings()
