@@ -6,6 +6,7 @@ import importlib
 NAMES = {
     "agm": "gradients of the accelerated methods with L found on the way and with L given",
     "blocks": "fits on a file that is read in blocks: time, passes and memory",
+    "boosting": "LPBoost over all stumps: certified, and beside HiGHS",
     "certificates": "no certificate above the optimum of an independent solver",
     "certify": "certificates of other packages' models against an independent solver",
     "coefficients": "no optimal coefficient outside of what a certificate says of it",

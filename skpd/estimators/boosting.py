@@ -24,7 +24,8 @@ from .validation import validated
 
 __all__ = ["LPBoostClassifier"]
 
-LEAST_ENTROPY = 1e-12  # below it rounding decides: 0 is the linear programme
+# Rounding of margins over it is a relative error of w: less would leave gaps above 1e-8.
+LEAST_ENTROPY = 1e-8
 
 
 class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
@@ -52,7 +53,7 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
         the rows has a margin below rho. In the notation of the papers the cap of a row is
         ``1 / (nu * n_samples)``.
     entropy : float, default=0.0
-        The weight lambda of the relative entropy: 0, or at least 1e-12.
+        The weight lambda of the relative entropy: 0, or at least 1e-8.
     solver : {"auto", "highs", "agm"}, default="auto"
         For the problems over the hypotheses found so far. "highs" is the linear programming of
         SciPy, for ``entropy=0``, where it is the default; "agm" are accelerated gradients with
@@ -124,8 +125,8 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
 
     Warmuth, Glocer, Vishwanathan: Entropy regularized LPBoost. Algorithmic Learning Theory, 2008.
 
-    Zhang, Saha, Vishwanathan: Accelerated training of max-margin Markov networks with kernels, and
-    its preprint on regularized risk minimization by accelerated gradients, equation 51.
+    Zhang, Saha, Vishwanathan: Regularized risk minimization by Nesterov's accelerated gradient
+    methods: algorithmic extensions and empirical studies. 2011, equation 51.
 
     Examples
     --------
@@ -204,18 +205,17 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
         method = method_for(self.solver, self.entropy)
         if 0.0 < self.entropy < LEAST_ENTROPY:
             raise ValueError(f"entropy must be 0 or at least {LEAST_ENTROPY}, got {self.entropy}.")
-        sample_weight = _check_sample_weight(
+        given: Array = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-        signs = self._signs(y, sample_weight)
-        X, signs, weights, places = _distinct(X, signs, sample_weight)
+        X, signs, weights, places = _distinct(X, self._signs(y, given), given)
         problem = BoostingProblem(weights, nu=float(self.nu), entropy=float(self.entropy))
         found = generate_columns(
             problem, signs, self._learner(X, signs), solver=method, tol=float(self.tol),
             max_iter=int(self.max_iter), on_round=self._print if self.verbose else None,
         )  # fmt: skip
-        totals = np.bincount(places, sample_weight, minlength=len(weights))
-        self.dual_coef_ = sample_weight / totals[places] * found.w[places]
+        totals = np.bincount(places, given, minlength=len(weights))
+        self.dual_coef_ = given / totals[places] * found.w[places]
         self.solver_ = method
         self._set_found(found)
         return self
@@ -328,7 +328,7 @@ def _distinct(X: Array, signs: Array, sample_weight: Array) -> tuple[Array, Arra
     rows, inverse = np.unique(table, axis=0, return_inverse=True)
     places = np.zeros(len(X), dtype=np.intp)
     places[kept] = np.ravel(inverse)
-    weights = np.bincount(places[kept], sample_weight[kept] / total)
+    weights: Any = np.bincount(places[kept], sample_weight[kept] / total)
     weights = np.maximum(weights, np.finfo(np.float64).tiny)
     return np.ascontiguousarray(rows[:, :-1]), rows[:, -1], weights, places
 

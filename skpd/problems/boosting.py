@@ -67,9 +67,7 @@ class BoostingProblem:
         if self.entropy == 0.0:
             w = self._smallest_first(margins)
             return float(w @ margins), w
-        w = self.weights * self._ratios(margins, self._level(margins))
-        total = float(np.sum(w))
-        w = np.minimum(w / total, self.caps) if total > 0.0 else self.weights
+        w = self.feasible(self.weights * self._ratios(margins, self._level(margins)))
         return self.entropy * self.divergence(w)[0] + float(w @ margins), w
 
     def _smallest_first(self, margins: Array) -> Array:
@@ -96,8 +94,8 @@ class BoostingProblem:
             levels = self.entropy * (np.log(np.maximum(room, 0.0)) - rest)
         most = self.entropy * self.entropy_range
         holds = levels - m <= most
-        k = int(np.argmax(holds))
-        if not holds[k] or not np.isfinite(levels[k]):  # the first k are at their caps, w is full
+        k = int(np.argmax(holds)) if np.any(holds) else len(m)
+        if k == len(m) or not np.isfinite(levels[k]):  # the first k are at their caps, w is full
             return float(m[max(k - 1, 0)] + most)
         return float(levels[k])
 

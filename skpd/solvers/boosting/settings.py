@@ -24,8 +24,8 @@ class BoostingSettings:
     smoothing_share: float = 0.25
     # L begins at this share of its bound 1 / entropy, which few data reach.
     first_lipschitz_share: float = 1.0 / 16.0
-    # The least tolerance that smoothing is made for: doubles do not allow more.
-    least_tol: float = 1e-12
+    # The least tolerance that smoothing is made for: rounding over an entropy for less would show.
+    least_tol: float = 1e-7
     # Tolerances of HiGHS, the least that it takes
     programme_tol: float = 1e-10
 

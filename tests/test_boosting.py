@@ -1,0 +1,193 @@
+"""LPBoost against the linear programme of all stumps, and its bounds."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skpd import LPBoostClassifier
+from skpd.problems.boosting import BoostingProblem
+from skpd.problems.hypotheses import AllStumps
+from skpd.solvers.boosting.columns import generate_columns
+
+
+@parametrize_with_checks([LPBoostClassifier(nu=0.5)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def every_stump(X):
+    """The values of all stumps and constants on the rows."""
+    values = [np.ones(len(X))]
+    for column in X.T:
+        values += [np.where(column <= t, 1.0, -1.0) for t in np.unique(column)[:-1]]
+    return np.array(values + [-h for h in values])
+
+
+def best_soft_margin(edges, caps):
+    """max rho - caps.xi with edges' a >= rho - xi, by HiGHS."""
+    t, n = edges.shape
+    tolerances = "primal_feasibility_tolerance", "dual_feasibility_tolerance"
+    found = linprog(
+        np.concatenate([np.zeros(t), [-1.0], caps]),
+        A_ub=np.hstack([-edges.T, np.ones((n, 1)), -np.eye(n)]), b_ub=np.zeros(n),
+        A_eq=np.concatenate([np.ones(t), np.zeros(n + 1)])[None, :], b_eq=[1.0],
+        bounds=[(0, None)] * t + [(None, None)] + [(0, None)] * n,
+        options=dict.fromkeys(tolerances, 1e-10),
+    )  # fmt: skip
+    assert found.status == 0
+    return -found.fun
+
+
+def random_problem(seed):
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(5, 40), rng.integers(1, 5)
+    X = rng.normal(size=(n, d)).round(rng.integers(0, 3))
+    y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+    weights = rng.integers(1, 4, size=n).astype(float)
+    return X, y, weights / weights.sum(), rng.choice([0.1, 0.3, 0.7, 1.0])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_optimum_over_all_stumps(seed):
+    X, y, weights, nu = random_problem(seed)
+    found = generate_columns(BoostingProblem(weights, nu), y, AllStumps(X), tol=1e-9)
+    optimum = best_soft_margin(y * every_stump(X), weights / nu)
+    assert found.converged
+    assert found.certificate.primal == pytest.approx(optimum, abs=1e-8)
+    assert found.certificate.dual == pytest.approx(optimum, abs=1e-8)
+    for bound in ("dual", "iterate_dual"):
+        assert np.all(found.history[bound] <= optimum + 1e-13)
+    for bound in ("primal", "iterate_primal"):
+        assert np.all(found.history[bound] >= optimum - 1e-13)
+    assert np.all(found.history["restricted_primal"] >= found.history["iterate_dual"])
+
+
+def test_optimum_with_entropy():
+    X, y, weights, _ = random_problem(0)
+    nu, entropy, tol = 0.3, 0.1, 1e-5
+    edges = y * every_stump(X)
+    w = cp.Variable(len(y))
+    objective = entropy * cp.sum(cp.rel_entr(w, weights)) + cp.max(edges @ w)
+    optimum = cp.Problem(
+        cp.Minimize(objective), [w >= 0, w <= weights / nu, cp.sum(w) == 1]
+    ).solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    found = generate_columns(BoostingProblem(weights, nu, entropy), y, AllStumps(X), tol=tol)
+    assert found.converged
+    assert found.certificate.gap <= tol
+    assert np.all(found.history["dual"] <= optimum + 1e-8)
+    assert np.all(found.history["primal"] >= optimum - 1e-8)
+    # at most the range of the entropy above the linear programme
+    programme = best_soft_margin(edges, weights / nu)
+    assert programme <= found.certificate.primal
+    assert found.certificate.dual <= programme + entropy * np.log(1 / nu)
+
+
+def test_accelerated_gradients_without_entropy():
+    X, y, weights, nu = random_problem(3)
+    problem = BoostingProblem(weights, nu)
+    found = generate_columns(problem, y, AllStumps(X), solver="agm", tol=1e-3)
+    optimum = best_soft_margin(y * every_stump(X), weights / nu)
+    assert found.converged
+    assert found.certificate.dual <= optimum <= found.certificate.primal
+
+
+@pytest.mark.parametrize("entropy", [0.0, 1e-8, 1e-4, 0.1, 10.0])
+def test_bounds_of_any_distribution_and_mixture(entropy):
+    rng = np.random.default_rng(1)
+    for seed in range(20):
+        X, y, weights, nu = random_problem(seed)
+        problem, edges = BoostingProblem(weights, nu, entropy), y * every_stump(X)
+        mixture = rng.dirichlet(np.full(len(edges), 0.1))
+        margins = mixture @ edges
+        value, nearest = problem.distribution(margins)
+        lower = problem.lower_bound(margins, 0.0)
+        assert lower == pytest.approx(value, abs=1e-7 if entropy == 1e-8 else 1e-11)
+        assert lower <= value + 1e-15
+        for w in (nearest, problem.feasible(rng.dirichlet(np.ones(len(y))))):
+            assert np.all((w >= 0) & (w <= problem.caps * (1 + 1e-15)))
+            assert np.sum(w) == pytest.approx(1.0, abs=1e-12)
+            divergence = np.sum(w[w > 0] * np.log(w[w > 0] / weights[w > 0]))
+            assert lower <= entropy * divergence + w @ margins + 1e-13
+            upper = problem.upper_bound(w, (np.max(edges @ w), 0.0))
+            assert upper >= entropy * divergence + np.max(edges @ w)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_best_stump_is_the_best_of_all(seed):
+    X, y, _, _ = random_problem(seed)
+    w = np.random.default_rng(seed).dirichlet(np.ones(len(y)))
+    stump, values, (edge, rounding) = AllStumps(X).best(w * y)
+    best = np.max(every_stump(X) @ (w * y))
+    assert edge == pytest.approx(best, abs=1e-14)
+    assert edge + rounding >= best
+    np.testing.assert_array_equal(stump.predict(X), values)
+    assert values @ (w * y) == pytest.approx(edge, abs=1e-14)
+
+
+def test_weights_are_repeated_rows():
+    X, y, _, _ = random_problem(8)
+    counts = np.random.default_rng(0).integers(0, 4, size=len(y))
+    weighted = LPBoostClassifier(nu=0.4).fit(X, y, sample_weight=counts)
+    repeated = LPBoostClassifier(nu=0.4).fit(np.repeat(X, counts, 0), np.repeat(y, counts))
+    assert weighted.certificate_.dual == pytest.approx(repeated.certificate_.dual, abs=1e-10)
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X))
+    assert np.sum(weighted.dual_coef_) == pytest.approx(1.0)
+    assert np.all(weighted.dual_coef_[counts == 0] == 0.0)
+
+
+def test_the_model_attains_its_lower_bound():
+    X, y, _, _ = random_problem(8)
+    clf = LPBoostClassifier(nu=0.5).fit(X, np.where(y > 0, "yes", "no"))
+    margins = np.sort(y * clf.decision_function(X))
+    half = np.full(len(y), 2.0 / len(y))  # the caps, filled from the smallest margin on
+    half = np.clip(1.0 - np.concatenate([[0.0], np.cumsum(half)[:-1]]), 0.0, half)
+    assert clf.certificate_.dual == pytest.approx(half @ margins, abs=1e-12)
+    assert clf.certificate_.primal - clf.certificate_.dual <= clf.tol
+    assert set(clf.predict(X)) <= {"yes", "no"}
+    assert np.sum(clf.estimator_weights_) == pytest.approx(1.0)
+
+
+def test_other_weak_learner_is_certified_over_what_it_found():
+    X, y, _, _ = random_problem(8)
+    clf = LPBoostClassifier(DecisionTreeClassifier(max_depth=1), nu=0.5, random_state=0).fit(X, y)
+    edges = y * np.array([h.predict(X) for h in clf.estimators_])
+    found = best_soft_margin(edges, np.full(len(y), 2.0 / len(y)))
+    assert clf.certified_over_ == "hypotheses found"
+    assert clf.certificate_.dual == pytest.approx(found, abs=1e-9)
+    assert clf.certificate_ == clf.restricted_certificate_
+    stumps = LPBoostClassifier(nu=0.5).fit(X, y)
+    assert clf.certificate_.dual <= stumps.certificate_.primal
+
+
+def test_three_classes_one_against_the_rest():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="OneVsRestClassifier"):
+        LPBoostClassifier().fit(X, y)
+    assert OneVsRestClassifier(LPBoostClassifier(nu=0.2)).fit(X, y).score(X, y) > 0.9
+
+
+def test_it_says_what_is_wrong():
+    X, y, _, _ = random_problem(8)
+    with pytest.raises(ValueError, match="solver='highs' is for linear programmes"):
+        LPBoostClassifier(entropy=0.1, solver="highs").fit(X, y)
+    with pytest.raises(ValueError, match="entropy must be 0 or at least"):
+        LPBoostClassifier(entropy=1e-20).fit(X, y)
+    with pytest.raises(ValueError, match="KNeighborsClassifier does not"):
+        LPBoostClassifier(KNeighborsClassifier()).fit(X, y)
+    with pytest.raises(ValueError, match="samples of 2 classes"):
+        LPBoostClassifier().fit(X, y, sample_weight=(y > 0).astype(float))
+    with pytest.warns(ConvergenceWarning, match="after 1 rounds"):
+        clf = LPBoostClassifier(max_iter=1).fit(X, y)
+    assert not clf.converged_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LPBoostClassifier().fit(X, y)
