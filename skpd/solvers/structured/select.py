@@ -6,6 +6,7 @@ from ...problems import Point
 from ...problems.structured import StructuredProblem
 from ..monitor import Monitor
 from .bundle import bundle
+from .smooth import smooth
 
 __all__ = ["structured_auto"]
 
@@ -25,5 +26,8 @@ def structured_auto(
     problem, monitor, start, max_iter, random_state
         As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
+    if problem.loss.is_smooth:
+        smooth(problem, monitor, start, max_iter=max_iter, random_state=random_state)
+        return
     monitor.method = "cutting-planes"
     bundle(problem, monitor, start, max_iter=max_iter, random_state=random_state)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["SETTINGS", "BundleSettings"]
+__all__ = ["GRADIENTS", "SETTINGS", "BundleSettings", "GradientSettings"]
 
 
 @dataclass(frozen=True)
@@ -45,3 +45,23 @@ class BundleSettings:
 
 
 SETTINGS = BundleSettings()
+
+
+@dataclass(frozen=True)
+class GradientSettings:
+    """Numbers of the methods for soft maxima. None has a part in a proof."""
+
+    # Pairs of steps and gradients that L-BFGS keeps: fewer take more gradients, and more than
+    # these hardly save any.
+    memory: int = 20
+    # L-BFGS is begun anew so often at most where rounding ends its line search too early.
+    restarts: int = 20
+    # Steps from one certificate to the next, which costs about as much as some steps
+    check_every: int = 20
+    # The curvature that a step of proximal gradients assumes falls by this factor from one to the
+    # next, and doubles, so often at most, where it was too small.
+    longer: float = 0.9
+    doublings: int = 100
+
+
+GRADIENTS = GradientSettings()

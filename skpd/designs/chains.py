@@ -1,0 +1,79 @@
+"""The linear map of labelled sequences: weights of tokens and of transitions to scores.
+
+The coefficients are the rows of W, of shape (n_features, n_labels), one after the other, and
+behind them those of the transitions T, of shape (n_labels, n_labels). The scores are X W, token by
+token, and behind them T itself.
+"""
+
+import numpy as np
+
+from .._typing import Array
+from .design import Design
+from .outputs import SharedDesign
+
+__all__ = ["ChainsDesign"]
+
+
+class ChainsDesign:
+    """The map from (W, T) to the scores of all tokens and of the transitions.
+
+    Parameters
+    ----------
+    tokens : Design
+        X of shape (n_tokens, n_features), the tokens of all sequences.
+    n_labels : int
+    """
+
+    def __init__(self, tokens: Design, n_labels: int) -> None:
+        self.tokens = SharedDesign(tokens, n_labels)
+        self.n_labels, self.n_transitions = n_labels, n_labels**2
+        n_scores, n_weights = self.tokens.shape
+        self.shape = n_scores + self.n_transitions, n_weights + self.n_transitions
+
+    @property
+    def n_entries(self) -> int:
+        """Entries of the data that a product reads."""
+        return self.tokens.n_entries
+
+    def _split(self, vector: Array) -> tuple[Array, Array]:
+        """The part of the tokens, and that of the transitions."""
+        return vector[: -self.n_transitions], vector[-self.n_transitions :]
+
+    def matvec(self, coef: Array) -> Array:
+        """The scores, of shape (n_scores,)."""
+        weights, transitions = self._split(coef)
+        return np.append(self.tokens.matvec(weights), transitions)
+
+    def rmatvec(self, scores: Array) -> Array:
+        """The transpose of `matvec`."""
+        tokens, transitions = self._split(scores)
+        return np.append(self.tokens.rmatvec(tokens), transitions)
+
+    def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
+        """The scores, and a bound on their rounding errors.
+
+        A constant is added to the scores of the tokens alone: no loss of chains depends on it.
+        """
+        weights, transitions = self._split(coef)
+        z, error = self.tokens.matvec_bounded(weights, intercept)
+        return np.append(z, transitions), np.append(error, np.zeros(self.n_transitions))
+
+    def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
+        """The scores as sums (high, low), and a bound on their errors."""
+        weights, transitions = self._split(coef)
+        high, low, error = self.tokens.matvec_compensated(weights, intercept)
+        none = np.zeros(self.n_transitions)
+        return np.append(high, transitions), np.append(low, none), np.append(error, none)
+
+    def rmatvec_compensated(self, weights: Array, scores: Array) -> tuple[Array, Array]:
+        """The transpose of `matvec` on weights * scores, and a bound on its rounding error."""
+        (tokens, transitions), (c, own) = self._split(scores), self._split(weights)
+        product, error = self.tokens.rmatvec_compensated(c, tokens)
+        last = own * transitions
+        rounding = np.finfo(float).eps * np.abs(last) + np.finfo(float).tiny
+        return np.append(product, last), np.append(error, rounding)
+
+    def column_norms(self, weights: Array) -> Array:
+        """sqrt(sum_i c_i a_ij^2) of every coefficient."""
+        tokens, transitions = self._split(weights)
+        return np.append(self.tokens.column_norms(tokens), np.sqrt(transitions))

@@ -1,0 +1,275 @@
+"""Losses of sequences: max-margin Markov networks and conditional random fields on chains.
+
+With the scores of tokens and transitions in one vector z, as `skpd.designs.chains` makes it, the
+loss is a mean over the n chains of ::
+
+    max over y' of     h(y', y) + score(y') - score(y)      (Taskar, Guestrin and Koller, 2004)
+    log sum over y' of        exp(score(y') - score(y))     (Lafferty, McCallum and Pereira, 2001)
+
+with the Hamming loss h, the number of tokens with another label. They are (46) and, without a loss
+in the exponent, (45) of Zhang, Saha and Vishwanathan, Regularized risk minimization by Nesterov's
+accelerated gradient methods.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import xlogy
+
+from .._floats import EPSILON
+from .._typing import Array, Indices
+from .chain_recursions import (
+    NEGLIGIBLE,
+    Beliefs,
+    Chains,
+    best_labels,
+    log_partition,
+    sum_product,
+)
+from .structured import Mixture, StructuredLoss, Sum
+
+__all__ = ["ChainLogLoss", "ChainLogMixture", "ChainLoss"]
+
+PAIRWISE = 64.0 * EPSILON  # the relative error of NumPy's sums of numbers of one sign, and more
+
+
+class _LossOfChains(StructuredLoss):
+    """What both losses share.
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n_tokens,)
+        The true labels, chain by chain, from 0 on.
+    lengths : ndarray of int of shape (n_chains,)
+    n_labels : int
+    """
+
+    def __init__(self, labels: Indices, lengths: Indices, n_labels: int) -> None:
+        self.chains = chains = Chains(lengths, n_labels)
+        self.labels, K = np.asarray(labels)[chains.tokens], n_labels
+        # means over all edges in place of sums, so that no theta is larger than 1
+        self.n_edges = max(chains.n_edges, 1)
+        of_tokens = np.full(chains.n_tokens * K, 1.0 / chains.n_chains)
+        of_transitions = np.full(K * K, self.n_edges / chains.n_chains)
+        self.weights = np.append(of_tokens, of_transitions)
+        self.largest_theta = np.ones(len(self.weights))
+        self.entropy_range = chains.n_tokens / chains.n_chains * log(K)
+        self.true_nodes = np.zeros((chains.n_tokens, K))
+        self.true_nodes[np.arange(chains.n_tokens), self.labels] = 1.0
+        self.true_counts = self._counts_of(self.labels)
+
+    def _counts_of(self, labels: Indices) -> Array:
+        """How often each transition is in a labeling."""
+        K, counts = self.chains.n_labels, np.zeros(self.chains.n_labels**2)
+        for before, here in self.chains.steps:
+            counts += np.bincount(labels[before] * K + labels[here], minlength=K * K)
+        return counts.reshape(K, K)
+
+    def _relative(self, z: Array) -> tuple[Array, Array]:
+        """Scores of tokens less those of their true labels, and the transitions."""
+        nodes, transitions = self.chains.split(z)
+        return nodes - np.take_along_axis(nodes, self.labels[:, None], axis=1), transitions
+
+    def _mean(self, total: float, transitions: Array) -> float:
+        """The mean loss, of the sum over chains of largest scores or their like."""
+        return (total - float(np.sum(self.true_counts * transitions))) / self.chains.n_chains
+
+    def _rounding(self, nodes: Array, transitions: Array) -> float:
+        """Of the mean loss: every chain adds up some numbers for each of its tokens.
+
+        Their sizes are those of the scores, differences of scores and logarithms of sums of
+        n_labels potentials.
+        """
+        chains = self.chains
+        additions = 6.0 * chains.longest + chains.n_labels**2 + 64.0
+        sizes = 3.0 * float(np.sum(np.max(np.abs(nodes), axis=1)))
+        sizes += 5.0 * chains.n_edges * float(np.max(np.abs(transitions)))
+        sizes += chains.n_tokens * (log(chains.n_labels) + chains.n_labels + 10.0)
+        return additions * EPSILON * sizes / chains.n_chains
+
+    def _theta(self, nodes: Array, counts: Array) -> Array:
+        transitions = (counts - self.true_counts) / self.n_edges
+        return self.chains.joined(nodes - self.true_nodes, transitions)
+
+    def _theta_error(self, beliefs: Beliefs) -> float:
+        """Of probabilities, and of sums of them over chains and positions."""
+        sums = self.chains.n_chains + self.chains.longest + 16.0
+        return beliefs.relative_error + sums * EPSILON + NEGLIGIBLE
+
+
+class ChainLoss(_LossOfChains):
+    """The mean over chains of the largest Hamming loss plus score over that of the true labels.
+
+    The Hamming loss is a number of tokens: it is not divided by the length of the chain.
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n_tokens,)
+    lengths : ndarray of int of shape (n_chains,)
+    n_labels : int
+    """
+
+    def _augmented(self, z: Array) -> tuple[Array, Array]:
+        nodes, transitions = self._relative(z)
+        nodes += 1.0 - self.true_nodes
+        return nodes, transitions
+
+    def value(self, z: Array) -> Sum:
+        nodes, transitions = self._augmented(z)
+        total, _ = best_labels(self.chains, nodes, transitions)
+        return self._mean(total, transitions), self._rounding(nodes, transitions)
+
+    def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
+        nodes, transitions = self._augmented(z)
+        if smoothing > 0.0:
+            return self._smoothed(nodes, transitions, smoothing)
+        total, labels = best_labels(self.chains, nodes, transitions)
+        found = np.zeros_like(nodes)
+        found[np.arange(len(found)), labels] = 1.0
+        theta = self._theta(found, self._counts_of(labels))
+        mean_loss = float(np.sum(labels != self.labels)) / self.chains.n_chains
+        mixture = Mixture(theta, mean_loss, EPSILON, EPSILON * mean_loss)
+        return self._mean(total, transitions), mixture
+
+    def _smoothed(self, nodes: Array, transitions: Array, mu: float) -> tuple[float, Mixture]:
+        beliefs = sum_product(self.chains, nodes / mu, transitions / mu)
+        value = mu * log_partition(self.chains, nodes / mu, transitions / mu)
+        mean_loss = float(np.sum(beliefs.nodes * (1.0 - self.true_nodes))) / self.chains.n_chains
+        tokens = self.chains.n_tokens / self.chains.n_chains
+        error = (beliefs.relative_error + PAIRWISE) * mean_loss + NEGLIGIBLE * tokens
+        theta = self._theta(beliefs.nodes, beliefs.counts)
+        mixture = Mixture(theta, mean_loss, self._theta_error(beliefs), error)
+        return self._mean(value, transitions) - mu * self.entropy_range, mixture
+
+
+@dataclass(frozen=True, eq=False)
+class ChainLogMixture(Mixture):
+    """A mixture of labelings of chains with the probabilities that its entropy depends on.
+
+    Of all mixtures with these probabilities of pairs it is the one with the largest entropy ::
+
+        sum over edges of H(edge) - sum over tokens of (number of neighbours - 1) H(token)
+
+    which is concave in them.
+
+    Attributes
+    ----------
+    loss : ChainLogLoss
+    nodes : ndarray of shape (n_tokens, n_labels)
+    edges : ndarray of shape (n_edges, n_labels, n_labels)
+    relative_error : float
+        The largest relative error of these, beside `NEGLIGIBLE` ones.
+    """
+
+    loss: Any = None
+    nodes: Any = None
+    edges: Any = None
+    relative_error: float = 0.0
+
+    is_linear: ClassVar[bool] = False
+
+    def value(self, scale: float) -> Sum:
+        """The mean entropy of the chains, mixed with the true labeling; and its error."""
+        loss, chains = self.loss, self.loss.chains
+        nodes = scale * self.nodes + (1.0 - scale) * loss.true_nodes
+        of_tokens = np.sum(xlogy(nodes, nodes), axis=1)
+        edges = scale * self.edges
+        edges[loss.true_edges] += 1.0 - scale
+        of_edges = float(np.sum(xlogy(edges, edges)))
+        entropy = -of_edges + float(np.sum((chains.n_neighbours - 1.0) * of_tokens))
+        # d(p log p) is at most (1 + abs(log p)) p times the relative error of p
+        sizes = -of_edges - float(np.sum(of_tokens)) + chains.n_edges + chains.n_tokens
+        relative = self.relative_error + PAIRWISE + chains.n_labels * EPSILON
+        count = edges.size + nodes.size
+        error = 1.1 * relative * sizes + 1e3 * count * NEGLIGIBLE
+        return entropy / chains.n_chains, error / chains.n_chains
+
+    def __rmul__(self, scale: float) -> "ChainLogMixture":
+        loss, plain = self.loss, Mixture(self.theta, 0.0, self.theta_error)
+        shrunk = scale * plain
+        edges = scale * self.edges
+        edges[loss.true_edges] += 1.0 - scale
+        nodes = scale * self.nodes + (1.0 - scale) * loss.true_nodes
+        relative = self.relative_error + 4.0 * EPSILON
+        return ChainLogMixture(
+            shrunk.theta, 0.0, shrunk.theta_error, 0.0, loss, nodes, edges, relative
+        )
+
+
+class ChainLogLoss(_LossOfChains):
+    """The mean over chains of minus the log-likelihood of a conditional random field.
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n_tokens,)
+    lengths : ndarray of int of shape (n_chains,)
+    n_labels : int
+    """
+
+    is_smooth: ClassVar[bool] = True
+
+    def __init__(self, labels: Indices, lengths: Indices, n_labels: int) -> None:
+        super().__init__(labels, lengths, n_labels)
+        steps = self.chains.steps
+        before = [self.labels[some] for some, _ in steps] or [np.empty(0, int)]
+        here = [self.labels[some] for _, some in steps] or [np.empty(0, int)]
+        places = np.arange(self.chains.n_edges)
+        self.true_edges = places, np.concatenate(before), np.concatenate(here)
+
+    def value(self, z: Array) -> Sum:
+        nodes, transitions = self._relative(z)
+        total = log_partition(self.chains, nodes, transitions)
+        return self._mean(total, transitions), self._rounding(nodes, transitions)
+
+    def value_and_theta(self, z: Array) -> tuple[float, Array]:
+        """The loss and its gradient over the weights, by plain sums."""
+        nodes, transitions = self._relative(z)
+        beliefs = sum_product(self.chains, nodes, transitions)
+        theta = self._theta(beliefs.nodes, beliefs.counts)
+        return self._mean(beliefs.log_partition, transitions), theta
+
+    def mixture(self, z: Array, smoothing: float) -> tuple[float, ChainLogMixture]:
+        """The loss at z and the probabilities there.
+
+        Raises
+        ------
+        ValueError
+            If ``smoothing`` is not 0: this is a soft maximum already.
+        """
+        if smoothing > 0.0:
+            raise ValueError(f"smoothing must be 0 for a soft maximum, got {smoothing!r}.")
+        nodes, transitions = self._relative(z)
+        beliefs = sum_product(self.chains, nodes, transitions)
+        mixture = ChainLogMixture(
+            self._theta(beliefs.nodes, beliefs.counts), 0.0, self._theta_error(beliefs), 0.0,
+            self, beliefs.nodes, beliefs.edges(), beliefs.relative_error,
+        )  # fmt: skip
+        return self._mean(beliefs.log_partition, transitions), mixture
+
+    @property
+    def truth(self) -> ChainLogMixture:
+        """The true labeling."""
+        edges = np.zeros((self.chains.n_edges, self.chains.n_labels, self.chains.n_labels))
+        edges[self.true_edges] = 1.0
+        none = np.zeros(self.n_scores)
+        return ChainLogMixture(none, 0.0, 0.0, 0.0, self, self.true_nodes, edges)
+
+    def mixed(self, shares: Array, mixtures: Sequence[Any]) -> ChainLogMixture:
+        """See `Mixture.mixed`; the probabilities average as well."""
+        plain = Mixture.mixed(shares, mixtures)
+        shares = np.maximum(shares, 0.0)
+        shares = shares / max(float(np.sum(shares)), 1.0)
+        rest = max(1.0 - float(np.sum(shares)), 0.0)
+        nodes = rest * self.true_nodes
+        edges = np.zeros((self.chains.n_edges, self.chains.n_labels, self.chains.n_labels))
+        edges[self.true_edges] = rest
+        for share, mixture in zip(shares, mixtures, strict=True):
+            nodes += share * mixture.nodes
+            edges += share * mixture.edges
+        relative = max(m.relative_error for m in mixtures) + 4.0 * (len(mixtures) + 2) * EPSILON
+        return ChainLogMixture(
+            plain.theta, 0.0, plain.theta_error, 0.0, self, nodes, edges, relative
+        )

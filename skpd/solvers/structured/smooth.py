@@ -1,0 +1,167 @@
+"""Soft maxima over labelings: gradients, for conditional random fields.
+
+The gradient of L at a model is that of its marginals, which are the dual point as well. Half a
+squared norm beside L makes the objective smooth and strongly convex, and the gap of a model and
+its marginals is ||gradient||^2 / (2 alpha): it is minimised by L-BFGS (Liu and Nocedal, 1989).
+Other penalties ask for proximal gradients, accelerated, with steps that are searched for (Beck and
+Teboulle, 2009, FISTA), and begun anew where momentum leads uphill (O'Donoghue and Candes, 2015).
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ..._typing import Array
+from ...problems import Point
+from ...problems.structured import StructuredProblem
+from ..monitor import Monitor
+from .settings import GRADIENTS
+
+__all__ = ["smooth"]
+
+
+def smooth(
+    problem: StructuredProblem,
+    monitor: Monitor,
+    start: Point | None,
+    *,
+    max_iter: int,
+    random_state: np.random.RandomState,
+) -> None:
+    """L-BFGS for a squared l2 penalty, accelerated proximal gradients for others.
+
+    Parameters
+    ----------
+    problem : StructuredProblem
+        With a loss that is a soft maximum, and without an intercept.
+    monitor, start, max_iter
+        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a step.
+    random_state
+        Not used.
+    """
+    run = _Run(problem, monitor, max_iter)
+    x = np.array(problem.null_point.coef if start is None else start.coef)
+    ridge, others, _ = problem.penalty.without_ridge()
+    if others is None:
+        monitor.method = "l-bfgs"
+        run.quasi_newton(x, problem.alpha * ridge)
+    else:
+        monitor.method = "proximal-gradient"
+        run.proximal(problem.penalty.feasible(x))
+
+
+class _Done(Exception):
+    """The monitor says that the run is done."""
+
+
+class _Run:
+    """Minimises the objective and reports to the monitor."""
+
+    def __init__(self, problem: StructuredProblem, monitor: Monitor, max_iter: int) -> None:
+        self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
+        self.goal = monitor.tol * problem.objective_unit
+        self.n_iter = self.checked_at = monitor.n_iter
+
+    def loss(self, x: Array) -> tuple[float, Array]:
+        """L(A x) and its gradient."""
+        problem: Any = self.problem
+        value, theta = problem.loss.value_and_theta(problem.design.matvec(x))
+        return value, problem.design.rmatvec(problem.loss.weights * theta)
+
+    def advance(self, x: Array, gap: float) -> None:
+        """Count a step to x; certify x where its gap, by plain sums, seems small enough.
+
+        Raises
+        ------
+        _Done
+            If this was the last one.
+        """
+        self.n_iter += 1
+        waited = self.n_iter - self.checked_at
+        last = self.n_iter >= self.max_iter
+        if gap <= self.goal or waited >= GRADIENTS.check_every or last:
+            self.check(x)
+        if self.monitor.done or last:
+            raise _Done
+
+    def check(self, x: Array) -> None:
+        self.checked_at = self.n_iter
+        self.monitor.check(self.n_iter, Point(x, 0.0, self.problem.dual_point_of(x, 0.0)))
+
+    # Half a squared norm
+
+    def quasi_newton(self, x: Array, ridge: float) -> None:
+        """L-BFGS, begun anew for as long as that goes on to lower the objective."""
+        gradient_at = np.zeros_like(x)
+
+        def objective(x: Array) -> tuple[float, Array]:
+            value, slope = self.loss(x)
+            gradient_at[:] = slope + ridge * x
+            return value + 0.5 * ridge * float(x @ x), gradient_at.copy()
+
+        def after_step(x: Array) -> None:
+            # the last gradient of a line search is that of the point it accepts
+            gap = float(gradient_at @ gradient_at) / (2.0 * ridge)
+            self.advance(x.copy(), gap)
+
+        options = {
+            "maxcor": GRADIENTS.memory, "maxiter": self.max_iter, "ftol": 0.0, "gtol": 0.0,
+            "maxfun": 20 * self.max_iter,
+        }  # fmt: skip
+        try:
+            for _ in range(GRADIENTS.restarts):
+                before = self.n_iter
+                found = minimize(
+                    objective, x, jac=True, method="L-BFGS-B", callback=after_step, options=options
+                )
+                x = found.x
+                if self.n_iter == before:
+                    break
+            self.check(x)
+        except _Done:
+            pass
+
+    # Other penalties
+
+    def proximal(self, x: Array) -> None:
+        """Accelerated proximal gradients."""
+        try:
+            self._proximal(x)
+        except _Done:
+            pass
+
+    def _proximal(self, x: Array) -> None:
+        y, momentum = x, 1.0
+        value, slope = self.loss(y)
+        lipschitz = max(float(np.linalg.norm(slope)), np.finfo(float).tiny)
+        while True:
+            after, found, lipschitz = self._step(y, value, slope, lipschitz)
+            if float((y - after) @ (after - x)) > 0.0:
+                momentum, y = 1.0, after
+            else:
+                following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+                y = after + (momentum - 1.0) / following * (after - x)
+                momentum = following
+            x = after
+            self.advance(x, np.inf)
+            value, slope = found if y is after else self.loss(y)
+            lipschitz *= GRADIENTS.longer
+
+    def _step(
+        self, y: Array, value: float, slope: Array, lipschitz: float
+    ) -> tuple[Any, Any, Any]:
+        """A proximal gradient step of a length at which the loss is below its parabola."""
+        penalty, alpha = self.problem.penalty, self.problem.alpha
+        noise = 10.0 * np.finfo(float).eps * abs(value)
+        for _ in range(GRADIENTS.doublings):
+            x = penalty.prox(y - slope / lipschitz, alpha / lipschitz)
+            found = self.loss(x)
+            step = x - y
+            # by values, or by slopes where rounding hides the difference of values
+            bound = value + float(slope @ step) + 0.5 * lipschitz * float(step @ step)
+            curved = float((found[1] - slope) @ step) <= lipschitz * float(step @ step)
+            if found[0] <= bound or (found[0] <= bound + noise and curved):
+                break
+            lipschitz *= 2.0
+        return x, found, lipschitz
