@@ -5,6 +5,7 @@ from .certificates import Certificate
 from .certificates.rigorous import RigorousCertificate
 from .designs import RowBlocks
 from .estimators.boosting import LPBoostClassifier
+from .estimators.chains import ChainCRF, ChainM3N
 from .estimators.displays import GapDisplay
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.elastic_net_cv import ElasticNetPDCV
@@ -30,6 +31,8 @@ from .foreign.certify import certify
 
 __all__ = [
     "Certificate",
+    "ChainCRF",
+    "ChainM3N",
     "DRSVMClassifier",
     "ElasticNetPD",
     "ElasticNetPDCV",

@@ -7,6 +7,7 @@ Other penalties ask for proximal gradients, accelerated, with steps that are sea
 Teboulle, 2009, FISTA), and begun anew where momentum leads uphill (O'Donoghue and Candes, 2015).
 """
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -126,10 +127,8 @@ class _Run:
 
     def proximal(self, x: Array) -> None:
         """Accelerated proximal gradients."""
-        try:
+        with suppress(_Done):
             self._proximal(x)
-        except _Done:
-            pass
 
     def _proximal(self, x: Array) -> None:
         y, momentum = x, 1.0
