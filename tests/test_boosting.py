@@ -125,7 +125,7 @@ def test_bounds_of_any_distribution_and_mixture(entropy):
 def test_best_stump_is_the_best_of_all(seed):
     X, y, _, _ = random_problem(seed)
     w = np.random.default_rng(seed).dirichlet(np.ones(len(y)))
-    stump, values, (edge, rounding) = AllStumps(X).best(w * y)
+    [(stump, values)], (edge, rounding) = AllStumps(X).best(w * y)
     best = np.max(every_stump(X) @ (w * y))
     assert edge == pytest.approx(best, abs=1e-14)
     assert edge + rounding >= best

@@ -342,7 +342,7 @@ class _FittedClassifiers(Hypotheses):
         self.estimator, self.X, self.signs = estimator, X, signs
         self.random_state = random_state
 
-    def best(self, signed: Array) -> tuple[Any, Array, Sum]:
+    def best(self, signed: Array, count: int = 1) -> tuple[list[tuple[Any, Array]], Sum]:
         """What the classifier makes of w; nothing is known of how good it is."""
         hypothesis = clone(self.estimator)
         _set_random_states(hypothesis, self.random_state)
@@ -353,4 +353,4 @@ class _FittedClassifiers(Hypotheses):
             np.asarray(hypothesis.predict(self.X), dtype=np.float64) > 0.0, 1.0, -1.0
         )
         rounding = (len(w) + 4) * EPSILON * float(np.sum(np.abs(signed)))
-        return hypothesis, values, (float(signed @ values), rounding)
+        return [(hypothesis, values)], (float(signed @ values), rounding)

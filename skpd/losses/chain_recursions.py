@@ -200,15 +200,17 @@ def sum_product(
 
 def best_labels(chains: Chains, nodes: Array, transitions: Array) -> tuple[float, Indices]:
     """The sum over chains of the largest score, and the sorted tokens' labels (Viterbi)."""
-    best, came_from = nodes.copy(), np.zeros(nodes.shape, dtype=np.int64)
+    best = nodes.copy()
     for before, here in chains.steps:
-        sums = best[before][:, :, np.newaxis] + transitions
-        came_from[here] = np.argmax(sums, axis=1)
-        best[here] += np.max(sums, axis=1)
+        arriving = best[before][:, :1] + transitions[0]
+        for k in range(1, chains.n_labels):
+            np.maximum(arriving, best[before][:, k : k + 1] + transitions[k], out=arriving)
+        best[here] += arriving
     labels, last = np.argmax(best, axis=1), np.ones(chains.n_tokens, dtype=bool)
     for before, _ in chains.steps:
         last[before] = False
     value = float(np.sum(np.max(best[last], axis=1)))
+    incoming = np.ascontiguousarray(transitions.T)
     for before, here in reversed(chains.steps):
-        labels[before] = np.take_along_axis(came_from[here], labels[here][:, None], axis=1)[:, 0]
+        labels[before] = np.argmax(best[before] + incoming[labels[here]], axis=1)
     return value, labels

@@ -84,6 +84,8 @@ class Penalty(Value, ABC):
         Whether R is the same for w + m, whatever the constant m. The level, the mean of w,
         is then left to the loss (`skpd.problems.free_directions`): `support`, `bounded_conjugate`
         and `dual_norm` are suprema over the w of level 0.
+    of_neighbours : bool
+        Whether R is a sum of differences of neighbouring coefficients alone.
     free_features : FreeFeatures
         The coefficients of which R does not depend, but for bounds. They are left to the loss
         as well: suprema are over the w that are 0 there.
@@ -102,6 +104,7 @@ class Penalty(Value, ABC):
     structure: ClassVar[Structure] = Structure.WHOLE
     is_quadratic: ClassVar[bool] = False
     free_level: ClassVar[bool] = False
+    of_neighbours: ClassVar[bool] = False
     symmetric: ClassVar[bool] = False
 
     # what may follow from the parameters of a penalty, a class may say once for all as well

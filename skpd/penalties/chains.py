@@ -50,6 +50,7 @@ class TotalVariation(_Chain):
     """
 
     free_level: ClassVar[bool] = True
+    of_neighbours: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
         return kernels.sum_abs(np.diff(w))

@@ -25,23 +25,24 @@ class Hypotheses(ABC):
     maximises: ClassVar[bool] = False
 
     @abstractmethod
-    def best(self, signed: Array) -> tuple[Any, Array, Sum]:
-        """A hypothesis h with a large edge sum_i w_i y_i h(x_i).
+    def best(self, signed: Array, count: int = 1) -> tuple[list[tuple[Any, Array]], Sum]:
+        """Hypotheses h with large edges sum_i w_i y_i h(x_i).
 
         Parameters
         ----------
         signed : ndarray of shape (n_samples,)
             w_i y_i.
+        count : int, default=1
+            How many are wanted at most.
 
         Returns
         -------
-        hypothesis : object
-            With a method ``predict``.
-        values : ndarray of shape (n_samples,)
-            h(x_i), each -1 or 1.
+        found : list of tuple
+            The best first: a hypothesis, with a method ``predict``, and its values h(x_i), each
+            -1 or 1, of shape (n_samples,).
         edge : tuple of float
-            Its edge and a bound on the rounding error. If `maximises`, no hypothesis has an edge
-            above the sum of the two.
+            The edge of the first and a bound on the rounding error. If `maximises`, no hypothesis
+            has an edge above the sum of the two.
         """
 
 
@@ -86,19 +87,24 @@ class AllStumps(Hypotheses):
         self.ties = np.zeros(ordered.shape, dtype=bool)
         self.ties[:, :-1] = ordered[:, :-1] == ordered[:, 1:]
 
-    def best(self, signed: Array) -> tuple[DecisionStump, Array, Sum]:
-        """The stump of the largest edge, from partial sums in the order of each feature."""
+    def best(self, signed: Array, count: int = 1) -> tuple[list[tuple[Any, Array]], Sum]:
+        """The best stumps of the best features, from partial sums in the order of each."""
         sums = np.cumsum(signed[self.order], axis=1)
         edges = 2.0 * sums - sums[:, -1:]  # of +1 up to the threshold and -1 beyond
         sizes = np.abs(edges)
         sizes[self.ties] = -1.0
-        feature, place = divmod(int(np.argmax(sizes)), sizes.shape[1])
-        stump = DecisionStump(
-            feature, self._threshold(feature, place), 1.0 if edges[feature, place] >= 0.0 else -1.0
-        )
+        places = np.argmax(sizes, axis=1)
+        largest = np.take_along_axis(sizes, places[:, np.newaxis], axis=1)[:, 0]
+        features = np.argsort(-largest, kind="stable")[:count]
+        stumps = [self._stump(feature, places[feature], edges) for feature in features.tolist()]
         # partial sums of n terms: an error of (n - 1) EPSILON times their sizes in each of three
         rounding = 4.0 * (len(signed) + 4) * EPSILON * float(np.sum(np.abs(signed)))
-        return stump, stump.predict(self.X), (float(sizes[feature, place]), rounding)
+        edge = float(largest[features[0]]), rounding
+        return [(stump, stump.predict(self.X)) for stump in stumps], edge
+
+    def _stump(self, feature: int, place: Any, edges: Array) -> DecisionStump:
+        sign = 1.0 if edges[feature, place] >= 0.0 else -1.0
+        return DecisionStump(feature, self._threshold(feature, int(place)), sign)
 
     def _threshold(self, feature: int, place: int) -> float:
         """Halfway to the next value in the order, infinite after the last."""

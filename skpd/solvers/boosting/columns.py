@@ -143,9 +143,9 @@ def generate_columns(
         if not first:
             goal = max(SETTINGS.restricted_share * gap, SETTINGS.last_share * tol)
             w, mixture, reached = _solved(run, solve(problem, run.edges, mixture, goal, tol))
-        hypothesis, values, edge = learner.best(w * signs)
+        found, edge = learner.best(w * signs, SETTINGS.columns_per_round)
         if first:
-            run.add(hypothesis, values)
+            run.add(*found[0])
             mixture = np.ones(1)
         seen = run.largest_edge(w)
         restricted, dual = problem.upper_bound(w, seen), run.lower_bound(mixture)
@@ -165,9 +165,9 @@ def generate_columns(
         done = gap <= tol if learner.maximises else gap <= tol and not better
         if done or len(run.rows) >= max_iter:
             break
-        added = better and run.add(hypothesis, values)
+        added = better and sum(run.add(*some) for some in found)
         if added:
-            mixture = np.append(mixture, 0.0)
+            mixture = np.append(mixture, np.zeros(added))
         elif not first and (not reached or solve is RESTRICTED["highs"]):
             break  # as far as rounding, or the method for restricted problems, allows
     return _result(run, restricted, done)

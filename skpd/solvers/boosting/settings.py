@@ -9,6 +9,9 @@ __all__ = ["SETTINGS", "BoostingSettings"]
 class BoostingSettings:
     """Numbers of column generation and its restricted problems. None has a part in a proof."""
 
+    # Hypotheses that are added in a round, the best of so many features: each costs a row of the
+    # restricted problem, and a round without them a solution of it.
+    columns_per_round: int = 10
     # Restricted problems are solved to this share of the gap over all hypotheses, so that the next
     # hypothesis is found at a good distribution and no work is lost on the others,
     restricted_share: float = 0.25

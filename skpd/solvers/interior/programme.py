@@ -7,7 +7,7 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...designs import Design
 from ...designs.far_columns import FAR
-from ...penalties import Penalty, Structure, TotalVariation
+from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
 from .epigraphs import DoubtfulLabels
 from .maps import Predictions
@@ -245,7 +245,7 @@ class RobustProgramme(Programme):
 def basis_of(penalty: Any) -> Basis | None:
     if penalty.group_order is not None:
         return Basis(penalty.group_order)
-    return Steps() if isinstance(penalty, TotalVariation) else None
+    return Steps() if penalty.of_neighbours else None
 
 
 def needs_features(penalty: Penalty) -> bool:

@@ -80,12 +80,16 @@ class _Run:
     def minimise(self, max_iter: int) -> None:
         problem, monitor, cuts = self.problem, self.monitor, self.cuts
         goal = monitor.tol * problem.objective_unit
-        gap, rho = problem.objective_unit, self._first_rho()
+        gap, rho, failures = problem.objective_unit, self._first_rho(), 0
         for n_iter in range(monitor.n_iter + 1, max_iter + 1):
             accuracy = SETTINGS.master_share * max(gap, goal)
             try:
                 variables, shares = minimised(cuts, accuracy, self.best, rho)
             except LinAlgError:
+                # another weight of the distance is another problem, which may not fail
+                failures, rho = failures + 1, SETTINGS.nearer * rho
+                if rho > 0.0 and failures <= SETTINGS.failures:
+                    continue
                 monitor.check(n_iter, Point(*self._split(self.best), cuts.mixtures[-1]))
                 return
             below = float(np.max(cuts.losses + cuts.slopes @ variables))

@@ -42,6 +42,8 @@ class BundleSettings:
     # least of the planes: its weight falls by the factor.
     hidden: float = 0.1
     release: float = 0.1
+    # Problems of the planes that rounding may leave without a solution before the run ends
+    failures: int = 10
 
 
 SETTINGS = BundleSettings()
