@@ -71,8 +71,11 @@ LOSSES = [
 PENALTIES = [
     *POLYHEDRAL_PENALTIES, L2(), SquaredL2(), ElasticNet(l1_ratio=0.6), GroupL2(groups=2),
     SparseGroup(groups=2, l1_ratio=0.4), SquaredL2OnL1Ball(radius=0.7, weight=0.3),
-    ElasticNetBall(radius=0.7, l1_ratio=0.4), SquaredGroupL2(groups=2),
-    FunctionOfNorm(L1()), FunctionOfNorm(GroupL2(groups=2), PowerOfNorm(1.5, 0.5)),
+    ElasticNetBall(radius=0.7, l1_ratio=0.4),
+]  # fmt: skip
+FUNCTIONS_OF_NORMS = [
+    SquaredGroupL2(groups=2), FunctionOfNorm(L1()),
+    FunctionOfNorm(GroupL2(groups=2), PowerOfNorm(1.5, 0.5)),
 ]  # fmt: skip
 
 
@@ -203,7 +206,7 @@ def main(arguments=()):
     rng, start = np.random.default_rng(options.seed), time.perf_counter()
     worst, wrong, solved, gaps = -np.inf, 0, 0, []
     while solved < options.problems:
-        penalties = [*PENALTIES, TotalVariation(), *BY_FEATURE]
+        penalties = [*PENALTIES, *FUNCTIONS_OF_NORMS, TotalVariation(), *BY_FEATURE]
         loss, penalty = LOSSES[rng.integers(len(LOSSES))], penalties[rng.integers(len(penalties))]
         problem, X = random_problem(rng, loss, penalty, mild=True)
         found = excess(rng, problem, X)

@@ -2,7 +2,6 @@
 
 import warnings
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -72,6 +71,7 @@ def test_optimum_over_all_stumps(seed):
 
 
 def test_optimum_with_entropy():
+    cp = pytest.importorskip("cvxpy")
     X, y, weights, _ = random_problem(0)
     nu, entropy, tol = 0.3, 0.1, 1e-5
     edges = y * every_stump(X)

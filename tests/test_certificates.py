@@ -37,7 +37,8 @@ from skpd.problems import Problem
 from skpd.solvers import solve
 
 PAIRS = list(itertools.product(random.POLYHEDRAL_LOSSES, random.POLYHEDRAL_PENALTIES))
-EVERY_PAIR = list(itertools.product(random.LOSSES, random.PENALTIES))
+PENALTIES = [*random.PENALTIES, *random.FUNCTIONS_OF_NORMS]
+EVERY_PAIR = list(itertools.product(random.LOSSES, PENALTIES))
 
 
 @pytest.mark.parametrize("loss, penalty", PAIRS, ids=str)
@@ -139,7 +140,7 @@ def test_nothing_kept_reaches_another_problem(rng):
 def test_any_finite_input_has_a_finite_certificate(seed, scale):
     rng = np.random.default_rng(seed)
     loss = random.LOSSES[rng.integers(len(random.LOSSES))]
-    penalty = random.PENALTIES[rng.integers(len(random.PENALTIES))]
+    penalty = PENALTIES[rng.integers(len(PENALTIES))]
     problem, _ = random.random_problem(rng, loss, penalty)
     n, d = problem.design.shape
     theta = rng.normal(size=n) * scale

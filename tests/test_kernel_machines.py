@@ -115,6 +115,7 @@ def test_linear_kernel_is_the_linear_model(moons):
 
 @pytest.mark.parametrize("case", ["kernel", "sum", "half_square", "linear"])
 def test_against_clarabel(case):
+    pytest.importorskip("cvxpy")
     rng = np.random.default_rng(5)
     for tol in (1e-8, 1e-8, 1e-3):
         certificate, unit, value = random.CASES[case](rng, tol)

@@ -86,8 +86,10 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
         The same over the hypotheses found, for every weak learner.
     certified_over_ : {"all stumps", "hypotheses found"}
         What ``certificate_`` is over.
-    duality_gap_, relative_gap_ : float
-        The length of that interval; edges are at most 1, so that it has no unit.
+    duality_gap_ : float
+        The length of that interval.
+    relative_gap_ : float
+        The same: edges are at most 1, so that it has no unit.
     gap_history_ : structured ndarray
         For each round the best interval so far, in the fields n_iter, seconds, primal, dual and
         gap; the bounds of the round in iterate_primal and iterate_dual; and in restricted_primal

@@ -11,7 +11,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..designs.chains import ChainsDesign
 from ..losses.chain_recursions import Beliefs, Chains, best_labels, sum_product
@@ -78,7 +78,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Sequence[ArrayLike]) -> Self:
         """Fit the model and certify it.
 
         Parameters

@@ -75,9 +75,10 @@ class MKLClassifier(SeveralKernels, KernelClassifier):
         Class labels.
     certificate_ : Certificate, or list of them for one-vs-rest
         The interval that holds the optimal objective value.
-    duality_gap_, relative_gap_ : float
-        Length of that interval (the largest for one-vs-rest), and the same over the objective of
-        the best constant prediction: what ``tol`` bounds.
+    duality_gap_ : float
+        Length of that interval; the largest for one-vs-rest.
+    relative_gap_ : float
+        The same over the objective of the best constant prediction: what ``tol`` bounds.
     gap_history_ : structured ndarray, or list of them for one-vs-rest
         The best interval over time, as for `PdproxSVC`.
     solver_ : str, or list of them for one-vs-rest
@@ -220,9 +221,10 @@ class MKLRegressor(SeveralKernels, KernelRegressor):
         with respect to its prediction.
     certificate_ : Certificate
         The interval that holds the optimal objective value.
-    duality_gap_, relative_gap_ : float
-        Length of that interval, and the same over the objective of the best constant
-        prediction: what ``tol`` bounds.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        The same over the objective of the best constant prediction: what ``tol`` bounds.
     gap_history_ : structured ndarray
         The best interval over time, as for `PdproxSVC`.
     solver_ : str
