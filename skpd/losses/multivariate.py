@@ -149,9 +149,9 @@ class ContingencyLoss(MultivariateLoss):
 class FBeta(ContingencyLoss):
     """One minus the F-beta score, 1 for F1.
 
-    For given true positives a = n_+ - b it is concave in c, as the sum of the highest negatives
-    is: the best c of every a is where the increments change their sign, and all are found by
-    halving at once, in O(n_+ log n_-) after sorting.
+    For given true positives ``a = n_+ - b`` it is concave in c, as the sum of the highest
+    negatives is: the best c of every a is where the increments change their sign, and all are
+    found by halving at once, in ``O(n_+ log n_-)`` after sorting.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ class RocAuc(MultivariateLoss):
     """The mean over pairs of a positive i and a negative sample j of max(1 - (z_i - z_j), 0).
 
     It is at least the share of pairs in the wrong order, one minus the area under the ROC curve.
-    The maximum is over sets of pairs. With the weights c_i = 1 / n_+ of positive and 1 / n_- of
+    The maximum is over sets of pairs. With the weights ``1 / n_+`` of positive and ``1 / n_-`` of
     negative samples theta_i is minus the share of the negative samples with which i makes a pair
     in the set, and theta_j the share of the positive ones: between -1 and 1. Sorting counts them,
     in O(n log n).

@@ -155,9 +155,7 @@ class BudgetProblem(Problem):
     # Dual points
 
     def prox_dual(self, theta: Array, step: Array | float) -> Array:
-        """The projection onto the box and the budget (Lemma 13), after a step along the linear
-        conjugate losses.
-        """
+        """The projection onto box and budget (Lemma 13), after a step along linear conjugates."""
         found = super().prox_dual(theta, step)
         if kernels.dot(self.weights, np.abs(found)) <= self.budget:
             return found
