@@ -255,7 +255,16 @@ def test_errors(client, data, make, message):
         make(X, labels)
 
 
-def test_a_lost_worker_is_replaced(data):
+@pytest.fixture
+def environment():
+    """The variables as they were: a cluster of processes sets those of threads and of malloc."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def test_a_lost_worker_is_replaced(data, environment):
     """Killed in the middle of a fit: the model is the same, and a warning says what happened."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, D))

@@ -13,6 +13,7 @@ def keep_freed_memory(n_bytes: int) -> None:
     At first, glibc gives what a vector of more than 128 kB took back to the system when it is
     freed, and meets a page fault for every 4 kB of the next one: a third of the time of a
     lasso fit of 32,561 rows. It stops that for blocks up to the size of any that has been
-    freed; this one is never touched.
+    freed; this one is never touched. Where a variable of the environment tells malloc what to
+    keep (Dask gives its workers ``MALLOC_TRIM_THRESHOLD_``), it learns nothing.
     """
     allocate_and_free(min(n_bytes, LARGEST))
