@@ -137,13 +137,13 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         }
 
     def _scores(self, X: Any) -> tuple[Chains, Array]:
-        """The chains and the scores of their sorted tokens."""
+        """The chains and the scores of their tokens."""
         check_is_fitted(self)
         tokens, lengths = stacked(X)
         tokens = validated(self, tokens, reset=False, **_DATA)
         chains = Chains(lengths, len(self.classes_))
         scores: Array = np.asarray(tokens @ self._dense_coef.T, dtype=np.float64)
-        return chains, scores[chains.tokens]
+        return chains, np.ascontiguousarray(scores)
 
     def predict(self, X: Any) -> list[np.ndarray]:
         """Predict the labeling with the largest score of every sequence (Viterbi).
@@ -158,7 +158,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         """
         chains, scores = self._scores(X)
         _, labels = best_labels(chains, scores, self.transitions_)
-        return split_at(self.classes_[labels[chains.places]], chains.lengths)
+        return split_at(self.classes_[labels], chains.lengths)
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose labels are predicted.
@@ -297,7 +297,7 @@ class ChainCRF(_ChainEstimator):
         """
         chains, scores = self._scores(X)
         beliefs: Beliefs = sum_product(chains, scores, self.transitions_)
-        return split_at(beliefs.nodes[chains.places], chains.lengths)
+        return split_at(beliefs.nodes, chains.lengths)
 
 
 class ChainM3N(_ChainEstimator):

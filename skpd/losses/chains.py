@@ -49,7 +49,7 @@ class _LossOfChains(StructuredLoss):
 
     def __init__(self, labels: Indices, lengths: Indices, n_labels: int) -> None:
         self.chains = chains = Chains(lengths, n_labels)
-        self.labels, K = np.asarray(labels)[chains.tokens], n_labels
+        self.labels, K = np.asarray(labels, dtype=np.int64), n_labels
         # means over all edges in place of sums, so that no theta is larger than 1
         self.n_edges = max(chains.n_edges, 1)
         of_tokens = np.full(chains.n_tokens * K, 1.0 / chains.n_chains)
@@ -63,10 +63,9 @@ class _LossOfChains(StructuredLoss):
 
     def _counts_of(self, labels: Indices) -> Array:
         """How often each transition is in a labeling."""
-        K, counts = self.chains.n_labels, np.zeros(self.chains.n_labels**2)
-        for before, here in self.chains.steps:
-            counts += np.bincount(labels[before] * K + labels[here], minlength=K * K)
-        return counts.reshape(K, K)
+        K, first = self.chains.n_labels, self.chains.edges
+        counts = np.bincount(labels[first] * K + labels[first + 1], minlength=K * K)
+        return counts.reshape(K, K).astype(np.float64)
 
     def _relative(self, z: Array) -> tuple[Array, Array]:
         """Scores of tokens less those of their true labels, and the transitions."""
@@ -92,7 +91,7 @@ class _LossOfChains(StructuredLoss):
 
     def _theta(self, nodes: Array, counts: Array) -> Array:
         transitions = (counts - self.true_counts) / self.n_edges
-        return self.chains.joined(nodes - self.true_nodes, transitions)
+        return np.append(nodes - self.true_nodes, transitions)
 
     def _theta_error(self, beliefs: Beliefs) -> float:
         """Of probabilities, and of sums of them over chains and positions."""
@@ -213,11 +212,8 @@ class ChainLogLoss(_LossOfChains):
 
     def __init__(self, labels: Indices, lengths: Indices, n_labels: int) -> None:
         super().__init__(labels, lengths, n_labels)
-        steps = self.chains.steps
-        before = [self.labels[some] for some, _ in steps] or [np.empty(0, int)]
-        here = [self.labels[some] for _, some in steps] or [np.empty(0, int)]
-        places = np.arange(self.chains.n_edges)
-        self.true_edges = places, np.concatenate(before), np.concatenate(here)
+        first = self.chains.edges
+        self.true_edges = np.arange(len(first)), self.labels[first], self.labels[first + 1]
 
     def value(self, z: Array) -> Sum:
         nodes, transitions = self._relative(z)

@@ -7,6 +7,7 @@ namespace nb = nanobind;
 
 namespace skpd {
 void bind_block_frank_wolfe(nb::module_& m);
+void bind_chains(nb::module_& m);
 void bind_column_quadratic(nb::module_& m);
 void bind_coordinates(nb::module_& m);
 void bind_dual_products(nb::module_& m);
@@ -39,6 +40,7 @@ NB_MODULE(_kernels, m) {
     bind_class_descent(m, matrix);
     bind_dual_descent(m, matrix);
     bind_block_frank_wolfe(m);
+    bind_chains(m);
     bind_column_quadratic(m);
     bind_coordinates(m);
     bind_dual_products(m);

@@ -1,0 +1,91 @@
+// Python bindings of the recursions along chains.
+#include "maths/chains.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bind/arrays.hpp"
+
+using namespace nanobind::literals;
+
+namespace skpd {
+namespace {
+
+using Starts = Array<const std::int64_t>;
+
+// The chains of these tokens; an error where tables and starts do not fit each other.
+Chains checked(const Starts& starts, const InTable& nodes, const InTable& transitions) {
+    const std::size_t K = nodes.shape(1);
+    require(K > 0 && transitions.shape(0) == K && transitions.shape(1) == K,
+            "transitions must have a row and a column for each label of the nodes");
+    require(starts.shape(0) > 0 && starts.data()[0] == 0, "starts must begin with 0");
+    for (std::size_t c = 1; c < starts.shape(0); ++c)
+        require(starts.data()[c] > starts.data()[c - 1], "starts must increase: every chain has a token");
+    require(static_cast<std::size_t>(starts.data()[starts.shape(0) - 1]) == nodes.shape(0),
+            "the last of starts must be the number of tokens");
+    return {starts.shape(0) - 1, K, starts.data()};
+}
+
+template <class T>
+void require_like(const T& table, const InTable& other) {
+    require(table.shape(0) == other.shape(0) && table.shape(1) == other.shape(1), "the tables differ in shape");
+}
+
+}  // namespace
+
+void bind_chains(nb::module_& m) {
+    m.def(
+        "chain_forward",
+        [](Starts starts, InTable nodes, InTable transitions, double range, Out log_partition, OutTable forward,
+           OutTable potentials) {
+            const Chains chains = checked(starts, nodes, transitions);
+            require(log_partition.shape(0) == chains.count, "log_partition must have a number for each chain");
+            require_like(forward, nodes);
+            require_like(potentials, transitions);
+            nb::gil_scoped_release release;
+            sum_forward(chains, nodes.data(), transitions.data(), range, log_partition.data(), forward.data(),
+                        potentials.data());
+        },
+        "starts"_a, "nodes"_a, "transitions"_a, "range"_a, "log_partition"_a, "forward"_a, "potentials"_a,
+        "The pass forward of sum-product: writes log sum exp(score) of each chain, the probabilities of labels given "
+        "what comes before, and the potentials of the transitions.");
+    m.def(
+        "chain_backward",
+        [](Starts starts, InTable nodes, double range, InTable forward, InTable potentials, OutTable backward,
+           OutTable marginals, OutTable counts) {
+            const Chains chains = checked(starts, nodes, potentials);
+            require_like(forward, nodes);
+            require_like(backward, nodes);
+            require_like(marginals, nodes);
+            require_like(counts, potentials);
+            nb::gil_scoped_release release;
+            sum_backward(chains, nodes.data(), range, forward.data(), potentials.data(), backward.data(),
+                         marginals.data(), counts.data());
+        },
+        "starts"_a, "nodes"_a, "range"_a, "forward"_a, "potentials"_a, "backward"_a, "marginals"_a, "counts"_a,
+        "The pass backward of sum-product: writes what a token and those after it say of its label, the probabilities "
+        "of its labels, and the expected numbers of the transitions.");
+    m.def(
+        "chain_log_sums",
+        [](Starts starts, InTable nodes, InTable transitions, Out log_partition) {
+            const Chains chains = checked(starts, nodes, transitions);
+            require(log_partition.shape(0) == chains.count, "log_partition must have a number for each chain");
+            nb::gil_scoped_release release;
+            log_sums(chains, nodes.data(), transitions.data(), log_partition.data());
+        },
+        "starts"_a, "nodes"_a, "transitions"_a, "log_partition"_a,
+        "log sum exp(score) of each chain, at any scale of the scores.");
+    m.def(
+        "chain_best_labels",
+        [](Starts starts, InTable nodes, InTable transitions, Out values, Array<std::int64_t> labels) {
+            const Chains chains = checked(starts, nodes, transitions);
+            require(values.shape(0) == chains.count, "values must have a number for each chain");
+            require(labels.shape(0) == nodes.shape(0), "labels must have a number for each token");
+            nb::gil_scoped_release release;
+            best_labelings(chains, nodes.data(), transitions.data(), values.data(), labels.data());
+        },
+        "starts"_a, "nodes"_a, "transitions"_a, "values"_a, "labels"_a,
+        "Max-product: writes the largest score of each chain, and the labels that have it.");
+}
+
+}  // namespace skpd

@@ -1,0 +1,181 @@
+// Sums and maxima over all labelings y of chains, by recursions along each of them (Rabiner, 1989).
+//
+// The score of a labeling is sum_t nodes[t, y_t] + sum_t transitions[y_t, y_{t+1}]; labels are numbers from 0 to K - 1,
+// and tables have a row of K numbers for each token, chain by chain. What is summed over chains stays apart for each
+// of them, so that sums have few roundings.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "data/compensated.hpp"
+#include "maths/losses.hpp"
+
+namespace skpd {
+
+// Where the tokens of each chain start, and where the last one ends.
+struct Chains {
+    std::size_t count, K;
+    const std::int64_t* starts;
+
+    std::size_t first(std::size_t chain) const { return static_cast<std::size_t>(starts[chain]); }
+    std::size_t longest() const {
+        std::size_t most = 0;
+        for (std::size_t c = 0; c < count; ++c) most = std::max(most, first(c + 1) - first(c));
+        return most;
+    }
+};
+
+// exp(max(x - t, -range)) of the scores of some rows, t the largest of each row; returns the sum of these.
+SKPD_CLONES inline double potentials_of(const double* scores, std::size_t rows, std::size_t size, double range,
+                                        double* out) {
+    double sum = 0.0;
+    for (std::size_t t = 0; t < rows; ++t) {
+        const double* own = scores + t * size;
+        const double top = *std::max_element(own, own + size);
+        sum += top;
+        for (std::size_t k = 0; k < size; ++k) out[t * size + k] = std::max(own[k] - top, -range);
+    }
+#pragma omp simd
+    for (std::size_t k = 0; k < rows * size; ++k) out[k] = exp_minus_abs(out[k]);
+    return sum;
+}
+
+// out = a P for a square matrix P
+inline void times_matrix(const double* a, const double* matrix, std::size_t K, double* out) {
+    std::fill(out, out + K, 0.0);
+    for (std::size_t i = 0; i < K; ++i)
+#pragma omp simd
+        for (std::size_t j = 0; j < K; ++j) out[j] += a[i] * matrix[i * K + j];
+}
+
+inline double normalise(double* a, std::size_t K) {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < K; ++k) sum += a[k];
+    for (std::size_t k = 0; k < K; ++k) a[k] /= sum;
+    return sum;
+}
+
+// The pass forward of scaled sum-product: rows of `forward` are the probabilities of a token's labels given what
+// comes before it, and log_partition[c] the logarithm of the sum over all labelings of chain c of exp(score).
+// Scores that are more than `range` below the best of their token, or transition, are raised to that. Writes the
+// potentials of the transitions, of shape (K, K).
+SKPD_CLONES inline void sum_forward(const Chains& chains, const double* nodes, const double* transitions, double range,
+                                    double* log_partition, double* forward, double* potentials) {
+    const std::size_t K = chains.K;
+    const double highest = potentials_of(transitions, 1, K * K, range, potentials);
+    std::vector<double> arriving(K);
+    for (std::size_t c = 0; c < chains.count; ++c) {
+        const std::size_t first = chains.first(c), last = chains.first(c + 1);
+        double value = potentials_of(nodes + first * K, last - first, K, range, forward + first * K);
+        for (std::size_t t = first; t < last; ++t) {
+            double* own = forward + t * K;
+            if (t > first) {
+                times_matrix(own - K, potentials, K, arriving.data());
+                for (std::size_t k = 0; k < K; ++k) own[k] *= arriving[k];
+                value += highest;
+            }
+            value += std::log(normalise(own, K));
+        }
+        log_partition[c] = value;
+    }
+}
+
+// The pass backward, after `sum_forward`: rows of `backward` are what a token and all that follows it say of its
+// label, those of `marginals` the probabilities of its labels; `counts`, of shape (K, K), are the expected numbers of
+// the transitions in all chains.
+SKPD_CLONES inline void sum_backward(const Chains& chains, const double* nodes, double range, const double* forward,
+                                     const double* potentials, double* backward, double* marginals, double* counts) {
+    const std::size_t K = chains.K;
+    std::vector<double> after(K), transposed(K * K), of_chain(K * K);
+    for (std::size_t i = 0; i < K; ++i)
+        for (std::size_t j = 0; j < K; ++j) transposed[j * K + i] = potentials[i * K + j];
+    std::fill(counts, counts + K * K, 0.0);
+    for (std::size_t c = 0; c < chains.count; ++c) {
+        const std::size_t first = chains.first(c), last = chains.first(c + 1);
+        potentials_of(nodes + first * K, last - first, K, range, backward + first * K);
+        std::fill(of_chain.begin(), of_chain.end(), 0.0);
+        std::fill(after.begin(), after.end(), 1.0);
+        for (std::size_t t = last; t-- > first;) {
+            double *own = backward + t * K, *found = marginals + t * K;
+            for (std::size_t k = 0; k < K; ++k) found[k] = forward[t * K + k] * after[k];
+            const double norm = normalise(found, K);
+            if (t + 1 < last)
+                for (std::size_t i = 0; i < K; ++i) {
+                    const double share = forward[t * K + i] / norm;
+#pragma omp simd
+                    for (std::size_t j = 0; j < K; ++j) of_chain[i * K + j] += share * own[K + j];
+                }
+            for (std::size_t k = 0; k < K; ++k) own[k] *= after[k];
+            normalise(own, K);
+            times_matrix(own, transposed.data(), K, after.data());
+        }
+        for (std::size_t k = 0; k < K * K; ++k) counts[k] += of_chain[k];
+    }
+    for (std::size_t k = 0; k < K * K; ++k) counts[k] *= potentials[k];
+}
+
+// log_partition as `sum_forward` has it, in logarithms: slower, for scores that differ by any numbers.
+SKPD_CLONES inline void log_sums(const Chains& chains, const double* nodes, const double* transitions,
+                                 double* log_partition) {
+    const std::size_t K = chains.K;
+    std::vector<double> now(K), before(K), most(K), sums(K);
+    for (std::size_t c = 0; c < chains.count; ++c) {
+        const std::size_t first = chains.first(c), last = chains.first(c + 1);
+        std::copy(nodes + first * K, nodes + (first + 1) * K, now.begin());
+        for (std::size_t t = first + 1; t < last; ++t) {
+            std::swap(now, before);
+            std::copy(transitions, transitions + K, most.begin());
+            for (std::size_t j = 0; j < K; ++j) most[j] += before[0];
+            for (std::size_t i = 1; i < K; ++i)
+                for (std::size_t j = 0; j < K; ++j) most[j] = std::max(most[j], before[i] + transitions[i * K + j]);
+            std::fill(sums.begin(), sums.end(), 0.0);
+            for (std::size_t i = 0; i < K; ++i)
+                for (std::size_t j = 0; j < K; ++j)
+                    sums[j] += exp_minus_abs(before[i] + transitions[i * K + j] - most[j]);
+            for (std::size_t j = 0; j < K; ++j) now[j] = nodes[t * K + j] + most[j] + std::log(sums[j]);
+        }
+        const double top = *std::max_element(now.begin(), now.end());
+        double sum = 0.0;
+        for (const double score : now) sum += exp_minus_abs(score - top);
+        log_partition[c] = top + std::log(sum);
+    }
+}
+
+// Max-product (Viterbi): a labeling with the largest score, and this score of each chain.
+SKPD_CLONES inline void best_labelings(const Chains& chains, const double* nodes, const double* transitions,
+                                       double* values, std::int64_t* labels) {
+    const std::size_t K = chains.K;
+    std::vector<double> best(chains.longest() * K), arriving(K);
+    for (std::size_t c = 0; c < chains.count; ++c) {
+        const std::size_t first = chains.first(c), length = chains.first(c + 1) - first;
+        std::copy(nodes + first * K, nodes + (first + length) * K, best.begin());
+        for (std::size_t t = 1; t < length; ++t) {
+            const double* before = best.data() + (t - 1) * K;
+            double* own = best.data() + t * K;
+            for (std::size_t j = 0; j < K; ++j) arriving[j] = before[0] + transitions[j];
+            for (std::size_t i = 1; i < K; ++i)
+#pragma omp simd
+                for (std::size_t j = 0; j < K; ++j)
+                    arriving[j] = std::max(arriving[j], before[i] + transitions[i * K + j]);
+            for (std::size_t j = 0; j < K; ++j) own[j] += arriving[j];
+        }
+        const double* last = best.data() + (length - 1) * K;
+        std::size_t label = static_cast<std::size_t>(std::max_element(last, last + K) - last);
+        values[c] = last[label];
+        labels[first + length - 1] = static_cast<std::int64_t>(label);
+        for (std::size_t t = length - 1; t-- > 0;) {
+            const double* own = best.data() + t * K;
+            std::size_t from = 0;
+            for (std::size_t i = 1; i < K; ++i)
+                if (own[i] + transitions[i * K + label] > own[from] + transitions[from * K + label]) from = i;
+            label = from;
+            labels[first + t] = static_cast<std::int64_t>(label);
+        }
+    }
+}
+
+}  // namespace skpd
