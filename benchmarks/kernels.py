@@ -2,7 +2,7 @@
 
 svc      Both to within 1e-6 of the optimum, relative to the best constant prediction, which
          skpd certifies; SVC at the loosest of its tolerances that gets there. Seconds of the
-         processor, the kernel matrix included.
+         processor, the kernel matrix included, the least of three fits of each.
 digits   Even against odd digits, all 1797 rows, with two Gaussian kernels and a quadratic one, to
          1e-4.
 """
@@ -34,17 +34,25 @@ def objective(matrix, signs, model, alpha):
     return hinge + 0.5 * alpha * float(a @ z)
 
 
+def seconds_of(model, X, y):
+    """The least of three fits: the first one meets memory that is new to the process."""
+    seconds = []
+    for _ in range(3):
+        start = time.process_time()
+        model.fit(X, y)
+        seconds.append(time.process_time() - start)
+    return min(seconds)
+
+
 def svc(n, gamma, C):
     X, y = rows(n)
     alpha, matrix, signs = 1.0 / (C * n), rbf_kernel(X, gamma=gamma), 2.0 * y - 1.0
-    start = time.process_time()
-    ours = KernelPdproxSVC(alpha, gamma=gamma, tol=ACCURACY).fit(X, y)
-    own = time.process_time() - start
+    ours = KernelPdproxSVC(alpha, gamma=gamma, tol=ACCURACY)
+    own = seconds_of(ours, X, y)
     lower, unit = ours.certificate_.dual, ours.certificate_.gap / ours.relative_gap_
     for tol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
-        start = time.process_time()
-        theirs = SVC(C=C, gamma=gamma, tol=tol, cache_size=1000).fit(X, y)
-        seconds = time.process_time() - start
+        theirs = SVC(C=C, gamma=gamma, tol=tol, cache_size=1000)
+        seconds = seconds_of(theirs, X, y)
         value = objective(matrix, signs, theirs, alpha)
         if value - lower <= 2.0 * ACCURACY * unit:
             break

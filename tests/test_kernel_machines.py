@@ -18,17 +18,16 @@ from benchmarks import kernel_problems as random
 from skpd import KernelPdproxRegressor, KernelPdproxSVC, PdproxSVC, path
 from skpd.certificates import certify_point
 from skpd.designs import KernelMatrix
-from skpd.losses import Hinge, SquaredHinge
+from skpd.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
 from skpd.problems.kernel import kernel_problems
+from skpd.problems.representer import in_rows
+from skpd.solvers.coordinates.settings import PairSettings
 from skpd.solvers.kernel_machines import solve_kernel_problem
 
 TIGHT = 1e-9
-# sample weights and repeated rows have the same optimum, not the same rounds to a tolerance
-CHECKED = [KernelPdproxSVC(tol=1e-10), KernelPdproxRegressor(tol=1e-9)]
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(CHECKED)
+@parametrize_with_checks([KernelPdproxSVC(), KernelPdproxRegressor()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -138,7 +137,6 @@ def test_bounds_of_arbitrary_points_whatever_the_factors(rng, penalty_of):
         best = solve_kernel_problem(problem, tol=TIGHT, max_iter=10_000, random_state=seed)
         assert best.converged
         for trace in (30.0, 5.0, 0.1):
-            coarse = problem.with_residuals([trace] * len(matrices))
             fresh = tuple(KernelMatrix(m.matrix).factor(trace) for m in matrices)
             coarse = problem.with_factors(fresh)
             for theta in (best.dual_coef, -y * rng.uniform(0.0, 1.0, 30), rng.normal(size=30)):
@@ -152,14 +150,62 @@ def test_bounds_of_arbitrary_points_whatever_the_factors(rng, penalty_of):
             )
 
 
-def test_a_coarse_factor_is_refined(rng):
+@pytest.fixture
+def quadrants(rng):
+    """The matrix of a kernel, and labels."""
     X = rng.normal(size=(60, 2))
-    y = np.where(X[:, 0] * X[:, 1] > 0.0, 1.0, -1.0)
-    matrix = rbf_kernel(X, gamma=0.5)
+    return rbf_kernel(X, gamma=0.5), np.where(X[:, 0] * X[:, 1] > 0.0, 1.0, -1.0)
+
+
+def one_problem(matrix, y, loss, **options):
     (problem,) = kernel_problems(
-        [KernelMatrix(matrix)], [y], np.full(60, 1 / 60), loss=Hinge(),
-        penalty_of=random.of_square, alpha=1e-3, fit_intercept=True, tol=1e-6,
+        [KernelMatrix(matrix)], [y], np.full(len(y), 1 / len(y)), loss=loss,
+        penalty_of=random.of_square, tol=1e-6,
+        **{"alpha": 1e-3, "fit_intercept": True} | options,
     )  # fmt: skip
+    return problem
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_bounds_of_arbitrary_weights_of_the_rows(rng, quadrants, fit_intercept):
+    """Without a factor: any weights are an upper bound, any dual point a lower one."""
+    matrix, y = quadrants
+    for loss in (Hinge(), SquaredHinge(), EpsilonInsensitive(0.1)):
+        problem = one_problem(matrix, y, loss, alpha=0.02, fit_intercept=fit_intercept)
+        assert problem.has_pairs and problem.factors[0].rank == 0
+        best = solve_kernel_problem(
+            problem, tol=TIGHT, max_iter=10_000, random_state=np.random.RandomState(0)
+        )
+        assert best.converged and best.method == "pair-descent"
+        own, b = in_rows(problem), 0.1 * fit_intercept
+        for theta in (best.dual_coef, rng.normal(size=60), np.zeros(60)):
+            coef = 0.1 * rng.normal(size=60)
+            certificate, _ = certify_point(own, coef, b, theta)
+            assert certificate.dual <= best.certificate.primal
+            value = np.mean(loss.value(y, matrix @ coef + b)) + 0.01 * coef @ matrix @ coef
+            assert certificate.primal == pytest.approx(value, rel=1e-12)
+            assert certificate.primal >= best.certificate.dual
+
+
+def test_pairs_that_take_long_leave_it_to_factors(quadrants, monkeypatch):
+    matrix, y = quadrants
+    monkeypatch.setattr(PairSettings, "most_steps", lambda self, n_rows: 30)
+    problem = one_problem(matrix, y, Hinge())
+    found = solve_kernel_problem(
+        problem, tol=1e-6, max_iter=10_000, random_state=np.random.RandomState(0)
+    )
+    assert found.converged and found.method != "pair-descent"
+    monkeypatch.undo()
+    best = solve_kernel_problem(
+        problem, tol=1e-6, max_iter=10_000, random_state=np.random.RandomState(0)
+    )
+    assert best.certificate.dual <= found.certificate.primal
+    assert found.certificate.dual <= best.certificate.primal
+
+
+def test_a_coarse_factor_is_refined(quadrants):
+    matrix, y = quadrants
+    problem = one_problem(matrix, y, Logistic())
     coarse = problem.with_factors((KernelMatrix(matrix).factor(10.0),))
     assert coarse.factors[0].rank < problem.factors[0].rank
     found = solve_kernel_problem(

@@ -103,7 +103,7 @@ def test_rounding_errors_are_not_refused(rng):
     X = rng.normal(size=(40, 3))
     matrix = (X @ X.T).astype(np.float32).astype(float)  # of rank 3, but for its rounding
     assert np.linalg.eigvalsh(matrix)[0] < 0.0
-    found = checked_matrix(matrix, "K").matrix
+    found = checked_matrix(matrix.copy(), "K").matrix
     assert_allclose(found, matrix, rtol=2e-6, atol=1e-6)
 
 

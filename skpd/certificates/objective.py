@@ -103,6 +103,10 @@ class Objective(ABC):
         """
         return self.penalty
 
+    def penalty_value(self, coef: Array) -> float:
+        """R(w), perhaps rounded up."""
+        return float(self.penalty.value(coef))
+
     @property
     @abstractmethod
     def null_objective(self) -> float: ...

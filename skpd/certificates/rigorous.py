@@ -106,7 +106,7 @@ def rigorous_primal(objective: Objective, coef: Array, intercept: Any) -> tuple[
     """An upper bound on P(w, b), and by how much it is above the value as computed."""
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     loss, about = objective.precise_mean_loss(coef, intercept)
-    penalty = objective.alpha * objective.penalty.value(coef)
+    penalty = objective.alpha * objective.penalty_value(coef)
     delta = of_weights(objective.n_samples)
     value = loss * (1.0 + 16.0 * EPSILON) * (1.0 + delta)
     value += penalty * (1.0 + of_coefficients(coef.size))

@@ -41,7 +41,7 @@ class _OneKernel(KernelModel):
                     "X must be a square matrix for kernel='precomputed', the kernel between all "
                     f"pairs of training rows, got the shape {X.shape}."
                 )
-            return [checked_matrix(X, "kernel='precomputed'")]
+            return [checked_matrix(X.copy(), "kernel='precomputed'")]
         if isinstance(self.kernel, str):
             self._gamma = gamma_of(self.gamma, X, weights)
         return [self._kernel.matrix(X)]
@@ -159,12 +159,18 @@ class KernelPdproxSVC(_OneKernel, KernelClassifier):
     K is the kernel matrix as scikit-learn computes it, in float64, with its diagonal raised by
     10 n_samples units of rounding, so that rounding errors leave it positive definite; or by
     1e-6 where a "precomputed" matrix, or that of a function, needs it. It takes 8 n_samples^2
-    bytes. A solver works with a factor L of low rank, K = L L' + E, by the Cholesky
-    decomposition with pivots; lower bounds are computed from K itself, and the objective value
-    of the certificate is that of the function that predicts.
+    bytes. With losses that are linear or parabolas in pieces, sequential minimal optimisation
+    moves two rows at a time, chosen by second-order information; an iteration is as many of its
+    steps as there are rows. Else, or where that takes long, a solver works with a factor L of
+    low rank, K = L L' + E, by the Cholesky decomposition with pivots. Lower bounds are computed
+    from K itself, and the objective value of the certificate is that of the function that
+    predicts.
 
     References
     ----------
+    Fan, Chen, Lin: Working set selection using second order information for training support
+    vector machines. Journal of Machine Learning Research 6, 2005.
+
     Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth
     optimization. Machine Learning 98, 2015, section 4.5.
 

@@ -104,6 +104,7 @@ def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> Kerne
     Parameters
     ----------
     matrix : ndarray of shape (n_samples, n_samples)
+        In float64; its memory becomes that of the result.
     name : str
         What errors call it.
     is_definite : bool, default=False
@@ -116,18 +117,18 @@ def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> Kerne
     """
     if not np.isfinite(matrix).all():
         raise ValueError(f"{name} must have finite values, got inf or NaN.")
-    symmetric = np.array(matrix, dtype=np.float64)
-    difference = _symmetrise(symmetric)
+    difference = _symmetrise(matrix)
     if difference > ASYMMETRY:
         raise ValueError(
             f"{name} must make a symmetric matrix, got values K_ij and K_ji that differ by up to "
             f"{difference:.3g} times the root of K_ii K_jj."
         )
-    diagonal = np.diagonal(symmetric).copy()
+    diagonal = np.diagonal(matrix).copy()
     for jitter in (JITTER * len(matrix) * EPSILON, LARGEST_JITTER):
-        symmetric.flat[:: len(matrix) + 1] = diagonal * (1.0 + jitter)
-        if is_definite or _is_positive(symmetric):
-            return KernelMatrix(symmetric)
+        matrix.flat[:: len(matrix) + 1] = diagonal * (1.0 + jitter)
+        if is_definite or _is_positive(matrix):
+            return KernelMatrix(matrix)
+    matrix.flat[:: len(matrix) + 1] = diagonal
     raise ValueError(
         f"{name} must make a positive semidefinite matrix, got one whose least eigenvalue is "
         f"{_least_eigenvalue(matrix):.3g} beside a largest diagonal entry of "

@@ -29,7 +29,7 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..designs import Design, KernelFactor, KernelMatrix
 from ..losses import Loss
-from ..penalties import Penalty
+from ..penalties import Penalty, SquaredL2
 from .dual_points import RowPoint
 from .problem import Problem
 from .solution import Point
@@ -118,6 +118,13 @@ class KernelProblem(Problem):
         penalty, radius = self.penalty, upper / self.alpha
         costs = [penalty.bounded_conjugate(u, self.alpha, radius) for u in (v, without)]
         return float(costs[0] - costs[1])
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether its dual is half a square of one kernel, with losses of quadratic pieces."""
+        loss, penalty = self.loss, self.penalty
+        own_method = loss.is_compiled and loss.piecewise_quadratic and not loss.constant_curvature
+        return own_method and len(self.matrices) == 1 and penalty == SquaredL2()
 
     @property
     def is_complete(self) -> bool:
@@ -238,6 +245,8 @@ def kernel_problems(
 ) -> list[KernelProblem]:  # fmt: skip
     """Problems of the same rows, with factors that are accurate enough for a relative gap.
 
+    They have empty factors where `KernelProblem.has_pairs`.
+
     Parameters
     ----------
     matrices : list of KernelMatrix
@@ -265,6 +274,8 @@ def kernel_problems(
         )
         for y in targets
     ]  # fmt: skip
+    if problems[0].has_pairs:  # which asks for K alone
+        return problems
     traces = np.min([problem.residual_traces(tol) for problem in problems], axis=0)
     pairs = zip(matrices, traces.tolist(), strict=True)
     factors = tuple(matrix.factor(trace) for matrix, trace in pairs)

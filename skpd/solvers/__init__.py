@@ -15,6 +15,7 @@ from ..problems.kernel import KernelProblem
 from ..problems.outputs import OutputsProblem
 from ..problems.plain_svm import PlainSVM
 from ..problems.quantiles import NonCrossingProblem
+from ..problems.representer import RepresenterProblem
 from ..problems.robust import RobustProblem
 from ..problems.shards.problem import ShardedProblem
 from ..problems.shards.shards import RowsLostError
@@ -23,11 +24,11 @@ from ..problems.trace_norm import TraceNormProblem
 from .accelerated.agm import agm
 from .budget import budget_auto
 from .constrained import select_for_constraints  # noqa: F401 (which registers it)
+from .coordinates.pairs import pair_descent
 from .coordinates.primal import approx, coordinate_descent
 from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.trace_norm import trace_norm
 from .functions_of_norms import of_slopes  # noqa: F401 (which registers it)
-from .kernel_selection import select_for_kernels  # noqa: F401 (which registers it)
 from .low_rank import pdprox_dual_of_entries
 from .memory import keep_freed_memory
 from .monitor import Monitor
@@ -82,6 +83,9 @@ ROBUST_SOLVERS: dict[str, Callable[..., None]] = {
 # of a `KernelProblem`
 KERNEL_SOLVERS: dict[str, Callable[..., None]] = {"auto": auto}
 
+# of a `RepresenterProblem`
+REPRESENTER_SOLVERS: dict[str, Callable[..., None]] = {"auto": pair_descent}
+
 # of an `OutputsProblem`, also of a `NonCrossingProblem`
 OUTPUTS_SOLVERS: dict[str, Callable[..., None]] = {
     "auto": auto,
@@ -115,6 +119,7 @@ _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     Problem: SOLVERS,
     OutputsProblem: OUTPUTS_SOLVERS,
     NonCrossingProblem: OUTPUTS_SOLVERS,
+    RepresenterProblem: REPRESENTER_SOLVERS,
     RobustProblem: ROBUST_SOLVERS,
     ShardedProblem: SHARDED_SOLVERS,
     PlainSVM: ROBUST_SOLVERS,

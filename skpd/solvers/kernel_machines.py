@@ -9,6 +9,7 @@ import numpy as np
 from ..certificates import relative_gap
 from ..problems import Solution
 from ..problems.kernel import ExpandedModel, KernelProblem
+from ..problems.representer import in_rows
 from . import solve
 from .monitor import Monitor
 
@@ -58,6 +59,17 @@ def solve_kernel_problem(
         Its certificate is that of the functions as they predict.
     """
     start, n_iter = None, 0
+    if problem.has_pairs:
+        own = in_rows(problem)
+        solution = solve(
+            own, tol=STRICTER * tol, max_iter=max_iter, random_state=random_state,
+            on_check=on_check,
+        )  # fmt: skip
+        n_iter = solution.n_iter
+        if solution.converged or solution.interrupted or solution.stopped or n_iter >= max_iter:
+            return _expanded(own, solution, tol)
+        problem = problem.with_residuals(problem.residual_traces(tol))
+        start = problem.start_at(own, solution)
     for round_ in range(REFINEMENTS + 1):
         last = round_ == REFINEMENTS or problem.is_complete
         watch = _Watch(on_check, last)

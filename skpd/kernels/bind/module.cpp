@@ -17,6 +17,7 @@ void bind_losses(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_norms(nb::module_& m);
 void bind_output_quadratic(nb::module_& m);
+void bind_pair_descent(nb::module_& m);
 void bind_projections(nb::module_& m);
 void bind_quadratic(nb::module_& m);
 void bind_sampled_products(nb::module_& m);
@@ -49,6 +50,7 @@ NB_MODULE(_kernels, m) {
     bind_memory(m);
     bind_norms(m);
     bind_output_quadratic(m);
+    bind_pair_descent(m);
     bind_projections(m);
     bind_quadratic(m);
     bind_sampled_products(m);

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["CLASSES", "DUAL", "PRIMAL", "DualSettings", "PrimalSettings"]
+__all__ = ["CLASSES", "DUAL", "PAIRS", "PRIMAL", "DualSettings", "PairSettings", "PrimalSettings"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,30 @@ class PrimalSettings:
     pause_entries: float = 1e8
     # Epochs at a report, as a multiple of those at the report before
     report_factor: float = 1.1
+
+
+@dataclass(frozen=True)
+class PairSettings:
+    """Numbers of pair descent on a kernel matrix."""
+
+    # The gap at which it ends, as a share of that asked for, and its factor where the certificate
+    # wants more
+    share: float = 0.9
+    next_share: float = 0.3
+    # Entries of K between two looks at Ctrl-C: a fraction of a second
+    pause_entries: float = 2e7
+    # Steps at a certificate over those at the one before: a certificate takes a few products with
+    # all of K, as long as hundreds of steps
+    check_factor: float = 2.0
+    # Multiplications that a step takes for each row, to compare it with a Cholesky factor
+    step_cost: float = 24.0
+    # What it may take over the cost of a factor, and the steps that it has for few rows
+    factors: float = 2.0
+    least_steps: float = 2e4
+
+    def most_steps(self, n_rows: int) -> float:
+        """The steps at which methods that need a factor of K may be faster."""
+        return max(self.factors * n_rows**2 / (6.0 * self.step_cost), self.least_steps)
 
 
 @dataclass(frozen=True)
@@ -58,4 +82,5 @@ class ClassSettings:
 
 CLASSES = ClassSettings()
 DUAL = DualSettings()
+PAIRS = PairSettings()
 PRIMAL = PrimalSettings()

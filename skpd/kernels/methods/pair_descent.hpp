@@ -1,0 +1,217 @@
+// Sequential minimal optimisation (Platt, 1998) on a kernel matrix K, for any loss whose conjugate has quadratic
+// pieces:
+//
+//     maximise over theta   - sum_i c_i l*(y_i, theta_i) - (1 / 2 alpha) (c theta)' K (c theta)
+//
+// with sum_i c_i theta_i = 0 where there is an intercept b, and the functions' values z = -(1 / alpha) K (c theta). A
+// point is optimal where z_i + b is between the derivatives of l*(y_i, .) to the left and to the right of theta_i, for
+// all i and one b. Where not, the row that lacks most moves: alone without an intercept, else against a second one,
+// that with which the dual grows most by the second-order model (Fan, Chen and Lin, 2005, Working set selection using
+// second order information for training support vector machines). A step ends with the piece of the conjugate.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+#include "data/compensated.hpp"
+#include "maths/losses.hpp"
+
+namespace skpd {
+
+// What a pair descent offers, whatever its loss.
+struct PairDescent {
+    virtual ~PairDescent() = default;
+    // Steps until the gap is at most the target, at most so many. Returns their number and the gap.
+    virtual std::tuple<double, double> run(double target, double most_steps) = 0;
+    virtual std::vector<double> theta() const = 0;
+    virtual double intercept() const = 0;
+};
+
+// The place of the largest of some numbers, all at least `least`; the last for none.
+SKPD_CLONES inline std::size_t place_of_largest(const double* values, std::size_t n) {
+    double most = -std::numeric_limits<double>::infinity();
+#pragma omp simd reduction(max : most)
+    for (std::size_t i = 0; i < n; ++i) most = std::max(most, values[i]);
+    return static_cast<std::size_t>(std::find(values, values + n, most) - values);
+}
+
+template <class Loss>
+class PairDescentOn final : public PairDescent {
+   public:
+    // K is of shape (n, n), symmetric.
+    PairDescentOn(const Loss& loss, const double* K, std::size_t n, const double* y, const double* weights,
+                  double alpha, bool has_intercept)
+        : loss_(loss), K_(K), n_(n), y_(y), weights_(weights), alpha_(alpha), has_intercept_(has_intercept),
+          theta_(n, 0.0), z_(n, 0.0), diagonal_(n), score_(n) {
+        for (Side* side : {&left_, &right_}) {
+            side->slope.resize(n);
+            side->curvature.resize(n);
+            side->room.resize(n);
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            diagonal_[i] = K[i * n + i];
+            look_around(i);
+        }
+    }
+
+    std::tuple<double, double> run(double target, double most_steps) override {
+        double steps = 0.0, gap = this->gap();
+        while (gap > target && steps < most_steps) {
+            int moved = 0;
+            while (moved < steps_between_gaps && steps < most_steps && (has_intercept_ ? pair() : single())) {
+                ++moved;
+                ++steps;
+            }
+            gap = this->gap();
+            if (moved == 0) break;  // nothing can move: what is left is rounding
+        }
+        return {steps, gap};
+    }
+
+    std::vector<double> theta() const override { return theta_; }
+    double intercept() const override { return has_intercept_ ? 0.5 * (lowest_ + highest_) : 0.0; }
+
+   private:
+    static constexpr int steps_between_gaps = 100;  // a gap takes about as long as five steps
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+    // The piece of the conjugate to one side of each theta_i: its derivative there, its curvature over c_i, and c_i
+    // times its length. Where the domain ends, the derivative is infinite.
+    struct Side {
+        std::vector<double> slope, curvature, room;
+    };
+
+    void look_around(std::size_t i) {
+        const double theta = theta_[i], weight = weights_[i];
+        const Piece below = dual_piece(loss_, y_[i], std::nextafter(theta, -infinity));
+        const Piece above = dual_piece(loss_, y_[i], std::nextafter(theta, infinity));
+        const bool falls = weight > 0.0 && theta > below.lower, rises = weight > 0.0 && theta < above.upper;
+        left_.slope[i] = falls ? below.slope : -infinity;
+        left_.curvature[i] = falls ? below.curvature / weight : 0.0;
+        left_.room[i] = falls ? weight * (theta - below.lower) : 0.0;
+        right_.slope[i] = rises ? above.slope : infinity;
+        right_.curvature[i] = rises ? above.curvature / weight : 0.0;
+        right_.room[i] = rises ? weight * (above.upper - theta) : 0.0;
+    }
+
+    // c_i theta_i += change, one of the ends of the pieces where it takes all of the room
+    void move(std::size_t i, double change) {
+        const Side& side = change < 0.0 ? left_ : right_;
+        const double direction = change < 0.0 ? -1.0 : 1.0;
+        if (std::fabs(change) >= side.room[i]) {
+            const Piece piece = dual_piece(loss_, y_[i], std::nextafter(theta_[i], direction * infinity));
+            theta_[i] = change < 0.0 ? piece.lower : piece.upper;
+        } else {
+            theta_[i] += change / weights_[i];
+        }
+        look_around(i);
+    }
+
+    // One step of the two rows that promise most; false where no pair lacks anything.
+    bool pair() {
+        const std::size_t i = most_lacking(left_, 1.0);
+        highest_ = left_.slope[i] - z_[i];
+        const std::size_t j = partner(i);
+        if (!(highest_ > lowest_) || !(score_[j] > 0.0)) return false;
+        const double lack = highest_ - (right_.slope[j] - z_[j]);
+        const double bend = (diagonal_[i] + diagonal_[j] - 2.0 * K_[i * n_ + j]) / alpha_;
+        const double step = length(lack, bend + left_.curvature[i] + right_.curvature[j],
+                                   std::min(left_.room[i], right_.room[j]));
+        move(i, -step);
+        move(j, step);
+        add(i, step / alpha_, j, -step / alpha_);
+        return step > 0.0;
+    }
+
+    // The same of one row.
+    bool single() {
+        const std::size_t down = most_lacking(left_, 1.0), up = most_lacking(right_, -1.0);
+        const double falls = left_.slope[down] - z_[down], rises = z_[up] - right_.slope[up];
+        const bool lower = falls >= rises;
+        const std::size_t i = lower ? down : up;
+        const Side& side = lower ? left_ : right_;
+        const double lack = std::max(falls, rises);
+        if (!(lack > 0.0)) return false;
+        const double step = length(lack, diagonal_[i] / alpha_ + side.curvature[i], side.room[i]);
+        move(i, lower ? -step : step);
+        add(i, (lower ? step : -step) / alpha_, i, 0.0);
+        return step > 0.0;
+    }
+
+    static double length(double lack, double bend, double room) {
+        const double step = bend > 0.0 ? lack / bend : infinity;
+        return std::min(step, std::isfinite(room) ? room : std::numeric_limits<double>::max());
+    }
+
+    // The row with the largest sign * (slope - z)
+    SKPD_INLINE std::size_t most_lacking(const Side& side, double sign) {
+        lacks(side.slope.data(), z_.data(), sign, score_.data(), n_);
+        return place_of_largest(score_.data(), n_);
+    }
+    SKPD_CLONES static void lacks(const double* slope, const double* z, double sign, double* out, std::size_t n) {
+#pragma omp simd
+        for (std::size_t i = 0; i < n; ++i) out[i] = sign * (slope[i] - z[i]);
+    }
+
+    // The row to rise as i falls, by what the dual gains if no piece ends; notes the least of the derivatives.
+    std::size_t partner(std::size_t i) {
+        lowest_ = gains(highest_, diagonal_[i], left_.curvature[i], K_ + i * n_, diagonal_.data(),
+                        right_.slope.data(), right_.curvature.data(), z_.data(), 1.0 / alpha_, score_.data(), n_);
+        return place_of_largest(score_.data(), n_);
+    }
+    SKPD_CLONES static double gains(double highest, double diagonal, double curvature, const double* row,
+                                    const double* diagonals, const double* slope, const double* curvatures,
+                                    const double* z, double scale, double* out, std::size_t n) {
+        double least = infinity;
+#pragma omp simd reduction(min : least)
+        for (std::size_t j = 0; j < n; ++j) {
+            const double at = slope[j] - z[j], lack = std::max(highest - at, 0.0);
+            const double bend = scale * (diagonal + diagonals[j] - 2.0 * row[j]) + curvature + curvatures[j];
+            out[j] = lack * lack / std::max(bend, 1e-12 * scale * (diagonal + diagonals[j]) + 1e-300);
+            least = std::min(least, at);
+        }
+        return least;
+    }
+
+    // z += a K_i + b K_j
+    void add(std::size_t i, double a, std::size_t j, double b) {
+        add_rows(K_ + i * n_, a, K_ + j * n_, b, z_.data(), n_);
+    }
+    SKPD_CLONES static void add_rows(const double* one, double a, const double* other, double b, double* z,
+                                     std::size_t n) {
+#pragma omp simd
+        for (std::size_t i = 0; i < n; ++i) z[i] += a * one[i] + b * other[i];
+    }
+
+    // What the rows lack in the inequality of Fenchel and Young, with the intercept in the middle of what they ask for
+    double gap() {
+        if (has_intercept_) {
+            const std::size_t i = most_lacking(left_, 1.0), j = most_lacking(right_, -1.0);
+            highest_ = left_.slope[i] - z_[i];
+            lowest_ = right_.slope[j] - z_[j];
+        }
+        const double b = intercept();
+        double sum = 0.0;
+        for (std::size_t i = 0; i < n_; ++i) {
+            const double z = z_[i] + b;
+            sum += weights_[i] * (primal_value(loss_, y_[i], z) + conjugate(loss_, y_[i], theta_[i]) - theta_[i] * z);
+        }
+        return std::max(sum, 0.0);
+    }
+
+    const Loss loss_;
+    const double* K_;
+    const std::size_t n_;
+    const double *y_, *weights_;
+    const double alpha_;
+    const bool has_intercept_;
+    std::vector<double> theta_, z_, diagonal_, score_;
+    Side left_, right_;
+    double highest_ = 0.0, lowest_ = 0.0;  // of what the rows say that the intercept is at least, and at most
+};
+
+}  // namespace skpd

@@ -1,0 +1,65 @@
+"""Models of one kernel with a weight for each row, in place of coefficients of a factor.
+
+With half the squared norm as the penalty the functions are f = sum_j a_j k(x_j, .), and
+
+    primal   P(a, b) = sum_i c_i l_i((K a)_i + b) + (alpha / 2) a'K a
+
+so that a method which works on K needs no factor of it. The dual is that of a `KernelProblem`
+whose factor has no columns: all of the penalty is that of what the factor leaves out.
+"""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._floats import EPSILON
+from .._typing import Array
+from ..designs import KernelMatrix
+from .kernel import ExpandedModel, KernelProblem
+from .solution import Point
+
+__all__ = ["RepresenterProblem", "in_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class RepresenterProblem(KernelProblem):
+    """A `KernelProblem` of one kernel, whose points have the weights of the rows as ``coef``."""
+
+    @property
+    def kernel(self) -> KernelMatrix:
+        """K."""
+        return self.matrices[0]
+
+    @property
+    def coef_shape(self) -> tuple[int, ...]:
+        return (self.n_samples,)
+
+    @cached_property
+    def null_point(self) -> Point:
+        return replace(super().null_point, coef=np.zeros(self.n_samples))
+
+    def penalty_value(self, coef: Array) -> float:
+        return 0.5 * self.kernel.squared_norm(coef)
+
+    def norms_of(self, coef: Array) -> Array:
+        return np.sqrt([self.kernel.squared_norm(coef)])
+
+    def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
+        product, size = self.kernel.product(coef)
+        z = product + intercept
+        return z, size * self.kernel.sizes + EPSILON * (np.abs(z) + abs(intercept))
+
+    def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
+        z, error = self.predictions(coef, float(intercept))
+        return z, np.zeros_like(z), error
+
+    def expanded(self, point: Point) -> ExpandedModel:
+        return self._expansion(point.coef[np.newaxis], point.intercept)
+
+
+def in_rows(problem: KernelProblem) -> RepresenterProblem:
+    """The same problem, of one kernel and half the squared norm, with weights of the rows."""
+    values = {field.name: getattr(problem, field.name) for field in fields(problem)}
+    return RepresenterProblem(**values | {"workspace": None})
