@@ -18,7 +18,7 @@ NAMES = {
     "everyday_outputs": "the same for several outputs and classes, without peers",
     "fuzz": "random small fits of any loss, penalty and scale: no error, none that gives up",
     "first_fit": "time of import, of the first fit in a process and of the second",
-    "kernel_problems": "random small models of kernels and functions of norms, beside Clarabel",
+    "small_problems": "random small models of kernels, norms, graphs and groups, beside Clarabel",
     "kernels": "kernel machines beside scikit-learn's SVC, and three kernels on digits",
     "memory": "peak memory of a fit over the size of its data",
     "multivariate": "F1 optimised as such beside LinearSVC, and small problems beside Clarabel",

@@ -1,10 +1,11 @@
-"""Random small models of kernels and of functions of norms, against Clarabel.
+"""Random small models of kernels, norms, graphs and groups that overlap, against Clarabel.
 
 Kernel machines and sums of kernels with either penalty, with every loss, weights and awkward
-kernels (of low rank, badly scaled, with rows that occur twice), and linear models with a function
-of a norm or the square of a sum of norms. What skpd finds must be within 1e-8 of the optimum, in
-units of the objective at 0, and no certificate above it, whatever the
-accuracy that is asked for.
+kernels (of low rank, badly scaled, with rows that occur twice); linear models with a function
+of a norm or the square of a sum of norms, and with the l1 norm of differences over a graph or of
+other combinations of the coefficients; and the hinge loss with groups that share features. What
+skpd finds must be within 1e-8 of the optimum, in units of the objective at 0, and no certificate
+above it, whatever the accuracy that is asked for.
 """
 
 import argparse
@@ -13,12 +14,15 @@ import numpy as np
 
 from benchmarks import certificates as random
 from benchmarks.reference import conic_solution
+from skpd import GroupLassoSVC
 from skpd.designs import Design, KernelMatrix
-from skpd.losses import MarginLoss
+from skpd.losses import Hinge, MarginLoss
 from skpd.penalties import (
     L1,
     L2,
     FunctionOfNorm,
+    GeneralizedLasso,
+    GraphTotalVariation,
     GroupL2,
     LInf,
     PowerOfNorm,
@@ -99,12 +103,26 @@ def kernel_case(rng, n_kernels, penalty_of, tol):
     return found.certificate, unit_of(problem), value
 
 
-def linear_case(rng, tol):
-    """The same for a linear model with a function of a norm."""
+def some_norm(rng, d):
+    return LINEAR_PENALTIES[rng.integers(len(LINEAR_PENALTIES))]
+
+
+def some_combinations(rng, d):
+    """Differences over a random connected graph, or random combinations of full rank."""
+    if rng.random() < 0.5:
+        return GeneralizedLasso(np.vstack([0.3 * np.eye(d), rng.normal(size=(3, d))]))
+    tree = [(int(rng.integers(j)), j) for j in range(1, d)]
+    more = rng.integers(d, size=(d, 2))
+    edges = np.vstack([tree, more[more[:, 0] != more[:, 1]]])
+    return GraphTotalVariation(edges, rng.uniform(0.2, 2.0, size=len(edges)))
+
+
+def linear_case(rng, penalty_of, tol):
+    """The same for a linear model."""
     loss = random.LOSSES[rng.integers(len(random.LOSSES))]
-    penalty = LINEAR_PENALTIES[rng.integers(len(LINEAR_PENALTIES))]
     _, y, weights = random_rows(rng, loss)
     X = rng.normal(size=(len(y), 2 * int(rng.integers(1, 4))))
+    penalty = penalty_of(rng, X.shape[1])
     alpha, intercept = 10.0 ** rng.uniform(-3, 0), bool(rng.integers(2))
     problem = Problem(Design(X), y, weights, loss, penalty, alpha, intercept)
     found = solve(problem, tol=tol, max_iter=100_000, random_state=np.random.RandomState(0))
@@ -112,27 +130,48 @@ def linear_case(rng, tol):
     return found.certificate, unit_of(problem), value
 
 
+def overlapping_case(rng, tol):
+    """The same for groups that share features, with a vector of coefficients for each group."""
+    X, y, weights = random_rows(rng, Hinge())
+    y[:2] = 1.0, -1.0
+    X = rng.normal(size=(len(y), 5))
+    groups = [[0, 1, 2], [2, 3], [3, 4, 0]]
+    factors, alpha = rng.uniform(0.5, 2.0, size=3), 10.0 ** rng.uniform(-3, 0)
+    intercept = bool(rng.integers(2))
+    model = GroupLassoSVC(
+        alpha, groups=groups, group_weights=factors, fit_intercept=intercept, tol=tol
+    ).fit(X, y, sample_weight=weights)
+    ends = np.cumsum(list(map(len, groups)))[:-1]
+    copies = GroupL2(groups=np.split(np.arange(8), ends), weights=factors)
+    table = X[:, np.concatenate(groups)]
+    value = conic_solution(table, y, weights, Hinge(), copies, alpha, intercept)[0]
+    return model.certificate_, 1.0, value
+
+
 CASES = {
     "kernel": lambda rng, tol: kernel_case(rng, 1, of_square, tol),
     "sum": lambda rng, tol: kernel_case(rng, int(rng.integers(1, 4)), of_sum, tol),
     "half_square": lambda rng, tol: kernel_case(rng, int(rng.integers(1, 4)), of_half_square, tol),
-    "linear": linear_case,
+    "norms": lambda rng, tol: linear_case(rng, some_norm, tol),
+    "combinations": lambda rng, tol: linear_case(rng, some_combinations, tol),
+    "overlapping": overlapping_case,
 }  # fmt: skip
 
 
 def main(arguments=()):
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks kernel_problems", description=__doc__
+        prog="python -m benchmarks small_problems", description=__doc__
     )
-    parser.add_argument("--problems", type=int, default=200)
+    parser.add_argument("--problems", type=int, default=200, help="of each part")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--parts", nargs="+", choices=list(CASES), default=list(CASES))
     options = parser.parse_args(arguments)
     rng, wrong = np.random.default_rng(options.seed), 0
-    for name, case in CASES.items():
+    for name in options.parts:
         above, far, unsolved, solved = -np.inf, 0.0, 0, 0
-        while solved < (options.problems + len(CASES) - 1) // len(CASES):
+        while solved < options.problems:
             tol = [ACCURACY, ACCURACY, 1e-4][solved % 3]
-            certificate, unit, value = case(rng, tol)
+            certificate, unit, value = CASES[name](rng, tol)
             if value is None:  # Clarabel gave up
                 continue
             solved += 1
