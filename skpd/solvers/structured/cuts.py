@@ -13,6 +13,8 @@ import numpy as np
 from ..._typing import Array
 from ...certificates.repairs import least_linear
 from ...problems.structured import StructuredProblem
+from .basis import GrownBasis
+from .settings import SETTINGS
 
 __all__ = ["Cuts"]
 
@@ -42,6 +44,8 @@ class Cuts:
         self.losses = np.zeros(1)
         self._room = np.zeros((16, self.n_variables))
         self._unused = np.zeros(1, dtype=np.int64)
+        self._basis = GrownBasis(problem.n_features)
+        self._coordinates: list[Array] = []  # of the first of the slopes
 
     def __len__(self) -> int:
         return len(self.mixtures)
@@ -49,6 +53,21 @@ class Cuts:
     @property
     def slopes(self) -> Array:
         return self._room[: len(self)]
+
+    def in_basis(self) -> tuple[Array, Array]:
+        """The slopes in coordinates of an orthonormal basis of theirs, and the basis.
+
+        Those of an intercept stay the last coordinate.
+        """
+        d = self.problem.n_features
+        if len(self._basis) > SETTINGS.idle_directions * len(self):
+            self._basis, self._coordinates = GrownBasis(d), []
+        new = self.slopes[len(self._coordinates) :, :d]
+        self._coordinates += [self._basis.coordinates(slope) for slope in new]
+        table = np.zeros((len(self), len(self._basis)))
+        for row, coordinates in zip(table, self._coordinates, strict=True):
+            row[: len(coordinates)] = coordinates
+        return np.hstack([table, self.slopes[:, d:]]), self._basis.directions
 
     def add(self, mixture: Any) -> None:
         problem, k = self.problem, len(self)
@@ -71,6 +90,8 @@ class Cuts:
             return
         self._room[: len(kept)] = self._room[kept]
         self.mixtures = [self.mixtures[k] for k in kept]
+        known = len(self._coordinates)
+        self._coordinates = [self._coordinates[k] for k in kept if k < known]
         self.losses, self._unused = self.losses[kept], self._unused[kept]
 
     def mixed(self, shares: Array) -> Any:

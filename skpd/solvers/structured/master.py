@@ -75,8 +75,8 @@ def minimised(
     reduced = problem.penalty.is_quadratic and rho == 0.0 and len(cuts) < d
     if reduced:
         # half the squared norm is the same in any orthonormal basis of the planes' slopes
-        basis, triangle = np.linalg.qr(slopes[:, :d].T)
-        slopes, d = np.hstack([triangle.T, slopes[:, d:]]), len(triangle)
+        slopes, basis = cuts.in_basis()
+        d = len(basis)
     penalty = _penalty_of_variables(problem, d).bind(slopes.shape[1])
     programme = _CutsProgramme(_Planes(np.array(slopes), cuts.losses, penalty, problem))
     if rho > 0.0 and centre is not None:
@@ -85,7 +85,7 @@ def minimised(
     variables, shares = programme.point().coef, programme.losses[0].multipliers
     shares = np.where(shares > SETTINGS.least_share, shares, 0.0)
     if reduced:
-        variables = np.append(basis @ variables[:d], variables[d:])
+        variables = np.append(variables[:d] @ basis, variables[d:])
     return variables, shares
 
 

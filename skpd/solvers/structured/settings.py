@@ -24,6 +24,9 @@ class BundleSettings:
     master_progress: float = 0.9
     # Planes without a part in so many solutions in a row are dropped.
     patience: int = 30
+    # Directions of the basis of the planes' slopes, over the number of planes, from which on it is
+    # made anew without those of planes that were dropped.
+    idle_directions: float = 2.0
     # Shares of a plane below this, of 1, are rounding and what interior points leave of 0.
     least_share: float = 1e-12
     # Golden sections on the way from the best model to the minimiser of the planes
