@@ -27,7 +27,7 @@ def every_stump(X):
 
 
 def best_soft_margin(edges, caps):
-    """max rho - caps.xi with edges' a >= rho - xi."""
+    """max rho - caps.xi with edges' a >= rho - xi, by HiGHS."""
     t, n = edges.shape
     tolerances = "primal_feasibility_tolerance", "dual_feasibility_tolerance"
     found = linprog(
@@ -37,6 +37,8 @@ def best_soft_margin(edges, caps):
         bounds=[(0, None)] * t + [(None, None)] + [(0, None)] * n,
         options=dict.fromkeys(tolerances, 1e-10),
     )  # fmt: skip
+    if found.status != 0:
+        raise RuntimeError(found.message)
     return -found.fun
 
 

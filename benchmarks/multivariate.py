@@ -1,9 +1,9 @@
 """F1 optimised as such: certified fits, beside LinearSVC with weights or with a tuned threshold.
 
 The table has the F1 score on test data of three models, each with the best of a few strengths of
-its penalty by cross-validation (ours to 1e-3 there), and the time of a fit certified to 1e-4. With ``--problems`` it
-is the optimum of random small problems that is compared instead: by cutting planes, and by
-Clarabel with a constraint for every labeling.
+its penalty by cross-validation (with ours fitted to 1e-3 there), and the time of a fit certified
+to 1e-4. With ``--problems`` it is the optimum of random small problems that is compared instead:
+by cutting planes, and by Clarabel with a constraint for every labeling.
 """
 
 import argparse

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
@@ -12,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from benchmarks.boosting import best_soft_margin, every_stump
 from skpd import LPBoostClassifier
 from skpd.problems.boosting import BoostingProblem
 from skpd.problems.hypotheses import AllStumps
@@ -21,29 +21,6 @@ from skpd.solvers.boosting.columns import generate_columns
 @parametrize_with_checks([LPBoostClassifier(nu=0.5)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-def every_stump(X):
-    """The values of all stumps and constants on the rows."""
-    values = [np.ones(len(X))]
-    for column in X.T:
-        values += [np.where(column <= t, 1.0, -1.0) for t in np.unique(column)[:-1]]
-    return np.array(values + [-h for h in values])
-
-
-def best_soft_margin(edges, caps):
-    """max rho - caps.xi with edges' a >= rho - xi, by HiGHS."""
-    t, n = edges.shape
-    tolerances = "primal_feasibility_tolerance", "dual_feasibility_tolerance"
-    found = linprog(
-        np.concatenate([np.zeros(t), [-1.0], caps]),
-        A_ub=np.hstack([-edges.T, np.ones((n, 1)), -np.eye(n)]), b_ub=np.zeros(n),
-        A_eq=np.concatenate([np.ones(t), np.zeros(n + 1)])[None, :], b_eq=[1.0],
-        bounds=[(0, None)] * t + [(None, None)] + [(0, None)] * n,
-        options=dict.fromkeys(tolerances, 1e-10),
-    )  # fmt: skip
-    assert found.status == 0
-    return -found.fun
 
 
 def random_problem(seed):
