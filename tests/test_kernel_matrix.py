@@ -15,20 +15,32 @@ def smooth_kernel(rng, n=300):
     return rbf_kernel(rng.normal(size=(n, 2)), gamma=0.1)
 
 
-def test_squared_norm_is_an_upper_bound(rng):
-    """Beside the value of rational numbers, and hardly above it."""
+def exact_square(matrix, x):
+    """x'K x of rational numbers."""
+    return sum(
+        Fraction(a) * Fraction(k) * Fraction(b)
+        for a, row in zip(x.tolist(), matrix.tolist(), strict=True)
+        for b, k in zip(x.tolist(), row, strict=True)
+    )
+
+
+@pytest.mark.parametrize("precise", [False, True])
+def test_squared_norm_and_its_error(rng, precise):
+    """Beside the value of rational numbers, also where almost everything cancels."""
     X = rng.integers(-8, 8, size=(12, 3)) / 8.0
-    matrix = X @ X.T + np.eye(12)
-    for _ in range(20):
-        x = rng.normal(size=12) * (rng.random(12) < 0.7)
-        exact = sum(
-            Fraction(a) * Fraction(k) * Fraction(b)
-            for a, row in zip(x, matrix.tolist(), strict=True)
-            for b, k in zip(x, row, strict=True)
-        )
-        found = KernelMatrix(matrix).squared_norm(x)
-        assert Fraction(found) >= exact
-        assert found <= float(exact) * (1.0 + 1e-11) + 1e-300
+    large = 1e8 * np.abs(X)
+    for matrix in (X @ X.T + np.eye(12), large @ large.T + np.eye(12)):
+        widths = []
+        for _ in range(20):
+            x = rng.normal(size=12) * (rng.random(12) < 0.7)
+            x -= large @ np.linalg.lstsq(large, x, rcond=None)[0] if matrix[0, 0] > 1e6 else 0.0
+            exact, (value, error) = (
+                exact_square(matrix, x),
+                KernelMatrix(matrix).squared_norm(x, precise),
+            )
+            assert abs(Fraction(value) - exact) <= Fraction(error)
+            widths.append(error / max(float(exact), 1e-300))
+        assert np.median(widths) < (1e-12 if matrix[0, 0] < 1e6 else 1e-6 if precise else 1e4)
 
 
 @pytest.mark.parametrize("trace", [10.0, 1e-3, 1e-8])

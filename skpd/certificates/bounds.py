@@ -42,7 +42,7 @@ def primal_objective(
     """
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     value = objective.mean_loss(coef, intercept, accuracy)
-    value += objective.alpha * objective.penalty_value(coef)
+    value += objective.alpha * objective.penalty_value(coef, accuracy)
     return inf if isnan(value) else value * (1.0 + ROUNDING)
 
 

@@ -103,8 +103,8 @@ class Objective(ABC):
         """
         return self.penalty
 
-    def penalty_value(self, coef: Array) -> float:
-        """R(w), perhaps rounded up."""
+    def penalty_value(self, coef: Array, accuracy: float = 0.0) -> float:
+        """R(w), perhaps rounded up: by alpha times that at most ``accuracy``, where it can be."""
         return float(self.penalty.value(coef))
 
     @property

@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpstrf
 
 from .._floats import EPSILON
 from .._typing import Array, Indices
+from .design import Design
 
 __all__ = ["KernelFactor", "KernelMatrix"]
 
@@ -103,28 +104,40 @@ class KernelMatrix:
         """sqrt(k(x_i, x_i)): no less than K_ij / sqrt(K_jj) for every j."""
         return np.sqrt(self.diagonal)
 
-    def product(self, x: Array) -> tuple[Array, float]:
-        """K x, and a number s: entry i has an error of at most sqrt(K_ii) s.
+    def product(self, x: Array, precise: bool = False) -> tuple[Array, Array, Array]:
+        """K x as a sum (high, low), and a bound on its error; low is 0 unless it is ``precise``.
 
         Blocks of it are added up: a sum of m products, by whatever order, has an error of at most
         m eps sum_j |K_ij x_j| (Higham, 2002, section 3.1), and |K_ij| is at most the root of
-        K_ii K_jj.
+        K_ii K_jj. Else it is in twice the working precision.
         """
+        if precise:
+            return self._design.matvec_compensated(np.ascontiguousarray(x), 0.0)
         y = np.zeros(len(x))
         for start in range(0, len(x), BLOCK):
             part = slice(start, start + BLOCK)
             if x[part].any():  # dual points are sparse
                 y += self.matrix[part].T @ x[part]
         n_roundings = min(BLOCK, len(x)) + len(x) // BLOCK + 4
-        return y, n_roundings * EPSILON * float(self.sizes @ np.abs(x)) * (1.0 + 1e-9)
+        size = n_roundings * EPSILON * float(self.sizes @ np.abs(x)) * (1.0 + 1e-9)
+        return y, np.zeros(len(x)), size * self.sizes
 
-    def squared_norm(self, x: Array) -> float:
-        """An upper bound on x'K x, also where each x_i has a relative rounding error."""
-        y, error = self.product(x)
-        size = float(self.sizes @ np.abs(x)) * (1.0 + 1e-9)
-        value = fsum((x * y).tolist())
-        # the products and the numbers x_i have relative errors of eps / 2 each, x_i twice
-        return max(value + size * (error + 4.0 * EPSILON * size), 0.0)
+    @cached_property
+    def _design(self) -> Design:
+        return Design(self.matrix)
+
+    def squared_norm(self, x: Array, precise: bool = False) -> tuple[float, float]:
+        """x'K x and a bound on its error, also where each x_i has a relative rounding error.
+
+        With errors e of K x, and eps / 2 of each x_i, which counts twice, it is at most
+        sum_i |x_i| (e_i + 4 eps |(K x)_i|) + eps^2 (sum_i |x_i| sqrt(K_ii))^2, as K is positive
+        semidefinite. ``precise`` takes K x in twice the working precision.
+        """
+        y, low, of_product = self.product(x, precise)
+        sizes = np.abs(x)
+        error = float(sizes @ (of_product + 4.0 * EPSILON * np.abs(y)))
+        error += (EPSILON * float(self.sizes @ sizes)) ** 2
+        return fsum([*(x * y).tolist(), *(x * low).tolist()]), error * (1.0 + 1e-9)
 
     def factor(self, trace: float) -> KernelFactor:
         """A factor with a residual of at most this trace, where rounding allows.

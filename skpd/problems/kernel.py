@@ -27,6 +27,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
+from ..certificates.objective import Sum
 from ..designs import Design, KernelFactor, KernelMatrix
 from ..losses import Loss
 from ..penalties import Penalty, SquaredL2
@@ -131,30 +132,49 @@ class KernelProblem(Problem):
         """Whether the factors are as accurate as they can be."""
         return all(factor.is_complete for factor in self.factors)
 
-    def expanded(self, point: Point) -> ExpandedModel:
-        """The model of a point as sums over the rows, with weights at the pivots."""
-        parts = zip(self.factors, self.groups_of(point.coef), strict=True)
-        return self._expansion(np.stack([f.weights(w) for f, w in parts]), point.intercept)
+    def expanded(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
+        """The model of a point as sums over the rows, with weights at the pivots.
 
-    def expanded_by_dual(self, point: Point) -> ExpandedModel:
+        Its objective value is computed anew, in twice the working precision where rounding costs
+        more than ``accuracy``.
+        """
+        parts = zip(self.factors, self.groups_of(point.coef), strict=True)
+        weights = np.stack([f.weights(w) for f, w in parts])
+        return self._expansion(weights, point.intercept, accuracy)
+
+    def expanded_by_dual(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
         """The model that its dual point makes: sparse where the loss makes that sparse."""
         x = self.weights * point.dual_coef
-        return self._expansion(-np.outer(self.scales_of(point), x), point.intercept)
+        return self._expansion(-np.outer(self.scales_of(point), x), point.intercept, accuracy)
 
-    def _expansion(self, weights: Array, intercept: float) -> ExpandedModel:
-        z, error = np.zeros(self.n_samples), np.zeros(self.n_samples)
-        norms = np.zeros(self.n_features)
+    def _expansion(self, weights: Array, intercept: float, accuracy: float) -> ExpandedModel:
+        """By plain products where these will do."""
+        for precise in (False, True):
+            most, least, norms = self._objective_of(weights, intercept, precise)
+            if most - least <= accuracy:
+                break
+        return ExpandedModel(weights, float(intercept), norms, most)
+
+    def _objective_of(
+        self, weights: Array, intercept: float, precise: bool
+    ) -> tuple[float, float, Array]:
+        """P rounded up, and without its rounding errors; and ||f_k||."""
+        z, low, error = np.full((3, self.n_samples), [[float(intercept)], [0.0], [0.0]])
+        norms, most_norms = np.zeros(self.n_features), np.zeros(self.n_features)
         for matrix, end, a in zip(self.matrices, self.ends, weights, strict=True):
             if a.any():
-                product, size = matrix.product(a)
-                z, error = z + product, error + size * matrix.sizes
-                norms[end - 1] = sqrt(matrix.squared_norm(a))
-        z = z + intercept
-        error += EPSILON * (np.abs(z) + abs(intercept)) * (1 + len(weights))
-        loss = self.loss.largest_mean(self.y, self.weights, z, 0.0, error)
-        objective = (loss + self.alpha * float(self.penalty.value(norms))) * (1.0 + 64.0 * EPSILON)
-        objective = inf if np.isnan(objective) else float(objective)
-        return ExpandedModel(weights, float(intercept), norms[self.ends - 1], objective)
+                high, more, of_product = matrix.product(a, precise)
+                z, low, error = z + high, low + more, error + of_product
+                error += EPSILON * (np.abs(z) + np.abs(low))
+                value, of_value = matrix.squared_norm(a, precise)
+                norms[end - 1] = sqrt(max(value, 0.0))
+                most_norms[end - 1] = sqrt(max(value + of_value, 0.0))
+        most = self.loss.largest_mean(self.y, self.weights, z, low, error)
+        most += self.alpha * float(self.penalty.value(most_norms))
+        least = float(np.sum(self.weights * self.loss.value(self.y, z, low)))
+        least += self.alpha * float(self.penalty.value(norms))
+        most = inf if np.isnan(most) else float(most) * (1.0 + 64.0 * EPSILON)
+        return most, least, most_norms[self.ends - 1]
 
     def with_factors(
         self, factors: tuple[KernelFactor, ...], design: Design | None = None
@@ -183,7 +203,7 @@ class KernelProblem(Problem):
     def scales_of(self, point: Any) -> Array:
         """||f_k|| / ||v_k||: at the optimum f_k is - scale_k sum_i c_i theta_i k_k(x_i, .)."""
         x = self.weights * point.dual_coef
-        sizes = np.sqrt([matrix.squared_norm(x) for matrix in self.matrices])
+        sizes = np.sqrt([max(matrix.squared_norm(x)[0], 0.0) for matrix in self.matrices])
         norms = self.norms_of(point.coef)
         return np.divide(norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0)
 
@@ -222,20 +242,29 @@ class KernelPoint(RowPoint):
         found, bounds = super().products(precise)
         products, errors = np.array(found), np.array(bounds)
         problem, first = self.problem, 0
-        for end, squared_norm in zip(problem.ends, self._squared_norms, strict=True):
+        squared_norms = self._squared_norms(precise)
+        for end, (square, error) in zip(problem.ends, squared_norms, strict=True):
             known = products[first : end - 1]
             least = kernels.euclidean_norm(known) * (1.0 - 4.0 * EPSILON)
             least -= kernels.euclidean_norm(errors[first : end - 1])
-            rest = squared_norm - max(least, 0.0) ** 2 * (1.0 - 4.0 * EPSILON)
-            products[end - 1] = sqrt(max(rest, 0.0)) * (1.0 + 4.0 * EPSILON)
-            errors[end - 1] = 0.0
+            rest = square - max(least, 0.0) ** 2 * (1.0 - 4.0 * EPSILON)
+            most = sqrt(max(rest + error, 0.0)) * (1.0 + 4.0 * EPSILON)
+            products[end - 1] = sqrt(max(rest, 0.0))
+            errors[end - 1] = (most - products[end - 1]) * (1.0 + EPSILON)
             first = end
         return products, errors
 
+    def _squared_norms(self, precise: bool) -> list[Sum]:
+        if precise not in self._known_norms:
+            x = self.problem.weights * self.theta
+            self._known_norms[precise] = [
+                m.squared_norm(x, precise) for m in self.problem.matrices
+            ]
+        return self._known_norms[precise]
+
     @cached_property
-    def _squared_norms(self) -> list[float]:
-        x = self.problem.weights * self.theta
-        return [matrix.squared_norm(x) for matrix in self.problem.matrices]
+    def _known_norms(self) -> dict[bool, list[Sum]]:
+        return {}
 
 
 def kernel_problems(

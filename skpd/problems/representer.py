@@ -40,23 +40,31 @@ class RepresenterProblem(KernelProblem):
     def null_point(self) -> Point:
         return replace(super().null_point, coef=np.zeros(self.n_samples))
 
-    def penalty_value(self, coef: Array) -> float:
-        return 0.5 * self.kernel.squared_norm(coef)
+    def penalty_value(self, coef: Array, accuracy: float = 0.0) -> float:
+        value, error = self.kernel.squared_norm(coef)
+        if 0.5 * self.alpha * error > accuracy:
+            value, error = self.kernel.squared_norm(coef, precise=True)
+        return 0.5 * max(value + error, 0.0) * (1.0 + EPSILON)
 
     def norms_of(self, coef: Array) -> Array:
-        return np.sqrt([self.kernel.squared_norm(coef)])
+        return np.sqrt([max(self.kernel.squared_norm(coef)[0], 0.0)])
 
     def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
-        product, size = self.kernel.product(coef)
-        z = product + intercept
-        return z, size * self.kernel.sizes + EPSILON * (np.abs(z) + abs(intercept))
+        z, _, error = self._predictions(coef, intercept, precise=False)
+        return z, error
 
     def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
-        z, error = self.predictions(coef, float(intercept))
-        return z, np.zeros_like(z), error
+        return self._predictions(coef, float(intercept), precise=True)
 
-    def expanded(self, point: Point) -> ExpandedModel:
-        return self._expansion(point.coef[np.newaxis], point.intercept)
+    def _predictions(
+        self, coef: Array, intercept: float, precise: bool
+    ) -> tuple[Array, Array, Array]:
+        product, low, error = self.kernel.product(coef, precise)
+        z = product + intercept
+        return z, low, error + EPSILON * np.abs(z)
+
+    def expanded(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
+        return self._expansion(point.coef[np.newaxis], point.intercept, accuracy)
 
 
 def in_rows(problem: KernelProblem) -> RepresenterProblem:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..certificates import relative_gap
-from ..problems import Solution
+from ..problems import Point, Solution
 from ..problems.kernel import ExpandedModel, KernelProblem
 from ..problems.representer import in_rows
 from . import solve
@@ -20,8 +20,10 @@ COSTLY = 0.5
 # Then to this share of what it costs, beside the tolerance
 FINER = 0.05
 REFINEMENTS = 6  # at most; factors are as accurate as can be after two or three
-# Of the tolerance: what is left to the rounding of the weights of rows
+# Of the tolerance: what is left to the rounding of the weights of rows, and what rounding errors
+# may cost before they are worth products in twice the working precision
 STRICTER = 0.95
+ROUNDING = 0.02
 
 
 @dataclass(frozen=True)
@@ -58,25 +60,29 @@ def solve_kernel_problem(
     solution : KernelSolution
         Its certificate is that of the functions as they predict.
     """
-    start, n_iter = None, 0
-    if problem.has_pairs:
-        own = in_rows(problem)
-        solution = solve(
-            own, tol=STRICTER * tol, max_iter=max_iter, random_state=random_state,
-            on_check=on_check,
-        )  # fmt: skip
-        n_iter = solution.n_iter
-        if solution.converged or solution.interrupted or solution.stopped or n_iter >= max_iter:
-            return _expanded(own, solution, tol)
-        problem = problem.with_residuals(problem.residual_traces(tol))
-        start = problem.start_at(own, solution)
+    options: dict[str, Any] = {
+        "tol": STRICTER * tol, "random_state": random_state, "on_check": on_check,
+    }  # fmt: skip
+    if not problem.has_pairs:
+        return _by_factors(problem, None, 0, max_iter, options, tol)
+    own = in_rows(problem)
+    found = solve(own, max_iter=max_iter, **options)
+    if found.converged or found.interrupted or found.stopped or found.n_iter >= max_iter:
+        return _expanded(own, found, tol)
+    problem = problem.with_residuals(problem.residual_traces(tol))
+    return _by_factors(problem, problem.start_at(own, found), found.n_iter, max_iter, options, tol)
+
+
+def _by_factors(
+    problem: KernelProblem, start: Point | None, n_iter: int, max_iter: int, options: dict,
+    tol: float,
+) -> KernelSolution:  # fmt: skip
+    """By methods for features, with finer factors as long as these are what is in the way."""
+    on_check = options["on_check"]
     for round_ in range(REFINEMENTS + 1):
-        last = round_ == REFINEMENTS or problem.is_complete
-        watch = _Watch(on_check, last)
-        solution = solve(
-            problem, tol=STRICTER * tol, max_iter=max(max_iter - n_iter, 1),
-            random_state=random_state, start=start, on_check=watch,
-        )  # fmt: skip
+        watch = _Watch(on_check, round_ == REFINEMENTS or problem.is_complete)
+        most = max(max_iter - n_iter, 1)
+        solution = solve(problem, start=start, max_iter=most, **options | {"on_check": watch})
         n_iter += solution.n_iter
         if solution.converged or solution.interrupted or not watch.too_coarse:
             break
@@ -122,11 +128,12 @@ def _expanded(problem: KernelProblem, solution: Solution, tol: float) -> KernelS
         return relative_gap(problem, model.objective - certificate.dual)
 
     point: Any = solution
-    model = problem.expanded_by_dual(point)
+    accuracy = ROUNDING * tol * problem.objective_unit
+    model = problem.expanded_by_dual(point, accuracy)
     if not np.any(solution.coef):  # a constant, whose objective value is known without kernels
         model = replace(model, objective=certificate.primal)
     elif not gap(model) <= max(tol, certificate.relative_gap):
-        model = min(model, problem.expanded(point), key=gap)
+        model = min(model, problem.expanded(point, accuracy), key=gap)
     dual = min(certificate.dual, model.objective)
     certificate = replace(
         certificate, primal=model.objective, dual=dual, gap=model.objective - dual,

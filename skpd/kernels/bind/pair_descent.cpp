@@ -39,6 +39,8 @@ void bind_pair_descent(nb::module_& m) {
     nb::class_<PairDescent>(m, "PairDescent", "Sequential minimal optimisation on a kernel matrix.")
         .def("run", &PairDescent::run, "target"_a, "most_steps"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Steps until the gap is at most the target, or so many; their number and the gap.")
+        .def("refresh", &PairDescent::refresh, nb::call_guard<nb::gil_scoped_release>(),
+             "Computes the values of the functions from theta.")
         .def("theta", [](const PairDescent& self) { return as_numpy(self.theta()); }, "The dual point.")
         .def("intercept", &PairDescent::intercept, "The intercept that goes with it.");
     m.def("pair_descent", &make, "loss"_a, "K"_a, "y"_a, "weights"_a, "alpha"_a, "has_intercept"_a,

@@ -27,16 +27,19 @@ struct PairDescent {
     virtual ~PairDescent() = default;
     // Steps until the gap is at most the target, at most so many. Returns their number and the gap.
     virtual std::tuple<double, double> run(double target, double most_steps) = 0;
+    // Computes z from theta, rid of the rounding of its changes.
+    virtual void refresh() = 0;
     virtual std::vector<double> theta() const = 0;
     virtual double intercept() const = 0;
 };
 
-// The place of the largest of some numbers, all at least `least`; the last for none.
+// The place of the largest of some numbers; 0 where all are NaN.
 SKPD_CLONES inline std::size_t place_of_largest(const double* values, std::size_t n) {
     double most = -std::numeric_limits<double>::infinity();
 #pragma omp simd reduction(max : most)
     for (std::size_t i = 0; i < n; ++i) most = std::max(most, values[i]);
-    return static_cast<std::size_t>(std::find(values, values + n, most) - values);
+    const std::size_t place = static_cast<std::size_t>(std::find(values, values + n, most) - values);
+    return place < n ? place : 0;
 }
 
 template <class Loss>
@@ -72,8 +75,19 @@ class PairDescentOn final : public PairDescent {
         return {steps, gap};
     }
 
+    void refresh() override {
+        std::fill(z_.begin(), z_.end(), 0.0);
+        for (std::size_t i = 0; i < n_; ++i)
+            if (weights_[i] * theta_[i] != 0.0) add(i, -weights_[i] * theta_[i] / alpha_, i, 0.0);
+    }
+
     std::vector<double> theta() const override { return theta_; }
-    double intercept() const override { return has_intercept_ ? 0.5 * (lowest_ + highest_) : 0.0; }
+    // In the middle of what the rows ask for, where they ask for anything
+    double intercept() const override {
+        if (!has_intercept_ || !(std::isfinite(lowest_) || std::isfinite(highest_))) return 0.0;
+        if (!std::isfinite(highest_)) return lowest_;
+        return std::isfinite(lowest_) ? 0.5 * (lowest_ + highest_) : highest_;
+    }
 
    private:
     static constexpr int steps_between_gaps = 100;  // a gap takes about as long as five steps
@@ -187,7 +201,7 @@ class PairDescentOn final : public PairDescent {
         for (std::size_t i = 0; i < n; ++i) z[i] += a * one[i] + b * other[i];
     }
 
-    // What the rows lack in the inequality of Fenchel and Young, with the intercept in the middle of what they ask for
+    // What the rows lack in the inequality of Fenchel and Young
     double gap() {
         if (has_intercept_) {
             const std::size_t i = most_lacking(left_, 1.0), j = most_lacking(right_, -1.0);

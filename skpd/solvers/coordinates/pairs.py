@@ -58,3 +58,4 @@ def pair_descent(
             return
         if gap <= goal:
             goal *= PAIRS.next_share
+            descent.refresh()

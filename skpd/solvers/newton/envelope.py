@@ -142,3 +142,5 @@ class Envelope:
     def loosen(self) -> None:
         """Smooth more, where Newton steps are stuck between pieces of the losses."""
         self.sigma /= self.settings.stuck_factor
+        if self.sigma == 0.0:
+            raise np.linalg.LinAlgError("rounding leaves the multipliers nothing to move by")
