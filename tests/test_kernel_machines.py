@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.callback import ScoringMonitor
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC, SVR
@@ -110,6 +110,23 @@ def test_linear_kernel_is_the_linear_model(moons):
     linear = PdproxSVC(0.01, penalty="squared_l2", loss="logistic", tol=TIGHT).fit(X, y)
     assert_allclose(ours.certificate_.primal, linear.certificate_.primal, rtol=1e-8)
     assert_allclose(ours.predict_proba(X), linear.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_raw_features_with_a_linear_kernel(loss):
+    """Almost all of K x cancels, and it is certified to 1e-8 still.
+
+    The diagonal of K is raised by 1e-12 of it, so that the optimum is a little lower.
+    """
+    X, y = load_breast_cancer(return_X_y=True)
+    options = {"alpha": 1e-2, "loss": loss, "tol": 1e-8}
+    ours = KernelPdproxSVC(kernel="linear", **options).fit(X, y)
+    linear = PdproxSVC(penalty="squared_l2", **options).fit(X, y)
+    assert ours.converged_ and linear.converged_
+    assert ours.certificate_.dual <= linear.certificate_.primal
+    assert_allclose(ours.certificate_.primal, linear.certificate_.primal, rtol=1e-6)
+    coef = ours.support_coef_ @ ours.support_vectors_
+    assert_allclose(coef, linear.coef_, atol=2e-6 * np.max(np.abs(linear.coef_)))
 
 
 @pytest.mark.parametrize("case", ["kernel", "sum", "half_square", "norms"])

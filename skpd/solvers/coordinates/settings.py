@@ -41,7 +41,8 @@ class PairSettings:
     # Steps at a certificate over those at the one before: a certificate takes a few products with
     # all of K, as long as hundreds of steps
     check_factor: float = 2.0
-    # Multiplications that a step takes for each row, to compare it with a Cholesky factor
+    # Multiplications that a step takes for each row, to compare it with a Cholesky factor, which
+    # takes a sixth of the cube of the number of rows
     step_cost: float = 24.0
     # What it may take over the cost of a factor, and the steps that it has for few rows
     factors: float = 2.0
