@@ -133,7 +133,12 @@ class KernelMatrix:
         sum_i |x_i| (e_i + 4 eps |(K x)_i|) + eps^2 (sum_i |x_i| sqrt(K_ii))^2, as K is positive
         semidefinite. ``precise`` takes K x in twice the working precision.
         """
-        y, low, of_product = self.product(x, precise)
+        return self.squared_norm_of(x, *self.product(x, precise))
+
+    def squared_norm_of(
+        self, x: Array, y: Array, low: Array, of_product: Array
+    ) -> tuple[float, float]:
+        """`squared_norm` where the `product` of x is known."""
         sizes = np.abs(x)
         error = float(sizes @ (of_product + 4.0 * EPSILON * np.abs(y)))
         error += (EPSILON * float(self.sizes @ sizes)) ** 2

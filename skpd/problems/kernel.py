@@ -163,10 +163,10 @@ class KernelProblem(Problem):
         norms, most_norms = np.zeros(self.n_features), np.zeros(self.n_features)
         for matrix, end, a in zip(self.matrices, self.ends, weights, strict=True):
             if a.any():
-                high, more, of_product = matrix.product(a, precise)
+                product = high, more, of_product = matrix.product(a, precise)
                 z, low, error = z + high, low + more, error + of_product
                 error += EPSILON * (np.abs(z) + np.abs(low))
-                value, of_value = matrix.squared_norm(a, precise)
+                value, of_value = matrix.squared_norm_of(a, *product)
                 norms[end - 1] = sqrt(max(value, 0.0))
                 most_norms[end - 1] = sqrt(max(value + of_value, 0.0))
         most = self.loss.largest_mean(self.y, self.weights, z, low, error)

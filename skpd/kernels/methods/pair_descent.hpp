@@ -90,7 +90,7 @@ class PairDescentOn final : public PairDescent {
     }
 
    private:
-    static constexpr int steps_between_gaps = 100;  // a gap takes about as long as five steps
+    static constexpr int steps_between_gaps = 100;  // a gap takes about as long as a step
     static constexpr double infinity = std::numeric_limits<double>::infinity();
 
     // The piece of the conjugate to one side of each theta_i: its derivative there, its curvature over c_i, and c_i

@@ -39,7 +39,7 @@ class PairSettings:
     # Entries of K between two looks at Ctrl-C: a fraction of a second
     pause_entries: float = 2e7
     # Steps at a certificate over those at the one before: a certificate takes a few products with
-    # all of K, as long as hundreds of steps
+    # all of K, each as long as hundreds of steps for 5,000 rows
     check_factor: float = 2.0
     # Multiplications that a step takes for each row, to compare it with a Cholesky factor, which
     # takes a sixth of the cube of the number of rows
