@@ -25,6 +25,7 @@ from .estimators.regression import PdproxRegressor
 from .estimators.regularization_path import RegularizationPath
 from .estimators.robust_grid import robust_grid
 from .estimators.robust_svm import DRSVMClassifier
+from .estimators.sourced import sourced
 from .estimators.svm import GroupLassoSVC, PdproxSVC
 from .estimators.trace_norm import TraceNormPD
 from .foreign.certify import certify
@@ -64,6 +65,7 @@ __all__ = [
     "path",
     "robust_grid",
     "show_versions",
+    "sourced",
 ]
 
 __version__ = VERSION

@@ -28,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import type_of_target
 
-from . import GapDisplay, GroupLassoSVC, PdproxRegressor, PdproxSVC
+from . import GapDisplay, GroupLassoSVC, PdproxRegressor, PdproxSVC, sourced
 from ._data_files import describe_preparation, is_csv, preparation, read
 from .certificates import proven_digits
 
@@ -73,7 +73,10 @@ def parse(arguments):
     parser.add_argument("--alpha", type=float, help="weight of the penalty (default: 1e-3)")
     parser.add_argument("--loss", help=f"a loss by name{choices('loss')}")
     parser.add_argument("--penalty", help=f"a penalty by name{choices('penalty')}")
-    parser.add_argument("--groups", type=int, help="size of the groups of features")
+    parser.add_argument(
+        "--groups", type=lambda text: text if text == "auto" else int(text),
+        help="size of the groups of features; auto: those that come from one column",
+    )  # fmt: skip
     parser.add_argument("--solver", help=f"a solver by name{choices('solver')}")
     parser.add_argument("--tol", type=float, help="relative gap to reach (default: 1e-4)")
     parser.add_argument("--max-iter", type=int, help="iterations at most")
@@ -214,7 +217,10 @@ def fit(estimator, X, y, options):
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=options.test_size, random_state=0, stratify=None if regression else y
     )
-    pipeline = make_pipeline(*preparation(X), estimator)
+    steps = preparation(X)
+    pipeline = make_pipeline(
+        *([sourced(*steps)] if options.groups == "auto" else steps), estimator
+    )
     constant = (DummyRegressor() if regression else DummyClassifier()).fit(X_train, y_train)
     X_train = pipeline[:-1].fit_transform(X_train)
     if options.progress:

@@ -32,7 +32,7 @@ WITH_EXAMPLES = {
         "estimators.multinomial", "estimators.multivariate",
         "estimators.path", "estimators.path_cv",
         "estimators.quantiles", "estimators.regression", "estimators.regularization_path",
-        "estimators.robust_grid", "estimators.robust_svm", "estimators.svm",
+        "estimators.robust_grid", "estimators.robust_svm", "estimators.sourced", "estimators.svm",
         "estimators.trace_norm", "foreign.certify", "losses.multivariate",
         "losses.checks", "losses.classes", "losses.coupled", "losses.knots", "losses.margin",
         "losses.quantiles", "losses.residual", "losses.tubes", "penalties.balls",

@@ -65,6 +65,11 @@ def test_csv_file(tmp_path, capsys):
     _, first, second = table(capsys.readouterr().out)
     assert [first[1], second[1]] == ["PdproxSVC", "GroupLassoSVC"]
     assert first[5].endswith("of 18")  # three classes, four numbers and two colours
+    saved = tmp_path / "model"
+    arguments = ["--estimator", "GroupLassoSVC", "--groups", "auto", "--save", str(saved)]
+    main([str(path), "--target", "target", *arguments])
+    groups = joblib.load(saved)[-1].groups_
+    assert list(groups) == [*iris.columns[:4], "colour", "colour"]
     main([str(path), "--target", "sepal width (cm)", "--loss", "huber"])
     _, row = table(capsys.readouterr().out)
     assert row[1] == "PdproxRegressor"

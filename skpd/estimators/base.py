@@ -28,7 +28,7 @@ from ..problems.shards.build import problem_of_shards
 from ..problems.shards.problem import ShardedProblem
 from ..problems.shards.shards import Shards
 from ..solvers import SOLVERS, check_solver_options, solve
-from .groups import groups_by_place
+from .groups import groups_by_place, required_sources
 from .names import PENALTIES
 from .parameters import ParameterValidation
 from .progress import ProgressLines, last_line
@@ -54,6 +54,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     coef_: Array
     intercept_: Any
     dual_coef_: Array
+    groups_: Array
     certificate_: Certificate | list[Certificate]
     duality_gap_: float
     relative_gap_: float
@@ -75,6 +76,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     _solvers: ClassVar[dict[str, Callable[..., None]]] = SOLVERS
     _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
+    _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
     _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
     _penalty_constraint: ClassVar[list] = [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)]
 
@@ -85,7 +87,11 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
 
     def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:
         """The problems that the fitted model solves on some data."""
-        return self._problems(X, y, sample_weight)[2]
+        fitted = self
+        if hasattr(self, "groups_"):  # of the data that it was fitted to
+            fitted = copy(self)
+            fitted.groups = self.groups_  # type: ignore[attr-defined]
+        return fitted._problems(X, y, sample_weight)[2]
 
     @abstractmethod
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
@@ -125,7 +131,17 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
 
     def _places_of(self, groups: Any) -> Any:
         """Groups by the places of their features, where they are by the names of columns."""
+        if isinstance(groups, str):
+            return self.groups_
         return groups_by_place(groups, getattr(self, "feature_names_in_", None))
+
+    def _find_groups(self, X: Any) -> None:
+        """Set ``groups_`` where they are those of the columns that the features come from."""
+        if hasattr(self, "groups_"):
+            del self.groups_
+        if isinstance(getattr(self, "groups", None), str):
+            sources = required_sources(X)
+            self.groups_, self._columns_of_groups = sources.labels(), sources.columns
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -138,6 +154,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
 
     def _validated(self, X, y, **options):
         """X and y as scikit-learn takes them, and whether `_require_finite` is to follow."""
+        self._find_groups(X)
         if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED and self._reads_blocks:
             X = RowBlocks([X])
         known = isinstance(X, np.ndarray) and X.dtype in _DATA["dtype"]

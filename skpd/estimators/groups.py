@@ -1,15 +1,15 @@
 """Groups of features by the names of columns, and by what a transformer made them from."""
 
-from functools import singledispatch
+from collections import Counter
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, SplineTransformer
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["groups_by_place", "groups_from"]
+from .sourced import carried_sources
+from .sources import Sources, sources_of
+
+__all__ = ["groups_by_place", "groups_from", "required_sources", "weights_of_groups"]
 
 
 def groups_by_place(groups: Any, feature_names: Any) -> Any:
@@ -56,30 +56,38 @@ def _holds_names(group: Any) -> bool:
     )
 
 
-def groups_from(transformer: Any) -> np.ndarray:
-    """A label for each column that a fitted transformer makes: the column that it comes from.
+def groups_from(transformer: Any, X: Any = None) -> np.ndarray:
+    """A label for each feature that a fitted transformer makes: the column that it comes from.
 
-    So the columns that a `OneHotEncoder` makes of a category are a group, and a number that
-    is scaled is a group of its own.
+    So the features that a `OneHotEncoder` makes of a category are a group, and a number that
+    is scaled is a group of its own, together with the indicator of its missing values.
 
     Parameters
     ----------
     transformer : transformer
-        Fitted: a `ColumnTransformer`, `Pipeline`, `FeatureUnion`, `OneHotEncoder`,
-        `KBinsDiscretizer`, `SplineTransformer`, a selector of features or one that makes a column
-        of each. Columns that any other transformer makes are a group together.
+        Fitted. Pipelines, unions and column transformers are followed into their parts. The
+        names of the features tell what they come from, with any transformer whose
+        ``get_feature_names_out`` makes them of the names of columns.
+    X : {array-like, sparse matrix} of shape (n_samples, n_columns), default=None
+        Some rows, for transformers whose names of features do not tell: where exchanged rows of a
+        column change a feature, it comes from that column. Without X all features of such a
+        transformer are one group.
 
     Returns
     -------
-    labels : ndarray of str, of shape (n_columns_out,)
+    labels : ndarray of str, of shape (n_features,)
         The names of the columns that came in, or "x0", "x1", ... where they had none; for a group
         of several of them their names, joined by "+". For the ``groups`` of `GroupLassoSVC`.
 
+    See Also
+    --------
+    sourced : Groups that are found when the model is fitted, in every fold of a
+        cross-validation.
+
     Notes
     -----
-    The labels are those of the columns that this transformer makes as it is fitted now. Where a
-    cross-validation fits its steps anew, they must make the same columns in every fold: give
-    `OneHotEncoder` its ``categories``, and let no step between it and the model select columns.
+    The labels are those of the features that this transformer makes as it is fitted now. Where a
+    cross-validation fits it anew, use `sourced` and ``groups="auto"``.
 
     Examples
     --------
@@ -93,97 +101,55 @@ def groups_from(transformer: Any) -> np.ndarray:
     array(['x0', 'x1', 'x1', 'x1'], dtype='<U2')
     """
     check_is_fitted(transformer)
-    return np.asarray(_origins(transformer, _names_in(transformer)))
+    return sources_of(transformer, X).labels()
 
 
-def _names_in(transformer: Any) -> np.ndarray:
-    """The names of the columns that came in; scikit-learn sets them only where there are any."""
-    names = getattr(transformer, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{place}" for place in range(transformer.n_features_in_)]
-    return np.asarray(names, dtype=np.str_)
+def required_sources(X: Any) -> Sources:
+    """The sources of the features of X, which it carries from `sourced`.
 
-
-@singledispatch
-def _origins(transformer: Any, names: np.ndarray) -> np.ndarray:
-    """For each column that comes out the one of ``names`` it was made from, or several joined.
-
-    As it is here, for transformers whose columns keep the names of those that they come from.
+    Raises
+    ------
+    ValueError
+        If it does not carry them.
     """
-    own = list(_names_in(transformer))
-    together = "+".join(names)
-    return np.array(
-        [
-            names[own.index(name)] if name in own else together
-            for name in transformer.get_feature_names_out()
-        ],
-        dtype=np.str_,
-    )
+    sources = carried_sources(X)
+    if sources is None:
+        raise ValueError(
+            "groups='auto' needs features that say which column they come from, as those of "
+            "skpd.sourced do: make_pipeline(sourced(preprocessing), model), with all steps before "
+            "the model inside of sourced, such as a ColumnTransformer with a OneHotEncoder for "
+            f"columns of categories. Got {type(X).__name__} without."
+        )
+    return sources
 
 
-@_origins.register
-def _(transformer: SplineTransformer, names: np.ndarray) -> np.ndarray:
-    return np.repeat(names, len(transformer.get_feature_names_out()) // len(names))
+def weights_of_groups(weights: Any, groups: Any, columns: tuple[str, ...] = ()) -> Any:
+    """Weights of groups in their order, where they are given by the names of these.
 
+    Parameters
+    ----------
+    weights : dict, array-like or None
+        As `GroupLassoSVC` takes them.
+    groups : object
+        Likewise; labels where they are "auto".
+    columns : tuple of str, default=()
+        Names that may have a weight without a group, as of columns whose features are left out.
 
-@_origins.register
-def _(transformer: KBinsDiscretizer, names: np.ndarray) -> np.ndarray:
-    return names if transformer.encode == "ordinal" else np.repeat(names, transformer.n_bins_)
-
-
-@_origins.register
-def _(transformer: OneHotEncoder, names: np.ndarray) -> np.ndarray:
-    sizes = np.array([len(categories) for categories in transformer.categories_])
-    for k, dropped in enumerate(_infrequent(transformer, len(names))):
-        sizes[k] -= max(len(dropped) - 1, 0)  # one column for all of them
-    if transformer.drop_idx_ is not None:
-        sizes -= np.array([index is not None for index in transformer.drop_idx_])
-    return np.repeat(names, sizes)
-
-
-def _infrequent(encoder: OneHotEncoder, n_columns: int) -> list:
-    """For each column the categories that are too infrequent for a column of their own."""
-    if encoder.min_frequency is None and encoder.max_categories is None:
-        return [()] * n_columns
-    found = encoder.infrequent_categories_
-    return [() if categories is None else categories for categories in found]
-
-
-@_origins.register
-def _(transformer: Pipeline, names: np.ndarray) -> np.ndarray:
-    for _, step in transformer.steps:
-        if step not in (None, "passthrough"):
-            names = _origins(step, names)
-    return names
-
-
-@_origins.register
-def _(transformer: FeatureUnion, names: np.ndarray) -> np.ndarray:
-    found = []
-    for _, part in transformer.transformer_list:
-        if part != "drop":
-            found.append(names if part == "passthrough" else _origins(part, names))
-    return np.concatenate(found)
-
-
-@_origins.register
-def _(transformer: ColumnTransformer, names: np.ndarray) -> np.ndarray:
-    found = np.empty(len(transformer.get_feature_names_out()), dtype=object)
-    for name, part, columns in transformer.transformers_:
-        places = transformer.output_indices_[name]
-        if part != "drop" and places.stop > places.start:
-            some = _chosen(columns, names)
-            found[places] = some if part == "passthrough" else _origins(part, some)
-    return found.astype(np.str_)
-
-
-def _chosen(columns: Any, names: np.ndarray) -> np.ndarray:
-    """The names of the columns that a part of a ColumnTransformer takes."""
-    if isinstance(columns, slice):
-        ends = (columns.start, columns.stop)
-        if not any(isinstance(end, str) for end in ends):
-            return names[columns]
-        first, last = (None if end is None else list(names).index(end) for end in ends)
-        return names[first : None if last is None else last + 1]  # as pandas, with both ends
-    chosen = np.atleast_1d(columns)
-    return chosen.astype(np.str_) if chosen.dtype.kind in "OU" else names[chosen]
+    Raises
+    ------
+    ValueError
+        If there are no such names.
+    """
+    if not isinstance(weights, dict):
+        return weights
+    if isinstance(groups, dict):
+        sizes = {name: np.size(group) for name, group in groups.items()}
+    else:
+        sizes = Counter(np.ravel(groups).tolist())
+    unknown = [name for name in weights if name not in sizes and name not in columns]
+    if unknown:
+        raise ValueError(
+            f"group_weights must hold names of groups, which {unknown[0]!r} is not; they begin "
+            f"with {list(sizes)[:5]}."
+        )
+    return [weights.get(name, np.sqrt(size)) for name, size in sizes.items()]

@@ -82,7 +82,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         `PdproxSVC`, that leaves no coefficient free.
     l1_ratio : float, default=None
         As for `PdproxSVC`.
-    groups : int, array-like, list or dict, default=None
+    groups : "auto", int, array-like, list or dict, default=None
         As for `PdproxSVC`.
     solver : {"auto", "agm"}, default="auto"
         "auto" is the method of cutting planes. "agm" is that of Zhang et al.: accelerated
@@ -120,6 +120,8 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         The mean of y' - y over a mixture of labelings, the dual solution. For "roc_auc" the share
         of the samples of the other class with which a sample makes a pair that counts, negative
         for positive samples.
+    groups_ : ndarray of str, of shape (n_features,)
+        Only with ``groups="auto"``: the names of the columns that each feature comes from.
     classes_ : ndarray of shape (2,)
         Class labels.
     certificate_ : Certificate
@@ -289,6 +291,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
             )
         self._checked_options()
         self._check_scoring()
+        self._find_groups(X)
         X, y = validated(self, X, y, **_DATA)
         check_classification_targets(y)
         classes = np.unique(y)

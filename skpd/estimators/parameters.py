@@ -118,7 +118,13 @@ class ParameterValidation(PickledWithVersion):
 
 OF_NAMES: dict[str, list] = {
     "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
-    "groups": [Interval(Integral, 1, None, closed="left"), "array-like", dict, None],
+    "groups": [
+        Interval(Integral, 1, None, closed="left"),
+        "array-like",
+        dict,
+        StrOptions({"auto"}),
+        None,
+    ],
 }
 BY_FEATURE: dict[str, list] = {
     "penalty_weights": ["array-like", None],

@@ -32,7 +32,7 @@ class PdproxRegressor(LinearlyConstrained, PrimalDualRegressor):
         `PdproxSVC`.
     l1_ratio : float, default=None
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
-    groups : int, array-like, list or dict, default=None
+    groups : "auto", int, array-like, list or dict, default=None
         The partition of the features for the names of groups, as for `GroupLassoSVC`.
     penalty_weights : array-like of shape (n_features,), default=None
         A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
@@ -92,6 +92,8 @@ class PdproxRegressor(LinearlyConstrained, PrimalDualRegressor):
     constraint_multipliers_ : ndarray of shape (n_constraints,)
         Only with ``constraints``: their multipliers, at least 0 at ``ub`` and at most 0 at
         ``lb``. Raising a bound by a small t lowers the optimal objective by t times this.
+    groups_ : ndarray of str, of shape (n_features,)
+        Only with ``groups="auto"``: the names of the columns that each feature comes from.
     certificate_ : Certificate
         The interval that holds the optimal objective value.
     duality_gap_ : float

@@ -17,6 +17,7 @@ from ..problems.shards.shards import Shards
 from .budget import WithNoiseBudget
 from .classifier import PrimalDualClassifier
 from .constraints import LinearlyConstrained
+from .groups import weights_of_groups
 from .names import MARGIN_LOSSES, PENALTIES, chosen
 from .overlapping import Copies, copies_of
 from .parameters import BY_FEATURE, OF_NAMES, penalty_by_feature
@@ -56,7 +57,7 @@ class PdproxSVC(WithNoiseBudget, LinearlyConstrained, _MarginClassifier):
     l1_ratio : float, default=None
         Share of the l1 norm for the names "elasticnet" (0.5 by default), "sparse_group",
         "fused_lasso" and "elastic_net_ball".
-    groups : int, array-like, list or dict, default=None
+    groups : "auto", int, array-like, list or dict, default=None
         The partition of the features for the names of groups, as for `GroupLassoSVC`.
     penalty_weights : array-like of shape (n_features,), default=None
         A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
@@ -122,6 +123,8 @@ class PdproxSVC(WithNoiseBudget, LinearlyConstrained, _MarginClassifier):
     constraint_multipliers_ : ndarray of shape (n_classes, n_constraints)
         Only with ``constraints``: their multipliers, at least 0 at ``ub`` and at most 0 at
         ``lb``. Raising a bound by a small t lowers the optimal objective by t times this.
+    groups_ : ndarray of str, of shape (n_features,)
+        Only with ``groups="auto"``: the names of the columns that each feature comes from.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     certificate_ : Certificate, or list of them for one-vs-rest
@@ -251,17 +254,19 @@ class GroupLassoSVC(_MarginClassifier):
     ----------
     alpha : float, default=1e-3
         Weight of the penalty (the papers' lambda), greater than 0.
-    groups : int, array-like of shape (n_features,), list or dict, default=None
-        The partition of the features. A label for each feature, strings or whole numbers, as
-        `groups_from` makes them of a transformer; a list of lists, or a dict of lists, of the
+    groups : "auto", int, array-like of shape (n_features,), list or dict, default=None
+        The partition of the features. "auto": the features that come from the same column, for
+        an X that `sourced` has transformed. A label for each feature, strings or whole numbers,
+        as `groups_from` makes them of a transformer; a list of lists, or a dict of lists, of the
         names of the columns of X, or of their indices; a list of sizes, or one size, of
         consecutive groups. None is a group for each feature, the lasso, with a warning.
         Lists may overlap: the coefficients are then sums of one vector for each group, the
         latent group lasso, and data has a copy of a feature for each group that it is in.
-    group_weights : array-like of shape (n_groups,), default=None
+    group_weights : array-like of shape (n_groups,) or dict, default=None
         Weight of each group, at least 0; the square root of its size by default. Groups with a
         weight of 0 are not penalised. Groups by labels are in the order in which these first
-        appear.
+        appear. A dict holds weights by the labels or names of groups, of those that do not have
+        the default.
     loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", \
             "modified_huber", "logistic"} or MarginLoss, default="hinge"
         The loss; a name or an object of `skpd.losses`.
@@ -300,6 +305,8 @@ class GroupLassoSVC(_MarginClassifier):
     latent_coef_ : ndarray of shape (1, n_copies) or (n_classes, n_copies)
         Only with groups that overlap: the coefficients of every group, one group after the other,
         whose sums are ``coef_``; ``certificate_.coefficient_bounds`` is of these.
+    groups_ : ndarray of str, of shape (n_features,)
+        Only with ``groups="auto"``: the names of the columns that each feature comes from.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     certificate_ : Certificate, or list of them for one-vs-rest
@@ -360,7 +367,7 @@ class GroupLassoSVC(_MarginClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **_MarginClassifier._parameter_constraints,
         "groups": OF_NAMES["groups"],
-        "group_weights": ["array-like", None],
+        "group_weights": ["array-like", dict, None],
     }
 
     def __init__(
@@ -408,7 +415,9 @@ class GroupLassoSVC(_MarginClassifier):
     def _get_penalty(self) -> Penalty:
         copies = self._copies()
         groups = self._groups if copies is None else copies.groups
-        return GroupL2(groups, self.group_weights)
+        named = self.groups if isinstance(self.groups, dict) else groups
+        weights = weights_of_groups(self.group_weights, named, self._columns_of_groups)
+        return GroupL2(groups, weights)
 
     def _problem(self, design: Any, y: Array, sample_weight: Array) -> Problem:
         copies = self._copies()

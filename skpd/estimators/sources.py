@@ -1,0 +1,194 @@
+"""From which columns of a table the features come that transformers make of it."""
+
+from copy import copy
+from dataclasses import dataclass
+from functools import singledispatch
+from re import findall
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.utils import _safe_indexing
+
+from .._typing import Indices
+
+__all__ = ["Sources", "sources_of"]
+
+# characters for private use, which no name of a column and no category has
+TOKEN, TOKENS = "\ue000{}\ue001", "\ue000(\\d+)\ue001"
+ROWS = 200  # that are transformed to see which columns matter where names do not tell
+CHANGE = 1e-9  # of the largest size of a feature, from which on it counts as changed
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The columns that each feature comes from.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The names of the columns of the table.
+    of_features : tuple of frozenset of int
+        The places of the columns that each feature is made from.
+    """
+
+    columns: tuple[str, ...]
+    of_features: tuple[frozenset[int], ...]
+
+    def __deepcopy__(self, memo: dict) -> "Sources":
+        return self  # pandas copies the attributes of a frame with every slice of it
+
+    def labels(self) -> np.ndarray:
+        """For each feature the name of its column, or the names of several joined by "+"."""
+        kinds = list(dict.fromkeys(self.of_features))
+        texts = ["+".join(self.columns[place] for place in sorted(kind)) for kind in kinds]
+        if len(set(texts)) < len(texts):  # a column is called "a+b", or two have one name
+            texts = [f"{text} {sorted(kind)}" for text, kind in zip(texts, kinds, strict=True)]
+        label = dict(zip(kinds, texts, strict=True))
+        return np.array([label[kind] for kind in self.of_features], dtype=np.str_)
+
+
+def sources_of(transformer: Any, X: Any = None) -> Sources:
+    """The sources of the features that a fitted transformer makes.
+
+    The names that a transformer gives its features for other names of columns, which can be told
+    apart, say what they come from. Where they do not, the rows of one column after the other are
+    exchanged to see which features change.
+
+    Parameters
+    ----------
+    transformer : transformer
+        Fitted. Pipelines, unions and column transformers are followed into their parts.
+    X : {array-like, sparse matrix} of shape (n_samples, n_columns), default=None
+        Rows that it can transform. Without them a feature whose name does not tell comes from
+        all columns that its transformer takes.
+    """
+    names = getattr(transformer, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{place}" for place in range(getattr(transformer, "n_features_in_", 1))]
+    some = None
+    if hasattr(X, "shape"):
+        some = _safe_indexing(X, np.arange(min(X.shape[0], ROWS)))
+    found = _sources(transformer, len(names), some)
+    return Sources(tuple(map(str, names)), tuple(found))
+
+
+@singledispatch
+def _sources(transformer: Any, n_columns: int, X: Any) -> list[frozenset[int]]:
+    """The places of the columns that each feature of a transformer comes from."""
+    names = _names_with_tokens(transformer, n_columns)
+    if names is not None:
+        found = [frozenset(map(int, findall(TOKENS, name))) for name in names]
+        if all(found):
+            return found
+    every = frozenset(range(n_columns))
+    if n_columns > 1 and X is not None:
+        return [places or every for places in _places_that_matter(transformer, X)]
+    return [every] * len(transformer.get_feature_names_out())
+
+
+def _names_with_tokens(transformer: Any, n_columns: int) -> Any:
+    """The names of features for columns whose names are tokens; None where there are none."""
+    unnamed = copy(transformer)
+    vars(unnamed).pop("feature_names_in_", None)  # which scikit-learn insists on
+    try:
+        return unnamed.get_feature_names_out([TOKEN.format(k) for k in range(n_columns)])
+    except Exception:  # transformers of any library: exchanged rows will tell
+        return None
+
+
+def _places_that_matter(transformer: Any, X: Any) -> list[frozenset[int]]:
+    """For each feature the columns of X that it changes with."""
+    before = _numbers(transformer.transform(X))
+    least = CHANGE * abs(before).max(axis=0).toarray().ravel()
+    found: list[set[int]] = [set() for _ in least]
+    for k in range(X.shape[1]):
+        change = (_numbers(transformer.transform(_with_exchanged_rows(X, k))) - before).tocoo()
+        for feature in np.unique(change.col[abs(change.data) > least[change.col]]):
+            found[feature].add(k)
+    return [frozenset(places) for places in found]
+
+
+def _numbers(X: Any) -> Any:
+    """X as a sparse array of finite numbers."""
+    if not sp.issparse(X):
+        X = np.asarray(X, dtype=np.float64)
+    X = sp.csc_array(X)
+    X.data = np.nan_to_num(X.data)
+    return X
+
+
+def _with_exchanged_rows(X: Any, place: int) -> Any:
+    """A copy of X with the rows of a column moved by one."""
+    moved = np.roll(np.arange(X.shape[0]), 1)
+    if hasattr(X, "isetitem"):  # a data frame of pandas
+        X = X.copy()
+        X.isetitem(place, X.iloc[moved, place].array)
+        return X
+    if sp.issparse(X):
+        columns = sp.csc_array(X)
+        parts = [columns[:, :place], columns[moved][:, [place]], columns[:, place + 1 :]]
+        return type(X)(sp.hstack(parts, format=X.format))
+    X = np.array(X)
+    X[:, place] = X[moved, place]
+    return X
+
+
+@_sources.register
+def _(transformer: Pipeline, n_columns: int, X: Any) -> list[frozenset[int]]:
+    found = [frozenset([place]) for place in range(n_columns)]
+    for _, step in transformer.steps:
+        if step not in (None, "passthrough"):
+            found = _through(found, _sources(step, len(found), X))
+            X = None if X is None else step.transform(X)
+    return found
+
+
+@_sources.register
+def _(transformer: FeatureUnion, n_columns: int, X: Any) -> list[frozenset[int]]:
+    found: list[frozenset[int]] = []
+    for _, part in transformer.transformer_list:
+        if part == "passthrough":
+            found += [frozenset([place]) for place in range(n_columns)]
+        elif part != "drop":
+            found += _sources(part, n_columns, X)
+    return found
+
+
+@_sources.register
+def _(transformer: ColumnTransformer, n_columns: int, X: Any) -> list[frozenset[int]]:
+    names = getattr(transformer, "feature_names_in_", None)
+    ends = [places.stop for places in transformer.output_indices_.values()]
+    found: list[frozenset[int]] = [frozenset()] * max(ends, default=0)
+    for name, part, columns in transformer.transformers_:
+        places = transformer.output_indices_[name]
+        if part == "drop" or places.stop == places.start:
+            continue
+        chosen = [frozenset([place]) for place in _places(columns, names, n_columns)]
+        some = None if X is None else _safe_indexing(X, columns, axis=1)
+        own = chosen if part == "passthrough" else _sources(part, len(chosen), some)
+        found[places] = own if part == "passthrough" else _through(chosen, own)
+    return found
+
+
+def _through(before: list[frozenset[int]], places: list[frozenset[int]]) -> list[frozenset[int]]:
+    """The sources of features that are made from features with sources of their own."""
+    return [frozenset().union(*(before[place] for place in own)) for own in places]
+
+
+def _places(columns: Any, names: Any, n_columns: int) -> Indices:
+    """The places of the columns that a part of a ColumnTransformer takes."""
+    every = np.arange(n_columns)
+    if isinstance(columns, slice):
+        if not any(isinstance(end, str) for end in (columns.start, columns.stop)):
+            return every[columns]
+        ends = (columns.start, columns.stop)
+        first, last = (None if end is None else list(names).index(end) for end in ends)
+        return every[first : None if last is None else last + 1]  # as pandas, with both ends
+    chosen = np.atleast_1d(columns)
+    if chosen.dtype.kind in "OU":
+        place = {name: k for k, name in enumerate(names)}
+        return np.array([place[name] for name in chosen])
+    return every[chosen]
