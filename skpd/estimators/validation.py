@@ -24,8 +24,30 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     """
     if isinstance(X, RowBlocks):
         return _validated_blocks(estimator, X, *y, **options)
-    found = validate_data(estimator, _checked(X), *y, **options)
+    try:
+        found = validate_data(estimator, _checked(X), *y, **options)
+    except (TypeError, ValueError) as error:
+        words = _columns_of_words(X)
+        if not words:
+            raise
+        raise ValueError(
+            f"X must hold numbers, but {len(words)} of its columns do not, such as {words[0]!r}. "
+            "Encode them by a OneHotEncoder in a pipeline: make_pipeline(make_column_transformer("
+            f"(OneHotEncoder(handle_unknown='ignore'), {words[:3]}), remainder='passthrough'), "
+            f"{type(estimator).__name__}())."
+        ) from error
     return tuple(map(_aligned, found)) if isinstance(found, tuple) else _aligned(found)
+
+
+def _columns_of_words(X: Any) -> list:
+    """The names of the columns of a data frame that numbers cannot be made of."""
+    found = []
+    for name in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[name], dtype=np.float64)
+        except (TypeError, ValueError):
+            found.append(name)
+    return found
 
 
 def validated_array(X: Any, **options: Any) -> Any:
