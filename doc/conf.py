@@ -124,7 +124,7 @@ READING_ORDER = [
     "plot_linear_svc_converged.py",
     "plot_certify.py",
     "plot_three_penalties.py",
-    "plot_one_hot_groups.py",
+    "plot_credit_table.py",
     "plot_grid_search_pipeline.py",
     "plot_path_cv.py",
     "plot_proven_zeros.py",
