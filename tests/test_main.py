@@ -68,6 +68,7 @@ def test_csv_file(tmp_path, capsys):
     saved = tmp_path / "model"
     arguments = ["--estimator", "GroupLassoSVC", "--groups", "auto", "--save", str(saved)]
     main([str(path), "--target", "target", *arguments])
+    capsys.readouterr()
     groups = joblib.load(saved)[-1].groups_
     assert list(groups) == [*iris.columns[:4], "colour", "colour"]
     main([str(path), "--target", "sepal width (cm)", "--loss", "huber"])
