@@ -22,7 +22,6 @@ from sklearn.base import clone, is_regressor
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import StrOptions
@@ -257,7 +256,7 @@ def cross_validated(pipeline, X, y, n_folds):
         return "-"
     folds = (KFold if regression else StratifiedKFold)(n_folds, shuffle=True, random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)
         scores = cross_val_score(clone(pipeline), X, y, cv=folds, error_score="raise")
     return f"{np.mean(scores):.4f} +- {np.std(scores):.4f}"
 
@@ -280,7 +279,7 @@ def main(arguments=None):
         print("(a progress bar needs rich: pip install rich)\n")
     rows, fitted, interrupted = [], [], False
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
+        warnings.simplefilter("always", UserWarning)
         try:
             for name, (X, y), estimators in jobs(options):
                 for k, estimator in enumerate(estimators):
@@ -304,7 +303,7 @@ def main(arguments=None):
     print_table(rows)
     print(LEGEND)
     for warning in caught:
-        if issubclass(warning.category, ConvergenceWarning):
+        if issubclass(warning.category, UserWarning):
             print(f"\nwarning: {warning.message}")
     if interrupted:
         parser.exit(130, f"{parser.prog}: interrupted\n")

@@ -29,6 +29,8 @@ from ..problems.shards.problem import ShardedProblem
 from ..problems.shards.shards import Shards
 from ..solvers import SOLVERS, check_solver_options, solve
 from .groups import groups_by_place, required_sources
+from .constant_model import constant_model_message
+from .groups import groups_by_place
 from .names import PENALTIES
 from .parameters import ParameterValidation
 from .progress import ProgressLines, last_line
@@ -78,6 +80,8 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
     _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
     _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
+    _weights_attribute: ClassVar[str] = "coef_"  # which is 0 in a constant model
+    _constant_model: ClassVar[str] = "ignores all features"  # what such a model does
     _penalty_constraint: ClassVar[list] = [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)]
 
     @abstractmethod
@@ -346,13 +350,14 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         for name, value in attributes(solution).items():
             setattr(self, name, value)
         self.dual_coef_ = problem.dual_table(solution.dual_coef)
-        self._set_solutions(solution, depth=6)
+        self._set_solutions(solution, [problem], depth=6)
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
 
-    def _set_solutions(self, solutions, labels=None, *, depth=5):
+    def _set_solutions(self, solutions, problems, labels=None, *, depth=5):
         """Store one solution, or a list of them and their labels for one-vs-rest.
 
-        ``depth`` says how far up the caller of `fit` is, past its two decorators.
+        ``problems`` is a list of what they solve. ``depth`` says how far up the caller of `fit`
+        is, past its two decorators.
         """
         found = [solutions] if labels is None else solutions
         if self.verbose:
@@ -371,6 +376,8 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         self.converged_ = all(solution.converged for solution in found)
         if any(solution.interrupted for solution in found):
             raise KeyboardInterrupt
+        if not np.any(getattr(self, self._weights_attribute)):
+            warnings.warn(constant_model_message(self, problems), stacklevel=depth)
         if self.converged_:
             return
         k = int(np.argmax([certificate.relative_gap for certificate in certificates]))

@@ -119,7 +119,8 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         ])  # fmt: skip
         if interrupted:
             solutions[0] = replace(solutions[0], interrupted=True)
-        self._set_solutions(solutions if several else solutions[0], classes if several else None)
+        found, labels = (solutions, classes) if several else (solutions[0], None)
+        self._set_solutions(found, problems, labels)
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
 

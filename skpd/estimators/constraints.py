@@ -50,13 +50,15 @@ class LinearlyConstrained(PrimalDualEstimator):
             raise ValueError("constraints need X in memory, got RowBlocks.")
         return super()._problem_of_shards(shards, loss)
 
-    def _set_solutions(self, solutions: Any, labels: Any = None, *, depth: int = 5) -> None:
+    def _set_solutions(
+        self, solutions: Any, problems: Any, labels: Any = None, *, depth: int = 5
+    ) -> None:
         if self.constraints is not None:
             self._require_models([solutions] if labels is None else solutions)
             self.constraint_multipliers_ = self._multipliers(solutions)
         elif hasattr(self, "constraint_multipliers_"):  # of a fit before this one
             del self.constraint_multipliers_
-        super()._set_solutions(solutions, labels, depth=depth + 1)
+        super()._set_solutions(solutions, problems, labels, depth=depth + 1)
 
     def _require_models(self, solutions: Sequence[Solution]) -> None:
         """Refuse constraints if no coefficients were found that obey them."""

@@ -145,8 +145,9 @@ class PathCrossValidation(PrimalDualRegressor):
             task_name="fit on all data", task_id=n_paths if parallel else None
         )
         own.call_on_fit_task_begin(**task)
+        chosen = problems[self._chosen].with_alpha(self.alpha_)
         solution = self._solve(
-            problems[self._chosen].with_alpha(self.alpha_),
+            chosen,
             start=None,
             random_state=random_state,
             on_check=self._reporter(None, task),
@@ -154,7 +155,7 @@ class PathCrossValidation(PrimalDualRegressor):
         for name, value in self._model([solution], y, None).items():
             setattr(self, name, value)
         self.dual_coef_ = problem.dual_table(solution.dual_coef)
-        self._set_solutions(solution)
+        self._set_solutions(solution, [chosen])
         own.call_on_fit_task_end(**task, reconstruction_attributes={})
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self

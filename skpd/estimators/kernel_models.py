@@ -38,6 +38,7 @@ class KernelModel(PrimalDualEstimator):
     support_vectors_: Any
 
     _model_attribute: ClassVar[str] = "support_"
+    _weights_attribute: ClassVar[str] = "support_coef_"
     _rows: Any = None  # X during a fit
 
     @abstractmethod
@@ -114,9 +115,9 @@ class KernelModel(PrimalDualEstimator):
         own = None if attributes is None else expanded
         return super()._reporter(context, task, attributes=own, **options)
 
-    def _set_solutions(self, solutions, labels=None, *, depth=5):
+    def _set_solutions(self, solutions, problems, labels=None, *, depth=5):
         self._rows = None
-        super()._set_solutions(solutions, labels, depth=depth + 1)
+        super()._set_solutions(solutions, problems, labels, depth=depth + 1)
 
     def _model(self, points: Sequence[Any], y: Any, classes: Any) -> dict[str, Any]:
         weights = np.stack([point.model.weights for point in points])

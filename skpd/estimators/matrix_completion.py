@@ -132,6 +132,8 @@ class MatrixCompletionPD(PrimalDualRegressor):
 
     _solvers: ClassVar[dict] = COMPLETION_SOLVERS
     _model_attribute: ClassVar[str] = "row_factors_"
+    _weights_attribute: ClassVar[str] = "row_factors_"
+    _constant_model: ClassVar[str] = "finds nothing but biases"
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, np.inf, closed="neither")],
         "loss": [StrOptions(set(LOSSES)), Loss],
@@ -307,11 +309,11 @@ class MatrixCompletionPD(PrimalDualRegressor):
             found["intercept_"] = of_rows + of_columns
         return found
 
-    def _set_solutions(self, solutions, labels=None, *, depth=5):
+    def _set_solutions(self, solutions, problems, labels=None, *, depth=5):
         if self.loss == "hinge":
             self.dual_coef_ = self.dual_coef_.reshape(-1, len(self.levels_) - 1)
         self.n_features_in_ = 2
-        super()._set_solutions(solutions, labels, depth=depth + 2)
+        super()._set_solutions(solutions, problems, labels, depth=depth + 2)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict ratings.

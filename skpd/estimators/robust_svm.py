@@ -1,8 +1,6 @@
 """Support vector machines that are robust to the distribution of the data."""
 
-import warnings
 from dataclasses import dataclass, fields, replace
-from decimal import ROUND_FLOOR
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -12,7 +10,6 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._typing import Array, ArrayLike
-from ..certificates.digits import rounded
 from ..designs import Design
 from ..losses import Hinge
 from ..penalties.epigraph import NORMS
@@ -22,7 +19,6 @@ from ..problems.robust import RobustProblem, best_radius, robust_loss, robust_pr
 from ..solvers import ROBUST_SOLVERS
 from .base import _DATA
 from .classifier import PrimalDualClassifier
-from .useful_epsilon import useful_epsilon
 from .validation import validated
 from .worst_case import shifted_rows, steepest_direction, worst_masses
 
@@ -31,10 +27,9 @@ __all__ = ["DRSVMClassifier"]
 
 @dataclass(frozen=True)
 class _RobustSolution(Solution):
-    """A solution with the lam of its coefficients, and what it solves."""
+    """A solution with the lam of its coefficients."""
 
     radius: float = 0.0
-    problem: Any = None
 
 
 class DRSVMClassifier(PrimalDualClassifier):
@@ -250,40 +245,12 @@ class DRSVMClassifier(PrimalDualClassifier):
             values["dual_coef"] = posed.to_multipliers(found.dual_coef)
         z = problem.matvec(problem.join(found.coef, found.intercept))
         radius = best_radius(problem, problem.y * z, problem.norm.value(found.coef))
-        return _RobustSolution(**values, radius=radius, problem=problem)
+        return _RobustSolution(**values, radius=radius)
 
-    def _set_solutions(self, solutions, labels=None, *, depth=5) -> None:
+    def _set_solutions(self, solutions, problems, labels=None, *, depth=5) -> None:
         found = [solutions] if labels is None else solutions
         self.radius_ = np.array([solution.radius for solution in found])
-        super()._set_solutions(solutions, labels, depth=depth + 1)
-        ignoring = [k for k, solution in enumerate(found) if not solution.coef.any()]
-        if ignoring:
-            names = (
-                ""
-                if labels is None
-                else f" for class {', '.join(str(labels[k]) for k in ignoring)}"
-            )
-            warnings.warn(
-                self._ignores_features(names, [found[k].problem for k in ignoring]),
-                stacklevel=depth,
-            )
-
-    def _ignores_features(self, which: str, problems: list[RobustProblem]) -> str:
-        """What to say of models whose coefficients are all 0."""
-        what = f"{type(self).__name__} ignores all features{which}: all coefficients are 0"
-        useful = min(map(useful_epsilon, problems)) if self.epsilon > 0.0 else 0.0
-        if useful > 0.0:
-            return (
-                f"{what}, as epsilon={self.epsilon:.3g} is too large for these data. Models use "
-                f"features up to epsilon={rounded(useful, 3, ROUND_FLOOR)}: choose a smaller "
-                "one, or search over skpd.robust_grid(estimator, X, y)."
-            )
-        smaller = ", and no smaller epsilon was found for which one is" if self.epsilon else ""
-        return (
-            f"{what}. With epsilon={self.epsilon:.3g} no model is better than the best constant "
-            f"prediction{smaller}. Look whether the features say anything of the classes, or try "
-            "class_weight='balanced' where one of these is small."
-        )
+        super()._set_solutions(solutions, problems, labels, depth=depth + 1)
 
     # The inner supremum at the fitted model
 

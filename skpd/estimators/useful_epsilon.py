@@ -14,7 +14,8 @@ __all__ = ["useful_epsilon"]
 TOL, MAX_ITER = 1e-3, 200  # of the models that are fitted
 SHARE, SHARES = 0.1, 4  # of the epsilon at which features are of no use; how often it is tried
 FITS = 4  # more are hardly better
-MOST_ROWS = 2000  # to which models are fitted: it must not take longer than the fit itself
+# Rows to which models are fitted: of few for each feature they fit what is chance
+MOST_ROWS, ROWS_PER_FEATURE = 2000, 10
 
 
 def useful_epsilon(problem: RobustProblem) -> float:
@@ -63,9 +64,10 @@ def useful_epsilon(problem: RobustProblem) -> float:
 def _sample(problem: RobustProblem) -> RobustProblem:
     """The problem of some of the rows; itself where they are few or lack a class."""
     counted = np.flatnonzero(problem.weights > 0.0)
-    if len(counted) <= MOST_ROWS:
+    most = max(MOST_ROWS, ROWS_PER_FEATURE * problem.n_features)
+    if len(counted) <= most:
         return problem
-    chosen = np.sort(np.random.RandomState(0).permutation(counted)[:MOST_ROWS])
+    chosen = np.sort(np.random.RandomState(0).permutation(counted)[:most])
     if len(np.unique(problem.y[chosen])) < len(np.unique(problem.y[counted])):
         return problem
     found: Any = problem.of_samples(chosen)

@@ -1,6 +1,8 @@
 """What monitors ask of every problem, beside what certificates do."""
 
 from abc import abstractmethod
+from functools import cached_property
+from math import nan
 from typing import Any, ClassVar
 
 import numpy as np
@@ -90,6 +92,16 @@ class BaseProblem(Objective):
     @abstractmethod
     def null_may_be_optimal(self) -> bool:
         """Whether the dual point of the best constant prediction may be worth a certificate."""
+
+    @cached_property
+    def largest_alpha(self) -> float:
+        """An alpha from which on the best constant prediction is optimal; nan if none is known."""
+        return nan
+
+    @property
+    def features_say_nothing(self) -> bool:
+        """Whether the best constant is seen to be optimal whatever alpha is, but for rounding."""
+        return self.largest_alpha == 0.0
 
     @abstractmethod
     def estimated_gap(self, point: Point) -> float:

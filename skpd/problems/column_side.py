@@ -28,6 +28,7 @@ TINY = np.finfo(float).tiny
 LIKELY = 2.0
 NEGLIGIBLE = 1e-14  # of an objective value, in an estimate of a gap
 MARGIN = 1e-9  # of norms of columns: more than their rounding errors
+FLAT = 1e-12  # of what a gradient may be: less is rounding
 NEAR = 0.5  # of the alpha from which on w = 0 is optimal: below, its dual point is not tried
 
 
@@ -129,6 +130,14 @@ class ColumnSide(BaseProblem):
         if self.has_free_level or len(self.free_columns):
             return np.nan
         return self.penalty.largest_alpha(-self.null_gradient)
+
+    @property
+    def features_say_nothing(self) -> bool:
+        if super().features_say_nothing or self.null_objective < self.objective_unit:
+            return True
+        most = np.sqrt(self.squares[: self.n_features])
+        most *= self.null_objective / self.prediction_scale  # and the mean slope of the losses
+        return bool(np.all(np.abs(self.null_gradient) <= FLAT * most))
 
     @property
     def null_may_be_optimal(self) -> bool:

@@ -31,6 +31,7 @@ from ..certificates.objective import Sum
 from ..designs import Design, KernelFactor, KernelMatrix
 from ..losses import Loss
 from ..penalties import Penalty, SquaredL2
+from .column_side import FLAT
 from .dual_points import RowPoint
 from .problem import Problem
 from .solution import Point
@@ -126,6 +127,11 @@ class KernelProblem(Problem):
         loss, penalty = self.loss, self.penalty
         own_method = loss.is_compiled and loss.piecewise_quadratic and not loss.constant_curvature
         return own_method and len(self.matrices) == 1 and penalty == SquaredL2()
+
+    @property
+    def features_say_nothing(self) -> bool:
+        cost = self.residual_cost(self.null_point.dual_coef, self.null_objective)
+        return cost <= FLAT * self.null_objective and super().features_say_nothing
 
     @property
     def is_complete(self) -> bool:

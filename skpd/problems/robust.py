@@ -102,6 +102,11 @@ class RobustProblem(Problem):
         flipped = 0.5 * max(1.0 - float(self.weights @ share), 0.0)
         return min(0.5 * self.kappa, size + self.kappa * flipped)
 
+    @cached_property
+    def null_gradient(self) -> Array:
+        p, r = self.null_point.dual_coef
+        return self.design.rmatvec(self.weights * self.y * (r - p))
+
     @property
     def null_pieces(self) -> list[tuple[float, float]]:
         """P at the null model over epsilon, the least of lines: their values at 0 and slopes."""
