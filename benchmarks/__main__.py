@@ -10,6 +10,7 @@ NAMES = {
     "certificates": "no certificate above the optimum of an independent solver",
     "certify": "certificates of other packages' models against an independent solver",
     "chains": "labels of sequences: certified, and beside CRFsuite and Clarabel",
+    "constant_models": "each model whose coefficients are all 0 says so once, and no other",
     "coefficients": "no optimal coefficient outside of what a certificate says of it",
     "completion": "matrix completion: certified, beside Clarabel and soft-impute, and large",
     "drsvm": "the robust SVM against Clarabel, dro and its paper's tables",

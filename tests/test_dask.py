@@ -52,6 +52,14 @@ def in_sparse_chunks(X):
     return in_chunks(X).map_blocks(sparse.csr_array)
 
 
+def test_a_constant_model_says_so_once(client, data):
+    X, y, *_ = data
+    with pytest.warns(UserWarning, match="0 is optimal from about alpha") as caught:
+        model = skpd_dask.LassoPDCertified(50.0).fit(in_chunks(X), in_chunks(y))
+    assert not model.coef_.any()
+    assert sum("coefficients are 0" in str(each.message) for each in caught) == 1
+
+
 MODELS = [
     ("PdproxSVC", {"alpha": 0.01}),
     ("PdproxSVC", {"alpha": 0.01, "loss": "logistic", "class_weight": "balanced"}),

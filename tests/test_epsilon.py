@@ -77,7 +77,6 @@ def test_epsilon_0_of_separable_classes(cancer):
     assert model.certificate_.primal <= 1e-9 and model.score(*cancer) == 1.0
 
 
-@pytest.mark.filterwarnings("ignore:DRSVMClassifier ignores all features for class 1")
 def test_epsilon_0_one_vs_rest_and_ridge(rng):
     X, y = load_iris(return_X_y=True)
     X = np.round(X + rng.normal(size=X.shape), 2)
@@ -153,22 +152,39 @@ def test_of_many_rows_a_sample_is_fitted(kappa, rng):
     assert best.coef.any() and best.certificate.primal < below.null_objective
 
 
-def test_a_model_that_ignores_all_features_warns(cancer):
+@pytest.mark.parametrize("kappa", [1.0, np.inf])
+@pytest.mark.parametrize("norm", [1, np.inf])
+def test_a_model_that_ignores_all_features_warns(norm, kappa, rng):
+    """With a bound that HiGHS confirms, and no search for it by fits."""
+    X, y = noisy(rng)
+    model = DRSVMClassifier(epsilon=5.0, norm=norm, kappa=kappa)
     with pytest.warns(UserWarning, match="DRSVMClassifier ignores all features") as caught:
-        model = DRSVMClassifier(epsilon=5.0).fit(*cancer)
-    assert not model.coef_.any()
+        model.fit(X, y)
+    assert not model.coef_.any() and model.solver_ == "null-model"
     (message,) = (str(w.message) for w in caught)
     assert caught[0].filename == __file__
-    assert "epsilon=5 is too large" in message and "robust_grid" in message
-    useful = float(message.split("features up to epsilon=")[1].split(":")[0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert DRSVMClassifier(epsilon=0.99 * useful).fit(*cancer).coef_.any()
-    X, y = load_iris(return_X_y=True)
-    with pytest.warns(UserWarning, match="features for class 1: all coefficients are 0"):
-        DRSVMClassifier(epsilon=0.3, kappa=np.inf).fit(StandardScaler().fit_transform(X), y)
-    with pytest.warns(UserWarning, match="no smaller epsilon was found"):
-        DRSVMClassifier(epsilon=0.1).fit(0 * X, y)
+    bound = float(message.split("from about epsilon=")[1].split()[0])
+    weights = np.full(len(y), 1 / len(y))
+    given = {"norm": norm, "kappa": kappa, "fit_intercept": True}
+    without, best = (
+        robust_linear_programme(Z, 2.0 * y - 1, weights, epsilon=1.01 * bound, **given)[0]
+        for Z in (0 * X, X)
+    )
+    assert without - best <= 1e-9
+
+
+def test_many_sparse_features_are_not_useless(rng):
+    """A bound far above epsilon is no word of smaller ones, and a grid lies below it."""
+    n, d = 20_000, 600
+    X = sp.random_array((n, d), density=0.01, format="csr", rng=rng)
+    y = np.where(X @ np.r_[np.full(30, 3.0), np.zeros(d - 30)] > 0.1, 1, -1)
+    with pytest.warns(UserWarning, match="0 is optimal from about epsilon") as caught:
+        DRSVMClassifier(epsilon=0.5, norm=1).fit(X, y)
+    assert len(caught) == 1
+    (values,) = robust_grid(DRSVMClassifier(norm=1), X, y, n_epsilons=1, n_kappas=0)
+    assert (
+        DRSVMClassifier(values["epsilon"][0], norm=1, kappa=np.inf, tol=1e-3).fit(X, y).coef_.any()
+    )
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ def test_data_are_described(tmp_path, capsys):
     assert float(constant) == pytest.approx(357 / 569, abs=0.01) and cross_validated == "-"
 
 
+@pytest.mark.filterwarnings("ignore:PdproxRegressor ignores all features")
 def test_scores_are_those_of_scikit_learn(tmp_path, capsys):
     path = tmp_path / "diabetes.csv"
     load_diabetes(as_frame=True, scaled=False).frame.to_csv(path, index=False)
@@ -125,6 +126,16 @@ def test_a_saved_pipeline_takes_the_columns_of_the_file(tmp_path, capsys):
     frame = iris.drop(columns="target").assign(colour="green")  # a word that was not in the file
     assert pipeline.score(frame, iris["target"]) == pytest.approx(float(table(out)[1][3]), abs=0.1)
     assert pipeline[-1].certificate_[0].relative_gap <= 1e-4
+
+
+def test_a_constant_model_is_said(tmp_path, capsys, rng):
+    """Once, of the fit that is reported and not of the folds."""
+    table = np.column_stack([rng.normal(size=(200, 3)), rng.random(200) < 0.1])
+    np.savetxt(tmp_path / "rare.csv", table, delimiter=",", header="a,b,c,y", comments="")
+    main([str(tmp_path / "rare.csv")])
+    printed = capsys.readouterr().out
+    assert "0 of 3" in printed and printed.count("warning:") == 1
+    assert "warning: PdproxSVC ignores all features: all coefficients are 0" in printed
 
 
 def test_not_converged_is_said(capsys):

@@ -28,9 +28,8 @@ from ..problems.shards.build import problem_of_shards
 from ..problems.shards.problem import ShardedProblem
 from ..problems.shards.shards import Shards
 from ..solvers import SOLVERS, check_solver_options, solve
-from .groups import groups_by_place, required_sources
 from .constant_model import constant_model_message
-from .groups import groups_by_place
+from .groups import groups_by_place, required_sources
 from .names import PENALTIES
 from .parameters import ParameterValidation
 from .progress import ProgressLines, last_line

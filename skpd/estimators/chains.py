@@ -237,7 +237,9 @@ PARAMETERS = """Parameters
     Warns
     -----
     ConvergenceWarning
-        If the relative gap is still above ``tol`` after ``max_iter`` iterations."""
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try."""
 
 
 class ChainCRF(_ChainEstimator):

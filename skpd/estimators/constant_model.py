@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
+import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ..problems.base import BaseProblem
@@ -11,6 +12,7 @@ from ..problems.base import BaseProblem
 __all__ = ["constant_model_message"]
 
 SMALLER = 0.1  # of the alpha from which on 0 is optimal, as one to try
+NEAR = 0.99  # of the best constant's objective: free numbers beside an intercept may reach less
 
 
 def constant_model_message(estimator: Any, problems: Sequence[BaseProblem]) -> str:
@@ -25,13 +27,16 @@ def constant_model_message(estimator: Any, problems: Sequence[BaseProblem]) -> s
     """
     problem = max(problems, key=lambda each: each.largest_alpha)
     parameter, largest = estimator._path_parameter, problem.largest_alpha
-    others = _other_models(estimator, problem)
+    others, given = _other_models(estimator, problem), estimator.get_params(deep=False)
+    primal = max(each.primal for each in np.atleast_1d(estimator.certificate_))
     if all(each.features_say_nothing for each in problems):
         reason = (
             "No change of a coefficient that bounds allow lowers the loss of the best constant "
             "prediction, as where y or all features are constant"
         )
-        advice = ["look at X and y"]
+        advice = (
+            ["look at X and y"] if given.get("fit_intercept", True) else ["fit_intercept=True"]
+        )
     elif problem.alpha >= largest:
         reason = (
             f"0 is optimal from about {parameter}={largest:.3g} on, and it is {problem.alpha:.3g}"
@@ -39,7 +44,7 @@ def constant_model_message(estimator: Any, problems: Sequence[BaseProblem]) -> s
         advice = [f"a smaller one, such as {parameter}={SMALLER * largest:.2g}", *others]
     elif not estimator.converged_:
         reason, advice = "The fit has not converged", ["a larger max_iter"]
-    elif others and estimator.get_params(deep=False).get("constraints") is None:
+    elif others and given.get("constraints") is None and primal >= NEAR * problem.null_objective:
         reason = (
             f"The loss {problem.loss!r} has a kink at the best constant prediction, which may be "
             "optimal whatever the features are, as where one class or value is much more frequent"

@@ -147,10 +147,7 @@ class PathCrossValidation(PrimalDualRegressor):
         own.call_on_fit_task_begin(**task)
         chosen = problems[self._chosen].with_alpha(self.alpha_)
         solution = self._solve(
-            chosen,
-            start=None,
-            random_state=random_state,
-            on_check=self._reporter(None, task),
+            chosen, start=None, random_state=random_state, on_check=self._reporter(None, task)
         )
         for name, value in self._model([solution], y, None).items():
             setattr(self, name, value)

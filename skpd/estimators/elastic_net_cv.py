@@ -94,6 +94,8 @@ class ElasticNetPDCV(L1RatioCrossValidation):
     -----
     ConvergenceWarning
         If a relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     See Also
     --------

@@ -148,6 +148,8 @@ class KernelPdproxSVC(_OneKernel, KernelClassifier):
     -----
     ConvergenceWarning
         If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     See Also
     --------
@@ -315,6 +317,8 @@ class KernelPdproxRegressor(_OneKernel, KernelRegressor):
     -----
     ConvergenceWarning
         If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     See Also
     --------

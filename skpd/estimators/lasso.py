@@ -102,6 +102,8 @@ class LassoPDCertified(PrimalDualRegressor):
     -----
     ConvergenceWarning
         If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     See Also
     --------
@@ -252,6 +254,8 @@ class LassoPDCertifiedCV(PathCrossValidation):
     -----
     ConvergenceWarning
         If a relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     See Also
     --------

@@ -108,6 +108,8 @@ class MatrixCompletionPD(PrimalDualRegressor):
     -----
     ConvergenceWarning
         If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     Notes
     -----

@@ -119,6 +119,8 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     -----
     ConvergenceWarning
         If a relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     See Also
     --------

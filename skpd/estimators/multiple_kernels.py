@@ -96,6 +96,8 @@ class MKLClassifier(SeveralKernels, KernelClassifier):
     -----
     ConvergenceWarning
         If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     See Also
     --------
@@ -242,6 +244,8 @@ class MKLRegressor(SeveralKernels, KernelRegressor):
     -----
     ConvergenceWarning
         If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     See Also
     --------

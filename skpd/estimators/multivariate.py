@@ -149,6 +149,8 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
     -----
     ConvergenceWarning
         If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     See Also
     --------

@@ -113,6 +113,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     -----
     ConvergenceWarning
         If a relative gap is still above the estimator's ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     See Also
     --------

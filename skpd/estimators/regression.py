@@ -120,6 +120,8 @@ class PdproxRegressor(LinearlyConstrained, PrimalDualRegressor):
     -----
     ConvergenceWarning
         If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; it says why, and what to try.
 
     See Also
     --------

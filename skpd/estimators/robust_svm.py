@@ -137,9 +137,8 @@ class DRSVMClassifier(PrimalDualClassifier):
     ConvergenceWarning
         If the relative gap is still above ``tol`` in the end.
     UserWarning
-        If all coefficients are 0, as where ``epsilon`` is too large. It says up to which epsilon
-        models are known to use features: a bound that a few fits find, to a per mille or so of
-        the objective.
+        If all coefficients are 0. It says why: as where ``epsilon`` is not below a value from
+        which on multipliers prove that no model is better than a constant; and what to try.
 
     See Also
     --------
