@@ -5,11 +5,14 @@ import importlib
 import inspect
 import pkgutil
 import re
+import subprocess
+import sys
 
 import matplotlib.pyplot as plt
 import pytest
 
 import skpd
+import skpd.dask as skpd_dask
 
 MODULES = ["skpd"] + [
     module.name
@@ -54,15 +57,31 @@ def test_docstring_examples(name, monkeypatch):
 
 @pytest.mark.parametrize("name", [*ESTIMATORS, "PathCV"])
 def test_estimators_document_their_parameters(name):
-    text = getattr(skpd, name).__doc__.split("Parameters\n")[1].split("Attributes\n")[0]
+    text = inspect.getdoc(getattr(skpd, name)).split("Parameters\n")[1].split("Attributes\n")[0]
     entries = re.sub(r"\\\n", "", text)  # lines that go on
-    documented = re.findall(r"^    (\w[\w, ]*?)(?: :.*)?$", entries, re.MULTILINE)
+    documented = re.findall(r"^(\w[\w, ]*?)(?: :.*)?$", entries, re.MULTILINE)
     documented = {word for entry in documented for word in re.findall(r"\w+", entry)}
     assert set(inspect.signature(getattr(skpd, name)).parameters) <= documented
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_estimators_document_their_gaps(name):
-    attributes = getattr(skpd, name).__doc__.split("Attributes\n")[1]
+    attributes = inspect.getdoc(getattr(skpd, name)).split("Attributes\n")[1]
     for attribute in ("certificate_", "duality_gap_", "relative_gap_", "gap_history_"):
         assert attribute in attributes
+
+
+def test_no_import_reads_docstrings():
+    """Python 3.13 removes their indentation, and ``python -OO`` leaves all of them out."""
+    code = "import skpd.dask; print(skpd.PdproxSVC.__doc__, skpd.dask.PdproxSVC.__doc__)"
+    process = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True)
+    assert process.stdout.split() == ["None", "None"], process.stderr
+
+
+@pytest.mark.parametrize("name", skpd_dask.models.__all__)
+def test_estimators_of_dask_document_what_the_others_lack(name):
+    local, remote = getattr(skpd, name), getattr(skpd_dask, name)
+    others = set(inspect.signature(remote).parameters) - set(inspect.signature(local).parameters)
+    entries = inspect.getdoc(remote).split("Parameters\n")[1].split("Attributes\n")[0]
+    assert set(re.findall(r"(?m)^(\w+) :", entries)) == others == {"client"}
+    assert f"`skpd.{name}`" in inspect.getdoc(remote)

@@ -28,60 +28,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-SUMMARY = """`skpd.{name}` for arrays and dataframes of Dask, held by the workers of a cluster.
-
-    The model, its certificate and its history are those of `skpd.{name}`. X is chunked by rows,
-    chunks are arrays or CSR matrices, and their lengths need not be known; y and sample_weight are
-    chunked alike. ``dual_coef_`` is a dask array, and predictions for data of Dask are lazy;
-    ``to_local()`` is the ordinary estimator.
-"""
-CLIENT = """    client : distributed.Client, default=None
-        Whose workers hold the rows. None for the current client, or else one of a new local
-        cluster, with a warning.
-
-"""
-COMMUNICATION = """    communication_ : Communication
-        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
-
-"""
-EXAMPLE = """
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from distributed import Client
-    >>> from skpd.dask import {name}
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
-    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
-    >>> y = {target}
-    >>> model = {name}({parameters}).fit(X, y)
-    >>> model.certificate_.relative_gap <= model.tol
-    True
-    >>> client.close()
-    """
-
-
-def documented(local: type) -> str:
-    """The docstring of an estimator for data of Dask, from that of the ordinary one."""
-    name, text = local.__name__, str(local.__doc__)
-    _, rest = text.split("\n    Parameters\n", 1)
-    parameters, rest = rest.split("\n    Attributes\n", 1)
-    end = min(rest.index(f"\n    {title}\n") for title in SECTIONS if f"\n    {title}\n" in rest)
-    attributes, others = rest[:end], rest[end:].split("\n    Examples\n", 1)[0]
-    classifies = hasattr(local, "decision_function")
-    example = EXAMPLE.format(
-        name=name,
-        target="X[:, 0] > 0.0" if classifies else "X[:, 0]",
-        parameters="0.01, groups=2" if name == "GroupLassoSVC" else "0.01",
-    )
-    return (
-        f"{SUMMARY.format(name=name)}\n    Parameters\n{parameters.rstrip()}\n{CLIENT}"
-        f"    Attributes\n{attributes.rstrip()}\n{COMMUNICATION}{others.strip(chr(10))}\n{example}"
-    )
-
-
-SECTIONS = "Raises", "Warns", "See Also", "Notes", "References", "Examples"
-
-
 class OnDask(PrimalDualEstimator):
     """What the estimators for data of Dask have in common; ``_local`` is the ordinary one.
 
@@ -111,7 +57,6 @@ class OnDask(PrimalDualEstimator):
             parameters=[*own.parameters.values(), client]
         )
         cls.__init__ = __init__  # type: ignore[assignment, method-assign]
-        cls.__doc__ = documented(local)
         cls._parameter_constraints = {
             **local._parameter_constraints,
             "client": [HasMethods(["submit", "who_has"]), None],
@@ -287,24 +232,210 @@ class _Shape:
 
 
 class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
+    """`skpd.PdproxSVC` for arrays and dataframes of Dask, held by workers.
+
+    What is not said here is as for `skpd.PdproxSVC`: parameters, attributes,
+    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        Whose workers hold the rows. None for the current client, or else one of a new local
+        cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+    dual_coef_ : dask.array.Array
+        Chunked as the rows are.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from skpd.dask import PdproxSVC
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
+    >>> model = PdproxSVC(0.01).fit(X, X[:, 0] > 0.0)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
     _local = svm.PdproxSVC
 
 
 class GroupLassoSVC(ClassifierOnDask, svm.GroupLassoSVC):
+    """`skpd.GroupLassoSVC` for arrays and dataframes of Dask, held by workers.
+
+    What is not said here is as for `skpd.GroupLassoSVC`: parameters, attributes,
+    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        Whose workers hold the rows. None for the current client, or else one of a new local
+        cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+    dual_coef_ : dask.array.Array
+        Chunked as the rows are.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from skpd.dask import GroupLassoSVC
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
+    >>> model = GroupLassoSVC(0.01, groups=2).fit(X, X[:, 0] > 0.0)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
     _local = svm.GroupLassoSVC
 
 
 class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifier):
+    """`skpd.ElasticNetPDClassifier` for arrays and dataframes of Dask, held by workers.
+
+    What is not said here is as for `skpd.ElasticNetPDClassifier`: parameters, attributes,
+    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        Whose workers hold the rows. None for the current client, or else one of a new local
+        cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+    dual_coef_ : dask.array.Array
+        Chunked as the rows are.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from skpd.dask import ElasticNetPDClassifier
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
+    >>> model = ElasticNetPDClassifier(0.01).fit(X, X[:, 0] > 0.0)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
     _local = elastic_net.ElasticNetPDClassifier
 
 
 class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
+    """`skpd.PdproxRegressor` for arrays and dataframes of Dask, held by workers.
+
+    What is not said here is as for `skpd.PdproxRegressor`: parameters, attributes,
+    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        Whose workers hold the rows. None for the current client, or else one of a new local
+        cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+    dual_coef_ : dask.array.Array
+        Chunked as the rows are.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from skpd.dask import PdproxRegressor
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
+    >>> model = PdproxRegressor(0.01).fit(X, X[:, 0])
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
     _local = regression.PdproxRegressor
 
 
 class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
+    """`skpd.LassoPDCertified` for arrays and dataframes of Dask, held by workers.
+
+    What is not said here is as for `skpd.LassoPDCertified`: parameters, attributes,
+    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        Whose workers hold the rows. None for the current client, or else one of a new local
+        cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+    dual_coef_ : dask.array.Array
+        Chunked as the rows are.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from skpd.dask import LassoPDCertified
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
+    >>> model = LassoPDCertified(0.01).fit(X, X[:, 0])
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
     _local = lasso.LassoPDCertified
 
 
 class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
+    """`skpd.ElasticNetPD` for arrays and dataframes of Dask, held by workers.
+
+    What is not said here is as for `skpd.ElasticNetPD`: parameters, attributes,
+    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        Whose workers hold the rows. None for the current client, or else one of a new local
+        cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+    dual_coef_ : dask.array.Array
+        Chunked as the rows are.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from skpd.dask import ElasticNetPD
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
+    >>> model = ElasticNetPD(0.01).fit(X, X[:, 0])
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
     _local = elastic_net.ElasticNetPD
