@@ -46,7 +46,8 @@ def test_same_as_lasso_path(rng):
     y -= y.mean()
     alphas, theirs, _ = lasso_path(X, y, alphas=20, eps=1e-2, tol=1e-12, max_iter=100_000)
     for table in (X, sp.csc_array(X)):
-        ours = path(PdproxRegressor(loss="squared", tol=1e-10), table, y, alphas=20)
+        model = PdproxRegressor(loss="squared", tol=1e-10)
+        ours = path(model, table, y, alphas=20, eps=1e-2)
         assert_allclose(ours.alphas, alphas, rtol=1e-9)
         assert_allclose(ours.coefs, theirs.T, atol=1e-5)
         assert_allclose(ours.intercepts, 0.0, atol=1e-8)
@@ -145,12 +146,32 @@ def test_alphas_at_any_distance(rng):
         assert_allclose(found.certificates[k].primal, fit.certificate_.primal, rtol=2e-9)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-80])
+def test_alphas_of_squared_norms(scale, rng):
+    """No model of the first improves on P_0 by more than 1 %, by |g|^2 / (2 alpha) = P_0 / 100."""
+    X, y = scale * rng.normal(size=(60, 4)), rng.normal(size=60)
+    centred, weights = y - y.mean(), np.full(60, 1 / 60)
+    null, model = 0.5 * np.var(y), PdproxRegressor(loss="squared", penalty="l2", tol=1e-10)
+    found = path(model, X, y, alphas=3)
+    gradient = X.T @ (weights * centred)
+    first = gradient @ gradient / (0.02 * null)
+    assert_allclose(found.alphas, [first, 10**-3.5 * first, 1e-7 * first], rtol=1e-5)
+    assert 0.99 * null <= found.certificates[0].primal < null
+    # a feature that is not penalised is part of the constant
+    free = model.set_params(penalty_weights=[0, 1, 1, 1])
+    left = np.column_stack([np.ones(60), X[:, 0] / scale])
+    residual = y - left @ np.linalg.lstsq(left, y)[0]
+    gradient = X[:, 1:].T @ (weights * residual)
+    first = path(free, X, y, alphas=1).alphas[0]
+    assert_allclose(first, gradient @ gradient / (0.02 * null), rtol=1e-2)
+
+
 def test_errors(rng):
     X, y = classes(rng)
     with pytest.raises(TypeError, match="one of skpd's"):
         path(LogisticRegression(), X, y)
     with pytest.raises(ValueError, match="alphas must be given as values"):
-        path(PdproxSVC(penalty="squared_l2"), X, y)
+        path(PdproxSVC(penalty="box"), X, y)
     for alphas in ([], [0.1, 0.0], [np.nan]):
         with pytest.raises(ValueError, match="alphas must hold finite"):
             path(PdproxSVC(), X, y, alphas=alphas)
@@ -316,7 +337,8 @@ def test_what_a_path_says_of_itself(rng):
 def test_plots_name_the_columns_that_a_pipeline_makes():
     """A scaler hands on an array, but knows the names."""
     X, y = load_diabetes(return_X_y=True, as_frame=True)
-    models = path(make_pipeline(StandardScaler(), PdproxRegressor(loss="squared")), X, y, alphas=4)
+    model = make_pipeline(StandardScaler(), PdproxRegressor(loss="squared"))
+    models = path(model, X, y, alphas=4, eps=1e-2)
     legend = models.plot(n_named=3).get_legend()
     assert {text.get_text() for text in legend.get_texts()} == {"bmi", "s5", "bp"}
     plt.close("all")

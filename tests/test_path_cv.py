@@ -1,6 +1,7 @@
 """PathCV against GridSearchCV over the same alphas, formulas and its own conventions."""
 
 import pickle
+import re
 import warnings
 from dataclasses import replace
 
@@ -11,7 +12,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_iris,
+    load_wine,
+    make_classification,
+)
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, make_scorer, max_error
@@ -320,11 +327,65 @@ def test_folds_without_a_class():
         PathCV(MultinomialPD(), scoring="roc_auc_ovr", cv=folds, alphas=[0.1]).fit(X, y)
 
 
+@pytest.mark.parametrize("cv", [GroupKFold(3), LeaveOneGroupOut()], ids=str)
+def test_groups_for_the_splitter_as_grid_search_takes_them(cv, rng):
+    X, y = regression()
+    groups = rng.integers(4, size=90)
+    ours = PathCV(LassoPDCertified(tol=TIGHT), alphas=4, cv=cv)
+    same_as_grid_search(ours, X, y, groups=groups)
+    with pytest.raises(ValueError, match="'groups' parameter should not be None"):
+        ours.fit(X, y)
+
+
+def test_the_default_alphas_hold_the_best():
+    """The log loss and R^2 have their best within 1e-4 of the first alpha on these data."""
+    for load, estimator, scoring in (
+        (load_breast_cancer, PdproxSVC(loss="logistic"), "neg_log_loss"),
+        (load_wine, PdproxSVC(loss="logistic", penalty="l2"), "neg_log_loss"),
+        (load_iris, PdproxSVC(loss="logistic", penalty="l2"), "neg_log_loss"),
+        (load_diabetes, LassoPDCertified(), None),
+        (load_diabetes, PdproxRegressor(loss="squared", penalty="l2"), None),
+    ):
+        X, y = load(return_X_y=True)
+        search = PathCV(make_pipeline(StandardScaler(), estimator), alphas=25, scoring=scoring)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert 0 < search.fit(X, y).best_index_ < 24
+
+
+@pytest.mark.parametrize("parameters, message", [
+    ({"alphas": [1.0, 0.7, 0.5]}, "smallest of 3 alphas, 0.5.*Add smaller values to alphas"),
+    ({"alphas": 4, "eps": 0.5}, "smallest of 4 alphas.*Decrease eps"),
+    ({"alphas": [1e-9, 3e-2]}, "largest of 2 alphas, 0.03.*Add larger values to alphas"),
+    ({"alphas": [0.5]}, None), ({"alphas": [1e-9, 0.03, 10.0]}, None),
+    ({"alphas": [1e-12, 1e-11, 10.0]}, None),  # the least is best, by nothing
+], ids=str)  # fmt: skip
+def test_a_choice_at_an_end_of_the_grid_warns(parameters, message, rng):
+    X = rng.normal(size=(40, 25))
+    y = X[:, 0] + rng.normal(size=40)
+    if parameters["alphas"] == [1e-12, 1e-11, 10.0]:
+        y = X[:, 0]
+    for model in (PathCV(LassoPDCertified(), **parameters), LassoPDCertifiedCV(**parameters)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(X, y)
+        said = [str(w.message) for w in caught if "end of the grid" in str(w.message)]
+        assert len(said) == (message is not None)
+        if message:
+            assert re.search(f"{type(model).__name__} has chosen the {message}", said[0])
+            assert caught[-1].filename == __file__
+
+
+def test_scores_of_probabilities_that_there_are_not():
+    with pytest.raises(ValueError, match=r"fold 0.*asks for predict_proba.*loss='logistic'"):
+        PathCV(PdproxSVC(), scoring="neg_log_loss", **SHORT).fit(*binary())
+
+
 def test_metadata_is_routed(rng):
     X, y = regression()
     groups, weights = np.repeat(np.arange(9), 10), rng.random(90)
     with pytest.raises(ValueError, match="enable_metadata_routing"):
-        PathCV(LassoPDCertified(), **SHORT).fit(X, y, groups=groups)
+        PathCV(LassoPDCertified(), **SHORT).fit(X, y, strata=groups)
     with config_context(enable_metadata_routing=True):
         for of_fit, of_score in ((True, False), (False, True), (True, True)):
             estimator = LassoPDCertified(tol=TIGHT).set_fit_request(sample_weight=of_fit)
@@ -379,7 +440,7 @@ def test_parameters_of_the_estimator_and_copies():
     (TraceNormPD(radius=1.0), ValueError, "leave the radius out"),
     (MatrixCompletionPD(), ValueError, "factors of different ranks"),
     (LassoPDCertifiedCV(), ValueError, "Invalid parameter 'alpha'"),
-    (PdproxRegressor(penalty="squared_l2"), ValueError, "alphas must be given as values"),
+    (PdproxRegressor(penalty="box"), ValueError, "alphas must be given as values"),
     (LassoPDCertified(tol=-1.0), ValueError, "'tol' parameter of LassoPDCertified"),
 ], ids=str)  # fmt: skip
 def test_estimators_that_have_no_path(estimator, error, message, rng):
@@ -407,6 +468,7 @@ def test_one_warning_says_how_many_did_not_converge():
         ConvergenceWarning, match=r"PathCV did not.*tol=1.00e-11 in 7 of 7"
     ) as caught:
         model.fit(X, y)
+    caught = [warning for warning in caught if warning.category is ConvergenceWarning]
     assert len(caught) == 1 and caught[0].filename == __file__
     assert (model.cv_results_["max_relative_gap"] > 1e-11).all()
 

@@ -34,6 +34,7 @@ from .folds import (
     follow_folds,
     forget_fit,
     task_of_callbacks,
+    warn_of_end,
     warn_of_unfinished,
 )
 from .path import alpha_values
@@ -141,6 +142,9 @@ class PathCrossValidation(PrimalDualRegressor):
         gaps = [c.relative_gap for paths in certificates for path in paths for c in path]
         name, fits = type(self).__name__, "fits of the cross-validation"
         warn_of_unfinished(name, self, gaps, fits, stacklevel=4)  # past two decorators
+        grid = grids[self._chosen]
+        place = int(np.argmax(grid == self.alpha_))
+        warn_of_end(name, self.alphas, grid, losses[self._chosen].T, place, stacklevel=4)
         own = context.subcontext(
             task_name="fit on all data", task_id=n_paths if parallel else None
         )

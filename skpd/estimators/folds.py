@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from numbers import Integral
 from threading import Event
 from typing import Any
 
@@ -19,7 +20,7 @@ from .path import follow
 
 __all__ = [
     "Fold", "FoldPath", "FollowedPaths", "checked_folds", "follow_folds", "forget_fit",
-    "task_of_callbacks", "warn_of_unfinished",
+    "task_of_callbacks", "warn_of_end", "warn_of_unfinished",
 ]  # fmt: skip
 
 Fold = tuple[Indices, Indices]  # the samples to train on and those to test on
@@ -196,3 +197,42 @@ def warn_of_unfinished(
             ConvergenceWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
+
+
+def warn_of_end(
+    name: str, alphas: Any, grid: Array, scores: Array, place: int, stacklevel: int
+) -> None:
+    """Warn if the choice is at an end of the grid towards which the scores still change.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator that the user has called.
+    alphas : int or array-like
+        Its parameter: of a number of alphas the largest makes the best constant, or nearly.
+    grid : ndarray of shape (n_alphas,)
+        Decreasing.
+    scores : ndarray of shape (n_folds, n_alphas)
+        Or losses.
+    place : int
+        Of the choice.
+    stacklevel : int
+        How far up the caller of `fit` is.
+    """
+    of_number, last = isinstance(alphas, Integral), len(grid) - 1
+    if last == 0 or not (place == last or (place == 0 and not of_number)):
+        return
+    mean, errors = scores.mean(axis=0), scores.std(axis=0) / np.sqrt(len(scores))
+    if not abs(mean[place] - mean[abs(place - 1)]) > RISE * errors[place]:
+        return
+    which, other = ("smallest", "smaller") if place else ("largest", "larger")
+    advice = "Decrease eps." if of_number else f"Add {other} values to alphas."
+    warnings.warn(
+        f"{name} has chosen the {which} of {len(grid)} alphas, {grid[place]:.3g}. Scores still "
+        f"change at this end of the grid, so that a {other} alpha may be better. {advice}",
+        UserWarning,
+        stacklevel=stacklevel + 1,
+    )

@@ -1,6 +1,7 @@
 """Regularisation paths: one model for each alpha, each started from the one before."""
 
 import warnings
+from bisect import bisect_left
 from collections.abc import Iterator
 from numbers import Integral, Real
 from threading import Event
@@ -43,7 +44,7 @@ def path(
     y: ArrayLike,
     *,
     alphas: int | ArrayLike = 50,
-    eps: float = 1e-2,
+    eps: float | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> RegularizationPath:
     """Fit an estimator for many alphas, each from the solution for the one before.
@@ -69,9 +70,12 @@ def path(
     alphas : int or array-like of shape (n_alphas,), default=50
         Values of alpha, greater than 0, in any order; or their number: then they are at
         equal ratios, from the smallest alpha at which the best constant prediction is seen
-        to be optimal down to ``eps`` times that.
-    eps : float, default=1e-2
-        Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number.
+        to be optimal down to ``eps`` times that. For squared norms and other penalties without
+        such an alpha they begin where no model's objective is seen to be better than that of the
+        best constant by more than 1 %.
+    eps : float, default=None
+        Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number. None
+        for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples, as in `fit`; of a pipeline those of the last step alone.
 
@@ -84,9 +88,9 @@ def path(
     TypeError
         If the estimator is not one of this package, nor a pipeline that ends in one.
     ValueError
-        If a parameter or the data is invalid, or if ``alphas`` is a number and the penalty is
-        not a norm, so that no alpha is the largest of interest; or if the estimator's models do
-        not make a path: `TraceNormPD` with a radius, `MatrixCompletionPD`.
+        If a parameter or the data is invalid, or if ``alphas`` is a number and no alpha is the
+        largest of interest, as for constraints; or if the estimator's models do not make a path:
+        `TraceNormPD` with a radius, `MatrixCompletionPD`.
     PathInterrupt
         After Ctrl-C, a `KeyboardInterrupt` whose attribute ``path`` is the RegularizationPath
         of the alphas that were finished; see `PathInterrupt`.
@@ -219,6 +223,11 @@ def _gathered(
     )
 
 
+# The last alpha over the first. On the data sets of scikit-learn the best l1 norm, group and
+# elastic-net models are at 2e-4 to 4e-2 of the first alpha, those of squared norms at 1e-6 to 1e-3
+EPS, EPS_OF_SQUARES = 1e-4, 1e-7
+USEFUL = 0.01  # of the objective: how much better a model is that is worth a look
+STEPS = 10**6  # for each power of ten, in the search for such an alpha
 NULL_TOL, NULL_ITERATIONS = 1e-6, 1000  # of the model on features that are not penalised
 MANY_ALPHAS = 5  # from which on a copy of X by columns pays
 
@@ -250,7 +259,7 @@ def follow(
         start = Point(solution.coef, solution.intercept, solution.dual_coef)
 
 
-def alpha_values(problems: list[Problem], alphas: int | ArrayLike, eps: float) -> Array:
+def alpha_values(problems: list[Problem], alphas: int | ArrayLike, eps: float | None) -> Array:
     """The alphas of a path, decreasing: as given, or so many at equal ratios."""
     if isinstance(alphas, Integral):
         return _equal_ratios(problems, alphas, eps)
@@ -263,29 +272,57 @@ def alpha_values(problems: list[Problem], alphas: int | ArrayLike, eps: float) -
 def _equal_ratios(problems, n_alphas, eps):
     if isinstance(n_alphas, bool) or n_alphas < 1:
         raise ValueError(f"alphas as a number must be at least 1, got {n_alphas!r}.")
-    if not (isinstance(eps, Real) and 0.0 < eps < 1.0):
+    if not (eps is None or (isinstance(eps, Real) and 0.0 < eps < 1.0)):
         raise ValueError(f"eps must be a number in (0, 1), got {eps!r}.")
-    largest = max(map(_largest_alpha, problems))
+    largest, ratio = max(map(_largest_alpha, problems)), EPS
+    if not 0.0 < largest < np.inf:
+        largest, ratio = max(map(_useful_alpha, problems)), EPS_OF_SQUARES
     if not 0.0 < largest < np.inf:
         name = type(problems[0].penalty).__name__
         raise ValueError(
             f"alphas must be given as values: with the penalty {name} and this data no alpha is "
-            "the smallest at which all coefficients are 0."
+            "seen from which on features are of no use."
         )
-    return largest * np.geomspace(1.0, eps, n_alphas)
+    return largest * np.geomspace(1.0, ratio if eps is None else eps, n_alphas)
 
 
-def _largest_alpha(problem: Problem) -> float:
-    """The smallest alpha at which all penalised coefficients are 0; nan if there is none.
+def _null_gradient(problem: Problem) -> Array:
+    """The gradient of the loss where all penalised coefficients are 0.
 
     With features that are not penalised it follows from a dual point of the model on these.
     """
     columns, lower, upper = problem.penalty.free_features
     if not len(columns):
-        return problem.largest_alpha
+        return problem.null_gradient
     penalty = Separable(np.zeros(len(columns)), 0.0, lower, upper)
     null = problem.of_columns(columns, penalty)
     random_state = np.random.RandomState(0)
     model = solve(null, tol=NULL_TOL, max_iter=NULL_ITERATIONS, random_state=random_state)
     gradient = problem.design.rmatvec(problem.weights * model.dual_coef)
-    return problem.penalty.largest_alpha(-gradient)
+    gradient[columns] = 0.0  # but for the tolerance
+    return gradient
+
+
+def _largest_alpha(problem: Problem) -> float:
+    """The smallest alpha at which all penalised coefficients are 0; nan if there is none."""
+    if not len(problem.penalty.free_features.columns):
+        return problem.largest_alpha
+    return problem.penalty.largest_alpha(-_null_gradient(problem))
+
+
+def _useful_alpha(problem: Problem) -> float:
+    """An alpha from which on no model is better than the best constant by more than a share.
+
+    For the penalties that allow no model of coefficients 0, such as squared norms. The loss is
+    convex, so that with its gradient g at the best constant, where the objective is P_0, it is at
+    least P_0 + g'w, and the objective of any model at least P_0 - (alpha R)*(-g). It is |g|^2 / (2
+    alpha) for half the squared Euclidean norm, and never increases with alpha.
+    """
+    gradient, least = _null_gradient(problem), USEFUL * problem.objective_unit
+    steps = range(-300 * STEPS, 300 * STEPS)
+
+    def enough(step: int) -> bool:
+        return problem.penalty.conjugate(-gradient, 10.0 ** (step / STEPS)) <= least
+
+    place = bisect_left(steps, True, key=enough)
+    return 10.0 ** (steps[place] / STEPS) if 0 < place < len(steps) else np.nan

@@ -35,6 +35,7 @@ from .folds import (
     checked_folds,
     forget_fit,
     task_of_callbacks,
+    warn_of_end,
     warn_of_unfinished,
 )
 from .parameters import ParameterValidation
@@ -62,9 +63,11 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     alphas : int or array-like of shape (n_alphas,), default=50
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
         equal ratios, from the smallest alpha at which the best constant prediction is seen
-        to be optimal for all data down to ``eps`` times that.
-    eps : float, default=1e-2
-        Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number.
+        to be optimal for all data down to ``eps`` times that. For squared norms and other
+        penalties without such an alpha see `path`.
+    eps : float, default=None
+        Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number. None
+        for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.
     cv : int, cross-validation generator or iterable, default=None
         The folds: their number (5 by default), stratified by class for classifiers, a splitter,
         or an iterable of (train, test) index arrays. The models of a fold know the classes and
@@ -114,7 +117,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     ConvergenceWarning
         If a relative gap is still above the estimator's ``tol`` after ``max_iter`` iterations.
     UserWarning
-        If all coefficients are 0; it says why, and what to try.
+        If all coefficients are 0; it says why, and what to try. Also if the choice is at an end of the grid and the scores still rise there. The largest alpha
+        is no such end where ``alphas`` is a number: the best constant is beyond it.
 
     See Also
     --------
@@ -138,7 +142,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     >>> search = PathCV(model, alphas=20, scoring="roc_auc", rule="one_standard_error")
     >>> search = search.fit(X, y)
     >>> print(f"{search.alpha_:.3f} {search.best_score_:.3f}")
-    0.016 0.993
+    0.013 0.993
     >>> int((search.best_estimator_[-1].coef_ != 0).sum())
     8
     """
@@ -149,7 +153,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit"])],
         "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "eps": [Interval(Real, 0, 1, closed="neither")],
+        "eps": [Interval(Real, 0, 1, closed="neither"), None],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "rule": [StrOptions({"best", "one_standard_error"})],
@@ -161,7 +165,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         estimator: Any,
         *,
         alphas: int | ArrayLike = 50,
-        eps: float = 1e-2,
+        eps: float | None = None,
         cv: Any = None,
         scoring: str | Callable | None = None,
         rule: str = "best",
@@ -201,8 +205,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             average over the folds is not weighted. Of a pipeline they are for the last step.
             With scikit-learn's metadata routing they go where they are requested.
         **params : dict
-            Parameters of the splitter (``groups``), the scorer and the steps of a pipeline, with
-            scikit-learn's metadata routing.
+            ``groups`` of shape (n_samples,) for the splitter; with scikit-learn's metadata routing
+            parameters of the splitter, the scorer and the steps of a pipeline.
 
         Returns
         -------
@@ -214,15 +218,16 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             If the estimator is not one of this package, nor a pipeline that ends in one.
         ValueError
             If a parameter, the data or the weights are invalid, if the estimator's models do not
-            make a path, or if a model cannot be fitted to a fold or scored on it, as where the
-            samples to train on are all of one class; the message names the fold.
+            make a path or lack the probabilities that ``scoring`` asks for, or if a model cannot
+            be fitted to a fold or scored on it, as where the samples to train on are all of one
+            class; the message names the fold.
         KeyboardInterrupt
             After Ctrl-C, its message says how far the fit came. ``cv_results_`` then holds the
             scores so far, with nan for what is missing, and ``alpha_`` the choice among the
             alphas that were tried on every fold, if there is one; there is no
             ``best_estimator_``.
         """
-        _raise_for_params(params, self, "fit")
+        _raise_for_params(params, self, "fit", allow=["groups"])
         X, y = indexable(X, y)
         scorer = self._scorer()
         samples, split = self._samples(X, y, scorer, _given(sample_weight), params)
@@ -259,6 +264,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         gaps += [certificate.relative_gap for certificate in np.atleast_1d(last)]
         name, fits = type(self).__name__, "fits to the folds and to all data"
         warn_of_unfinished(name, model, gaps, fits, stacklevel=4)  # past two decorators
+        warn_of_end(name, self.alphas, self.alphas_, found.values, self.best_index_, stacklevel=4)
         return self
 
     def _scorer(self) -> Callable[..., float]:
@@ -268,7 +274,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     def _samples(self, X, y, scorer, weights, params) -> tuple[Samples, dict[str, Any]]:
         """The samples with the metadata that belongs to them, and the splitter's."""
         if not _routing_enabled():
-            return Samples(X, y, {}, weights, weights if _takes_weights(scorer) else {}), {}
+            return Samples(X, y, {}, weights, weights if _takes_weights(scorer) else {}), params
         routed = process_routing(self, "fit", **weights, **params)
         steps, model = split_pipeline(self.estimator)
         of_fit, of_steps = routed.estimator.fit, {}

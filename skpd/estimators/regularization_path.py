@@ -51,7 +51,7 @@ class RegularizationPath:
     >>> from sklearn.datasets import load_diabetes
     >>> from skpd import LassoPDCertified, path
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> found = path(LassoPDCertified(), X, y, alphas=5)
+    >>> found = path(LassoPDCertified(), X, y, alphas=5, eps=1e-2)
     >>> found
     RegularizationPath(5 alphas from 2.15 to 0.0215, 5 of 5 fits converged, 0 to 8 of 10 features)
     >>> found.predict(X[:3]).shape

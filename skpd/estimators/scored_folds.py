@@ -84,7 +84,9 @@ class ScoredFolds:
         def score(alpha, solutions):
             with _errors_of_fold(k):
                 fitted = model._with_model(float(alpha), solutions, y, classes)
-                return _number(self.scorer(fitted, X_test, test.y, **test.of_score))
+                with _reason_without_probabilities(fitted):
+                    found = self.scorer(fitted, X_test, test.y, **test.of_score)
+                return _number(found)
 
         return FoldPath(model, [each.of_design(design) for each in problems], self.alphas, score)
 
@@ -96,6 +98,22 @@ def _errors_of_fold(k: int) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"In fold {k} of the cross-validation: {error}") from error
+
+
+@contextmanager
+def _reason_without_probabilities(model: Any) -> Iterator[None]:
+    """Say why a model has no probabilities, where a scorer asks for them."""
+    try:
+        yield
+    except AttributeError as error:
+        if "proba" not in str(error):
+            raise
+        try:
+            _ = model.predict_proba
+        except AttributeError as reason:
+            message = f"scoring asks for predict_proba. {reason.__cause__ or reason}"
+            raise ValueError(message) from error
+        raise
 
 
 def _number(score: Any) -> float:

@@ -190,8 +190,13 @@ class StructuredProblem(BaseProblem):
     @cached_property
     def largest_alpha(self) -> float:
         """An alpha from which on the best constant is optimal: no larger one is needed."""
+        return self.penalty.largest_alpha(-self.null_gradient)
+
+    @property
+    def null_gradient(self) -> Array:
+        """A gradient of the loss at the best constant."""
         theta = self.null_point.dual_coef.theta
-        return self.penalty.largest_alpha(-self.design.rmatvec(self.loss.weights * theta))
+        return self.design.rmatvec(self.loss.weights * theta)
 
     def estimated_gap(self, point: Point) -> float:
         mixture = point.dual_coef
