@@ -86,10 +86,15 @@ class KernelMatrix:
     ----------
     matrix : ndarray of shape (n_samples, n_samples)
         K in float64, positive semidefinite beyond rounding errors; it must not be changed.
+    added : ndarray of shape (n_samples,) or float, default=0.0
+        What its diagonal has more than the values that predict: at least 0.
+    asymmetry : float, default=0.0
+        How far these values are from K elsewhere at most, over the root of K_ii K_jj.
     """
 
-    def __init__(self, matrix: Array) -> None:
+    def __init__(self, matrix: Array, added: Array | float = 0.0, asymmetry: float = 0.0) -> None:
         self.matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+        self.added, self.asymmetry = added, asymmetry
         self.diagonal = np.maximum(np.diagonal(self.matrix), 0.0)
         self._partial: _PartialFactor | None = None
         self._factor: KernelFactor | None = None
@@ -121,6 +126,15 @@ class KernelMatrix:
         n_roundings = min(BLOCK, len(x)) + len(x) // BLOCK + 4
         size = n_roundings * EPSILON * float(self.sizes @ np.abs(x)) * (1.0 + 1e-9)
         return y, np.zeros(len(x)), size * self.sizes
+
+    def predictions_of(
+        self, x: Array, y: Array, low: Array, error: Array
+    ) -> tuple[Array, Array, Array]:
+        """The `product` of the values that predict and x, where that of K, (y, low), is known."""
+        taken, sizes = self.added * x, np.abs(x)
+        error = error + EPSILON * (np.abs(y) + np.abs(taken))
+        error += self.asymmetry * float(self.sizes @ sizes) * self.sizes
+        return y - taken, low, error
 
     @cached_property
     def _design(self) -> Design:

@@ -78,6 +78,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
     _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
+    _advice: ClassVar[str] = "bring the features to a common scale"  # where a fit fails
     _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
     _weights_attribute: ClassVar[str] = "coef_"  # which is 0 in a constant model
     _constant_model: ClassVar[str] = "ignores all features"  # what such a model does
@@ -387,7 +388,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         else:
             what = "did not converge"
             more = f"max_iter (now {self.max_iter}) or " if n_iter >= self.max_iter else ""
-            advice = f"Increase {more}tol, or bring the features to a common scale"
+            advice = f"Increase {more}tol, or {self._advice}"
         warnings.warn(
             f"{type(self).__name__} {what}{which}: after {n_iter} iterations its relative gap is "
             f"{worst.relative_gap:.2e}, above tol={self.tol:.2e}. Its objective, "

@@ -73,7 +73,8 @@ class BudgetProblem(Problem):
 
     @cached_property
     def dual_penalty(self) -> Penalty:
-        return with_coefficient(self.penalty, self.n_features, self.budget / self.alpha)
+        one_more = with_coefficient(self.penalty, self.n_features, self.budget / self.alpha)
+        return one_more.bind(self.n_features + 1)
 
     def with_alpha(self, alpha: float) -> "BudgetProblem":
         """The same problem with another alpha."""

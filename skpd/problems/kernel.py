@@ -14,6 +14,26 @@ point with the features left out, those of a factor of E_k, are not known one by
 norm is, as ||v_k||^2 comes from K_k itself. Each group has one more coefficient that stands for
 them. Its column of the design is 0, and the product of a dual point with it is that norm,
 rounded up: so a bound neither depends on the accuracy of the factor nor trusts it.
+
+A matrix K of kernel values in floating point is seldom positive semidefinite, and predictions are
+made by K itself. So let E be a diagonal, at least 0, for which K + E / 2 is positive semidefinite,
+and measure with K + E: a function sum_i a_i k(x_i, .) has the values K a and the squared norm
+a'(K + E) a, no less than a'K a, so that P is no less than the objective of what predicts. For
+every number t and sign ::
+
+    (a +- t x)'K (a +- t x)  >=  - (a +- t x)'E (a +- t x) / 2  >=  - a'E a - t^2 x'E x,
+
+    thus  a'(K + E) a +- 2 t x'K a + t^2 x'(K + E) x  >=  0   for every t,
+
+which is Cauchy and Schwarz's inequality, (x'K a)^2 <= a'(K + E) a x'(K + E) x, as it is of a
+positive semidefinite K without E. Nothing else is asked of K: with x = c theta and the norms of
+K + E it gives D(theta) <= P(a, b) by Fenchel and Young's inequality, for R applied to norms, and
+with x a unit vector the intervals of intercepts. Where K is positive semidefinite the interval
+from D to P holds the optimum of K itself: D falls by E, and P rises.
+
+A solver works on K + E throughout, so that what it takes for P may be below the least P, but is
+not below the largest D. A bound that presupposes P <= U, by a radius U / alpha, holds in this
+case too, if U is its largest value: where P > U it is no more than P.
 """
 
 from collections.abc import Callable, Sequence
@@ -169,7 +189,8 @@ class KernelProblem(Problem):
         norms, most_norms = np.zeros(self.n_features), np.zeros(self.n_features)
         for matrix, end, a in zip(self.matrices, self.ends, weights, strict=True):
             if a.any():
-                product = high, more, of_product = matrix.product(a, precise)
+                product = matrix.product(a, precise)
+                high, more, of_product = matrix.predictions_of(a, *product)
                 z, low, error = z + high, low + more, error + of_product
                 error += EPSILON * (np.abs(z) + np.abs(low))
                 value, of_value = matrix.squared_norm_of(a, *product)

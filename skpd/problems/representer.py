@@ -2,9 +2,9 @@
 
 With half the squared norm as the penalty the functions are f = sum_j a_j k(x_j, .), and
 
-    primal   P(a, b) = sum_i c_i l_i((K a)_i + b) + (alpha / 2) a'K a
+    primal   P(a, b) = sum_i c_i l_i((K a)_i + b) + (alpha / 2) a'(K + E) a
 
-so that a method which works on K needs no factor of it. The dual is that of a `KernelProblem`
+with E as in `skpd.problems.kernel`, so that a method which works on K needs no factor. The dual is that of a `KernelProblem`
 whose factor has no columns: all of the penalty is that of what the factor leaves out.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array
+from ..certificates.objective import DualPoint
 from ..designs import KernelMatrix
 from .kernel import ExpandedModel, KernelProblem
 from .solution import Point
@@ -59,9 +60,14 @@ class RepresenterProblem(KernelProblem):
     def _predictions(
         self, coef: Array, intercept: float, precise: bool
     ) -> tuple[Array, Array, Array]:
-        product, low, error = self.kernel.product(coef, precise)
+        product = self.kernel.product(coef, precise)
+        product, low, error = self.kernel.predictions_of(coef, *product)
         z = product + intercept
         return z, low, error + EPSILON * np.abs(z)
+
+    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
+        # weights of the rows do not say what the products with features should be
+        return super().balanced(point, None)
 
     def expanded(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
         return self._expansion(point.coef[np.newaxis], point.intercept, accuracy)

@@ -70,7 +70,10 @@ def solve_kernel_problem(
     if found.converged or found.interrupted or found.stopped or found.n_iter >= max_iter:
         return _expanded(own, found, tol)
     problem = problem.with_residuals(problem.residual_traces(tol))
-    return _by_factors(problem, problem.start_at(own, found), found.n_iter, max_iter, options, tol)
+    start = problem.start_at(own, found)
+    solution = _by_factors(problem, start, found.n_iter, max_iter, options, tol)
+    # that reports where the start is good enough
+    return replace(solution, method=found.method) if solution.method == "null-model" else solution
 
 
 def _by_factors(
