@@ -1,6 +1,7 @@
 """Kernel machines against scikit-learn and closed forms, and their certificates."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,14 +10,15 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.callback import ScoringMonitor
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks import small_problems as random
-from skpd import KernelPdproxRegressor, KernelPdproxSVC, PdproxSVC, path
-from skpd.certificates import certify_point
+from skpd import KernelPdproxRegressor, KernelPdproxSVC, PdproxRegressor, PdproxSVC, path
+from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import KernelMatrix
 from skpd.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
 from skpd.problems.kernel import kernel_problems
@@ -114,10 +116,7 @@ def test_linear_kernel_is_the_linear_model(moons):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 def test_raw_features_with_a_linear_kernel(loss):
-    """Almost all of K x cancels, and it is certified to 1e-8 still.
-
-    The diagonal of K is raised by 1e-12 of it, so that the optimum is a little lower.
-    """
+    """Almost all of K x cancels, and it is certified to 1e-8 still."""
     X, y = load_breast_cancer(return_X_y=True)
     options = {"alpha": 1e-2, "loss": loss, "tol": 1e-8}
     ours = KernelPdproxSVC(kernel="linear", **options).fit(X, y)
@@ -247,6 +246,98 @@ def test_the_objective_is_that_of_the_predictions(moons):
         value = np.mean(of(signs * model.decision_function(X))) + 0.5 * alpha * a @ between @ a
         assert_allclose(model.certificate_.primal, value, rtol=1e-10)
         assert np.array_equal(model.support_vectors_, X[model.support_])
+
+
+def indefinite(rng, n=24):
+    """A kernel matrix of rank 3 that has lost 1e-8 of its diagonal, and noisy labels."""
+    X = rng.normal(size=(n, 3))
+    matrix = X @ X.T
+    matrix -= 1e-8 * np.mean(np.diagonal(matrix)) * np.eye(n)
+    return matrix, np.where(X[:, 0] + 0.8 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+
+
+def exact_objective(matrix, y, model, alpha, loss):
+    """That of the function that predicts, in rational numbers."""
+    n, of = len(y), [Fraction(a) for a in np.ravel(model.support_coef_).tolist()]
+    rows = [[Fraction(k) for k in row] for row in matrix[:, model.support_].tolist()]
+    f = [sum(k * a for k, a in zip(row, of, strict=True)) for row in rows]
+    b = Fraction(float(np.ravel(model.intercept_)[0]))
+    square = sum(a * f[i] for a, i in zip(of, model.support_, strict=True))
+    losses = sum(loss(Fraction(t), z + b) for t, z in zip(y.tolist(), f, strict=True))
+    return losses / n + Fraction(alpha) * square / 2
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("alpha", [1e-2, 1e-4, 1e-6])
+def test_the_certificate_is_that_of_the_predictions_of_an_indefinite_matrix(rng, alpha):
+    matrix, y = indefinite(rng)
+    target = y + 0.1 * rng.normal(size=len(y))
+    for model, of, loss in (
+        (KernelPdproxSVC(loss="hinge"), y, lambda t, z: max(0, 1 - t * z)),
+        (KernelPdproxSVC(loss="smoothed_hinge"), y, smoothed_hinge),
+        (KernelPdproxRegressor(loss="absolute"), target, lambda t, z: abs(t - z)),
+        (KernelPdproxRegressor(loss="squared"), target, lambda t, z: (t - z) ** 2 / 2),
+    ):
+        model.set_params(alpha=alpha, kernel="precomputed", tol=1e-8).fit(matrix, of)
+        exact, certificate = exact_objective(matrix, of, model, alpha, loss), model.certificate_
+        assert Fraction(certificate.primal) >= exact
+        assert certificate.primal <= float(exact) + certificate.gap
+        assert model.converged_ == (certificate.relative_gap <= 1e-8)
+        # with its negative eigenvalues at 0 the matrix is still below the one that bounds
+        values, vectors = np.linalg.eigh(matrix)
+        semidefinite = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        other = clone(model).set_params(tol=1e-7).fit(semidefinite, of)
+        assert certificate.dual <= other.certificate_.primal
+
+
+def smoothed_hinge(t, z):
+    """With the width 1, the default."""
+    short = 1 - t * z
+    return 0 if short <= 0 else short**2 / 2 if short <= 1 else short - Fraction(1, 2)
+
+
+def test_the_advice_for_a_matrix_that_is_not_definite(rng):
+    matrix, y = indefinite(rng)
+    with pytest.warns(ConvergenceWarning, match="where the kernel matrix is positive semidefin"):
+        KernelPdproxSVC(1e-6, kernel="precomputed", tol=1e-8).fit(matrix, y)
+
+
+def test_weak_duality_where_the_matrix_is_indefinite(rng):
+    """With twice the least shift, at points that go along the most negative direction."""
+    for _ in range(200):
+        n = int(rng.integers(2, 12))
+        V, _ = np.linalg.qr(rng.normal(size=(n, n)))
+        values = np.append(rng.uniform(0.0, 1.0, n - 1), -rng.uniform(0.0, 0.3))
+        given = (V * values) @ V.T
+        shift = max(-float(np.linalg.eigvalsh(given)[0]), 0.0) + 1e-12
+        raised = KernelMatrix(given + 2.0 * shift * np.eye(n), np.full(n, 2.0 * shift))
+        y, alpha = rng.choice([-1.0, 1.0], n), 10.0 ** rng.uniform(-3.0, 1.0)
+        (problem,) = kernel_problems(
+            [raised], [y], np.full(n, 1.0 / n), loss=Hinge(), penalty_of=random.of_square,
+            alpha=alpha, fit_intercept=False, tol=1e-6,
+        )  # fmt: skip
+        own, theta = in_rows(problem), -y * rng.uniform(0.0, 1.0, n)
+        bound = dual_bound(own, theta, np.inf).value
+        least = -theta / (n * alpha)
+        for a in (least, *(least + t * V[:, -1] for t in rng.normal(size=10) / alpha)):
+            losses = np.mean(np.maximum(1.0 - y * (given @ a), 0.0))
+            value = losses + 0.5 * alpha * (a @ given @ a + 2.0 * shift * (a @ a))
+            assert bound <= value * (1.0 + 1e-12)
+            assert primal_objective(own, a, 0.0) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_rows_of_very_different_size(seed):
+    """The optimum of the linear model, by the same certificate."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(24, 4)), rng.normal(size=24)
+    X[3] *= 1e5
+    ours = KernelPdproxRegressor(0.0065, kernel="linear", tol=1e-11).fit(X, y)
+    linear = PdproxRegressor(0.0065, penalty="squared_l2", loss="absolute", tol=1e-9).fit(X, y)
+    assert linear.converged_ and ours.relative_gap_ < 1e-6
+    assert ours.certificate_.dual <= linear.certificate_.primal
+    assert linear.certificate_.dual <= ours.certificate_.primal
 
 
 def test_one_vs_rest_shares_the_kernel_matrix():

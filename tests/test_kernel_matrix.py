@@ -115,8 +115,26 @@ def test_rounding_errors_are_not_refused(rng):
     X = rng.normal(size=(40, 3))
     matrix = (X @ X.T).astype(np.float32).astype(float)  # of rank 3, but for its rounding
     assert np.linalg.eigvalsh(matrix)[0] < 0.0
-    found = checked_matrix(matrix.copy(), "K").matrix
-    assert_allclose(found, matrix, rtol=2e-6, atol=1e-6)
+    found = checked_matrix(matrix.copy(), "K")
+    assert_allclose(found.matrix, matrix, rtol=3e-6, atol=1e-14)
+    assert_allclose(found.matrix - np.diag(found.added), matrix, rtol=0.0, atol=1e-15)
+    # half of what is added is enough, as weak duality asks
+    assert np.linalg.eigvalsh(matrix + 0.5 * np.diag(found.added))[0] > 0.0
+
+
+@pytest.mark.parametrize("asymmetry", [0.0, 3e-8])
+@pytest.mark.parametrize("precise", [False, True])
+def test_products_with_the_values_that_predict(rng, precise, asymmetry):
+    """In exact arithmetic, by fractions."""
+    given = smooth_kernel(rng, 12)
+    given *= 1.0 + asymmetry * np.triu(rng.uniform(-1.0, 1.0, size=(12, 12)), 1)
+    kernel = checked_matrix(given.copy(), "K")
+    x = rng.normal(size=12) * 1e6
+    high, low, error = kernel.predictions_of(x, *kernel.product(x, precise))
+    for row, *found, most in zip(given, high, low, error, strict=True):
+        exact = sum(Fraction(k) * Fraction(v) for k, v in zip(row, x, strict=True))
+        assert abs(sum(map(Fraction, found)) - exact) <= most
+    assert np.max(error) <= (1e-7 if asymmetry == 0.0 else 1.0)
 
 
 def test_gamma_of_weighted_rows(rng):

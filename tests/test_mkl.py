@@ -1,5 +1,7 @@
 """Sums of kernels against Clarabel, and what their attributes say."""
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -98,6 +100,33 @@ def test_precomputed(moons):
     assert_allclose(given.decision_function(table), named.decision_function(X), atol=1e-6)
     scores = cross_val_score(MKLClassifier(kernels="precomputed"), table, y, cv=2)
     assert_allclose(scores, cross_val_score(MKLClassifier(kernels=KERNELS), X, y, cv=2), atol=0.03)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("penalty", ["sum", "half_square"])
+@pytest.mark.parametrize("alpha", [1e-2, 1e-4])
+def test_the_certificate_is_that_of_the_predictions_of_indefinite_matrices(rng, penalty, alpha):
+    """Recomputed in 50 digits."""
+    tables = [B @ B.T for B in rng.normal(size=(2, 16, 3))]
+    table = np.stack([t - 1e-8 * np.trace(t) / 16 * np.eye(16) for t in tables], axis=2)
+    y = np.sign(tables[0][0] + tables[1][1] + rng.normal(size=16))
+    model = MKLClassifier(
+        alpha, kernels="precomputed", penalty=penalty, scale_kernels=False, tol=1e-9
+    ).fit(table, y)  # fmt: skip
+    with localcontext() as context:
+        context.prec = 50
+        K = np.vectorize(Decimal, otypes=[object])(table[:, model.support_])
+        a = np.vectorize(Decimal, otypes=[object])(model.support_coef_[0])
+        parts = [K[:, :, k] @ a[k] for k in range(2)]
+        squares = [a[k] @ parts[k][model.support_] for k in range(2)]
+        total = sum(max(square, Decimal(0)).sqrt() for square in squares)
+        scores = sum(parts) + Decimal(model.intercept_[0])
+        margins = [int(t) * z for t, z in zip(y, scores, strict=True)]
+        losses = sum(max(1 - margin, Decimal(0)) for margin in margins) / 16
+        of_norms = total**2 / 2 if penalty == "half_square" else total
+        exact = losses + Decimal(alpha) * of_norms
+        assert Decimal(model.certificate_.primal) >= exact
+    assert model.certificate_.primal <= float(exact) + model.duality_gap_
 
 
 def test_one_kernel_with_half_the_square_is_a_kernel_machine(moons):

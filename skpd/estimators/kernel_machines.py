@@ -158,15 +158,18 @@ class KernelPdproxSVC(_OneKernel, KernelClassifier):
 
     Notes
     -----
-    K is the kernel matrix as scikit-learn computes it, in float64, with its diagonal raised by
-    10 n_samples units of rounding, so that rounding errors leave it positive definite; or by
-    1e-6 where a "precomputed" matrix, or that of a function, needs it. It takes 8 n_samples^2
-    bytes. With losses that are linear or parabolas in pieces, sequential minimal optimisation
-    moves two rows at a time, chosen by second-order information; an iteration is as many of its
-    steps as there are rows. Else, or where that takes long, a solver works with a factor L of
-    low rank, K = L L' + E, by the Cholesky decomposition with pivots. Lower bounds are computed
-    from K itself, and the objective value of the certificate is that of the function that
-    predicts.
+    K is the kernel matrix as scikit-learn computes it, in float64. The norm is that of K with its
+    diagonal raised: by n_samples units of rounding, or by 20 times that, so that rounding errors
+    leave it positive definite; where a "precomputed" matrix, or that of a function, needs it, by
+    up to 2e-6. Predictions are made with K itself. What is added is twice what makes K positive
+    semidefinite, with which the interval of the certificate holds the optimum of K where K is
+    positive semidefinite, and the objective value is never below that of the function that
+    predicts. It widens the interval, by more the smaller ``alpha`` is. A matrix takes
+    8 n_samples^2 bytes. With losses that are linear or parabolas in pieces, sequential minimal
+    optimisation moves two rows at a time, chosen by second-order information; an iteration is as
+    many of its steps as there are rows. Else, or where that takes long, a solver works with a
+    factor of low rank by the Cholesky decomposition with pivots; lower bounds do not depend on
+    it.
 
     References
     ----------

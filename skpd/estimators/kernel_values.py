@@ -107,7 +107,7 @@ def gamma_of(gamma: Any, X: Any, weights: Array) -> float:
 
 
 def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> KernelMatrix:
-    """A kernel matrix K + E with a diagonal E >= 0, so that K + E / 2 is positive definite.
+    """A kernel matrix K + S with a diagonal S >= 0, so that K + S / 2 is positive definite.
 
     Parameters
     ----------

@@ -16,22 +16,22 @@ them. Its column of the design is 0, and the product of a dual point with it is 
 rounded up: so a bound neither depends on the accuracy of the factor nor trusts it.
 
 A matrix K of kernel values in floating point is seldom positive semidefinite, and predictions are
-made by K itself. So let E be a diagonal, at least 0, for which K + E / 2 is positive semidefinite,
-and measure with K + E: a function sum_i a_i k(x_i, .) has the values K a and the squared norm
-a'(K + E) a, no less than a'K a, so that P is no less than the objective of what predicts. For
+made by K itself. So let S be a diagonal, at least 0, for which K + S / 2 is positive semidefinite,
+and measure with K + S: a function sum_i a_i k(x_i, .) has the values K a and the squared norm
+a'(K + S) a, no less than a'K a, so that P is no less than the objective of what predicts. For
 every number t and sign ::
 
-    (a +- t x)'K (a +- t x)  >=  - (a +- t x)'E (a +- t x) / 2  >=  - a'E a - t^2 x'E x,
+    (a +- t x)'K (a +- t x)  >=  - (a +- t x)'S (a +- t x) / 2  >=  - a'S a - t^2 x'S x,
 
-    thus  a'(K + E) a +- 2 t x'K a + t^2 x'(K + E) x  >=  0   for every t,
+    thus  a'(K + S) a +- 2 t x'K a + t^2 x'(K + S) x  >=  0   for every t,
 
-which is Cauchy and Schwarz's inequality, (x'K a)^2 <= a'(K + E) a x'(K + E) x, as it is of a
-positive semidefinite K without E. Nothing else is asked of K: with x = c theta and the norms of
-K + E it gives D(theta) <= P(a, b) by Fenchel and Young's inequality, for R applied to norms, and
+which is Cauchy and Schwarz's inequality, (x'K a)^2 <= a'(K + S) a x'(K + S) x, as it is of a
+positive semidefinite K without S. Nothing else is asked of K: with x = c theta and the norms of
+K + S it gives D(theta) <= P(a, b) by Fenchel and Young's inequality, for R applied to norms, and
 with x a unit vector the intervals of intercepts. Where K is positive semidefinite the interval
-from D to P holds the optimum of K itself: D falls by E, and P rises.
+from D to P holds the optimum of K itself: D falls by S, and P rises.
 
-A solver works on K + E throughout, so that what it takes for P may be below the least P, but is
+A solver works on K + S throughout, so that what it takes for P may be below the least P, but is
 not below the largest D. A bound that presupposes P <= U, by a radius U / alpha, holds in this
 case too, if U is its largest value: where P > U it is no more than P.
 """

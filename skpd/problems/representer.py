@@ -2,10 +2,11 @@
 
 With half the squared norm as the penalty the functions are f = sum_j a_j k(x_j, .), and
 
-    primal   P(a, b) = sum_i c_i l_i((K a)_i + b) + (alpha / 2) a'(K + E) a
+    primal   P(a, b) = sum_i c_i l_i((K a)_i + b) + (alpha / 2) a'(K + S) a
 
-with E as in `skpd.problems.kernel`, so that a method which works on K needs no factor. The dual is that of a `KernelProblem`
-whose factor has no columns: all of the penalty is that of what the factor leaves out.
+with S as in `skpd.problems.kernel`, so that a method which works on K needs no factor. The dual
+is that of a `KernelProblem` whose factor has no columns: all of the penalty is that of what the
+factor leaves out.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -60,9 +61,10 @@ class RepresenterProblem(KernelProblem):
     def _predictions(
         self, coef: Array, intercept: float, precise: bool
     ) -> tuple[Array, Array, Array]:
-        product = self.kernel.product(coef, precise)
-        product, low, error = self.kernel.predictions_of(coef, *product)
-        z = product + intercept
+        values, low, error = self.kernel.predictions_of(
+            coef, *self.kernel.product(coef, precise)
+        )
+        z = values + intercept
         return z, low, error + EPSILON * np.abs(z)
 
     def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
