@@ -67,6 +67,22 @@ def test_a_large_budget_is_none():
     assert np.abs(with_budget.dual_coef_ @ weights).max() < 1e-9
 
 
+@pytest.mark.parametrize("budget", [30.0, 60.0])
+@pytest.mark.parametrize("penalty", [{"penalty": "group", "groups": [2, 3]}, {"penalty": "l2"}])
+def test_bounds_of_coefficients(budget, penalty):
+    """They hold the optimum, which with the largest budget is that of the hinge loss alone."""
+    X, y, _ = generated()
+    X[:, 2:] *= 0.1
+    model = PdproxSVC(0.03, noise_budget=budget, tol=1e-4, **penalty).fit(X, y)
+    none = {"noise_budget": None} if budget == 60.0 else {}
+    best = clone(model).set_params(tol=1e-10, **none).fit(X, y).coef_[0]
+    lower, upper = model.certificate_.coefficient_bounds.T
+    assert np.all((lower <= best) & (best <= upper)) and np.all(np.isfinite(upper))
+    assert best[:2].any()
+    if penalty["penalty"] == "group":  # the second group is not in any optimal model
+        assert np.max(upper[2:]) < 0.1 < np.min(upper[:2])
+
+
 def test_weights_are_repeated_rows_and_layouts_agree():
     X, y, weights = generated(30)
     repeated = np.repeat(np.arange(30), weights.astype(int))

@@ -61,9 +61,7 @@ class RepresenterProblem(KernelProblem):
     def _predictions(
         self, coef: Array, intercept: float, precise: bool
     ) -> tuple[Array, Array, Array]:
-        values, low, error = self.kernel.predictions_of(
-            coef, *self.kernel.product(coef, precise)
-        )
+        values, low, error = self.kernel.predictions_of(coef, *self.kernel.product(coef, precise))
         z = values + intercept
         return z, low, error + EPSILON * np.abs(z)
 
