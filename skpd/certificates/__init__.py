@@ -43,6 +43,7 @@ by, and proves nothing.)
 """
 
 from .bounds import (
+    bound_below,
     certificate_of,
     certify_point,
     dual_bound,
@@ -56,6 +57,7 @@ from .digits import proven_digits
 __all__ = [
     "Certificate",
     "DualBound",
+    "bound_below",
     "certificate_of",
     "certify_point",
     "dual_bound",

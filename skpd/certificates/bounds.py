@@ -14,6 +14,7 @@ from .objective import Objective
 from .repairs import Repairs
 
 __all__ = [
+    "bound_below",
     "certificate_of",
     "certify_point",
     "dual_bound",
@@ -175,7 +176,7 @@ def certificate_of(
     objective: Objective, primal: float, bound: DualBound
 ) -> tuple[Certificate, Array]:
     """The certificate of an objective value and a dual bound, and the bound's dual point."""
-    dual = min(bound.value, primal)
+    dual = bound_below(objective, bound.value, primal)
     gap = primal - dual
     certificate = Certificate(
         primal=primal,
@@ -189,6 +190,30 @@ def certificate_of(
         evidence=evidence_of(objective, gap, bound),
     )
     return certificate, bound.theta
+
+
+def bound_below(objective: Objective, dual: float, primal: float) -> float:
+    """A lower bound, at most the objective value of a model.
+
+    Both are rounded to their sides, so that it is above by no more than what their own roundings
+    leave of sums over the rows.
+
+    Raises
+    ------
+    ValueError
+        If it is above by more: then something in the bound is not what belongs to the values of
+        the loss and the penalty.
+    """
+    room = ROUNDING * (primal + objective.objective_unit) + 2.0 * objective.null_rounding
+    if dual > primal + room:
+        raise ValueError(
+            "The mathematics of the loss, of the penalty or of a function in it is inconsistent: "
+            f"a lower bound on the objective, {dual:.6g}, is above its value for a model, "
+            f"{primal:.6g}. A conjugate or a dual norm may be too small. Test what is your own by "
+            "skpd.losses.check_loss, skpd.penalties.check_penalty and "
+            f"skpd.penalties.check_function. The penalty is {objective.penalty!r}."
+        )
+    return min(dual, primal)
 
 
 def relative_gap(objective: Objective, gap: float) -> float:

@@ -34,7 +34,7 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array
-from .bounds import relative_gap
+from .bounds import bound_below, relative_gap
 from .certificate import Certificate, DualBound
 from .objective import NOTHING, DualPoint, Interval, Objective
 from .repairs import WORTH, Repairs, least_linear
@@ -78,7 +78,7 @@ def rigorous_certificate(
     primal, above = rigorous_primal(objective, *model)
     upper = min(primal, rigorous_primal(objective, *best)[0])
     dual, below = rigorous_dual(objective, bound.theta, upper, best[0])
-    dual = min(dual, primal)
+    dual = bound_below(objective, dual, primal)
     lowest, highest = _intervals(objective, upper)[0]
     return RigorousCertificate(
         primal=primal,

@@ -51,7 +51,7 @@ class IncreasingFunction(Value, ABC):
         if not isfinite(value):
             return inf
         least, most = 0.0, 1.0
-        while self.value(most) <= value:
+        while most < inf and self.value(most) <= value:
             least, most = most, 2.0 * most
         for _ in range(BISECTIONS):
             middle = 0.5 * (least + most)

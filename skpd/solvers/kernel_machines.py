@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates import relative_gap
+from ..certificates import bound_below, relative_gap
 from ..problems import Point, Solution
 from ..problems.kernel import ExpandedModel, KernelProblem
 from ..problems.representer import in_rows
@@ -137,7 +137,7 @@ def _expanded(problem: KernelProblem, solution: Solution, tol: float) -> KernelS
         model = replace(model, objective=certificate.primal)
     elif not gap(model) <= max(tol, certificate.relative_gap):
         model = min(model, problem.expanded(point, accuracy), key=gap)
-    dual = min(certificate.dual, model.objective)
+    dual = bound_below(problem, certificate.dual, model.objective)
     certificate = replace(
         certificate, primal=model.objective, dual=dual, gap=model.objective - dual,
         relative_gap=gap(model), evidence=None,  # which is of columns of a factor

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..certificates import (
+    bound_below,
     certificate_of,
     certify_point,
     dual_bound,
@@ -151,7 +152,7 @@ class Monitor:
         if self._coef is None or primal <= self.primal:
             self.primal = primal
             self._coef, self._intercept = np.array(coef), intercept
-        self.dual = min(self.dual, self.primal)
+        self.dual = bound_below(self.problem, self.dual, self.primal)
         return primal, bound.value
 
     def solution(self, interrupted: bool = False) -> Solution:
