@@ -16,6 +16,7 @@ from skpd.penalties import (
     SquaredGroupL2,
     SquaredL2,
     WeightedL1,
+    check_function,
     check_penalty,
 )
 
@@ -51,6 +52,55 @@ class WithKink(IncreasingFunction):
 def test_functions_of_ones_own(function, norm):
     with np.errstate(over="ignore"):
         check_penalty(FunctionOfNorm(norm, function))
+
+
+@pytest.mark.parametrize("exponent", [1.0 + 1e-7, 1.01, 1.5, 2.0, 10.0, 208.0, 1e4])
+@pytest.mark.parametrize("scale", [1e-300, 1e-8, 1.0, 1e8, 1e300])
+def test_powers_of_all_sizes_pass(exponent, scale):
+    check_function(PowerOfNorm(exponent, scale))
+
+
+class Bounded(Exponential):
+    """V(z) = 1 - exp(-z), which is concave."""
+
+    def value(self, z):
+        return float(-np.expm1(-z))
+
+    def slope(self, z):
+        return float(np.exp(-z))
+
+
+class Square(PowerOfNorm):
+    """z^2."""
+
+
+WRONG_FUNCTIONS = {
+    "value at 0": (Exponential, {"value": lambda self, z: float(np.exp(z))}),
+    r"slope, V'\(z\) >= 0": (Exponential, {"slope": lambda self, z: -1.0}),
+    r"slope, V\(x\)": (WithKink, {"slope": lambda self, z: 1.0 if z < 2.0 else 3.0}),
+    r"conjugate, V\(x\)": (Square, {"conjugate": lambda self, s: s * s / 4.001}),
+    r"conjugate, V\*\(s\)": (Square, {"conjugate": lambda self, s: s * s / 3.999}),
+    r"inverse of V\(z\), at": (Square, {"inverse": lambda self, v: 0.999 * v**0.5}),
+    r"inverse of V\(z\), below": (Square, {"inverse": lambda self, v: 1.001 * v**0.5}),
+    "is_square": (Exponential, {"is_square": True}),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_FUNCTIONS)
+def test_a_function_that_is_wrong_in_one_property(what):
+    right, members = WRONG_FUNCTIONS[what]
+    check_function(right())
+    wrong = type("Wrong", (right,), members)()
+    with pytest.raises(AssertionError, match=rf"^Wrong fails the test of its {what}.* against "):
+        check_function(wrong)
+    with pytest.raises(ValueError, match="function must pass check_function: Wrong fails"):
+        FunctionOfNorm(L1(), wrong)
+
+
+def test_a_function_that_does_not_grow():
+    assert IncreasingFunction.inverse(Bounded(), 2.0) == np.inf
+    with pytest.raises(ValueError, match="Bounded fails the test of its slope"):
+        FunctionOfNorm(L1(), Bounded())
 
 
 def test_conjugates_of_powers_by_a_grid():

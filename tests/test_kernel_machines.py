@@ -298,7 +298,7 @@ def smoothed_hinge(t, z):
 
 def test_the_advice_for_a_matrix_that_is_not_definite(rng):
     matrix, y = indefinite(rng)
-    with pytest.warns(ConvergenceWarning, match="where the kernel matrix is positive semidefin"):
+    with pytest.warns(ConvergenceWarning, match="kernel positive semidefinite to more"):
         KernelPdproxSVC(1e-6, kernel="precomputed", tol=1e-8).fit(matrix, y)
 
 

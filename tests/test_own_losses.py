@@ -17,6 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from skpd import ElasticNetPDClassifier, MultiTaskPD, PdproxRegressor, PdproxSVC
 from skpd import losses as L
 from skpd import penalties as R
+from skpd.certificates import bound_below
+from skpd.designs import Design
+from skpd.problems import Problem
 
 
 def in_python(loss, **members):
@@ -259,6 +262,43 @@ def test_compiled_methods_refuse_it(cancer):
             ValueError, match=rf"solver {name} needs a loss .*got OwnSmoothedHinge"
         ):
             model.fit(*cancer)
+
+
+class HalfTheDualNorm(R.Norm):
+    """The l1 norm, but for half the dual norm."""
+
+    def value(self, w):
+        return R.L1().value(w)
+
+    def prox(self, w, step):
+        return R.L1().prox(w, step)
+
+    def dual_norm(self, v):
+        return 0.5 * R.L1().dual_norm(v)
+
+
+class HalfTheConjugate(LogCosh):
+    def _phi_conjugate(self, u):
+        return 0.5 * super()._phi_conjugate(u)
+
+
+@pytest.mark.parametrize("wrong", [{"penalty": HalfTheDualNorm()}, {"loss": HalfTheConjugate()}])
+def test_a_bound_above_the_objective_is_an_error(wrong, diabetes):
+    """It is no gap of 0."""
+    X, y = diabetes
+    with pytest.raises(ValueError, match=r"inconsistent: a lower bound .* is above .*check_loss"):
+        PdproxRegressor(1e-3, **wrong).fit(X, y / np.std(y))
+
+
+def test_a_bound_that_rounding_puts_above_the_objective_is_cut(diabetes):
+    X, y = diabetes
+    weights = np.full(len(y), 1.0 / len(y))
+    problem = Problem(Design(X), y, weights, L.Absolute(), R.L1(), 1.0, True)
+    value = problem.null_objective
+    assert bound_below(problem, value * (1.0 + 1e-15), value) == value
+    assert bound_below(problem, 0.5 * value, value) == 0.5 * value
+    with pytest.raises(ValueError, match="inconsistent"):
+        bound_below(problem, value * (1.0 + 1e-12), value)
 
 
 def test_the_documentation(diabetes):

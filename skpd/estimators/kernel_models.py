@@ -39,10 +39,7 @@ class KernelModel(PrimalDualEstimator):
 
     _model_attribute: ClassVar[str] = "support_"
     _weights_attribute: ClassVar[str] = "support_coef_"
-    _advice: ClassVar[str] = (
-        "alpha, or bring the features to a common scale: where the kernel matrix is positive "
-        "semidefinite up to rounding errors alone, these are what is left of the gap"
-    )
+    _advice: ClassVar[str] = "alpha, or make the kernel positive semidefinite to more digits"
     _rows: Any = None  # X during a fit
 
     @abstractmethod

@@ -117,8 +117,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     ConvergenceWarning
         If a relative gap is still above the estimator's ``tol`` after ``max_iter`` iterations.
     UserWarning
-        If all coefficients are 0; it says why, and what to try. Also if the choice is at an end of the grid and the scores still rise there. The largest alpha
-        is no such end where ``alphas`` is a number: the best constant is beyond it.
+        If all coefficients are 0; it says why, and what to try. Also if the choice is at an end
+        of the grid and the scores still rise there. The largest alpha is no such end where
+        ``alphas`` is a number: the best constant is beyond it.
 
     See Also
     --------

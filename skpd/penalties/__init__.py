@@ -4,13 +4,14 @@ A penalty R enters a model as alpha R(w). A class gives the value and the proxim
 operator of R and the conjugate of alpha R; a norm gives its dual norm instead of the
 conjugate. An object of your own with the methods of `Penalty` works wherever an
 estimator takes a penalty; subclass `Norm` (value, prox, dual_norm) or `Penalty` (value, prox,
-conjugate, support) and the rest is inherited. `check_penalty` tests it.
+conjugate, support) and the rest is inherited. `check_penalty` tests it, and
+`check_function` the function of a norm.
 """
 
 from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
 from .base import FreeFeatures, Norm, Penalty, Structure
 from .chains import FusedLasso, TotalVariation
-from .checks import check_penalty
+from .checks import check_function, check_penalty
 from .epigraph import NormEpigraph
 from .factored import FactoredTraceNorm
 from .functions_of_norms import FunctionOfNorm, IncreasingFunction, PowerOfNorm
@@ -55,6 +56,7 @@ __all__ = [
     "Structure",
     "TotalVariation",
     "WeightedL1",
+    "check_function",
     "check_penalty",
     "for_features",
 ]

@@ -11,12 +11,14 @@ from .._checks import require_everywhere
 from .._typing import Array
 from .base import Penalty, Structure
 
-__all__ = ["check_penalty"]
+__all__ = ["check_function", "check_penalty"]
 
 N_POINTS = 40  # vectors, at each of which every property is tested
 LARGEST = 30.0  # size of their entries
 ACCURACY = 1e-9  # of sums, relative to the sizes of their terms
 NEIGHBOURS = 1.0, 1e-2, 1e-4  # distances of points that a prox is compared with
+UNDERFLOW = 1e-290  # values below have fewer digits
+SHORTER = 1e-6  # than an inverse, a number is that V takes below the value
 INSIDE = 1.0 - 1e-10  # of a dual ball, on whose boundary rounding decides
 
 
@@ -61,6 +63,70 @@ def check_penalty(penalty: Penalty, n_features: int = 6) -> None:
         for test in tests.properties():
             for _ in range(N_POINTS):
                 test()
+
+
+@np.errstate(all="ignore")
+def check_function(function: Any) -> None:
+    """Test numerically that a function of a norm is what it says, for functions of your own.
+
+    At numbers z from 0 to 30, and all pairs of them: that V(0) = 0, that it is convex and does not
+    decrease, with the slopes that it gives; that its conjugate satisfies the inequality of Fenchel
+    and Young, with equality at slopes; its inverse, and whether it is a square, as it declares.
+
+    Parameters
+    ----------
+    function : IncreasingFunction
+
+    Raises
+    ------
+    AssertionError
+        If something does not hold: it names the property, the numbers where it fails, and both
+        sides there.
+
+    Examples
+    --------
+    >>> from skpd.penalties import IncreasingFunction, check_function
+    >>> class Square(IncreasingFunction):
+    ...     def value(self, z):
+    ...         return z * z
+    ...     def slope(self, z):
+    ...         return 2.0 * z
+    ...     def conjugate(self, s):
+    ...         return s * s / 4.0
+    >>> check_function(Square())
+    >>> class Half(Square):
+    ...     def conjugate(self, s):
+    ...         return s * s / 8.0
+    >>> check_function(Half())  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    AssertionError: Half fails the test of its conjugate, V(x) + V*(s) >= s x (s = V'(z)), ...
+    """
+    z = np.append(0.0, np.geomspace(LARGEST**-2, LARGEST, N_POINTS))
+    table = np.array([(t, function.value(t), function.slope(t)) for t in z.tolist()])
+    z, value, slope = table[np.isfinite(table).all(axis=1)].T
+    conjugate = np.array([function.conjugate(s) for s in slope.tolist()])
+    inverse = np.array([function.inverse(v) for v in value.tolist()])
+    within = np.array([function.value(t) for t in (inverse * (1.0 - SHORTER)).tolist()])
+    inverse[value < UNDERFLOW] = inf
+    i, j = np.indices((len(z), len(z))).reshape(2, -1)
+    x, s = z[i], slope[j]
+    tests = [
+        ("value at 0, V(0) = 0", 0.0, abs(function.value(0.0)), -1.0),
+        ("slope, V'(z) >= 0", s, 0.0, -1.0),
+        ("slope, V(x) >= V(z) + s (x - z)", value[i], value[j] + s * (x - z[j]), value[j] + s * x),
+        ("conjugate, V(x) + V*(s) >= s x", value[i] + conjugate[j], s * x, s * x),
+        ("conjugate, V*(s) = s z - V(z)", s * z[j] - value[j], conjugate[j], s * z[j]),
+        ("inverse of V(z), at least z", inverse[j], z[j], z[j]),
+        ("inverse of V(z), below which V <= V(z)", value[j], within[j], value[j]),
+    ]
+    if function.is_square:
+        double = np.array([function.value(2.0 * t) for t in z.tolist()])
+        tests.append(
+            ("is_square, V(2 z) = 4 V(z)", 0.0, np.abs(double - 4.0 * value)[j], double[j])
+        )
+    for what, most, least, size in tests:
+        holds = (most >= least - ACCURACY * (1.0 + size)) | (most == inf)
+        require_everywhere(function, f"{what} (s = V'(z))", holds, most, least, x=x, z=z[j])
 
 
 class _Tests(ABC):

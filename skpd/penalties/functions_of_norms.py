@@ -13,6 +13,7 @@ from .._checks import check_number
 from .._typing import Array, Indices
 from .._values import Value
 from .base import FreeFeatures, Penalty, Structure, _product
+from .checks import check_function
 
 __all__ = ["FunctionOfNorm", "IncreasingFunction", "PowerOfNorm"]
 
@@ -131,7 +132,8 @@ class FunctionOfNorm(Penalty):
     Raises
     ------
     ValueError
-        If ``norm`` is not a norm, or if it leaves a coefficient or the level free.
+        If ``norm`` is not a norm, or if it leaves a coefficient or the level free; if ``function``
+        is not convex, or its conjugate too small (`check_function`).
 
     References
     ----------
@@ -160,6 +162,10 @@ class FunctionOfNorm(Penalty):
             )
         if not isinstance(self.function, IncreasingFunction):
             raise ValueError(f"function must be an IncreasingFunction, got {self.function!r}.")
+        try:
+            check_function(self.function)
+        except AssertionError as error:
+            raise ValueError(f"function must pass check_function: {error}") from error
 
     def bind(self, n_features: int) -> "FunctionOfNorm":
         bound = copy(self)
