@@ -1,6 +1,7 @@
 """Dask collections as rows: checks that need no data, and their chunks as futures."""
 
 import warnings
+from functools import partial
 from typing import Any
 
 import dask
@@ -10,7 +11,7 @@ from distributed import Client, default_client
 
 from .team import Team
 
-__all__ = ["as_array", "client_of", "feature_names", "is_collection", "team_of"]
+__all__ = ["as_array", "beside", "client_of", "feature_names", "is_collection", "team_of"]
 
 
 def is_collection(X: Any) -> bool:
@@ -97,39 +98,42 @@ def team_of(
             f"X must be chunked by rows alone, got {X.numblocks[1]} chunks of columns: "
             "X.rechunk({1: -1}) makes them one."
         )
-    columns = [X, _beside(y, X, "y")]
-    if sample_weight is not None:
-        columns.append(_beside(sample_weight, X, "sample_weight"))
-    futures = _computed(client, columns)
-    return Team(client, futures[0], futures[1], futures[2] if sample_weight is not None else None)
+    with client.as_current():
+        columns = [X, beside(y, X, "y")]
+        if sample_weight is not None:
+            columns.append(beside(sample_weight, X, "sample_weight"))
+    return Team(client, partial(_computed, client, columns))
 
 
-def _computed(client: Client, columns: list[Any]) -> list[list[Any]]:
-    """Futures of the chunks of some collections.
+def _computed(client: Client, columns: list[Any], in_ranges: bool) -> list[Any]:
+    """Futures of the chunks of X, y and sample_weight, which may be missing.
 
-    Chunks that are not yet computed go to workers in ranges, one after the other: so each has few
-    partial sums to tell (`DaskShards`).
+    In ranges, chunks that are not yet computed go to workers one range after the other: so each
+    has few partial sums to tell (`DaskShards`).
     """
     delayed = [list(np.ravel(column.to_delayed(optimize_graph=False))) for column in columns]
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
-    futures: list[list[Any]] = [[] for _ in columns]
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"]) if in_ranges else []
+    futures: list[Any] = [[] for _ in columns]
     for k, some in enumerate(np.array_split(np.arange(len(delayed[0])), max(len(workers), 1))):
         own = [blocks[j] for blocks in delayed for j in some]
-        found = client.compute(
-            own, optimize_graph=False, workers=workers[k : k + 1] or None,
-            allow_other_workers=True,
-        )  # fmt: skip
+        placed = {"workers": workers[k : k + 1], "allow_other_workers": True} if workers else {}
+        found = client.compute(own, optimize_graph=False, **placed)
         for column, first in zip(futures, range(0, len(own), max(len(some), 1)), strict=False):
             column += found[first : first + len(some)]
-    return futures
+    return futures if len(columns) == 3 else [*futures, None]
 
 
-def _beside(y: Any, X: Any, name: str) -> Any:
-    """Targets or weights with the chunks of X."""
-    known = not np.isnan(np.array(X.chunks[0], dtype=float)).any()
+def beside(y: Any, X: Any, name: str) -> Any:
+    """Targets or weights with the chunks of X.
+
+    Where the lengths of chunks are not known and their numbers differ, as with the columns of one
+    dataframe once each is read by itself, all are counted first.
+    """
     if not is_collection(y):
         y = np.asarray(y)
-        if not known:
+        if y.ndim == 0:
+            raise ValueError(f"{name} must be a dask array or series, got {y}.")
+        if not _are_known(X):
             raise ValueError(
                 f"{name} must be a dask collection, as the lengths of the chunks of X are not "
                 f"known, got {type(y).__name__}."
@@ -141,17 +145,31 @@ def _beside(y: Any, X: Any, name: str) -> Any:
         y = y[:, 0]
     if y.ndim != 1:
         raise ValueError(f"{name} must have the shape (n_samples,), got {y.ndim} dimensions.")
-    own_known = not np.isnan(np.array(y.chunks[0], dtype=float)).any()
-    if known and own_known:
-        if y.shape[0] != X.shape[0]:
-            raise ValueError(
-                f"{name} must have one entry for each row of X, got {y.shape[0]} for "
-                f"{X.shape[0]} rows."
-            )
-        return y if y.chunks[0] == X.chunks[0] else y.rechunk((X.chunks[0],))
+    given = X.chunks[:1]
     if y.numblocks[0] != X.numblocks[0]:
+        X, y = _counted(X), _counted(y)
+    if not (_are_known(X) and _are_known(y)):
+        return y
+    if y.shape[0] != X.shape[0]:
         raise ValueError(
-            f"{name} must have as many chunks as X, as their lengths are not known, got "
-            f"{y.numblocks[0]} for {X.numblocks[0]}."
+            f"{name} must have one entry for each row of X, got {y.shape[0]} for "
+            f"{X.shape[0]} rows."
         )
-    return y
+    if y.chunks != X.chunks[:1]:
+        y = y.rechunk(X.chunks[:1])
+    return da.Array(y.dask, y.name, given, dtype=y.dtype, meta=y._meta)
+
+
+def _are_known(X: Any) -> bool:
+    """Whether the lengths of chunks are."""
+    return not np.isnan(np.array(X.chunks[0], dtype=float)).any()
+
+
+def _counted(X: Any) -> Any:
+    """The same array with the lengths of its chunks."""
+    if _are_known(X):
+        return X
+    blocks = X.to_delayed(optimize_graph=False).ravel()
+    shapes = dask.compute(*map(dask.delayed(np.shape), blocks), optimize_graph=False)
+    chunks = tuple(shape[0] for shape in shapes), *X.chunks[1:]
+    return da.Array(X.dask, X.name, chunks, dtype=X.dtype, meta=X._meta)

@@ -127,7 +127,8 @@ class RowHolder:
         if part.y.shape != (n,):
             raise ValueError(
                 f"y must have one target for each row of X, got the shape {part.y.shape} for the "
-                f"{n} rows of chunk {part.number}."
+                f"{n} rows of chunk {part.number}: X.compute_chunk_sizes() and the same of y make "
+                "their lengths known, so that y is chunked like X."
             )
         if part.sample_weight is not None:
             part.sample_weight = np.asarray(part.sample_weight, dtype=np.float64)

@@ -16,7 +16,7 @@ from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
 from ..estimators.regressor import PrimalDualRegressor
 from ..problems import Point
-from .collections import as_array, client_of, feature_names, is_collection, team_of
+from .collections import as_array, beside, client_of, feature_names, is_collection, team_of
 from .communication import Communication
 from .holder import Task
 from .shards import DaskShards
@@ -190,7 +190,8 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         """The share of labels that are predicted; of a collection when it is computed."""
         if not is_collection(X):
             return super().score(X, y, sample_weight)
-        return da.average(as_array_of(y) == self.predict(X), weights=as_array_of(sample_weight))
+        y, weights = beside_rows(X, y, sample_weight)
+        return da.average(y == self.predict(X), weights=weights)
 
 
 class RegressorOnDask(OnDask, PrimalDualRegressor):
@@ -211,17 +212,17 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         """The coefficient of determination; of a collection when it is computed."""
         if not is_collection(X):
             return super().score(X, y, sample_weight)
-        y, weights = as_array_of(y), as_array_of(sample_weight)
+        y, weights = beside_rows(X, y, sample_weight)
         mean = da.average(y, weights=weights)
         left = da.average((y - self.predict(X)) ** 2, weights=weights)
         return 1.0 - left / da.average((y - mean) ** 2, weights=weights)
 
 
-def as_array_of(y: Any) -> Any:
-    """A dask array of targets or weights; None stays."""
-    if y is None:
-        return None
-    return as_array(y, "y") if is_collection(y) else da.from_array(np.asarray(y))
+def beside_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Targets and weights, which may be None, with the chunks of X."""
+    X = as_array(X, "X")
+    weights = None if sample_weight is None else beside(sample_weight, X, "sample_weight")
+    return beside(y, X, "y"), weights
 
 
 class _Shape:

@@ -54,8 +54,9 @@ class Team:
     Parameters
     ----------
     client : Client
-    X, y, sample_weight : list of Future
-        The parts; ``sample_weight`` may be None.
+    compute : callable
+        Takes whether chunks are to be computed in ranges by the workers that there are, and
+        returns the futures of those of X, y and sample_weight, which may be None.
 
     Attributes
     ----------
@@ -73,9 +74,10 @@ class Team:
         If the parts are no matrices of numbers with as many columns each, targets and weights.
     """
 
-    def __init__(self, client: Client, X: list, y: list, sample_weight: list | None) -> None:
-        self.client, self._futures = client, (X, y, sample_weight)
-        self.n_parts, self.cost, self.generation = len(X), Communication(), 0
+    def __init__(self, client: Client, compute: Callable[[bool], list[Any]]) -> None:
+        self.client, self._compute, self._anywhere = client, compute, False
+        self._first_workers, self._futures = set(self._workers()), compute(True)
+        self.n_parts, self.cost, self.generation = len(self._futures[0]), Communication(), 0
         self._lock, self._numbers = RLock(), count()
         self._posed: dict[int, Posed] = {}
         self._dropped = deque[int]()
@@ -255,39 +257,48 @@ class Team:
             except LOST:
                 return None
 
-    def _wait(self, futures: list[Any]) -> None:
-        """Wait for what any worker may compute, as long as there is one.
+    def _computed(self, numbers: Sequence[int]) -> list[list[Any]]:
+        """Futures of some chunks of X, y and weights, once they are computed.
 
-        What has been lost with a worker is computed again by itself, if it can be.
+        What has been lost with a worker is computed again by itself, if it can be. But a scheduler
+        that was without any worker forgets that others may do what one was to do: the chunks are
+        then computed anew.
 
         Raises
         ------
         RuntimeError
-            If there is none.
+            If a chunk cannot be computed, or if there is no worker.
         """
         end = time.monotonic() + WAIT_FOR_WORKER
         while True:
+            own = [[column[k] for k in numbers] for column in self._futures if column is not None]
+            futures = [future for column in own for future in column]
+            late = False
             try:
                 wait(futures, timeout=PATIENCE)
             except TimeoutError:
-                self._workers()
-                continue
+                late = True
             if all(future.status not in ("lost", "pending") for future in futures):
-                return
-            if time.monotonic() > end:
-                return  # and the caller sees which is lost
-            time.sleep(PAUSE)
+                break
+            workers = self._workers()
+            if late and not self._anywhere and not self._first_workers <= set(workers):
+                for future in [f for column in self._futures if column for f in column]:
+                    future.release()  # so that the scheduler forgets where
+                self._futures, self._anywhere = self._compute(False), True
+            elif late and any(self.client.processing().values()):
+                end = time.monotonic() + WAIT_FOR_WORKER
+            elif time.monotonic() > end:
+                break
+            else:
+                time.sleep(PAUSE)
+        for name, column in zip(("X", "y", "sample_weight"), own, strict=False):
+            for k, future in zip(numbers, column, strict=True):
+                _require_computed(future, f"Chunk {k} of {name}")
+        return own
 
     def _new_holders(self, numbers: Sequence[int]) -> dict[str, tuple[Any, list[int]]]:
         """Futures of holders, and the numbers of their parts, by worker."""
-        own = [[column[k] for k in numbers] for column in self._futures if column is not None]
-        self._wait([future for column in own for future in column])
-        for future in own[0]:
-            if future.status != "finished":
-                raise RuntimeError(
-                    f"A chunk of X is lost and cannot be computed again: {future.key!r} is "
-                    f"{future.status}."
-                ) from (future.exception() if future.status == "error" else None)
+        own = self._computed(numbers)
         places, workers = self.client.who_has(own[0]), self._workers()
         shared: dict[str, list[int]] = {}
         for k, future in zip(numbers, own[0], strict=True):
@@ -369,6 +380,19 @@ class Team:
         for number, posed in self._posed.items():
             found.append(("pose", (number, posed.task, self._firsts, posed.total)))
         return found
+
+
+def _require_computed(future: Any, name: str) -> None:
+    """Raise a RuntimeError, with its cause, where a chunk could not be computed."""
+    if future.status == "error":
+        error = future.exception()
+        raise RuntimeError(
+            f"{name} cannot be computed: {type(error).__name__}: {error}"
+        ) from error
+    if future.status != "finished":
+        raise RuntimeError(
+            f"{name} is lost and cannot be computed again: {future.key!r} is {future.status}."
+        )
 
 
 def _call(member: Member, method: str, arguments: tuple = (), dropped: Sequence[int] = ()) -> Any:
