@@ -4,6 +4,7 @@ from ._version import VERSION, show_versions
 from .certificates import Certificate
 from .certificates.rigorous import RigorousCertificate
 from .designs import RowBlocks
+from .estimators.block_scaler import BlockScaler
 from .estimators.boosting import LPBoostClassifier
 from .estimators.chains import ChainCRF, ChainM3N
 from .estimators.displays import GapDisplay
@@ -31,6 +32,7 @@ from .estimators.trace_norm import TraceNormPD
 from .foreign.certify import certify
 
 __all__ = [
+    "BlockScaler",
     "Certificate",
     "ChainCRF",
     "ChainM3N",

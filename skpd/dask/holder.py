@@ -122,7 +122,11 @@ class RowHolder:
         part.y = np.asarray(part.y)
         if part.y.ndim == 2 and part.y.shape[1] == 1:
             part.y = part.y[:, 0]
-        blocks = self.blocks[part.number] = RowBlocks([part.X])
+        try:
+            blocks = self.blocks[part.number] = RowBlocks([part.X])
+        except ValueError as error:
+            own = str(error).replace("block 0 of RowBlocks", f"chunk {part.number} of X")
+            raise ValueError(own) from None
         n = blocks.shape[0]
         if part.y.shape != (n,):
             raise ValueError(

@@ -6,6 +6,7 @@ A source says how many rows it has without reading them, and reads them part by 
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -39,10 +40,17 @@ class Source(ABC):
     sparse: bool = False
     in_memory: bool = False
     name: str
+    header: Any = None  # a dataframe without rows, where columns have names
+    target: str | int | None = None
+    file: "tuple[Path, tuple[int, int]] | None" = None  # with its stamp when it was opened
 
     @abstractmethod
     def read(self, first: int, last: int) -> Any:
         """The rows from first to before last, as an array or a CSR matrix."""
+
+    def read_target(self, first: int, last: int) -> Any:
+        """The column ``target`` of the same rows."""
+        raise NotImplementedError
 
     def ends(self) -> Iterator[tuple[int, int]]:
         """First and last rows of the parts in which it is to be read."""
@@ -61,12 +69,43 @@ class Part:
     def n_rows(self) -> int:
         return self.last - self.first
 
-    def read(self) -> Any:
-        """The rows, as an array or a CSR matrix of float64 or float32."""
-        return self.source.read(self.first, self.last)
+    def read(self, target: bool = False) -> Any:
+        """The rows, as an array or a CSR matrix of float64 or float32; or their targets.
+
+        Raises
+        ------
+        ValueError, OSError
+            If they cannot be read, or if the file is no more what it was when it was opened.
+        """
+        source = self.source
+        with naming(source.name):
+            if source.file is not None and stamp(source.file[0]) != source.file[1]:
+                raise ValueError("it has changed since it was opened")
+            method = source.read_target if target else source.read
+            return method(self.first, self.last)
 
 
-def parts_of(given: Any, k: int, columns: Any) -> list[Part]:
+def stamp(path: Path) -> tuple[int, int]:
+    """The size of a file, and when it was written."""
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Have errors of what reads a block say which: libraries often do not."""
+    try:
+        yield
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:
+        if name in str(error):
+            raise
+        kind = OSError if isinstance(error, OSError) else ValueError
+        raise kind(f"{name} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def parts_of(given: Any, k: int, columns: Any, target: Any) -> list[Part]:
     """The parts of the block with number k.
 
     Raises
@@ -74,11 +113,12 @@ def parts_of(given: Any, k: int, columns: Any) -> list[Part]:
     ValueError
         If it is no matrix or file of one.
     """
-    source = _source_of(given, k, columns)
+    source = _source_of(given, k, columns, target)
     return [Part(source, *ends) for ends in source.ends()]
 
 
-def _source_of(given: Any, k: int, columns: Any) -> Source:
+def _source_of(given: Any, k: int, columns: Any, target: Any) -> Source:
+    name, source = f"block {k} of RowBlocks", None
     if isinstance(given, (str, os.PathLike)):
         path = Path(given)
         if path.suffix not in FILES:
@@ -86,26 +126,32 @@ def _source_of(given: Any, k: int, columns: Any) -> Source:
                 f"Block {k} of RowBlocks must be a matrix or a file that ends in "
                 f"{', '.join(FILES)}, got {str(path)!r}."
             )
-        if path.suffix == ".parquet":
-            return ParquetSource(path, columns)
-        return FILES[path.suffix](path)
+        with naming(str(path)):
+            file = path, stamp(path)
+            if path.suffix == ".parquet":
+                source = ParquetSource(path, columns, target)
+                source.file = file
+                return source
+            source = FILES[path.suffix](path)
+            source.file = file
     if columns is not None:
         raise ValueError("columns of RowBlocks are for Parquet files, got a block that is none.")
-    name = f"block {k}"
-    return SparseSource(given, name) if sp.issparse(given) else ArraySource(given, name)
+    if source is None:
+        source = SparseSource(given, name) if sp.issparse(given) else ArraySource(given, name)
+    return source if target is None else WithoutTarget(source, target)
 
 
 def _precision(dtype: Any, name: str) -> Any:
     """The precision in which numbers of a type are taken."""
     if np.dtype(dtype).kind not in "fiub":
-        raise ValueError(f"{name} of RowBlocks must hold real numbers, got the type {dtype}.")
+        raise ValueError(f"{name} must hold real numbers, got the type {dtype}.")
     return dtype if dtype in PRECISIONS else np.dtype(np.float64)
 
 
 def _require_matrix(shape: tuple[int, ...], name: str) -> None:
     if len(shape) != 2 or 0 in shape:
         raise ValueError(
-            f"{name} of RowBlocks must have the shape (n_rows, n_features), with at least one of "
+            f"{name} must have the shape (n_rows, n_features), with at least one of "
             f"each, got {shape}."
         )
 
@@ -150,6 +196,31 @@ class SparseSource(Source):
         return _ends_of(self._matrix)
 
 
+class WithoutTarget(Source):
+    """Another source but for one of its columns, the target."""
+
+    def __init__(self, source: Source, target: Any) -> None:
+        (n, d), self._source = source.shape, source
+        if not isinstance(target, (int, np.integer)) or not -d <= target < d or d == 1:
+            raise ValueError(
+                f"target must be the number of one of several columns of {source.name}, which "
+                f"has {d}, got {target!r}."
+            )
+        self.shape, self.dtype, self.sparse = (n, d - 1), source.dtype, source.sparse
+        self.in_memory, self.name, self.file = source.in_memory, source.name, source.file
+        self.target = int(target) % d
+
+    def read(self, first: int, last: int) -> Any:
+        return self._source.read(first, last)[:, np.arange(self.shape[1] + 1) != self.target]
+
+    def read_target(self, first: int, last: int) -> Any:
+        column = self._source.read(first, last)[:, [self.target]]
+        return np.ravel(column.toarray() if self.sparse else column)
+
+    def ends(self) -> Iterator[tuple[int, int]]:
+        return self._source.ends()
+
+
 class NpzSource(Source):
     """A file of `scipy.sparse.save_npz`, or of `numpy.savez` with one array, read as a whole."""
 
@@ -159,7 +230,7 @@ class NpzSource(Source):
             self.sparse = "format" in file.files
             if not self.sparse and len(file.files) != 1:
                 raise ValueError(
-                    f"{self.name} of RowBlocks must hold one array or a matrix saved by "
+                    f"{self.name} must hold one array or a matrix saved by "
                     f"scipy.sparse.save_npz, got {file.files}."
                 )
             if self.sparse:
@@ -190,7 +261,8 @@ class ParquetSource(Source):
     ----------
     path : Path
     columns : list of str or None
-        Those to read; None for all.
+        Those to read; None for all but the target.
+    target : str or None
 
     Raises
     ------
@@ -198,7 +270,7 @@ class ParquetSource(Source):
         Without pyarrow.
     """
 
-    def __init__(self, path: Path, columns: Any) -> None:
+    def __init__(self, path: Path, columns: Any, target: Any) -> None:
         try:
             import pyarrow.parquet as parquet
         except ImportError as error:
@@ -209,12 +281,19 @@ class ParquetSource(Source):
         self.name, self._file = str(path), parquet.ParquetFile(path)
         self._reading = Lock()  # a reader is for one thread at a time
         names = self._file.schema_arrow.names
-        self._columns = names if columns is None else list(columns)
+        self.target = target
+        self._columns = [c for c in names if c != target] if columns is None else list(columns)
         missing = [name for name in self._columns if name not in names]
         if missing:
             raise ValueError(
                 f"columns of RowBlocks must be among those of {self.name}, got {missing}."
             )
+        if target is not None and (target not in names or target in self._columns):
+            raise ValueError(
+                f"target must name a column of {self.name} that is none of columns, got "
+                f"{target!r}."
+            )
+        self.header = self._file.schema_arrow.empty_table().select(self._columns)
         types = {_numpy_type(self._file.schema_arrow, name, path) for name in self._columns}
         self.dtype = np.dtype(np.float32 if types == {np.dtype(np.float32)} else np.float64)
         groups = self._file.metadata
@@ -223,14 +302,20 @@ class ParquetSource(Source):
         self.shape = self._firsts[-1], len(self._columns)
         _require_matrix(self.shape, self.name)
 
-    def read(self, first: int, last: int) -> Any:
+    def _table(self, first: int, columns: Any) -> Any:
         with self._reading:
-            table = self._file.read_row_group(self._firsts.index(first), columns=self._columns)
+            return self._file.read_row_group(self._firsts.index(first), columns=columns)
+
+    def read(self, first: int, last: int) -> Any:
+        table = self._table(first, self._columns)
         found = np.empty((table.num_rows, len(self._columns)), self.dtype, order="F")
         for place, name in enumerate(self._columns):
             # what is missing becomes NaN, which a fit refuses by name
             found[:, place] = table.column(name).to_numpy()
         return found
+
+    def read_target(self, first: int, last: int) -> Any:
+        return self._table(first, [self.target]).column(0).to_numpy()
 
     def ends(self) -> Iterator[tuple[int, int]]:
         pairs = zip(self._firsts[:-1], self._firsts[1:], strict=True)

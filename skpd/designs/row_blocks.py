@@ -1,6 +1,6 @@
 """Data in blocks of rows that need not be in memory all at once."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from itertools import pairwise
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from .._typing import Indices
 from .block_sources import Part, parts_of
 
-__all__ = ["RowBlocks"]
+__all__ = ["RowBlocks", "stacked"]
 
 GATHERED = 1 << 26  # bytes of data that are as well read to memory: 64 MB
 
@@ -33,10 +33,17 @@ class RowBlocks:
         such as a `numpy.memmap`, are taken in parts. float32 stays as it is; other numbers
         become float64.
     columns : list of str, default=None
-        Which columns of Parquet files to read, in this order; by default all of them.
+        Which columns of Parquet files to read, in this order; by default all but the target.
+    target : str or int, default=None
+        The column that holds y and is no feature: its name in Parquet files, its number in others
+        and in matrices, from 0 or from the last, -1.
 
     Attributes
     ----------
+    target : ndarray of shape (n_samples,) or None
+        The column ``target``, read when it is first asked for; ``fit(X, X.target)``.
+    header : object
+        A table without rows that has the columns of Parquet files, None for others.
     shape : tuple of int
         (n_samples, n_features).
     n_blocks : int
@@ -48,7 +55,9 @@ class RowBlocks:
     ------
     ValueError
         If there are no blocks, or if one is no matrix of numbers with as many features as the
-        first.
+        first; with the name of its file if it cannot be read, or has changed since it was opened.
+    OSError
+        If a file is not there, or cannot be read.
     ImportError
         For Parquet files without pyarrow.
 
@@ -68,12 +77,18 @@ class RowBlocks:
 
     ndim: ClassVar[int] = 2
 
-    def __init__(self, blocks: Iterable[Any], *, columns: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        blocks: Iterable[Any],
+        *,
+        columns: list[str] | None = None,
+        target: str | int | None = None,
+    ) -> None:
         if isinstance(blocks, (str, PathLike, np.ndarray)) or sp.issparse(blocks):
             blocks = [blocks]  # a whole matrix or file
         self._parts: list[Part] = []
         for k, given in enumerate(blocks):
-            self._parts += parts_of(given, k, columns)
+            self._parts += parts_of(given, k, columns, target)
         if not self._parts:
             raise ValueError("RowBlocks must have at least one block, got none.")
         d = self._parts[0].source.shape[1]
@@ -83,16 +98,32 @@ class RowBlocks:
                     f"All blocks of RowBlocks must have as many features as the first, {d}, got "
                     f"{part.source.shape[1]} in {part.source.name}."
                 )
+        headers = [part.source.header for part in self._parts]
+        names = {None if header is None else tuple(header.column_names) for header in headers}
+        if len(names) > 1:
+            raise ValueError(
+                "All blocks of RowBlocks must have columns of the same names in the same order, "
+                f"got {names}: name those to read in columns."
+            )
+        self.header = headers[0]
         self._firsts = np.cumsum([0, *(part.n_rows for part in self._parts)])
         self.shape: tuple[int, int] = int(self._firsts[-1]), d
         single = all(part.source.dtype == np.float32 for part in self._parts)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.sparse = all(part.source.sparse for part in self._parts)
         self._constant: float | None = None  # of a last column
+        self._function: Callable[[Any], Any] | None = None  # of a block
+        self._target: Any = None
 
     @property
     def n_blocks(self) -> int:
         return len(self._parts)
+
+    @property
+    def target(self) -> Any:
+        if self._target is None and self._parts[0].source.target is not None:
+            self._target = np.concatenate([part.read(target=True) for part in self._parts])
+        return self._target
 
     @property
     def in_memory(self) -> bool:
@@ -143,6 +174,8 @@ class RowBlocks:
     def block(self, k: int) -> Any:
         """Read the block with this number, as an array or a CSR matrix."""
         block = self._parts[k].read()
+        if self._function is not None:
+            block = self._function(block)
         if self._constant is None:
             return block
         column = np.full((block.shape[0], 1), self._constant, self.dtype)
@@ -167,6 +200,22 @@ class RowBlocks:
             other.dtype = np.dtype(np.float64)
         return other
 
+    def mapped(self, function: Callable[[Any], Any]) -> "RowBlocks":
+        """The same data with a function of each block in its place, computed when it is read.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a block and returns one of the same shape and type.
+
+        Returns
+        -------
+        blocks : RowBlocks
+        """
+        other = copy(self)
+        other._function, other.header = function, None
+        return other
+
     def gathered(self) -> Any:
         """Read the whole matrix to memory.
 
@@ -175,7 +224,7 @@ class RowBlocks:
         X : ndarray or CSR matrix
             Sparse if any of the blocks is.
         """
-        return self._stacked([block for _, block in self.read()])
+        return stacked([block for _, block in self.read()])
 
     def gathered_if_small(self) -> Any:
         """Read the whole matrix to memory if an array of it has at most 64 MB.
@@ -202,6 +251,8 @@ class RowBlocks:
         """
         order = np.argsort(indices, kind="stable")
         ends = np.searchsorted(indices[order], self._firsts)
+        if not len(indices):
+            return np.empty((0, self.shape[1]), self.dtype)
         picked = []
         for k in range(self.n_blocks):
             own = indices[order[ends[k] : ends[k + 1]]] - self._firsts[k]
@@ -209,10 +260,12 @@ class RowBlocks:
                 picked.append(self.block(k)[own])
         back = np.empty(len(order), dtype=np.intp)
         back[order] = np.arange(len(order))
-        stacked = self._stacked(picked)
-        return stacked if np.all(order[1:] > order[:-1]) else stacked[back]
+        found = stacked(picked)
+        return found if np.all(order[1:] > order[:-1]) else found[back]
 
-    def _stacked(self, blocks: list[Any]) -> Any:
-        if any(map(sp.issparse, blocks)):
-            return sp.vstack(blocks, format="csr", dtype=self.dtype)
-        return np.concatenate(blocks) if blocks else np.empty((0, self.shape[1]), self.dtype)
+
+def stacked(blocks: Sequence[Any]) -> Any:
+    """Blocks as one matrix, sparse if any of them is."""
+    if any(map(sp.issparse, blocks)):
+        return sp.vstack(blocks, format="csr")
+    return np.concatenate(blocks)

@@ -163,6 +163,8 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
             X = RowBlocks([X])
         known = isinstance(X, np.ndarray) and X.dtype in _DATA["dtype"]
         unchecked = isinstance(X, RowBlocks) or (known and X.size >= LARGE)
+        if y is None and isinstance(X, RowBlocks):
+            y = X.target
         X, y = validated(self, X, y, ensure_all_finite=not unchecked, **_DATA, **options)
         if isinstance(X, RowBlocks):
             X = X.gathered_if_small()
@@ -220,7 +222,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         """
         if self._solver() != "auto":
             raise ValueError(
-                f"solver must be 'auto' for X in RowBlocks, got {self._solver()!r}: the others "
+                f"solver must be 'auto' for X in blocks or chunks, got {self._solver()!r}: the others "
                 "are algorithms as published, for data in memory."
             )
         penalty, name = self._get_penalty(), type(self).__name__

@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_y, validate_data
 
 from ..designs import RowBlocks
 
-__all__ = ["validated", "validated_array"]
+__all__ = ["check_features", "validated", "validated_array"]
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
@@ -65,13 +65,19 @@ def _validated_blocks(
             "PdproxSVC, GroupLassoSVC, PdproxRegressor, LassoPDCertified, ElasticNetPD and "
             "ElasticNetPDClassifier take these; gathered() copies them to memory."
         )
-    validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
+    check_features(estimator, X, *y, reset=reset)
     if not y:
         return X
     options = {"multi_output": multi_output, "y_numeric": y_numeric, "estimator": estimator}
     targets = _check_y(y[0], **options)
     check_consistent_length(X, targets)
     return X, targets
+
+
+def check_features(estimator: Any, X: RowBlocks, *y: Any, reset: bool) -> None:
+    """Set or check the number and the names of features, as `validate_data` of scikit-learn."""
+    named = X if X.header is None else X.header
+    validate_data(estimator, named, *y, reset=reset, skip_check_array=True)
 
 
 def _aligned(array: Any) -> Any:

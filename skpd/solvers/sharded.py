@@ -29,7 +29,7 @@ def select_for_shards(problem: ShardedProblem, warm: bool = False) -> list[Choic
     if penalty.structure.in_parts and (few_features or not penalty.is_quadratic):
         return [Choice(*MULTIPLIERS, method_of_multipliers)]
     raise ValueError(
-        "Data in RowBlocks need a penalty of single features or of groups, and at most "
+        "X in blocks or chunks needs a penalty of single features or of groups, and at most "
         f"{SETTINGS.largest_working_set} features if it leaves none of them at 0, got "
         f"{penalty!r} and {problem.n_features} features: other methods would read all rows "
         "thousands of times."

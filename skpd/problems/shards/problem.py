@@ -6,13 +6,13 @@ from math import inf, log2, sqrt
 from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._floats import EPSILON
 from ..._typing import Array, Indices
 from ...certificates import dual_estimate
 from ...certificates.objective import DualPoint
 from ...designs import Design
+from ...designs.row_blocks import stacked
 from ...losses import Loss
 from ...penalties import Penalty
 from ..column_side import ColumnSide
@@ -217,10 +217,9 @@ class ShardedProblem(ColumnSide):
     def _gathered_sample(self, share: float) -> Problem:
         parts = [part for part in self.shards.each(sampled_rows, share) if part is not None]
         blocks, y, weights = zip(*parts, strict=True)
-        X = sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.vstack(blocks)
         weight = np.concatenate(weights)
         return Problem(
-            design=Design(X),
+            design=Design(stacked(blocks)),
             y=np.concatenate(y),
             weights=weight / float(np.sum(weight)),
             loss=self.loss,
@@ -231,7 +230,7 @@ class ShardedProblem(ColumnSide):
 
     def of_columns(self, columns: Indices, penalty: Penalty) -> NoReturn:
         raise ValueError(
-            "alphas must be given as values for X in RowBlocks with features that are not "
+            "alphas must be given as values for X in blocks or chunks with features that are not "
             "penalised, got a number of them."
         )
 

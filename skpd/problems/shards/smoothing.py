@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._typing import Array, Indices
 from ...designs import Design
+from ...designs.row_blocks import stacked
 from ...designs.sampling import uniform_by_place
 from ...designs.sums import Largest
 from ...kernels import dot
@@ -204,8 +204,7 @@ class _Picked:
     def stacked(self) -> tuple:
         """The parts of all blocks together."""
         places, blocks, *vectors = zip(*self._parts, strict=True)
-        whole = sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.vstack(blocks)
-        return np.concatenate(places), whole, *map(np.concatenate, vectors)
+        return np.concatenate(places), stacked(blocks), *map(np.concatenate, vectors)
 
     def keep(self, shard: Shard, key: int) -> dict[str, Any]:
         """Make a shard of them, which has their multipliers under the same key."""

@@ -1,0 +1,100 @@
+"""Means and standard deviations of data in blocks."""
+
+from copy import copy as copy_of
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from ..designs import RowBlocks
+from .validation import check_features
+
+__all__ = ["BlockScaler"]
+
+
+class BlockScaler(StandardScaler):
+    """`sklearn.preprocessing.StandardScaler` that takes `RowBlocks` as well.
+
+    It reads them once to fit. What it makes of them is scaled block by block, when it is read; rows
+    in memory are scaled as ever, so that one pipeline fits blocks and predicts any rows.
+
+    Parameters
+    ----------
+    copy : bool, default=True
+        Whether to leave arrays as they are.
+    with_mean : bool, default=True
+        Whether to centre features; not possible for sparse data.
+    with_std : bool, default=True
+        Whether to divide them by their standard deviations.
+
+    Attributes
+    ----------
+    mean_, scale_, var_, n_samples_seen_, n_features_in_, feature_names_in_
+        As of StandardScaler.
+
+    Raises
+    ------
+    ValueError
+        If sparse data are to be centred.
+
+    See Also
+    --------
+    RowBlocks : Data in blocks of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skpd import BlockScaler, PdproxSVC, RowBlocks
+    >>> X = 3.0 + np.random.default_rng(0).normal(size=(300, 4))
+    >>> y = X[:, 0] > 3.0
+    >>> model = make_pipeline(BlockScaler(), PdproxSVC(0.01)).fit(RowBlocks([X[:200], X[200:]]), y)
+    >>> model.predict(X[:2]) == y[:2]
+    array([ True,  True])
+    """
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BlockScaler":
+        """Compute means and standard deviations.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self : BlockScaler
+        """
+        if not isinstance(X, RowBlocks):
+            return super().fit(X, y, sample_weight)
+        self._reset()
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        for rows, block in X.read():
+            self.partial_fit(block, sample_weight=None if weights is None else weights[rows])
+        check_features(self, X, reset=True)
+        return self
+
+    def transform(self, X: Any, copy: bool | None = None) -> Any:
+        """Centre and scale rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+        copy : bool, default=None
+            That of the constructor by default.
+
+        Returns
+        -------
+        X : {ndarray, sparse matrix, RowBlocks} of the same shape
+        """
+        if not isinstance(X, RowBlocks):
+            return super().transform(X, copy)
+        check_is_fitted(self)
+        check_features(self, X, reset=False)
+        plain = copy_of(self)
+        vars(plain).pop("feature_names_in_", None)  # of which blocks have none
+        return X.mapped(partial(StandardScaler.transform, plain))
