@@ -293,7 +293,11 @@ class Team:
                 time.sleep(PAUSE)
         for name, column in zip(("X", "y", "sample_weight"), own, strict=False):
             for k, future in zip(numbers, column, strict=True):
-                _require_computed(future, f"Chunk {k} of {name}")
+                if future.status == "finished":
+                    continue
+                error = future.exception() if future.status == "error" else None
+                how = f"be computed: {error!r}" if error else f"come back: it is {future.status}"
+                raise RuntimeError(f"Chunk {k} of {name} cannot {how}.") from error
         return own
 
     def _new_holders(self, numbers: Sequence[int]) -> dict[str, tuple[Any, list[int]]]:
@@ -380,19 +384,6 @@ class Team:
         for number, posed in self._posed.items():
             found.append(("pose", (number, posed.task, self._firsts, posed.total)))
         return found
-
-
-def _require_computed(future: Any, name: str) -> None:
-    """Raise a RuntimeError, with its cause, where a chunk could not be computed."""
-    if future.status == "error":
-        error = future.exception()
-        raise RuntimeError(
-            f"{name} cannot be computed: {type(error).__name__}: {error}"
-        ) from error
-    if future.status != "finished":
-        raise RuntimeError(
-            f"{name} is lost and cannot be computed again: {future.key!r} is {future.status}."
-        )
 
 
 def _call(member: Member, method: str, arguments: tuple = (), dropped: Sequence[int] = ()) -> Any:

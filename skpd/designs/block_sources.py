@@ -118,7 +118,7 @@ def parts_of(given: Any, k: int, columns: Any, target: Any) -> list[Part]:
 
 
 def _source_of(given: Any, k: int, columns: Any, target: Any) -> Source:
-    name, source = f"block {k} of RowBlocks", None
+    source: Source
     if isinstance(given, (str, os.PathLike)):
         path = Path(given)
         if path.suffix not in FILES:
@@ -128,16 +128,16 @@ def _source_of(given: Any, k: int, columns: Any, target: Any) -> Source:
             )
         with naming(str(path)):
             file = path, stamp(path)
-            if path.suffix == ".parquet":
-                source = ParquetSource(path, columns, target)
-                source.file = file
-                return source
-            source = FILES[path.suffix](path)
+            named = (columns, target) if path.suffix == ".parquet" else ()
+            source = FILES[path.suffix](path, *named)
             source.file = file
+    else:
+        kind = SparseSource if sp.issparse(given) else ArraySource
+        source = kind(given, f"block {k} of RowBlocks")
+    if source.header is not None:
+        return source
     if columns is not None:
         raise ValueError("columns of RowBlocks are for Parquet files, got a block that is none.")
-    if source is None:
-        source = SparseSource(given, name) if sp.issparse(given) else ArraySource(given, name)
     return source if target is None else WithoutTarget(source, target)
 
 

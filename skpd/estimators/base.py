@@ -222,8 +222,8 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         """
         if self._solver() != "auto":
             raise ValueError(
-                f"solver must be 'auto' for X in blocks or chunks, got {self._solver()!r}: the others "
-                "are algorithms as published, for data in memory."
+                f"solver must be 'auto' for X in blocks or chunks, got {self._solver()!r}: the "
+                "others are algorithms as published, for data in memory."
             )
         penalty, name = self._get_penalty(), type(self).__name__
         intercept = bool(self.fit_intercept)

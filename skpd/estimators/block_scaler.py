@@ -17,8 +17,8 @@ __all__ = ["BlockScaler"]
 class BlockScaler(StandardScaler):
     """`sklearn.preprocessing.StandardScaler` that takes `RowBlocks` as well.
 
-    It reads them once to fit. What it makes of them is scaled block by block, when it is read; rows
-    in memory are scaled as ever, so that one pipeline fits blocks and predicts any rows.
+    It reads them once to fit. What it makes of them is scaled block by block, when it is read;
+    rows in memory are scaled as ever, so that one pipeline fits blocks and predicts any rows.
 
     Parameters
     ----------
@@ -95,6 +95,7 @@ class BlockScaler(StandardScaler):
             return super().transform(X, copy)
         check_is_fitted(self)
         check_features(self, X, reset=False)
-        plain = copy_of(self)
-        vars(plain).pop("feature_names_in_", None)  # of which blocks have none
+        plain: Any = copy_of(self)
+        if X.header is not None:
+            del plain.feature_names_in_  # which blocks lack
         return X.mapped(partial(StandardScaler.transform, plain))

@@ -7,6 +7,7 @@ from ..._typing import Array, Indices
 from ...kernels import dot
 from ...problems import Problem
 from .iterate import Iterate
+from .rows import AllRows
 from .settings import MultiplierSettings
 
 __all__ = ["Envelope"]
@@ -26,8 +27,7 @@ class Envelope:
     Parameters
     ----------
     problem : Problem
-    dual_range : float
-        The longest interval of a dual variable.
+    rows : AllRows
     warm : bool
         Whether the multipliers come from a point near a solution.
     centre : ndarray
@@ -45,7 +45,7 @@ class Envelope:
     def __init__(
         self,
         problem: Problem,
-        dual_range: float,
+        rows: AllRows,
         warm: bool,
         centre: Array,
         settings: MultiplierSettings,
@@ -56,27 +56,39 @@ class Envelope:
         self.gap_at_update = np.inf
         if self.exact:
             return
-        self.first_sigma = settings.first_sigma * dual_range / problem.prediction_scale
+        self.first_sigma = settings.first_sigma * rows.dual_range / problem.prediction_scale
         self.sigma = self.first_sigma * (settings.warm_sigma if warm else 1.0)
-        self.centre = centre.copy()
         self.scale = problem.squares  # D
+        self.far_solutions = rows.far_solutions
+        self._set_centre(centre)
         scale = self.scale[: problem.n_features]
         # of proximal gradients, where sigma is 1
         self.unit_steps = problem.penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
 
     @property
     def proximal_weight(self) -> float:
-        """Delta. It fades as sigma grows: on a face of optima it holds w back."""
+        """Delta. It fades as sigma grows: on a face of optima it holds w back.
+
+        So it does where classes are separable, and w is far from 0 beside a penalty of little
+        weight: there it may fade with the mean square of predictions as well.
+        """
         if self.exact:
             return 0.0
         settings = self.settings
         fading = settings.full_weight_until * self.first_sigma / self.sigma
-        return settings.proximal_weight * min(1.0, fading)
+        return settings.proximal_weight * min(1.0, fading) * self._share
+
+    def _set_centre(self, w: Array) -> None:
+        self.centre, self._share = w.copy(), 1.0
+        if self.far_solutions:
+            coef = self.problem.split(w)[0]
+            square = dot(self.scale[: len(coef)] * coef, coef)
+            self._share = 1.0 / max(1.0, square / self.problem.prediction_scale**2)
 
     def restart(self, centre: Array, sigma: float) -> None:
         """Go on from a solution on other rows, reached with some sigma."""
         if not self.exact:
-            self.centre = centre.copy()
+            self._set_centre(centre)
             self.sigma = min(sigma, self.settings.warm_sigma * self.first_sigma)
 
     def gradient(self, iterate: Iterate) -> Array:
@@ -126,7 +138,7 @@ class Envelope:
         """Take the derivatives of the envelopes for multipliers, and w for the centre."""
         self.gap_at_update = iterate.gap
         iterate.rows.update_multipliers()
-        self.centre = iterate.w.copy()
+        self._set_centre(iterate.w)
 
     def adapt(self, steps: int, progress: bool) -> None:
         """A sigma at which a round takes a few Newton steps.

@@ -94,7 +94,7 @@ class _Run:
         last = self._solved_before(w, start)
         rows = rows_of(problem, start, self.workspace.gram) if last is None else last.rows
         self.iterate = Iterate(problem, rows, w)
-        self.envelope = Envelope(problem, rows.dual_range, start is not None, w, SETTINGS)
+        self.envelope = Envelope(problem, rows, start is not None, w, SETTINGS)
         self.working_set = WorkingSet(problem, SETTINGS)
         self.shrinking = Shrinking(SETTINGS, None if start is not None else 1.0)
         self.prediction = PathPrediction(problem, last)

@@ -92,9 +92,13 @@ class AllRows(RowSide):
     ----------
     dual_range : float
         The longest interval of a dual variable.
+    far_solutions : bool
+        Whether the proximal term is to give way to predictions that are large, as no other method
+        goes on where it holds them back.
     """
 
     dual_range: float
+    far_solutions: bool = False
 
     @abstractmethod
     def move_to(self, variables: Array, problem: Problem | None = None) -> None:

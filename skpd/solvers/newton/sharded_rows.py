@@ -48,6 +48,7 @@ class ShardedRows(AllRows):
     gram : SharedGram
     """
 
+    far_solutions = True
     halvings_at_once = 3  # of a step, as each reading of the rows is dear
 
     def __init__(
