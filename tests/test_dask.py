@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -236,7 +237,15 @@ SVC = skpd_dask.PdproxSVC
     (lambda X, c: SVC().fit(in_chunks(X), None), "requires y to be passed"),
     (lambda X, c: SVC().fit(in_chunks(X), c[:9]), "y must have one entry for each row"),
     (lambda X, c: SVC().fit(in_chunks(X), np.ones(N)), "at least 2 classes"),
-    (lambda X, c: SVC(penalty="linf").fit(in_chunks(X), c), r"of groups.* got LInf\(\)"),
+    (lambda X, c: SVC(penalty="linf").fit(in_chunks(X), c), r"chunks .* groups.* got LInf\(\)"),
+    (
+        lambda X, c: SVC().fit(in_chunks(X + 1j), c),
+        "chunk 0 of X must hold real numbers, got the type complex128",
+    ),
+    (
+        lambda X, c: skpd_dask.certify(LinearSVC().fit(X, c), in_chunks(X), None),
+        "y must be a dask array or series, got None",
+    ),
     (lambda X, c: SVC(solver="pdprox-dual").fit(in_chunks(X), c), "solver must be 'auto'"),
     (lambda X, c: SVC(client=3).fit(in_chunks(X), c), "The 'client' parameter"),
     (
@@ -261,6 +270,45 @@ def test_errors(client, data, make, message):
     X, _, labels, _ = data
     with pytest.raises(ValueError, match=message):
         make(X, labels)
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_errors_of_chunks_are_raised_with_their_cause(client, data, column):
+    X, _, labels, _ = data
+
+    def broken(chunk, block_info=None):
+        if block_info[0]["chunk-location"][0] == 2:
+            raise OSError("the disk is gone")
+        return chunk
+
+    given = [in_chunks(X), in_chunks(labels)]
+    given[column] = given[column].map_blocks(broken, dtype=given[column].dtype)
+    with pytest.raises(RuntimeError, match=f"Chunk 2 of {'Xy'[column]} cannot .* disk") as found:
+        SVC().fit(*given)
+    assert isinstance(found.value.__cause__, OSError)
+
+
+def test_columns_of_one_file_have_other_partitions(client, data, tmp_path):
+    """Dask reads a column in fewer parts than many: they are counted, and y is cut like X."""
+    dd = pytest.importorskip("dask.dataframe")
+    pytest.importorskip("pyarrow")
+    X, _, labels, weights = data
+    X = np.tile(X, 5)
+    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(5 * D)])
+    table = table.assign(label=np.where(labels == "yes", 1, 0), weight=weights)
+    dd.from_pandas(table, npartitions=20).to_parquet(tmp_path)
+    given = dd.read_parquet(tmp_path)
+    some, label = given[list(table.columns[: 5 * D])], given.label
+    assert label.to_dask_array().npartitions < some.to_dask_array().npartitions
+    model = skpd_dask.PdproxSVC(0.01, penalty="squared_l2", tol=1e-9)
+    local = skpd.PdproxSVC(0.01, penalty="squared_l2", tol=1e-9)
+    model.fit(some, label, given.weight)
+    local.fit(X, table.label, weights)
+    assert_allclose(model.coef_, local.coef_, atol=1e-6)
+    found = model.score(some, label, given.weight).compute()
+    assert found == pytest.approx(local.score(X, table.label, weights))
+    with pytest.raises(ValueError, match="one entry for each row of X, got 600 for"):
+        model.fit(some[some.x0 > 0.0], label)
 
 
 @pytest.fixture
@@ -307,3 +355,36 @@ def test_a_lost_worker_is_replaced(data, environment):
         assert one.dual <= other.primal and other.dual <= one.primal
         assert_allclose(model.coef_, local.coef_, atol=1e-6)
         assert model.dual_coef_.compute().shape == (1, 4000)
+
+
+def test_all_workers_lost_at_once(environment, tmp_path):
+    """While chunks are computed, and others come: a scheduler sends them the same tasks."""
+    marks = [tmp_path / "begun", tmp_path / "killed"]
+
+    def waiting(chunk):
+        marks[0].touch()
+        while not marks[1].exists():
+            time.sleep(0.01)
+        return chunk
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, D)), np.tile([0, 1], 200)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        pids = list(client.run(os.getpid).values())
+
+        def kill():
+            while not marks[0].exists():
+                time.sleep(0.01)
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            marks[1].touch()
+
+        threading.Thread(target=kill).start()
+        given = da.from_array(X, chunks=(100, D)).map_blocks(waiting, dtype=float)
+        model = skpd_dask.PdproxSVC(0.01).fit(given, y)
+    assert_allclose(model.coef_, skpd.PdproxSVC(0.01).fit(X, y).coef_, atol=1e-4)

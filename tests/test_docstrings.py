@@ -27,7 +27,7 @@ WITH_EXAMPLES = {
         "_version", "dask.certify", "dask.models",
         "certificates.certificate", "certificates.digits", "designs.design",
         "designs.row_blocks",
-        "estimators.boosting", "estimators.chains", "estimators.displays",
+        "estimators.block_scaler", "estimators.boosting", "estimators.chains", "estimators.displays",
         "estimators.elastic_net",
         "estimators.elastic_net_cv", "estimators.groups", "estimators.kernel_machines",
         "estimators.lasso", "estimators.multiple_kernels",

@@ -12,9 +12,12 @@ from scipy.optimize import LinearConstraint, linprog
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from skpd import (
+    BlockScaler,
     DRSVMClassifier,
     ElasticNetPD,
     ElasticNetPDClassifier,
@@ -341,3 +344,159 @@ def test_warm_starts(data):
         model = PdproxSVC(0.01, loss=loss, warm_start=True, tol=1e-8)
         first = model.fit(RowBlocks(parts(X)), labels).n_iter_
         assert model.fit(RowBlocks(parts(X)), labels).n_iter_ < first and model.converged_
+
+
+def test_dense_blocks_before_sparse_ones(data):
+    """Also where some of the rows are gathered: the first for a sample, others as they bend."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 20))
+    y = X[:, 0] + rng.normal(size=3000) > 0.0
+    whole = PdproxSVC(0.01, tol=1e-9).fit(X, y)
+    for kinds in ((np.asarray, sparse.csr_array), (sparse.csr_array, np.asarray)):
+        halves = [kind(part) for kind, part in zip(kinds, (X[:1500], X[1500:]), strict=True)]
+        found = PdproxSVC(0.01, tol=1e-9).fit(RowBlocks(halves), y)
+        assert_allclose(found.coef_, whole.coef_, atol=1e-7)
+
+
+@pytest.mark.parametrize("order", [np.arange, lambda n: np.random.default_rng(1).permutation(n)])
+def test_separable_classes_with_little_penalty(order):
+    """Solutions are far from 0, where the proximal term once held them back."""
+    X = np.random.default_rng(0).normal(size=(20_000, 20))[order(20_000)]
+    y = X[:, 0] > 0.0
+    whole = PdproxSVC(1e-5, tol=1e-9).fit(X, y).certificate_
+    found = PdproxSVC(1e-5, tol=1e-9, max_iter=300).fit(RowBlocks(np.array_split(X, 4)), y)
+    assert found.converged_
+    assert abs(found.certificate_.primal - whole.primal) <= 2e-9
+
+
+def spoil(path_, how):
+    if how == "empty":
+        path_.write_bytes(b"")
+    elif how == "truncated":
+        path_.write_bytes(path_.read_bytes()[: path_.stat().st_size // 2])
+    else:
+        path_.unlink()
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "npz-sparse", "parquet"])
+@pytest.mark.parametrize("how", ["empty", "truncated", "gone"])
+@pytest.mark.parametrize("later", [False, True])
+def test_files_that_cannot_be_read_are_named(data, tmp_path, kind, how, later):
+    """Before anything is read, or in the middle of a fit."""
+    X, _, labels = data
+    files = in_files(tmp_path, X, kind)
+    columns = [f"x{j}" for j in range(D)] if kind == "parquet" else None
+    expected = OSError if how == "gone" else (ValueError, OSError)
+    if later:
+        blocks = RowBlocks(files, columns=columns)
+        spoil(tmp_path / f"2.{kind[:3] if kind != 'parquet' else kind}", how)
+        with pytest.raises(expected, match=rf"2\.{kind[:3]}"):
+            PdproxSVC(0.01).fit(blocks, labels)
+    else:
+        spoil(tmp_path / f"2.{kind[:3] if kind != 'parquet' else kind}", how)
+        with pytest.raises(expected, match=rf"2\.{kind[:3]}"):
+            RowBlocks(files, columns=columns).gathered()
+
+
+def test_changed_files_are_refused(data, tmp_path):
+    """A certificate of rows of which some were others would be of no data."""
+    X, _, labels = data
+    blocks = RowBlocks(in_files(tmp_path, X, "npz"))
+    np.savez(tmp_path / "1.npz", X=np.ones((3, 2)))
+    with pytest.raises(ValueError, match=r"1\.npz cannot be read.*changed since it was opened"):
+        PdproxSVC(0.01).fit(blocks, labels)
+
+
+def test_complex_numbers_are_refused(data, tmp_path):
+    X, y, _ = data
+    np.save(tmp_path / "X.npy", X + 1j)
+    for given in (X + 1j, sparse.csr_array(X + 1j), tmp_path / "X.npy"):
+        with pytest.raises(ValueError, match="must hold real numbers, got the type complex128"):
+            RowBlocks([X, given])
+    with pytest.raises(ValueError, match=r"[Cc]omplex"):
+        LassoPDCertified(0.1).fit(in_blocks(X), y + 1j)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_targets_beside_the_features(data, tmp_path, kind):
+    """Read from the same blocks, they are no feature; without y a fit takes them."""
+    X, y, _ = data
+    target = "x2" if kind == "parquet" else 2
+    table = X.copy()
+    table[:, 2] = y
+    if kind == "parquet":
+        names = [f"x{j}" for j in range(D) if j != 2]
+        files = in_files(tmp_path, table, kind)
+        blocks = RowBlocks(files, columns=names, target=target)
+        assert RowBlocks(files, columns=names, target="name").target[0] == "a"
+    else:
+        whole = blocks_of(tmp_path, table, kind)
+        given = in_files(tmp_path, table, kind) if kind.startswith("np") else [whole.gathered()]
+        blocks = RowBlocks(given, target=target)
+        last = RowBlocks(given, target=2 - D)
+        assert_array_equal(last.target, y)
+    assert_allclose(blocks.target, y)
+    assert blocks.shape == (N, D - 1)
+    features = np.delete(X, 2, axis=1)
+    found = blocks.gathered()
+    assert_array_equal(found.toarray() if sparse.issparse(found) else found, features)
+    expected = LassoPDCertified(0.1, tol=1e-9).fit(features, y).coef_
+    for y_ in (blocks.target, None):
+        model = LassoPDCertified(0.1, tol=1e-9).fit(blocks, y_)
+        assert_allclose(model.coef_, expected, atol=1e-10)
+
+
+def test_columns_without_the_target_have_names(data, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pd = pytest.importorskip("pandas")
+    X, _, labels = data
+    names = [f"x{j}" for j in range(D)]
+    table = pa.table({"class": labels} | {name: X[:, j] for j, name in enumerate(names)})
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=100)
+    blocks = RowBlocks(tmp_path / "a.parquet", target="class")
+    assert blocks.shape == (N, D)
+    model = PdproxSVC(0.01).fit(blocks, blocks.target)
+    assert_array_equal(model.feature_names_in_, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        by_blocks = model.predict(blocks)
+        assert_array_equal(by_blocks, model.predict(pd.DataFrame(X, columns=names)))
+    with pytest.raises(ValueError, match="should match those that were passed during fit"):
+        model.predict(RowBlocks(tmp_path / "a.parquet", columns=names[::-1]))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(in_blocks(X))
+    with pytest.raises(ValueError, match=r"target must name a column .* got 'x0'"):
+        RowBlocks(tmp_path / "a.parquet", columns=names, target="x0")
+    with pytest.raises(ValueError, match="columns of the same names"):
+        RowBlocks([tmp_path / "a.parquet", np.ones((3, D + 1))])
+    with pytest.raises(ValueError, match="target must be the number of one of several columns"):
+        RowBlocks([X], target=D)
+
+
+@pytest.mark.parametrize("kind", ["arrays", "npy", "CSR", "parquet"])
+def test_scaled_blocks(data, tmp_path, kind):
+    """Pipelines fit blocks as they fit arrays, and predict raw rows of either kind."""
+    X, _, labels = data
+    X = (10.0 ** np.arange(D)) * (X + (kind != "CSR"))
+    weights = 1.0 + np.arange(N) % 3
+    blocks = blocks_of(tmp_path, X, kind)
+    options = {"with_mean": kind != "CSR"}
+    own, other = BlockScaler(**options), StandardScaler(**options)
+    own.fit(blocks, sample_weight=weights), other.fit(X, sample_weight=weights)
+    assert_allclose(own.scale_, other.scale_, rtol=1e-12)
+    fits = [
+        make_pipeline(scaler, PdproxSVC(0.01, tol=1e-9)).fit(given, labels)
+        for scaler, given in ((own, blocks), (other, X))
+    ]
+    assert_allclose(fits[0][-1].coef_, fits[1][-1].coef_, atol=1e-7)
+    expected = fits[1].decision_function(X)
+    raw = X
+    if kind == "parquet":
+        raw = pytest.importorskip("pandas").DataFrame(X, columns=[f"x{j}" for j in range(D)])
+    assert_allclose(fits[0].decision_function(raw), expected, atol=1e-6)
+    assert_allclose(fits[0].decision_function(blocks), expected, atol=1e-6)
+    names = [f"x{j}" for j in range(D)]
+    assert_array_equal(fits[0][:-1].get_feature_names_out(), names)
+    if kind == "arrays":
+        assert_array_equal(own.fit(X).mean_, other.fit(X).mean_)
