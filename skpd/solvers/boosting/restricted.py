@@ -91,10 +91,9 @@ def accelerated_gradients(
     tol : float
         That of the whole run.
     """
-    entropy = problem.entropy
-    if entropy == 0.0:
-        costs = SETTINGS.smoothing_share * max(tol, SETTINGS.least_tol)
-        entropy = costs / max(problem.entropy_range, SETTINGS.smoothing_share)
+    costs = SETTINGS.smoothing_share * max(gap, tol, SETTINGS.least_tol)
+    enough = costs / max(problem.entropy_range, SETTINGS.smoothing_share)
+    entropy = max(problem.entropy, enough)
     smoothed = problem.with_entropy(entropy)
 
     def smooth(margins: Array) -> tuple[float, Array, Array]:
