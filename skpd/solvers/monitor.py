@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ __all__ = ["HISTORY_DTYPE", "Monitor"]
 # n_iter, seconds, the best interval so far with its length, and the recorded iterate's own
 HISTORY_FIELDS = "seconds", "primal", "dual", "gap", "iterate_primal", "iterate_dual"
 HISTORY_DTYPE = np.dtype([("n_iter", np.int64), *((name, float) for name in HISTORY_FIELDS)])
+
+PROGRESS = 0.9  # A gap at most this share of the least before it has fallen noticeably
 
 
 class Monitor:
@@ -51,6 +54,7 @@ class Monitor:
         self.on_check = on_check
         self.done = False
         self.stopped = False
+        self.stalled = False
         self.n_iter = 0
         self.method = "null-model"  # that reports now
         self.primal, self.dual = np.inf, 0.0
@@ -60,7 +64,19 @@ class Monitor:
         self._bound: Any = None
         self._bound_given = np.nan  # the objective value that the bound presupposes
         self._history: list[tuple] = []
+        self.watch(inf)
         self._start = time.perf_counter()
+
+    def watch(self, patience: float) -> None:
+        """Begin to see whether the gaps of the iterates fall: the one notion of stagnation.
+
+        ``stalled`` says that none fell noticeably below all before in more than ``patience``
+        iterations, nor in as many as it took to the last that did: slow methods do that where
+        rounding allows no smaller gap, and not on the way. It ends nothing by itself, as another
+        method may do better.
+        """
+        self._patience, self.stalled = patience, False
+        self._least_gap, self._first, self._improved_at = inf, self.n_iter, self.n_iter
 
     @property
     def relative_gap(self) -> float:
@@ -116,6 +132,10 @@ class Monitor:
         interval = self.primal, self.dual, self.primal - self.dual
         self._history.append((n_iter, seconds, *interval, primal, dual))
         self.done = self.relative_gap <= self.tol
+        if primal - dual < PROGRESS * self._least_gap:
+            self._least_gap, self._improved_at = primal - dual, n_iter
+        waited = n_iter - self._improved_at
+        self.stalled = waited > max(self._patience, self._improved_at - self._first)
         if self.on_check is not None and self.on_check(self):
             self.stopped = not self.done
             self.done = True

@@ -84,15 +84,16 @@ class Restarts:
 def iterate_with_restarts(
     variables: HybridGradient, monitor: Monitor, primal_weight: float, most: int
 ) -> None:
-    """Iterate until the monitor is content, at most so many times."""
+    """Iterate until the monitor is content or sees no progress, at most so many times."""
     restarts, first, next_check = Restarts(primal_weight), monitor.n_iter, SETTINGS.first_check
+    monitor.watch(SETTINGS.patience)
     for t in range(1, most + 1):
         restarts.count_step()
         variables.step(restarts.primal_weight, restarts.momentum)
         if t < next_check and t < most:
             continue
         gap = monitor.check(first + t, variables.point())
-        if monitor.done:
+        if monitor.done or monitor.stalled:
             return
         next_check = t + min(SETTINGS.check_every, t)
         if restarts.is_due(gap):

@@ -39,6 +39,9 @@ class RestartSettings:
     first_check: int = 10
     check_every: int = 40
 
+    # Iterations without progress, at least, after which it ends unfinished (`Monitor.watch`)
+    patience: int = 2000
+
     # The robust SVM's step is shorter than its bound by this, so that rounding leaves it below.
     step_margin: float = 1e-9
 

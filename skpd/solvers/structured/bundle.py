@@ -80,6 +80,7 @@ class _Run:
     def minimise(self, max_iter: int) -> None:
         problem, monitor, cuts = self.problem, self.monitor, self.cuts
         goal = monitor.tol * problem.objective_unit
+        monitor.watch(SETTINGS.run_patience)
         gap, rho, failures = problem.objective_unit, self._first_rho(), 0
         for n_iter in range(monitor.n_iter + 1, max_iter + 1):
             accuracy = SETTINGS.master_share * max(gap, goal)
@@ -106,7 +107,7 @@ class _Run:
             near = self.value - lower <= SETTINGS.near_goal * goal
             if near or n_iter % SETTINGS.check_every == 0 or n_iter == max_iter:
                 monitor.check(n_iter, Point(*self._split(self.best), mixed))
-            if monitor.done:
+            if monitor.done or monitor.stalled:
                 return
 
     def _first_rho(self) -> float:

@@ -45,6 +45,8 @@ class BundleSettings:
     # least of the planes: its weight falls by the factor.
     hidden: float = 0.1
     release: float = 0.1
+    # Iterations without progress, at least, after which the run ends unfinished (`Monitor.watch`)
+    run_patience: int = 200
     # Problems of the planes that rounding may leave without a solution before the run ends
     failures: int = 10
 
