@@ -15,6 +15,7 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks import fuzz_newer
 from benchmarks.certificates import LOSSES, PENALTIES
 from skpd import DRSVMClassifier, PdproxRegressor, PdproxSVC
 from skpd.designs import Design
@@ -132,7 +133,12 @@ def main(arguments=()):
     parser.add_argument("--fits", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="the number of one fit")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--newer", action="store_true", help="of the newer models: fuzz_newer")
+    options, rest = parser.parse_known_args(arguments)
+    if options.newer:
+        return fuzz_newer.main([given for given in arguments if given != "--newer"])
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     numbers = range(options.fits) if options.only is None else [options.only]
     counts: dict[str, int] = {}
     slowest, start = (0.0, -1), time.perf_counter()
