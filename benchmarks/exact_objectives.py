@@ -112,7 +112,7 @@ def within_budget(losses, weights, budget):
     left, found = mpf(budget), mpf(0)
     for loss, weight in sorted(zip(losses, weights, strict=True), reverse=True):
         part = min(left, weight)
-        if loss <= 0 or part <= 0:
+        if loss <= 0:
             break
         found, left = found + part * loss, left - part
     return found / total(weights)
@@ -145,7 +145,7 @@ def multivariate(scoring, y, z, beta=1.0):
 
 
 def chain(labels, Z, transitions, soft):
-    """The loss of one sequence: minus the log-likelihood, or the worst labeling with its errors."""
+    """The loss of one sequence: minus the log-likelihood, or that of its worst labeling."""
     K, T = Z.shape[1], exact(transitions)
     true = total([Z[t, k] for t, k in enumerate(labels)])
     true += total([T[a, b] for a, b in itertools.pairwise(labels)])

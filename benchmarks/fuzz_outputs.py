@@ -1,4 +1,4 @@
-"""More families of `benchmarks.fuzz_families`: outputs, matrices, kernels, structures, boosting."""
+"""Families beside `benchmarks.fuzz_families`: outputs, kernels, structures, boosting."""
 
 import numpy as np
 from mpmath import mpf
