@@ -17,7 +17,8 @@ NAMES = {
     "everyday": "the default solver on data that people try first, beside HiGHS and Clarabel",
     "free_features": "features without a penalty: certified, and beside HiGHS and Clarabel",
     "everyday_outputs": "the same for several outputs and classes, without peers",
-    "fuzz": "random small fits of any loss, penalty and scale: no error, none that gives up",
+    "fuzz": "random small fits of any loss, penalty and scale: no error, none that gives up;"
+    " with --newer of all newer models, objectives recomputed exactly",
     "first_fit": "time of import, of the first fit in a process and of the second",
     "small_problems": "random small models of kernels, norms, graphs and groups, beside Clarabel",
     "kernels": "kernel machines beside scikit-learn's SVC, and three kernels on digits",

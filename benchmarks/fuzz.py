@@ -4,7 +4,8 @@ Data of 2 to 60 rows with scales from 1e-8 to 1e8, offsets up to 1e6, duplicate 
 columns, repeated rows, rare classes, weights, sparse and single-precision layouts; every loss
 with every penalty, alphas over seven orders of magnitude, tolerances from 1e-2 to 1e-8. What is
 counted are exceptions other than the documented ValueErrors, fits that do not converge and
-fits that take long; a seed and a number repeat one of them.
+fits that take long; a seed and a number repeat one of them. ``--newer`` is the campaign
+`benchmarks.fuzz_newer` in place of this one.
 """
 
 import argparse
@@ -15,7 +16,6 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import fuzz_newer
 from benchmarks.certificates import LOSSES, PENALTIES
 from skpd import DRSVMClassifier, PdproxRegressor, PdproxSVC
 from skpd.designs import Design
@@ -136,6 +136,8 @@ def main(arguments=()):
     parser.add_argument("--newer", action="store_true", help="of the newer models: fuzz_newer")
     options, rest = parser.parse_known_args(arguments)
     if options.newer:
+        from benchmarks import fuzz_newer  # which needs mpmath
+
         return fuzz_newer.main([given for given in arguments if given != "--newer"])
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")

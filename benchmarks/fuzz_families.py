@@ -169,7 +169,7 @@ def linear(rng, estimator, X, y, loss, penalty, degree, *, budget=None, limits=N
 
 def some_penalty(rng, d):
     """A penalty of one of the newer kinds, and its degree."""
-    half = [d // 2 or 1, d - (d // 2)] if d > 1 else [1]
+    half = [list(range(d // 2)), list(range(d // 2, d))] if d > 1 else [[0]]
     weights = rng.choice([0.0, 0.5, 2.0], size=d) if d > 1 else np.ones(1)
     tree = [(int(rng.integers(j)), j) for j in range(1, d)] or None
     upper = np.where(rng.random(d) < 0.5, np.inf, rng.choice([0.0, 0.3, 1e3], size=d))
@@ -241,9 +241,9 @@ def constrained(rng):
 
 def noise_budget(rng):
     X = features(rng)
-    y, d = labels(rng, X), X.shape[1]
+    y, one_group = labels(rng, X), [list(range(X.shape[1]))]
     penalty = pick(rng, [
-        penalties.L1(), penalties.SquaredL2(), penalties.L2(), penalties.GroupL2(groups=[d]),
+        penalties.L1(), penalties.SquaredL2(), penalties.L2(), penalties.GroupL2(one_group),
         penalties.ElasticNet(l1_ratio=0.5),
     ])  # fmt: skip
     degree = {"SquaredL2": 2, "ElasticNet": None}.get(type(penalty).__name__, 1)

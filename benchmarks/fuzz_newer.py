@@ -46,7 +46,9 @@ def is_documented(error, parameters):
     last = traceback.extract_tb(error.__traceback__)[-1]
     own = re.search(r"[/\\](skpd|sklearn)[/\\]", last.filename) is not None
     words = re.findall(r"\w+", str(error))
-    return type(error) is ValueError and own and bool({*parameters, "X", "y", "Input"} & {*words})
+    return (
+        isinstance(error, ValueError) and own and bool({*parameters, "X", "y", "Input"} & {*words})
+    )
 
 
 def fitted(case, estimator, X=None):
