@@ -4,14 +4,16 @@ A family draws a `Case` from a random generator: an estimator, what its `fit` ta
 that gives the objective of a fitted model as `skpd` documents it (`benchmarks.exact_objectives`).
 """
 
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from mpmath import mpf
 from scipy.optimize import LinearConstraint
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import HuberRegressor
 
 import skpd
@@ -36,8 +38,6 @@ class Case:
     degree : int or None
         With which power of a factor of X alpha grows for the same models; None where there is
         none or the model is not of coefficients.
-    certificate : callable
-        Of a fitted model.
     upwards : bool
         Whether the certificate is of a maximum: `dual` is then what the model reaches.
     """
@@ -48,7 +48,6 @@ class Case:
     weights: Any
     objective: Callable[[Any], tuple]
     degree: int | None = None
-    certificate: Callable[[Any], Any] = field(default=lambda model: model.certificate_)
     upwards: bool = False
 
     def fit(self, estimator, X=None):
@@ -282,18 +281,40 @@ def overlapping(rng):
     return Case(model, stored, y, weights, objective)
 
 
+def fitted_huber(alpha, X, y, weights):
+    """A HuberRegressor, of the constant prediction where scikit-learn finds none."""
+    model = HuberRegressor(alpha=alpha, tol=1e-9, max_iter=300)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return model.fit(X, y, weights)
+        except ValueError:
+            model.fit(np.zeros((2, X.shape[1])), np.zeros(2))
+            model.coef_, model.intercept_ = np.zeros(X.shape[1]), float(np.median(y))
+            model.scale_ = float(np.std(y)) or 1.0
+            return model
+
+
+class CertifiedHuber(BaseEstimator):
+    """What `certify` says of a HuberRegressor, as an estimator."""
+
+    def __init__(self, alpha=1.0, tol=1e-4):
+        self.alpha, self.tol = alpha, tol
+
+    def fit(self, X, y, sample_weight=None):
+        self.huber_ = fitted_huber(self.alpha, X, y, sample_weight)
+        self.certificate_ = skpd.certify(self.huber_, X, y, sample_weight)
+        return self
+
+
 def huber_with_scale(rng):
     """`certify` of scikit-learn's HuberRegressor, which fits its scale too."""
     X = features(rng)
     y, alpha = targets(rng, X), float(10.0 ** rng.uniform(-12, 6))
     weights = sample_weights(rng, y)
 
-    def certified(model):
-        if not hasattr(model, "_certificate"):
-            model._certificate = skpd.certify(model, X, y, weights)
-        return model._certificate
-
     def objective(model):
+        model = model.huber_
         z = of.scores(X, model.coef_, model.intercept_)[:, 0]
         sigma, epsilon = mpf(float(model.scale_)), mpf(float(model.epsilon))
         sizes = [abs(r) for r in z - of.exact(y)]
@@ -305,8 +326,7 @@ def huber_with_scale(rng):
         ridge = mpf(alpha) * of.norm(np.ravel(of.exact(model.coef_))) ** 2 / of.total(of.exact(s))
         return sigma / 2 + of.mean(losses, weights) + ridge / 2, mpf(0), mpf(1)
 
-    model = HuberRegressor(alpha=alpha, tol=1e-9, max_iter=300)
-    return Case(model, X, y, weights, objective, certificate=certified)
+    return Case(CertifiedHuber(alpha), X, y, weights, objective)
 
 
 LINEAR = {

@@ -59,7 +59,6 @@ def fitted(case, estimator, X=None):
         signal.setitimer(signal.ITIMER_PROF, PATIENCE)
         try:
             model = case.fit(estimator, X)
-            case.certificate(model)
         except (Exception, GivenUp) as raised:
             model, error = None, raised
         finally:
@@ -92,7 +91,7 @@ def relative(difference, value):
 
 def judged(case, model):
     """What is wrong with a certificate, as pairs of a name and a size."""
-    certificate = case.certificate(model)
+    certificate = model.certificate_
     if isinstance(certificate, list):
         (certificate,) = certificate
     value, missed, size = case.objective(model)
