@@ -26,8 +26,8 @@ WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
         "_version", "dask.certify", "dask.models",
         "certificates.certificate", "certificates.digits", "designs.design",
-        "designs.row_blocks",
-        "estimators.block_scaler", "estimators.boosting", "estimators.chains", "estimators.displays",
+        "designs.row_blocks", "estimators.block_scaler",
+        "estimators.boosting", "estimators.chains", "estimators.displays",
         "estimators.elastic_net",
         "estimators.elastic_net_cv", "estimators.groups", "estimators.kernel_machines",
         "estimators.lasso", "estimators.multiple_kernels",

@@ -391,8 +391,8 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
             what = "did not converge"
             ended = n_iter >= self.max_iter
             more = f"max_iter (now {self.max_iter}) or " if ended else ""
-            why = "" if ended else "It no longer falls: rounding of numbers of this size may be why. "
-            advice = f"{why}Increase {more}tol, or {self._advice}"
+            falls = "It no longer falls: rounding of numbers of this size may be why. "
+            advice = f"{'' if ended else falls}Increase {more}tol, or {self._advice}"
         warnings.warn(
             f"{type(self).__name__} {what}{which}: after {n_iter} iterations its relative gap is "
             f"{worst.relative_gap:.2e}, above tol={self.tol:.2e}. Its objective, "
