@@ -111,6 +111,18 @@ def test_matrices_that_are_refused(rng):
         checked_matrix(large, "K")
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_factors_of_rows_of_very_different_size(seed):
+    """What is left of the largest rows is all rounding, but more than there is of others."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 3)) * np.logspace(0, 10, 12)[:, np.newaxis]
+    kernel = checked_matrix(X @ X.T, "K")
+    factor = kernel.factor(0.0)
+    assert factor.is_complete
+    distance = np.abs(kernel.matrix - factor.table @ factor.table.T)
+    assert np.max(distance / np.outer(kernel.sizes, kernel.sizes)) < 1e-13
+
+
 def test_rounding_errors_are_not_refused(rng):
     X = rng.normal(size=(40, 3))
     matrix = (X @ X.T).astype(np.float32).astype(float)  # of rank 3, but for its rounding

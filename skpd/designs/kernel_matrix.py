@@ -155,7 +155,7 @@ class KernelMatrix:
         """`squared_norm` where the `product` of x is known."""
         sizes = np.abs(x)
         error = float(sizes @ (of_product + 4.0 * EPSILON * np.abs(y)))
-        error += (EPSILON * float(self.sizes @ sizes)) ** 2
+        error += (EPSILON * (self.sizes @ sizes)) ** 2  # in NumPy, where it may be inf
         return fsum([*(x * y).tolist(), *(x * low).tolist()]), error * (1.0 + 1e-9)
 
     def factor(self, trace: float) -> KernelFactor:
@@ -244,7 +244,7 @@ class _PartialFactor:
         done = self.table[:, : self.rank]
         block = self.kernel.matrix[chosen].T - done @ done[chosen].T
         triangle, order, rank, _ = dpstrf(
-            block[chosen], tol=LEAST_PIVOT * float(np.max(self.residual)), lower=1
+            block[chosen], tol=LEAST_PIVOT * float(self.residual[chosen[0]]), lower=1
         )
         if rank == 0:  # what was left of these rows was all rounding
             self.residual[chosen] = 0.0
@@ -261,8 +261,8 @@ class _PartialFactor:
 
     def _candidates(self) -> Indices:
         """Rows with the largest residuals, the largest first."""
-        least = LEAST_PIVOT * float(np.max(self.residual))
-        some = np.flatnonzero(self.residual > np.maximum(self.floor, least))
+        some = np.flatnonzero(self.residual > self.floor)
+        some = some[self.residual[some] > LEAST_PIVOT * np.max(self.residual[some])]
         return some[np.argsort(-self.residual[some], kind="stable")[:PIVOTS]]
 
     def _append(self, new: Array) -> None:
