@@ -155,7 +155,7 @@ class KernelMatrix:
         """`squared_norm` where the `product` of x is known."""
         sizes = np.abs(x)
         error = float(sizes @ (of_product + 4.0 * EPSILON * np.abs(y)))
-        error += (EPSILON * (self.sizes @ sizes)) ** 2  # in NumPy, where it may be inf
+        error += float((EPSILON * (self.sizes @ sizes)) ** 2)  # in NumPy, where it may be inf
         return fsum([*(x * y).tolist(), *(x * low).tolist()]), error * (1.0 + 1e-9)
 
     def factor(self, trace: float) -> KernelFactor:
