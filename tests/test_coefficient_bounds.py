@@ -5,11 +5,19 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes
-from sklearn.linear_model import Lasso, MultiTaskLasso
+from sklearn.linear_model import HuberRegressor, Lasso, MultiTaskLasso
 
 from benchmarks import coefficients
 from benchmarks.certificates import random_problem, solution
-from skpd import GroupLassoSVC, MultiTaskPD, PdproxRegressor, PdproxSVC, certify
+from skpd import (
+    Certificate,
+    GroupLassoSVC,
+    MultiTaskPD,
+    PdproxRegressor,
+    PdproxSVC,
+    TraceNormPD,
+    certify,
+)
 from skpd.certificates import certify_point, primal_objective
 from skpd.losses import Absolute, Hinge
 from skpd.penalties import L1, LInf, NonNegativeL1, WeightedL1
@@ -52,7 +60,7 @@ def test_a_ridge_gives_digits(diabetes):
         width = 2.0 * np.sqrt(2.0 * certificate.gap / (alpha * (1.0 - ratio)))
         assert np.ptp(certificate.coefficient_bounds, axis=1).max() <= width * (1.0 + 1e-5)
     assert inside(model.coef_, G[1e-4].coefficient_bounds)
-    assert G[1e-4].proven_zero is None  # the absolute loss has kinks
+    assert not G[1e-4].proven_zero.any()  # the absolute loss has kinks
 
 
 def test_the_formula_for_the_l1_norm(diabetes):
@@ -134,5 +142,16 @@ def test_certify_says_it_of_others(diabetes):
 
 
 def test_nothing_where_nothing_is_known(diabetes):
-    certificate = PdproxRegressor(0.1, penalty="total_variation").fit(*diabetes).certificate_
-    assert certificate.coefficient_bounds is None and certificate.proven_zero is None
+    X, y = diabetes
+    jumps = PdproxRegressor(0.1, penalty="total_variation").fit(X, y)
+    unknown = [(jumps.certificate_, (10,))]
+    rigorous = certify(MultiTaskLasso(0.1).fit(X, np.c_[y, y]), X, np.c_[y, y], rigorous=True)
+    unknown += [(rigorous, (2, 10))]
+    unknown += [(certify(HuberRegressor().fit(X, y), X, y, tol=0.01), (10,))]
+    trace = TraceNormPD(0.1).fit(X, np.c_[y, y])
+    unknown += [(trace.certificate_, trace.coef_.shape)]
+    unknown += [(Certificate(0.5, 0.375, 0.125, 0.25, "scaling", 2.5, 1.0), (0,))]
+    for certificate, shape in unknown:
+        assert_array_equal(certificate.proven_zero, np.zeros(shape, dtype=bool), strict=True)
+        nothing = np.stack([np.full(shape, -np.inf), np.full(shape, np.inf)], axis=-1)
+        assert_array_equal(certificate.coefficient_bounds, nothing, strict=True)

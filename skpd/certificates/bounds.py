@@ -188,6 +188,7 @@ def certificate_of(
         intercept_radius=bound.intercept_radius,
         radius_kind=bound.radius_kind,
         evidence=evidence_of(objective, gap, bound),
+        coef_shape=objective.table_shape,
     )
     return certificate, bound.theta
 

@@ -5,6 +5,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import ceil, inf, log10
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from .._typing import Array
 from .digits import rounded
 
 __all__ = ["Certificate", "DualBound"]
@@ -41,16 +44,19 @@ class Certificate:
         for by name (see `dual_bound`), the former for every coefficient alone.
     intercept_radius : float
         Half the length of the interval that holds every optimal intercept; 0 without one.
-    coefficient_bounds : ndarray of shape (n_features, 2) or None
+    coefficient_bounds : ndarray of shape (n_features, 2)
         For each coefficient an interval that holds it in every optimal model; ends are infinite
-        where nothing is known. None for penalties that are no sum over coefficients or groups,
+        where nothing is known, as with penalties that are no sum over coefficients or groups,
         and neither the l2 nor the l-infinity norm. For several outputs of shape (n_outputs,
         n_features, 2).
-    proven_zero : ndarray of bool, of shape (n_features,), or None
-        Which coefficients are 0 in every optimal model; None where nothing is known: losses
-        with kinks, and penalties without an l1 norm or groups.
+    proven_zero : ndarray of bool, of shape (n_features,) or (n_outputs, n_features)
+        Which coefficients are proven to be 0 in every optimal model; none where nothing is
+        known, as with losses with kinks, and penalties without an l1 norm or groups.
     evidence : object or None
         What the last two follow from (`skpd.certificates.coefficients`).
+    coef_shape : tuple of int
+        The shape of ``proven_zero``; (0,) for models without coefficients of features, such as
+        kernel machines, and for certificates that do not know them.
 
     Examples
     --------
@@ -68,14 +74,17 @@ class Certificate:
     intercept_radius: float
     radius_kind: str = "monotone"
     evidence: Any = field(default=None, repr=False, compare=False)
+    coef_shape: tuple[int, ...] = field(default=(0,), repr=False, compare=False)
 
     @property
-    def coefficient_bounds(self) -> Any:
-        return None if self.evidence is None else self.evidence.bounds
+    def coefficient_bounds(self) -> Array:
+        bounds = None if self.evidence is None else self.evidence.bounds
+        return np.tile([-inf, inf], (*self.coef_shape, 1)) if bounds is None else bounds
 
     @property
-    def proven_zero(self) -> Any:
-        return None if self.evidence is None else self.evidence.zeros
+    def proven_zero(self) -> Array:
+        zeros = None if self.evidence is None else self.evidence.zeros
+        return np.zeros(self.coef_shape, dtype=bool) if zeros is None else zeros
 
     def __str__(self) -> str:
         digits = DIGITS

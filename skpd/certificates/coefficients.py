@@ -57,13 +57,13 @@ class Evidence:
 
     @property
     def zeros(self) -> Any:
-        """``proven_zero`` of `Certificate`."""
+        """``proven_zero`` of `Certificate`, None where nothing is known."""
         zeros = self._zeros()
         return None if zeros is None else self._table(zeros)
 
     @property
     def bounds(self) -> Array | None:
-        """``coefficient_bounds`` of `Certificate`."""
+        """``coefficient_bounds`` of `Certificate`, None where nothing is known."""
         intervals = self.penalty.intervals(self.slopes, self.most, self.radius)
         if intervals is None:
             return None
@@ -107,5 +107,5 @@ def evidence_of(objective: Objective, gap: float, bound: DualBound) -> Evidence 
         gap - bound.conjugate,
         bound.radius,
         objective.distances_of_slopes(gap),
-        objective.coef_table(v).shape,
+        objective.table_shape,
     )

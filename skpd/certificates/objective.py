@@ -170,6 +170,11 @@ class Objective(ABC):
         """Numbers of coefficients as estimators have them, those of an output in a row."""
         return coef
 
+    @property
+    @abstractmethod
+    def table_shape(self) -> tuple[int, ...]:
+        """The shape of `coef_table`; (0,) for models without coefficients of features."""
+
     def plain_dual(self, theta: Any) -> Any:
         """A dual point in the form in which it is worked with."""
         return np.ascontiguousarray(theta, dtype=np.float64)

@@ -48,8 +48,8 @@ UNDERFLOW = 1e-290  # no sum here can lose more to numbers below the smallest
 class RigorousCertificate(Certificate):
     """A certificate whose interval holds the optimal value in exact arithmetic.
 
-    It has the attributes of `Certificate` and one more; ``evidence`` is None, and so are
-    ``coefficient_bounds`` and ``proven_zero``.
+    It has the attributes of `Certificate` and one more; ``evidence`` is None, so that
+    ``coefficient_bounds`` are infinite and nothing is ``proven_zero``.
 
     Attributes
     ----------
@@ -88,6 +88,7 @@ def rigorous_certificate(
         kind=bound.kind,
         radius=upper / objective.alpha,
         intercept_radius=0.5 * (highest - lowest),
+        coef_shape=objective.table_shape,
         rounding=above + below,
     )
 

@@ -82,6 +82,10 @@ class CompletionProblem(BaseProblem):
         """Of a matrix of rank 0."""
         return self.design.n_left + self.design.n_right, 0
 
+    @property
+    def table_shape(self) -> tuple[int, ...]:
+        return (0,)
+
     @cached_property
     def largest_weight(self) -> float:
         """The largest sum of the weights of the rows that see the same entry."""

@@ -79,6 +79,10 @@ class OutputsProblem(Problem):
     def intercept_shape(self) -> tuple[int, ...]:
         return (self.n_outputs,)
 
+    @property
+    def table_shape(self) -> tuple[int, ...]:
+        return self.n_outputs, self.n_features // self.n_outputs
+
     def coef_table(self, coef: Array) -> Array:
         return np.ascontiguousarray(coef.reshape(-1, self.n_outputs).T)
 

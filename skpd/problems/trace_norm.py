@@ -119,6 +119,10 @@ class TraceNormProblem(BaseProblem):
     def coef_shape(self) -> tuple[int, int]:
         return self.shape[1], self.shape[2]
 
+    @property
+    def table_shape(self) -> tuple[int, int]:
+        return self.shape[2], self.shape[1]
+
     def dual_point_of(self, coef: Array, intercept: Any) -> Array:
         """The residuals."""
         return self.X @ coef + intercept - self.Y

@@ -140,7 +140,7 @@ def _expanded(problem: KernelProblem, solution: Solution, tol: float) -> KernelS
     dual = bound_below(problem, certificate.dual, model.objective)
     certificate = replace(
         certificate, primal=model.objective, dual=dual, gap=model.objective - dual,
-        relative_gap=gap(model), evidence=None,  # which is of columns of a factor
+        relative_gap=gap(model), evidence=None, coef_shape=(0,),  # those of columns of a factor
     )  # fmt: skip
     found = {**vars(solution), "certificate": certificate, "model": model}
     found["converged"] = certificate.relative_gap <= tol
