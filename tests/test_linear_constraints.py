@@ -287,6 +287,27 @@ def test_paths_and_searches(diabetes):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("penalty", ["l1", "linf"])
+@pytest.mark.parametrize("seed", range(5))
+def test_zeros_are_those_of_linear_programmes(seed, penalty):
+    """Whether the penalty makes them, or a limit, as it does alone with the l-infinity norm."""
+    rng = np.random.default_rng(seed)
+    n, d = 100, 8
+    X = rng.standard_normal((n, d))
+    y = X[:, 0] - 0.5 * X[:, 1] + rng.standard_normal(n)
+    positive = LinearConstraint(np.eye(d), 0.0, np.inf)
+    model = PdproxRegressor(0.1, penalty=penalty, constraints=positive, fit_intercept=False)
+    coef = model.fit(X, y).coef_
+    # in w >= 0, its norm or the parts of that, and the losses
+    heights = np.eye(d) if penalty == "l1" else np.ones((d, 1))
+    losses = [[s * X, np.zeros((n, heights.shape[1])), -np.eye(n)] for s in (1.0, -1.0)]
+    below = np.block([*losses, [np.eye(d), -heights, np.zeros((d, n))]])
+    cost = np.r_[np.zeros(d), np.full(heights.shape[1], 0.1), np.full(n, 1.0 / n)]
+    exact = linprog(cost, below, np.r_[y, -y, np.zeros(d)], method="highs").x[:d]
+    np.testing.assert_array_equal(coef == 0.0, np.abs(exact) < 1e-9)
+    assert (coef == 0.0).any() and (coef >= 0.0).all()
+
+
 def test_restored_coefficients_keep_their_zeros():
     matrix = sparse.csr_array(np.array([[1.0, 1.0, 1.0, 0.0], [0.0, 1.0, -1.0, 0.0]]))
     constraints = LinearConstraints(matrix, np.array([1.0, 0.0]), np.array([1.0, np.inf]))

@@ -2,14 +2,20 @@
 
 from functools import partial
 from math import inf
+from typing import Any
 
+from ..problems import Point
 from ..problems.constrained import ConstrainedProblem
 from .interior import expected_cost, has_decompositions, has_terms, interior_point
 from .interior.posing import has_programme
 from .interior.settings import SETTINGS
+from .monitor import Monitor
 from .select import INTERIOR_POINT, PRECISE, Choice, select
 
 __all__ = ["select_for_constraints"]
+
+ZEROS = 0.01  # of the tolerance: two or three iterations, which square what is left, or nearly
+ENOUGH = 1e-7  # a relative gap that shows it anyway, and that rounding allows with wide data too
 
 
 @select.register
@@ -33,7 +39,20 @@ def select_for_constraints(problem: ConstrainedProblem, warm: bool = False) -> l
             f"features (features, with this penalty), got {unknowns} rows, {n} samples and {d} "
             "features."
         )
-    choices = [Choice(*INTERIOR_POINT, interior_point)]
+    choices = [Choice(*INTERIOR_POINT, _to_the_zeros)]
     if n < d <= most or has_decompositions(problem):
-        choices.append(Choice(*PRECISE, partial(interior_point, precise=True)))
+        choices.append(Choice(*PRECISE, partial(_to_the_zeros, precise=True)))
     return choices
+
+
+def _to_the_zeros(
+    problem: ConstrainedProblem, monitor: Monitor, start: Point | None, **options: Any
+) -> None:
+    """A few iterations beyond the tolerance, in which it shows which coefficients end at 0."""
+    tol = monitor.tol
+    monitor.tol = min(tol, max(ZEROS * tol, ENOUGH))
+    try:
+        interior_point(problem, monitor, start, **options)
+    finally:
+        monitor.tol = tol
+        monitor.done = monitor.stopped or monitor.relative_gap <= tol

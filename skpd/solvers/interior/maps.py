@@ -189,5 +189,11 @@ class Combinations(Map):
     def add_adjoint(self, v: Array, out: Array) -> None:
         out[: self.matrix.shape[1]] += v @ self.matrix
 
+    def set_where(self, chosen: Array, values: Array, x: Array) -> None:
+        rows = self.matrix[chosen]
+        single = np.count_nonzero(rows, axis=1) == 1
+        places = np.argmax(rows != 0.0, axis=1)[single]
+        x[places] = values[single] / rows[single, places]
+
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         system.add_rows(h, self.rows)
