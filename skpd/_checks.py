@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_array", "check_number", "require_everywhere"]
+__all__ = ["check_array", "check_number", "require_everywhere", "shown"]
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: numbers without the types of NumPy, also in lists."""
+    with np.printoptions(legacy="1.25"):
+        return repr(value)
 
 
 def check_number(
@@ -31,7 +37,7 @@ def check_number(
     low = f"[{least}" if least > above else f"({above}"
     high = f"{most}]" if most < below else f"{below})"
     raise ValueError(
-        f"{name} of {type(owner).__name__} must be a number in {low}, {high}, got {value!r}."
+        f"{name} of {type(owner).__name__} must be a number in {low}, {high}, got {shown(value)}."
     )
 
 
@@ -62,7 +68,7 @@ def check_array(
     if valid and (not finite or np.isfinite(array).all()):
         return array if array.ndim else float(array)
     kind = "finite numbers" if finite else "numbers"
-    raise ValueError(f"{what} must be {kind} from {least} to {most}, got {values!r}.")
+    raise ValueError(f"{what} must be {kind} from {least} to {most}, got {shown(values)}.")
 
 
 def require_everywhere(

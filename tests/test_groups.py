@@ -79,7 +79,7 @@ def test_labels_are_in_the_order_of_appearance():
         (["a", "b"], "labels must hold one for each of the 6 features, got 2"),
         ([1] * 6, "6 ones .* may be sizes or labels: pass groups=1 .* groups=6"),
         ([2, 3], "sum is the number of features, 6, or a label for each feature, got 2 numbers"),
-        ([["age", "pay"]], "hold every feature exactly once, but they miss at feature 1"),
+        ([["age", "pay"]], "hold every column of X, but they miss 'city_Oslo'"),
         ([["age", "wage"]], "names of the columns of X, which 'wage' is not"),
     ],
 )
@@ -157,3 +157,10 @@ def test_groups_from_slices(table):
     )
     expected = ["city"] * 3 + ["city_size"] * 2 + ["age", "pay"]
     assert_array_equal(groups_from(transformer.fit(table)), expected)
+
+
+def test_one_feature_may_have_any_label(rng):
+    X = rng.normal(size=(30, 1))
+    for groups in ([0], ["age"], 1):
+        assert GroupLassoSVC(groups=groups).fit(X, X[:, 0] > 0.0).coef_.shape == (1, 1)
+    assert GroupL2([0]).bind(1).partition.n_groups == 1

@@ -311,6 +311,21 @@ def test_like_other_estimators():
     assert caught[0].filename == __file__
 
 
+def test_words_for_ratings():
+    pairs = [["u1", "a"], ["u1", "b"], ["u2", "a"], ["u3", "b"]]
+    with pytest.warns(ConvergenceWarning) as caught:
+        MatrixCompletionPD(1e-3, tol=1e-12, max_iter=2).fit(*ratings(seed=9)[:2])
+    assert "features" not in str(caught[0].message)
+    model = MatrixCompletionPD(1e-3).fit(pairs, [5.0, 3.0, 4.0, 2.0])
+    with pytest.warns(UserWarning, match=r"1 pair\(s\) .* of a row, first 'nobody'"):
+        found = model.predict([["nobody", "a"], ["u1", "a"]])
+    assert found[0] == pytest.approx(model.intercept_ + model.column_biases_[0])
+    with pytest.warns(UserWarning, match=r"2 pair\(s\) .* of a column, first 'z'"):
+        model.predict([["u1", "z"], ["u2", "y"]])
+    with pytest.raises(ValueError, match="must be real numbers, got complex"):
+        model.fit(pairs, [1j, 2.0, 3.0, 4.0])
+
+
 def test_large_alpha_leaves_the_biases():
     pairs, y, _ = ratings(seed=10)
     model = MatrixCompletionPD(10.0, tol=1e-10).fit(pairs, y)

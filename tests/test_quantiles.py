@@ -146,7 +146,9 @@ def test_the_box_around_a_dual_point_is_inside(rng):
         assert loss.largest_scale(y, corner) >= 1.0 - 1e-12
 
 
-@pytest.mark.parametrize("bad", [(), (0.5, 0.5), (0.9, 0.1), (0.0, 0.5), (0.5, 1.0), (0.5, "x")])
+@pytest.mark.parametrize(
+    "bad", [(), (0.5, 0.5), (0.9, 0.1), (0.0, 0.5), (0.5, 1.0), (0.5, "x"), [[0.1]]]
+)
 def test_quantiles_must_increase(bad, rng):
     X, y = heteroscedastic(rng)
     for fail in (lambda: NonCrossingPinball(bad), lambda: QuantilePD(bad).fit(X, y)):

@@ -12,10 +12,13 @@ from skpd import (
     LassoPDCertifiedCV,
     PdproxRegressor,
     PdproxSVC,
+    QuantilePD,
     TraceNormPD,
     certify,
     path,
 )
+from skpd.losses import Huber
+from skpd.penalties import GroupL2, WeightedL1
 
 MODELS = [
     PdproxSVC(), PdproxRegressor(), LassoPDCertified(0.01), ElasticNetPD(0.1, l1_radius=1.0),
@@ -113,3 +116,30 @@ def test_numbers_at_odd_addresses(model, rng):
     for found in (records["x"], buffer, stored):
         assert_allclose(model.fit(found, records["y"]).coef_, expected, rtol=0.0, atol=1e-3)
         assert_allclose(model.predict(found), model.predict(X), rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("value", [None, "a", [1]])
+def test_targets_of_several_types(value, rng):
+    X, y = data(rng)
+    labels = np.where(y > 0.0, 1, 0).astype(object)
+    labels[3] = value
+    for model in (PdproxSVC(), PdproxRegressor(), QuantilePD()):
+        with pytest.raises(ValueError, match=r"numbers alone or strings alone, got .* in row 3"):
+            model.fit(X, labels)
+    with pytest.raises(ValueError, match="got 1 in row 1"):  # a list, in which NumPy sees strings
+        PdproxSVC().fit(X[:2], ["no", 1])
+    names = np.where(y > 0.0, "yes", "no").astype(object)
+    assert PdproxSVC().fit(X, names).classes_.tolist() == ["no", "yes"]
+
+
+def test_messages_show_numbers_without_types_of_numpy(rng):
+    X, y = data(rng)
+    zero = np.float64(0.0)
+    for fail, message in (
+        (lambda: PdproxRegressor(zero).fit(X, y), r"Got 0\.0 instead"),
+        (lambda: Huber(zero), r"got 0\.0\."),
+        (lambda: WeightedL1([-zero - 1.0]), r"got \[-1\.0\]\."),
+        (lambda: GroupL2(2, weights=[zero, zero - 1.0]).bind(4), r"got \[0\.0, -1\.0\]\."),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fail()

@@ -132,7 +132,7 @@ def test_what_a_penalty_declares():
     [
         (lambda: WeightedL1([1.0, -1.0]), "weights of WeightedL1 must be finite numbers"),
         (lambda: WeightedL1([1.0, np.inf]), "weights of WeightedL1 must be finite"),
-        (lambda: WeightedL1([1.0, 2.0]).bind(3), "holds numbers for 2 features, got 3"),
+        (lambda: WeightedL1([1.0, 2.0]).bind(3), "each of the 3 features, got 2"),
         (lambda: Separable(1.0, lower=0.5), "lower of Separable must be numbers from -inf to 0"),
         (lambda: Separable([1.0, 1.0], [1.0]), "same length, got lengths"),
         (lambda: Separable(1.0, lower=0.0, upper=0.0), "must differ"),
@@ -296,7 +296,7 @@ def test_the_parameters_of_estimators_are_checked(rng):
     X, y = regression(rng)
     with pytest.raises(ValueError, match="penalty_weights must be finite numbers from 0"):
         PdproxRegressor(penalty_weights=[-1.0] * 8).fit(X, y)
-    with pytest.raises(ValueError, match="holds numbers for 3 features, got 8"):
+    with pytest.raises(ValueError, match=r"penalty_weights, .* each of the 8 features, got 3"):
         PdproxRegressor(penalty_weights=[1.0, 2.0, 0.0]).fit(X, y)
     with pytest.raises(ValueError, match="bounds must be a pair"):
         LassoPDCertified(bounds=(0.0, 1.0, 2.0)).fit(X, y)

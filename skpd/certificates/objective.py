@@ -75,6 +75,8 @@ class Objective(ABC):
 
     Attributes
     ----------
+    design : Design
+        The data X of shape (n_samples, n_features).
     penalty : Penalty
         R.
     alpha : float
@@ -91,6 +93,7 @@ class Objective(ABC):
         The largest of the abs(y_i).
     """
 
+    design: Any
     penalty: Penalty
     alpha: float
 
@@ -171,9 +174,9 @@ class Objective(ABC):
         return coef
 
     @property
-    @abstractmethod
     def table_shape(self) -> tuple[int, ...]:
         """The shape of `coef_table`; (0,) for models without coefficients of features."""
+        return (self.design.shape[1],)
 
     def plain_dual(self, theta: Any) -> Any:
         """A dual point in the form in which it is worked with."""

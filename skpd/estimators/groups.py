@@ -47,6 +47,13 @@ def groups_by_place(groups: Any, feature_names: Any) -> Any:
             f"groups must hold names of the columns of X, which {unknown[0]!r} is not "
             f"({len(unknown)} in all); they begin with {list(feature_names[:5])}."
         )
+    named = {name for group in lists for name in group}
+    missing = [name for name in places if name not in named]
+    if missing:
+        raise ValueError(
+            f"groups must hold every column of X, but they miss {missing[0]!r} "
+            f"({len(missing)} in all)."
+        )
     return [[places[name] for name in group] for group in lists]
 
 

@@ -1,5 +1,6 @@
 """Ratings of pairs by a matrix of low rank."""
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -8,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from .._checks import shown
 from .._typing import ArrayLike
 from ..designs import EntriesDesign
 from ..losses import Absolute, Hinge, Huber, Loss, Squared
@@ -136,6 +138,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
     _model_attribute: ClassVar[str] = "row_factors_"
     _weights_attribute: ClassVar[str] = "row_factors_"
     _constant_model: ClassVar[str] = "finds nothing but biases"
+    _advice: ClassVar[str] = "alpha"  # there are no features to scale
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, np.inf, closed="neither")],
         "loss": [StrOptions(set(LOSSES)), Loss],
@@ -331,6 +334,11 @@ class MatrixCompletionPD(PrimalDualRegressor):
         -------
         y : ndarray of shape (n_pairs,)
             For "hinge" levels, else numbers.
+
+        Warns
+        -----
+        UserWarning
+            If labels were not seen in `fit`.
         """
         check_is_fitted(self)
         if sp.issparse(X):
@@ -338,6 +346,12 @@ class MatrixCompletionPD(PrimalDualRegressor):
         rows, columns = two_columns(self, X, reset=False)
         row, is_row = places_of(self.row_labels_, rows)
         column, is_column = places_of(self.column_labels_, columns)
+        for side, labels, known in (("row", rows, is_row), ("column", columns, is_column)):
+            if not known.all():
+                unknown = f"{np.sum(~known)} pair(s) with an unknown label of a {side}"
+                first = shown(labels[~known][0])
+                told = f"X has {unknown}, first {first}: its factors and bias are taken to be 0."
+                warnings.warn(told, UserWarning, stacklevel=2)
         z = np.einsum("ij,ij->i", self.row_factors_[row], self.column_factors_[column])
         z = np.where(is_row & is_column, z, 0.0)
         z += np.where(is_column, self.column_biases_[column], 0.0)

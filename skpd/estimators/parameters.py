@@ -67,9 +67,10 @@ class ParameterValidation(PickledWithVersion):
                 values[name] = _Bool(value)
             if isinstance(value, str):
                 self._require_known(name, value, constraints)
-        validate_parameter_constraints(
-            self._parameter_constraints, values, caller_name=type(self).__name__
-        )
+        with np.printoptions(legacy="1.25"):  # which shows numbers without the types of NumPy
+            validate_parameter_constraints(
+                self._parameter_constraints, values, caller_name=type(self).__name__
+            )
 
     def _require_known(self, parameter: str, name: str, constraints: Any) -> None:
         """Refuse a name that is not among those of a parameter, with the one most like it."""

@@ -1,5 +1,6 @@
 """Data as compiled code may take it, whoever made it."""
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import _check_y, validate_data
 
 from ..designs import RowBlocks
 
-__all__ = ["check_features", "validated", "validated_array"]
+__all__ = ["check_features", "require_one_type", "validated", "validated_array"]
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
@@ -24,6 +25,8 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     """
     if isinstance(X, RowBlocks):
         return _validated_blocks(estimator, X, *y, **options)
+    for targets in y:
+        require_one_type(targets)
     try:
         found = validate_data(estimator, _checked(X), *y, **options)
     except (TypeError, ValueError) as error:
@@ -48,6 +51,28 @@ def _columns_of_words(X: Any) -> list:
         except (TypeError, ValueError):
             found.append(name)
     return found
+
+
+def require_one_type(y: Any) -> None:
+    """Refuse targets that are neither all numbers nor all strings.
+
+    Raises
+    ------
+    ValueError
+        It names the first value that differs, and where it is.
+    """
+    try:  # in lists NumPy would make strings of numbers
+        values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    except ValueError:  # ragged lists, of which scikit-learn says so
+        return
+    if values.dtype.kind != "O":
+        return
+    kind = str if values.size and isinstance(values.flat[0], str) else Number
+    for place, value in zip(np.ndindex(values.shape), values.flat, strict=True):
+        if values.ndim and not isinstance(value, kind):
+            raise ValueError(
+                f"y must hold numbers alone or strings alone, got {value!r} in row {place[0]}."
+            )
 
 
 def validated_array(X: Any, **options: Any) -> Any:

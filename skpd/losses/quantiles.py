@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import kernels
+from .._checks import shown
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Stratum
@@ -93,12 +94,14 @@ class NonCrossingPinball(CoupledLoss):
 
     def __post_init__(self) -> None:
         try:
-            values = np.ravel(np.asarray(self.quantiles, dtype=np.float64))
+            values = np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64))
         except (TypeError, ValueError):
             values = np.empty(0)
-        if not (len(values) and np.all(np.diff(values, prepend=0.0, append=1.0) > 0.0)):
+        increasing = len(values) and np.all(np.diff(values, prepend=0.0, append=1.0) > 0.0)
+        if values.ndim > 1 or not increasing:
             raise ValueError(
-                f"quantiles must be strictly increasing numbers in (0, 1), got {self.quantiles!r}."
+                "quantiles must be strictly increasing numbers in (0, 1), got "
+                f"{shown(self.quantiles)}."
             )
         object.__setattr__(self, "quantiles", tuple(values.tolist()))
 

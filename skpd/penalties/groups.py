@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import kernels
-from .._checks import check_number
+from .._checks import check_number, shown
 from .._typing import Array, Indices
 from .base import FreeFeatures, Norm, Structure
 from .intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
@@ -90,7 +90,7 @@ class _Weighted(_Partitioned):
             ):
                 raise ValueError(
                     f"The weights of groups must be {partition.n_groups} finite numbers of at "
-                    f"least 0, one for each group, got {self.weights!r}."
+                    f"least 0, one for each group, got {shown(self.weights)}."
                 )
         object.__setattr__(bound, "_weights", weights)
         vars(bound).pop("free_features", None)  # of another number of features

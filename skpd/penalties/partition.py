@@ -107,7 +107,7 @@ class Partition:
         if isinstance(groups, Integral) and not isinstance(groups, bool):
             order, sizes = _by_size(groups, n_features)
         elif _holds_integers(groups):
-            if len(groups) != n_features or n_features == 1:
+            if len(groups) != n_features or groups[0] == n_features == 1:
                 order, sizes = _by_sizes(groups, n_features)
             elif np.all(np.asarray(groups) == 1):
                 raise ValueError(

@@ -34,8 +34,8 @@ class _ByFeature(_Separable, Penalty):
     def bind(self, n_features: int) -> Any:
         if n_features != self.n_features:
             raise ValueError(
-                f"{type(self).__name__} holds numbers for {self.n_features} features, got "
-                f"{n_features} features."
+                f"penalty_weights, bounds and the arrays of {type(self).__name__} must hold a "
+                f"number for each of the {n_features} features, got {self.n_features}."
             )
         return self
 

@@ -44,10 +44,6 @@ class BaseProblem(Objective):
         """That of the coefficients of a point: (n_features,), or (n_features, n_outputs)."""
 
     @property
-    def table_shape(self) -> tuple[int, ...]:
-        return (self.n_features,)
-
-    @property
     def n_outputs(self) -> int:
         """How many vectors of coefficients there are."""
         return int(np.prod(self.coef_shape[1:]))

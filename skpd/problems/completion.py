@@ -64,6 +64,7 @@ class CompletionProblem(BaseProblem):
     groups: FreeGroups | None = None
     levels: Indices | None = None
     order: Indices | None = None
+    table_shape = (0,)
     no_path = (
         "A path holds a table of coefficients, which factors of different ranks are not: fit a "
         "model for each alpha, with warm_start=True."
@@ -81,10 +82,6 @@ class CompletionProblem(BaseProblem):
     def coef_shape(self) -> tuple[int, ...]:
         """Of a matrix of rank 0."""
         return self.design.n_left + self.design.n_right, 0
-
-    @property
-    def table_shape(self) -> tuple[int, ...]:
-        return (0,)
 
     @cached_property
     def largest_weight(self) -> float:

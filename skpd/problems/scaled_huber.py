@@ -60,10 +60,6 @@ class ConcomitantHuber(Objective):
     fit_intercept: bool
     penalty: SquaredL2 = field(default_factory=SquaredL2)
 
-    @property
-    def table_shape(self) -> tuple[int, ...]:
-        return (self.design.shape[1],)
-
     def best_scale(self, residuals: Array, least: float) -> float:
         """The sigma >= least that minimises P: sum_i c_i clip(r_i / sigma)^2 = 1.
 
