@@ -14,7 +14,13 @@ from sklearn import linear_model as lm
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_iris,
+    load_wine,
+    make_classification,
+)
 from sklearn.ensemble import BaggingRegressor, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -22,7 +28,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC, LinearSVR
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC
+from sklearn.utils.class_weight import compute_sample_weight
 
 from benchmarks import certify as random
 from benchmarks.reference import concomitant_programme, linear_pieces, multinomial_programme
@@ -382,12 +389,12 @@ def test_objective_by_hand(cancer):
     X, y = cancer
     clf = SVC(kernel="linear", C=0.1, tol=1e-8).fit(X, y)
     with pytest.raises(TypeError, match=r"loss=Hinge\(\), penalty=L1\(\), alpha"):
-        certify(clf, X, y)
+        certify(NuSVC(kernel="linear").fit(X, y), X, y)
     alpha = 1 / (0.1 * len(y))
     certificate = certify(clf, X, y, loss="hinge", penalty="squared_l2", alpha=alpha)
     assert certificate.relative_gap <= 1e-6
     same = certify(clf, X, y, loss=Hinge(), penalty=SquaredL2(), alpha=alpha, fit_intercept=True)
-    assert certificate == same
+    assert certificate == same == certify(clf, X, y)
     with pytest.raises(ValueError, match="intercept must be 0"):
         certify(clf, X, y, loss="hinge", penalty="l1", alpha=alpha, fit_intercept=False)
     known = lm.Lasso(alpha=1.0).fit(X, y)
@@ -741,6 +748,41 @@ def test_rigorous_is_not_tighter(cancer, diabetes):
         assert rigorous.primal >= plain.primal * (1 - 1e-14)
         assert_allclose(rigorous.dual, plain.dual, rtol=1e-11)
         assert 0 < rigorous.rounding <= 1e-11 * rigorous.primal
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 3.0, 1: 1.0, 2: 0.1}])
+def test_svc_of_libsvm_by_pairs(class_weight, rng):
+    """Its own C sum_i s_i max(0, 1 - y_i f(x_i)) + w.w / 2, from what it predicts for a pair."""
+    X, y = load_iris(return_X_y=True)
+    X = X + rng.normal(size=X.shape)
+    s = rng.random(150) * (rng.random(150) < 0.9)
+    svc = SVC(kernel="linear", C=0.7, tol=1e-8, class_weight=class_weight)
+    svc.set_params(decision_function_shape="ovo").fit(X, y, sample_weight=s)
+    found = certify(svc, X, y, s)
+    each = s * compute_sample_weight(class_weight, y)
+    for k, (one, other) in enumerate(((0, 1), (0, 2), (1, 2))):
+        rows = np.isin(y, (one, other))
+        margins = np.where(y == one, 1.0, -1.0) * svc.decision_function(X)[:, k]
+        total = 0.7 * each[rows].sum()
+        own = 0.7 * each[rows] @ np.maximum(0.0, 1.0 - margins[rows])
+        own += 0.5 * svc.coef_[k] @ svc.coef_[k]
+        assert found[k].primal * total == pytest.approx(own, rel=1e-9)
+        assert found[k].relative_gap <= 1e-5
+    two = y < 2
+    binary = clone(svc).set_params(class_weight=None).fit(X[two], y[two])
+    assert certify(binary, X[two], y[two]).relative_gap <= 1e-5
+    sparse = clone(binary).fit(sp.csr_array(X[two]), y[two])
+    assert certify(sparse, sp.csr_array(X[two]), y[two]).relative_gap <= 1e-5
+
+
+def test_svr_of_libsvm_and_what_has_no_coefficients(diabetes):
+    X, y = diabetes
+    svr = SVR(kernel="linear", C=0.01, epsilon=1.0, tol=1e-8).fit(X, y)
+    assert certify(svr, X, y).relative_gap <= 1e-5
+    with pytest.raises(TypeError, match=r"SVC, which has no coef_"):
+        certify(SVC().fit(X, y > 100.0), X, y > 100.0)
+    with pytest.raises(TypeError, match=r"does not know what .*NuSVC minimises"):
+        certify(NuSVC(kernel="linear").fit(X, y > 100.0), X, y > 100.0)
 
 
 def test_linear_svr_of_both_losses(diabetes):

@@ -49,9 +49,10 @@ def certify(
     ----------
     estimator : estimator
         A fitted `Lasso`, `LassoLars`, `ElasticNet`, `MultiTaskLasso`, `MultiTaskElasticNet`,
-        `Ridge`, `RidgeClassifier`, `LinearSVC`, `LinearSVR`, `LogisticRegression`,
-        `SGDClassifier`, `SGDRegressor`, `QuantileRegressor` or `HuberRegressor` of
-        scikit-learn, their variants with cross-validation; a `Lasso`, `ElasticNet`, `GroupLasso`,
+        `Ridge`, `RidgeClassifier`, `LinearSVC`, `LinearSVR`, `SVC` or `SVR` with
+        ``kernel="linear"``, `LogisticRegression`, `SGDClassifier`, `SGDRegressor`,
+        `QuantileRegressor` or `HuberRegressor` of scikit-learn, their variants with
+        cross-validation; a `Lasso`, `ElasticNet`, `GroupLasso`,
         `MultiTaskLasso` or `LogisticRegression` of celer; a `Lasso`, `WeightedLasso`,
         `ElasticNet`, `GroupLasso`, `MultiTaskLasso`, `SparseLogisticRegression`, `LinearSVC` or
         `GeneralizedLinearEstimator` of skglm; or an estimator of this package;
@@ -94,8 +95,9 @@ def certify(
     -------
     certificate : Certificate, or list of them
         A list with one for each class of a one-vs-rest classifier with more than two
-        classes, or for each of several targets. A multinomial model has one. With
-        ``rigorous`` it is a `RigorousCertificate`.
+        classes, for each pair of them of an `SVC`, in the order of its ``coef_`` and with S the
+        sum over the rows of the two, or for each of several targets. A multinomial model has
+        one. With ``rigorous`` it is a `RigorousCertificate`.
 
     Raises
     ------
@@ -124,7 +126,7 @@ def certify(
     Lasso, LassoLars, ElasticNet                r^2 / 2             1
     MultiTaskLasso, MultiTaskElasticNet         sum r_k^2 / 2       1
     Ridge, RidgeClassifier                      r^2 / 2             2 S
-    LinearSVC, LinearSVR                        its own             C S
+    LinearSVC, LinearSVR, SVC, SVR              its own             C S
     LogisticRegression                          its own             C S
     SGDClassifier, SGDRegressor                 its own             S / n_samples
     QuantileRegressor                           its own             1
@@ -264,7 +266,7 @@ def check_linear(estimator: Any) -> None:
     own = isinstance(estimator, PrimalDualEstimator)
     attribute = estimator._model_attribute if own else "coef_"
     has_coef = hasattr(estimator, attribute)
-    check_is_fitted(estimator, attribute if has_coef or _known(estimator) else None)
+    check_is_fitted(estimator, attribute if has_coef or own else None)
     if has_coef:
         return
     where = " or ".join(f"estimator.{name}" for name in inner_estimators(estimator, _known))

@@ -7,6 +7,7 @@ sum to 1, is that of `Problem`. The constants are listed at `skpd.certify`.
 
 from collections.abc import Callable
 from functools import singledispatch
+from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
@@ -133,6 +134,36 @@ def _linear_svr(estimator: Any, data: Data) -> list[LinearFit]:
     return _liblinear(estimator, data, regression_outputs(data), loss, SquaredL2())
 
 
+# libsvm: the same with a free intercept
+
+
+def _svc(estimator: Any, data: Data) -> list[LinearFit]:
+    """For several classes each pair alone, with the first of the two as 1."""
+    class_weight = data.class_weight(estimator, weighted=False)
+    outputs = list(data.one_vs_rest(estimator, class_weight))
+    if len(outputs) > 1:
+        labels = data.labels(estimator.classes_)
+        weights = data.sample_weight * class_weight[labels]
+        pairs = combinations(range(len(class_weight)), 2)
+        outputs = [
+            (np.where(labels == one, 1.0, -1.0), weights * np.isin(labels, (one, other)))
+            for one, other in pairs
+        ]
+    C = float(estimator.C)
+    return fits(
+        estimator, data, outputs, Hinge(), SquaredL2(), lambda total: 1.0 / (C * total),
+        fit_intercept=True,
+    )  # fmt: skip
+
+
+def _svr(estimator: Any, data: Data) -> list[LinearFit]:
+    C, loss = float(estimator.C), EpsilonInsensitive(epsilon=float(estimator.epsilon))
+    return fits(
+        estimator, data, regression_outputs(data), loss, SquaredL2(),
+        lambda total: 1.0 / (C * total), fit_intercept=True,
+    )  # fmt: skip
+
+
 # Logistic regression: sum_i s_i l(y_i, x_i.w + b) + R(w) / C
 
 
@@ -249,6 +280,8 @@ OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
     linear_model.RidgeClassifierCV: _ridge_classifier,
     svm.LinearSVC: _linear_svc,
     svm.LinearSVR: _linear_svr,
+    svm.SVC: _svc,
+    svm.SVR: _svr,
     linear_model.LogisticRegression: _logistic,
     linear_model.LogisticRegressionCV: _logistic,
     linear_model.SGDClassifier: _sgd_classifier,
