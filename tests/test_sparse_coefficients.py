@@ -110,3 +110,37 @@ def test_what_cannot_be_converted():
     assert not hasattr(MatrixCompletionPD(), "sparsify")  # it has factors
     with pytest.raises(AttributeError, match="sparsify"):
         MatrixCompletionPD().sparsify()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [*OF_ONE_TARGET, skpd.QuantilePD(), skpd.KernelPdproxSVC(), skpd.MKLClassifier()],
+    ids=lambda model: type(model).__name__,
+)
+def test_without_dual_solutions(model, rng):
+    X = rng.standard_normal((60, 5))
+    y = X[:, 0] + rng.standard_normal(60)
+    y = y > 0.0 if is_classifier(model) else y
+    model = clone(model)
+    if "warm_start" in model.get_params():
+        model.set_params(warm_start=True)
+    predicted, certificate = model.fit(X, y).predict(X), model.certificate_
+    dual = model.dual_coef_
+    without = pickle.loads(pickle.dumps(model.drop_dual_coef().drop_dual_coef()))
+    assert not hasattr(without, "dual_coef_")
+    assert_array_equal(without.predict(X), predicted)
+    assert without.certificate_ == certificate
+    assert_array_equal(without.certificate_.proven_zero, certificate.proven_zero)
+    if hasattr(model, "coef_"):
+        assert certify(without, X, y) == certify(model, X, y)
+    assert without.fit(X, y).dual_coef_.shape == dual.shape  # which starts anew
+
+
+def test_pickles_without_dual_solutions_are_small(rng):
+    sizes = [
+        len(pickle.dumps(PdproxSVC(0.05).fit(X, X[:, 0] > 0.0).drop_dual_coef()))
+        for X in (rng.standard_normal((100, 5)), rng.standard_normal((10_000, 5)))
+    ]
+    assert sizes[1] < sizes[0] + 500 < 4000  # a history may have more entries
+    with pytest.raises(NotFittedError):
+        PdproxSVC().drop_dual_coef()

@@ -272,7 +272,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
         )  # fmt: skip
 
     def _start_of(self, X: Any, y: Any) -> Point | None:
-        if not (self.warm_start and hasattr(self, "_free")):
+        if not (self.warm_start and hasattr(self, "dual_coef_")):
             return None
         labels, problem = self._seen
         same = np.array_equal(self.row_labels_, labels.rows)

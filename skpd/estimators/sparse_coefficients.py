@@ -51,6 +51,20 @@ class SparseCoefficients:
         self.coef_ = self._dense_coef
         return self
 
+    def drop_dual_coef(self) -> Self:
+        """Remove ``dual_coef_``, which has a number for each sample, also in pickles.
+
+        Nothing else needs it but a warm start of the next `fit`, which then starts anew.
+        ``certificate_`` and what it proves of the coefficients stay.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        vars(self).pop("dual_coef_", None)
+        return self
+
     @property
     def _dense_coef(self) -> Array:
         """The coefficients as `fit` makes them, whatever has been done to them since."""
