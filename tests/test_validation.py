@@ -1,9 +1,14 @@
 """Data as others may have made it: index arrays that do not fit, numbers at odd addresses."""
 
+from contextlib import suppress
+from importlib import import_module
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn import config_context
+from sklearn.base import clone
 
 from skpd import (
     DRSVMClassifier,
@@ -143,3 +148,34 @@ def test_messages_show_numbers_without_types_of_numpy(rng):
     ):
         with pytest.raises(ValueError, match=message):
             fail()
+
+
+class _OfAnotherLibrary:
+    """An array that follows the array API and knows the types of its own library alone."""
+
+    def __init__(self, values):
+        self.values, self.shape, self.ndim = values, values.shape, values.ndim
+
+    def __array_namespace__(self, api_version=None):
+        raise TypeError("types of NumPy are none of this library")
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.values, dtype=dtype)
+
+
+@each_model
+def test_arrays_of_other_libraries(model, rng, monkeypatch):
+    X, y = data(rng)
+    expected = model.fit(X, y)
+    coef, predicted = expected.coef_, expected.predict(X)
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    arrays = [_OfAnotherLibrary]
+    with suppress(ImportError):
+        arrays.append(import_module("array_api_strict").asarray)
+    for array in arrays:
+        with config_context(array_api_dispatch=True):
+            found = clone(model).fit(array(X), array(y))
+            assert_allclose(found.coef_, coef, rtol=0.0, atol=1e-12)
+            assert_allclose(found.predict(array(X)), predicted, rtol=0.0, atol=1e-12)
+            if not found.get_params().get("l1_radius"):
+                certify(found, array(X), array(y))

@@ -25,10 +25,11 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     """
     if isinstance(X, RowBlocks):
         return _validated_blocks(estimator, X, *y, **options)
-    for targets in y:
-        require_one_type(targets)
+    targets = [_in_numpy(given) for given in y]
+    for given in targets:
+        require_one_type(given)
     try:
-        found = validate_data(estimator, _checked(X), *y, **options)
+        found = validate_data(estimator, _checked(X), *targets, **options)
     except (TypeError, ValueError) as error:
         words = _columns_of_words(X)
         if not words:
@@ -113,6 +114,12 @@ def _aligned(array: Any) -> Any:
     return array if all(part.flags.aligned for part in parts) else array.copy()
 
 
+def _in_numpy(array: Any) -> Any:
+    """An array of another library, with scikit-learn's array API dispatch too, as one of NumPy."""
+    other = hasattr(array, "__array_namespace__") and not isinstance(array, np.ndarray)
+    return np.asarray(array) if other else array
+
+
 def _checked(X: Any) -> Any:
     """X, its index arrays seen to fit its shape and its data if it is sparse.
 
@@ -125,7 +132,7 @@ def _checked(X: Any) -> Any:
         If they do not; it names the array, what it holds and what is allowed.
     """
     if not sp.issparse(X) or X.ndim != 2:
-        return X
+        return _in_numpy(X)
     if X.format == "coo":
         for name, indices, n in zip(("row", "col"), (X.row, X.col), X.shape, strict=True):
             _require_length(name, indices, len(X.data))
