@@ -8,7 +8,7 @@ from sklearn.utils.validation import _check_feature_names, check_consistent_leng
 
 from .._typing import Array, Indices
 from .base import finite_targets
-from .validation import require_one_type
+from .validation import of_one_type
 
 __all__ = ["Labels", "pairs_and_ratings", "places_of", "two_columns"]
 
@@ -37,8 +37,7 @@ def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, tuple[Any
         rows, columns = two_columns(estimator, X, reset=True)
         row_labels, of_rows = np.unique(rows, return_inverse=True)
         column_labels, of_columns = np.unique(columns, return_inverse=True)
-    require_one_type(y)
-    y = np.asarray(y)
+    y = np.asarray(of_one_type(y))
     if np.iscomplexobj(y):
         raise ValueError("The ratings must be real numbers, got complex ones.")
     if y.ndim != 1:

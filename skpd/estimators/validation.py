@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_y, validate_data
 
 from ..designs import RowBlocks
 
-__all__ = ["check_features", "require_one_type", "validated", "validated_array"]
+__all__ = ["check_features", "of_one_type", "validated", "validated_array"]
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
@@ -25,11 +25,8 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     """
     if isinstance(X, RowBlocks):
         return _validated_blocks(estimator, X, *y, **options)
-    targets = [_in_numpy(given) for given in y]
-    for given in targets:
-        require_one_type(given)
     try:
-        found = validate_data(estimator, _checked(X), *targets, **options)
+        found = validate_data(estimator, _checked(X), *map(of_one_type, y), **options)
     except (TypeError, ValueError) as error:
         words = _columns_of_words(X)
         if not words:
@@ -54,26 +51,26 @@ def _columns_of_words(X: Any) -> list:
     return found
 
 
-def require_one_type(y: Any) -> None:
-    """Refuse targets that are neither all numbers nor all strings.
+def of_one_type(y: Any) -> Any:
+    """Targets that are all numbers or all strings.
 
     Raises
     ------
     ValueError
-        It names the first value that differs, and where it is.
+        If they are not; it names the first value that differs, and where it is.
     """
     try:  # in lists NumPy would make strings of numbers
         values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     except ValueError:  # ragged lists, of which scikit-learn says so
-        return
-    if values.dtype.kind != "O":
-        return
-    kind = str if values.size and isinstance(values.flat[0], str) else Number
-    for place, value in zip(np.ndindex(values.shape), values.flat, strict=True):
-        if values.ndim and not isinstance(value, kind):
-            raise ValueError(
-                f"y must hold numbers alone or strings alone, got {value!r} in row {place[0]}."
-            )
+        return y
+    if values.ndim and values.dtype.kind == "O":
+        kind = str if values.size and isinstance(values.flat[0], str) else Number
+        for place, value in zip(np.ndindex(values.shape), values.flat, strict=True):
+            if not isinstance(value, kind):
+                raise ValueError(
+                    f"y must hold numbers alone or strings alone, got {value!r} in row {place[0]}."
+                )
+    return _in_numpy(y)
 
 
 def validated_array(X: Any, **options: Any) -> Any:
