@@ -226,6 +226,9 @@ def test_paths(diabetes):
     assert over_ball.converged.all() and (np.abs(over_ball.coefs).sum(axis=1) <= 20.0).all()
     at_first = path(ElasticNetPD(l1_radius=20.0), X, y, alphas=1).certificates[0].primal
     assert 0.99 <= at_first / (0.5 * np.var(y)) < 1.0
+    ridge = ElasticNetPDCV(l1_ratio=0.0, alphas=3, eps=1e-7).fit(X, y)
+    first = np.square(X.T @ centred / len(y)).sum() / (0.02 * 0.5 * np.var(y))
+    assert_allclose(ridge.alphas_, first * np.array([1.0, 10**-3.5, 1e-7]), rtol=1e-5)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -427,7 +427,6 @@ def test_cross_validation_routes_metadata_and_certifies(rng):
     [
         ({"l1_ratio": [0.5, 0.0]}, r"'l1_ratio' parameter of MultiTaskPDCV.*\(0.*got \[0.5, 0.0"),
         ({"l1_ratio": 0.5, "penalty": "trace"}, "l1_ratio must be 1"),
-        ({"penalty": "exclusive"}, "alphas must be given as values"),
         ({"alphas": [0.1, -1.0]}, "greater than 0"),
         ({"loss": "hinge"}, "labels -1 and 1"),
         ({"cv": [(np.arange(20), [40])]}, "'cv' parameter.*test samples of fold 0"),

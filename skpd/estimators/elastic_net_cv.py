@@ -26,12 +26,13 @@ class ElasticNetPDCV(L1RatioCrossValidation):
     Parameters
     ----------
     l1_ratio : float or array-like of float, default=0.5
-        Shares of the l1 norm to try, in (0, 1], or in [0, 1] where ``alphas`` holds values.
+        Shares of the l1 norm to try, in [0, 1].
     eps : float, default=1e-3
         Ratio of the smallest alpha to the largest, where ``alphas`` is a number.
     alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha to try, or their number: then they are at equal ratios below the
-        smallest at which all coefficients are 0, for each l1_ratio.
+        smallest at which all coefficients are 0, for each l1_ratio; with 0 there is none, they
+        begin as those of `path`, and ``eps`` should be smaller: 1e-7.
     cv : int, cross-validation generator or iterable, default=None
         How to split, as in scikit-learn; 5 folds by default.
     solver : {"auto", "agm", "cd", "approx"}, default="auto"
@@ -95,7 +96,9 @@ class ElasticNetPDCV(L1RatioCrossValidation):
     ConvergenceWarning
         If a relative gap is still above ``tol`` after ``max_iter`` iterations.
     UserWarning
-        If all coefficients are 0; it says why, and what to try.
+        If all coefficients are 0; it says why, and what to try. Also if the choice is at an end
+        of the alphas and the errors still change there; the largest alpha is no such end where
+        ``alphas`` is a number.
 
     See Also
     --------

@@ -255,7 +255,9 @@ class LassoPDCertifiedCV(PathCrossValidation):
     ConvergenceWarning
         If a relative gap is still above ``tol`` after ``max_iter`` iterations.
     UserWarning
-        If all coefficients are 0; it says why, and what to try.
+        If all coefficients are 0; it says why, and what to try. Also if the choice is at an end
+        of the alphas and the errors still change there; the largest alpha is no such end where
+        ``alphas`` is a number.
 
     See Also
     --------

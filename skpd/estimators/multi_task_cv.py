@@ -43,7 +43,8 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
         equal ratios below one at which all coefficients are 0, for each l1_ratio. The penalties
-        "exclusive", "squared_groups" and "squared_l2" have no such alpha and need values.
+        "exclusive", "squared_groups" and "squared_l2" have no such alpha: they begin as those of
+        `path`, and ``eps`` should be smaller: 1e-7.
     cv : int, cross-validation generator or iterable, default=None
         How to split the samples: a number of folds (5 by default) for `KFold`, a splitter, or an
         iterable of (train, test) index arrays. With ``tasks`` a number is one for
@@ -120,7 +121,9 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     ConvergenceWarning
         If a relative gap is still above ``tol`` after ``max_iter`` iterations.
     UserWarning
-        If all coefficients are 0; it says why, and what to try.
+        If all coefficients are 0; it says why, and what to try. Also if the choice is at an end
+        of the alphas and the errors still change there; the largest alpha is no such end where
+        ``alphas`` is a number.
 
     See Also
     --------
