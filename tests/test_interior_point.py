@@ -428,7 +428,7 @@ def test_what_is_too_hard_is_given_up(kind, rng):
     model = DRSVMClassifier(**options) if kind == "robust" else PdproxSVC(
         penalty=LInf(), loss="hinge", **options
     )  # fmt: skip
-    with pytest.warns(ConvergenceWarning, match=r"optimum\. Increase tol, or bring"):
+    with pytest.warns(ConvergenceWarning, match=r"no smaller gap\. Increase tol, or bring"):
         model.fit(X, y)
     assert 1000 < model.n_iter_ < 30_000
     model.set_params(max_iter=200)

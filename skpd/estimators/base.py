@@ -389,10 +389,10 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
             what, advice = "was stopped by a callback", "Remove the callback or increase tol"
         else:
             what = "did not converge"
-            ended = n_iter >= self.max_iter
-            more = f"max_iter (now {self.max_iter}) or " if ended else ""
-            falls = "It no longer falls: rounding of numbers of this size may be why. "
-            advice = f"{'' if ended else falls}Increase {more}tol, or {self._advice}"
+            advice = "Rounding of numbers of this size may allow no smaller gap. Increase tol"
+            if n_iter >= self.max_iter:
+                advice = f"Increase max_iter (now {self.max_iter}) or tol"
+            advice += f", or {self._advice}"
         warnings.warn(
             f"{type(self).__name__} {what}{which}: after {n_iter} iterations its relative gap is "
             f"{worst.relative_gap:.2e}, above tol={self.tol:.2e}. Its objective, "

@@ -41,7 +41,7 @@ class LinearlyConstrained(PrimalDualEstimator):
         if self._solver() != "auto":
             raise ValueError(f"constraints need solver='auto', got solver={self.solver!r}.")
         if not constraints.allow_zero:
-            constraints.require_model(*_bounds(problem.penalty))
+            constraints = constraints.with_model(*_bounds(problem.penalty))
         values = {field.name: getattr(problem, field.name) for field in fields(problem)}
         return ConstrainedProblem(**values, constraints=constraints)
 
@@ -53,9 +53,11 @@ class LinearlyConstrained(PrimalDualEstimator):
     def _set_solutions(
         self, solutions: Any, problems: Any, labels: Any = None, *, depth: int = 5
     ) -> None:
+        found = [solutions] if labels is None else solutions
         if self.constraints is not None:
-            self._require_models([solutions] if labels is None else solutions)
-            self.constraint_multipliers_ = self._multipliers(solutions)
+            self._require_models(found)
+            mu = self._multipliers(found)
+            self.constraint_multipliers_ = mu[0] if labels is None else mu
         elif hasattr(self, "constraint_multipliers_"):  # of a fit before this one
             del self.constraint_multipliers_
         super()._set_solutions(solutions, problems, labels, depth=depth + 1)
@@ -67,15 +69,16 @@ class LinearlyConstrained(PrimalDualEstimator):
                 raise ValueError(
                     "constraints do not seem to go together with the penalty "
                     f"{self._get_penalty()!r}: no coefficients that both allow were found in "
-                    f"{solution.n_iter} iterations."
+                    f"{solution.n_iter} iterations of at most {self.max_iter}."
                 )
 
-    def _multipliers(self, solutions: Solution | Sequence[Solution]) -> Array:
-        """Those behind the numbers for the rows in a dual point."""
-        n_samples = np.shape(self.dual_coef_)[-1]
-        if isinstance(solutions, Solution):
-            return solutions.dual_coef[n_samples:]
-        return np.stack([solution.dual_coef[n_samples:] for solution in solutions])
+    def _multipliers(self, solutions: Sequence[Solution]) -> Array:
+        """Those behind the numbers for the rows in dual points, of the constraints as given."""
+        n_samples, n_features = np.shape(self.dual_coef_)[-1], np.shape(self.coef_)[-1]
+        constraints: Any = linear_constraints(self.constraints, n_features)
+        mu = np.stack([solution.dual_coef[n_samples:] for solution in solutions])
+        with np.errstate(over="ignore"):  # rows of 1e-310 may have multipliers beyond all numbers
+            return np.ldexp(mu, -constraints.exponents)
 
 
 def _bounds(penalty: Penalty) -> tuple[Any, Any]:
@@ -108,7 +111,7 @@ def linear_constraints(given: Any, n_features: int) -> LinearConstraints | None:
     matrices, lower, upper = zip(*parts, strict=True)
     return LinearConstraints(
         csr_array(vstack(matrices)), np.concatenate(lower), np.concatenate(upper)
-    )
+    ).with_unit_rows()
 
 
 def _validated(part: Any, n_features: int) -> tuple[csr_array, Array, Array]:

@@ -89,9 +89,12 @@ class ConstrainedProblem(Problem):
         """With coefficients that obey the constraints, and the same mean prediction."""
         coef, intercept = super().feasible_model(coef, intercept)
         restored = self.constraints.restored(coef)
+        if restored is not coef:
+            restored = self.penalty.feasible(restored)
+        if self.constraints.model is not None and not self.constraints.hold(restored):
+            restored = self.constraints.model
         if restored is coef:
             return coef, intercept
-        restored = self.penalty.feasible(restored)
         if self.fit_intercept:
             intercept -= float(self._mean_row @ (restored - coef))
         return restored, intercept
@@ -115,6 +118,9 @@ class ConstrainedProblem(Problem):
         mu = np.zeros(len(self.constraints))
         mu[: len(theta) - self.n_samples] = theta[self.n_samples :]
         return theta[: self.n_samples], mu
+
+    def zero_dual(self, theta: Array) -> Array:
+        return np.zeros(self.n_samples + len(self.constraints))
 
     def dual_table(self, dual_coef: Array) -> Array:
         return self.of_rows_and_constraints(dual_coef)[0]

@@ -14,7 +14,7 @@ and the second part is the same as an error of C'mu: certificates, which allow f
 products anyway, hold for the models that obey the constraints exactly and for those with slack.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,11 +44,29 @@ class LinearConstraints:
         C.
     lower, upper : ndarray of shape (n_constraints,)
         With lower <= upper, -inf and inf for none.
+    exponents : ndarray of int of shape (n_constraints,) or int, default=0
+        Those of the powers of 2 that rows and bounds were divided by (`with_unit_rows`).
+    model : ndarray of shape (n_features,), default=None
+        Coefficients that obey them, for where none are found near others.
     """
 
     matrix: csr_array
     lower: Array
     upper: Array
+    exponents: Any = 0
+    model: Any = None
+
+    @np.errstate(over="ignore", under="ignore")
+    def with_unit_rows(self) -> "LinearConstraints":
+        """The same, with the largest number of each row in [1/2, 1), if that is exact."""
+        powers = np.frexp(self.sizes.max(axis=1).toarray().ravel())[1]
+        each = np.repeat(powers, np.diff(self.matrix.indptr)), powers, powers
+        given = self.matrix.data, self.lower, self.upper
+        data, lower, upper = scaled = [np.ldexp(x, -k) for x, k in zip(given, each, strict=True)]
+        if any(np.any(np.ldexp(x, k) != y) for x, k, y in zip(scaled, each, given, strict=True)):
+            return self  # digits would be lost
+        matrix = csr_array((data, self.matrix.indices, self.matrix.indptr), self.matrix.shape)
+        return replace(self, matrix=matrix, lower=lower, upper=upper, exponents=powers)
 
     def __len__(self) -> int:
         return len(self.lower)
@@ -106,7 +124,8 @@ class LinearConstraints:
         """
         if self.hold(coef):
             return coef
-        for scale in (np.abs(coef), np.ones_like(coef)):
+        sizes = np.abs(coef)
+        for scale in (sizes / (np.max(sizes, initial=0.0) or 1.0), np.ones_like(coef)):
             found = self._corrected(coef, scale)
             if self.hold(found):
                 return found
@@ -122,17 +141,18 @@ class LinearConstraints:
             if not len(some):
                 break
             rows = self.matrix[some] @ diags_array(np.sqrt(scale))
-            change = lsqr(rows, missing[some], atol=EPSILON, btol=EPSILON)[0]
-            coef = coef + np.sqrt(scale) * change
+            unit = float(np.max(np.abs(missing))) or 1.0  # squares of less may underflow
+            change = lsqr(rows, missing[some] / unit, atol=EPSILON, btol=EPSILON)[0]
+            coef = coef + np.sqrt(scale) * (unit * change)
         return coef
 
-    def require_model(self, lower: Any, upper: Any) -> None:
-        """Refuse constraints that no coefficients between such bounds obey.
+    def with_model(self, lower: Any, upper: Any) -> "LinearConstraints":
+        """The same with a model between such bounds, if rounding lets it obey them.
 
         Raises
         ------
         ValueError
-            If a linear programme says so.
+            If a linear programme says that there is none.
         """
         n_features = self.matrix.shape[1]
         bounds = np.column_stack([np.broadcast_to(x, n_features) for x in (lower, upper)])
@@ -148,3 +168,7 @@ class LinearConstraints:
                 "constraints cannot be obeyed: no coefficients, within the bounds that the "
                 f"penalty sets, have lb <= A @ coef <= ub for all {len(self)} rows."
             )
+        model = found.x
+        if model is not None:
+            model = np.clip(self.restored(np.clip(model, lower, upper)), lower, upper)
+        return replace(self, model=model if model is not None and self.hold(model) else None)

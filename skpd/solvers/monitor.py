@@ -54,7 +54,6 @@ class Monitor:
         self.on_check = on_check
         self.done = False
         self.stopped = False
-        self.stalled = False
         self.n_iter = 0
         self.method = "null-model"  # that reports now
         self.primal, self.dual = np.inf, 0.0

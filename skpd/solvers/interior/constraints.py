@@ -16,6 +16,8 @@ __all__ = ["ConstrainedProgramme"]
 
 SAME = 1e-10  # what others leave of a row of length 1 that is their combination, but for rounding
 
+FAR = 1e15  # times what coefficients are likely to make of a row: a bound that is never met
+
 
 class ConstrainedProgramme(Programme):
     """The same with an equality for each constraint whose bounds are one number, and limits.
@@ -41,6 +43,10 @@ class ConstrainedProgramme(Programme):
         lower, upper = constraints.lower, constraints.upper
         self.matrix = self.basis.columns(constraints.matrix.toarray())
         self.limits = np.flatnonzero(lower < upper)
+        if (
+            problem.penalty.is_norm
+        ):  # R is not much more at the optimum, however small features are
+            self.width = np.minimum(self.width, problem.objective_unit / problem.alpha)
         # what the coefficients are likely to make of a row, and a price to go with it
         widths = np.abs(self.matrix) @ self.width
         widths[widths == 0.0] = 1.0
@@ -51,7 +57,8 @@ class ConstrainedProgramme(Programme):
             self.constraint_terms.append((equality, np.array([k])))
         places = self.new_rows(self.matrix[self.limits])
         for sign, limit in ((1.0, upper), (-1.0, lower)):
-            rows = np.flatnonzero(np.isfinite(limit[self.limits]))
+            # bounds as good as infinite, which are checked all the same, would hide other digits
+            rows = np.flatnonzero((sign * limit < FAR * widths)[self.limits])
             if len(rows):
                 some = self.limits[rows]
                 image = Combinations(self.matrix[some], places[rows])
