@@ -168,3 +168,15 @@ def test_it_says_what_is_wrong():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         LPBoostClassifier().fit(X, y)
+
+
+def test_an_entropy_far_below_the_tolerance_is_next_to_none():
+    """F is that of the linear programme but for entropy log(1 / nu)."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((17, 3))
+    y = np.where(X[:, 0] + rng.standard_normal(17) > 0.0, 1, -1)
+    model = LPBoostClassifier(entropy=1e-8, tol=0.01).fit(X, y)
+    programme = LPBoostClassifier(tol=1e-8).fit(X, y)
+    assert model.converged_ and model.solver_ == "agm"
+    assert model.certificate_.dual <= programme.certificate_.primal + 1e-7
+    assert programme.certificate_.dual <= model.certificate_.primal

@@ -6,12 +6,13 @@ from scipy import sparse
 from scipy.optimize import LinearConstraint, linprog
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import GridSearchCV
 
 from skpd import PathCV, PdproxRegressor, PdproxSVC, certify, path
 from skpd.certificates import dual_bound
-from skpd.penalties import L1
+from skpd.penalties import L1, GroupL2, NonNegativeL1
 from skpd.problems.constrained import ConstrainedProblem
 from skpd.problems.linear_constraints import LinearConstraints
 
@@ -364,3 +365,73 @@ def test_penalties_and_losses_of_ones_own_are_refused(diabetes):
     constraint = LinearConstraint(np.ones(10), 0.0, 1.0)
     with pytest.raises(ValueError, match="a penalty of skpd"):
         PdproxRegressor(penalty=Own(), constraints=constraint).fit(*diabetes)
+
+
+def test_rows_of_any_scale(diabetes):
+    """The same constraints in other units have the same model, and multipliers in those units."""
+    X, y = diabetes
+    rows = np.vstack([np.ones(10), np.diff(np.eye(10), axis=0)[0]])
+    lower, upper = np.array([0.2, 0.0]), np.array([0.2, np.inf])
+    once = PdproxRegressor(0.01, constraints=LinearConstraint(rows, lower, upper)).fit(X, y)
+    for scales in ([2.0**990, 2.0**-900], [2.0**-980, 2.0**3]):
+        s = np.array(scales)
+        scaled = LinearConstraint(s[:, None] * rows, s * lower, s * upper)
+        model = PdproxRegressor(0.01, constraints=scaled).fit(X, y)
+        np.testing.assert_array_equal(model.coef_, once.coef_)
+        np.testing.assert_array_equal(
+            model.constraint_multipliers_ * s, once.constraint_multipliers_
+        )
+    tiny = LinearConstraint(np.eye(10) * 1e300, 1.0, 1.0)
+    model = PdproxRegressor(0.01, constraints=tiny).fit(X, y)
+    np.testing.assert_allclose(model.coef_, 1e-300, rtol=1e-12)
+    assert model.converged_
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-100, 1e-310])
+def test_features_that_say_nothing(diabetes, scale):
+    """Predictions hardly change: the l1 norm of coefficients that sum to 1 is 1."""
+    X, y = diabetes
+    total = LinearConstraint(np.ones(10), 1.0, 1.0)
+    model = PdproxRegressor(
+        0.1, loss="squared", penalty=NonNegativeL1(), constraints=total, fit_intercept=False
+    ).fit(X * scale, y)
+    assert model.converged_
+    assert (
+        model.certificate_.dual
+        <= np.mean(y**2) / 2.0 + 0.1
+        <= model.certificate_.primal * (1.0 + 1e-12)
+    )
+    np.testing.assert_allclose(model.constraint_multipliers_, -0.1, rtol=1e-3)
+
+
+@pytest.mark.parametrize("far", [1e20, 1e100, 1e300])
+def test_bounds_as_good_as_infinite(diabetes, far):
+    X, y = diabetes
+    model = PdproxRegressor(0.01, constraints=LinearConstraint(np.eye(10), -far, far)).fit(X, y)
+    free = PdproxRegressor(0.01).fit(X, y)
+    assert model.converged_
+    assert model.certificate_.dual <= free.certificate_.primal
+    assert free.certificate_.dual <= model.certificate_.primal
+
+
+@pytest.mark.parametrize("penalty", [NonNegativeL1(), L1(), GroupL2(groups=2)])
+def test_feasible_after_one_iteration(penalty):
+    """HiGHS finds coefficients that obey them; so does a fit that has hardly begun."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((30, 8))
+        C = rng.standard_normal((7, 8))
+        middle, width = C @ np.abs(rng.standard_normal(8)), 0.1 * rng.random(7)
+        constraint = LinearConstraint(C, middle - width, middle + width)
+        model = PdproxRegressor(0.1, penalty=penalty, constraints=constraint, max_iter=1, tol=1e-6)
+        with pytest.warns(ConvergenceWarning, match="Increase max_iter"):
+            model.fit(X, X[:, 0] + rng.standard_normal(30))
+        assert np.all(np.abs(C @ model.coef_ - middle) <= width + 1e-12)
+        assert np.isfinite(model.certificate_.primal)
+
+
+def test_a_start_that_is_optimal_has_multipliers():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    y = X[:, 0] + 1.0
+    model = PdproxRegressor(10.0, constraints=LinearConstraint(np.eye(3), -1.0, 1.0)).fit(X, y)
+    np.testing.assert_array_equal(model.constraint_multipliers_, np.zeros(3))

@@ -306,3 +306,12 @@ def test_a_method_that_gives_up_says_so(imbalanced):
         warnings.simplefilter("error")
         with pytest.raises(ConvergenceWarning, match="MultivariateSVC did not converge"):
             MultivariateSVC(1e-4, max_iter=2).fit(X, y)
+
+
+def test_what_rounding_forbids_ends_soon():
+    """Of 10,000 iterations a few hundred are enough to see that the gap no longer falls."""
+    X = np.random.default_rng(0).standard_normal((5, 4)) + 1e8
+    model = MultivariateSVC(alpha=0.5, penalty="l2", fit_intercept=True)
+    with pytest.warns(ConvergenceWarning, match="Rounding of numbers of this size"):
+        model.fit(X, [1, -1, 1, -1, 1])
+    assert model.n_iter_ < 1000

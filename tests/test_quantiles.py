@@ -397,3 +397,14 @@ def test_warm_starts_and_paths(rng):
     assert found.coefs.shape == (2, 3, 8) and found.converged.all()
     for alpha, certificate in zip(found.alphas, found.certificates, strict=True):
         assert_allclose(certificate.primal, optimum(X, y, THREE, alpha), rtol=1e-7)
+
+
+def test_what_rounding_forbids_ends_soon():
+    """Of 50,000 iterations some thousands are enough to see that the gap no longer falls."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 3))
+    y = X[:, 0] + rng.standard_normal(20)
+    model = QuantilePD([0.1, 0.5, 0.9], alpha=0.01)
+    with pytest.warns(ConvergenceWarning, match="Rounding of numbers of this size"):
+        model.fit(X * 1e60, y * 1e60)
+    assert model.n_iter_ < 10_000
