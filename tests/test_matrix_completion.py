@@ -151,6 +151,13 @@ def test_the_largest_singular_value_is_never_above_its_bound(shape, parts, rng, 
     assert largest_singular_value_bound(sp.csr_array((3, 4))) < 1e-300
 
 
+@pytest.mark.parametrize("scale", [1e-120, 1.0, 1e120])
+def test_the_largest_singular_value_of_a_matrix_of_any_scale(scale, rng):
+    G = scale * rng.normal(size=(30, 20))  # squares of its entries squared are no finite numbers
+    found, _ = largest_singular.estimated_largest_singular_value(sp.csr_array(G))
+    np.testing.assert_allclose(found, np.linalg.norm(G, 2), rtol=1e-10)
+
+
 def test_equal_singular_values(rng):
     """A cluster that no single vector stands for."""
     Q = np.linalg.qr(rng.normal(size=(40, 20)))[0]

@@ -60,7 +60,7 @@ def estimated_largest_singular_value(
         diagonal[k - 1] = v @ basis[k - 1]
         for _ in range(2):  # once leaves what rounding makes of large parts
             v = v - (basis[:k] @ v) @ basis[:k]
-        off_diagonal[k - 1] = np.linalg.norm(v)
+        off_diagonal[k - 1] = kernels.euclidean_norm(v)  # whose squares may overflow
         exhausted = not off_diagonal[k - 1] > EPSILON * np.max(diagonal[:k])
         if k % EXAMINED_EVERY and k < steps and not exhausted:
             v = v / off_diagonal[k - 1]
