@@ -218,7 +218,9 @@ def constrained(rng):
     """Linear constraints that some coefficients near the data's own scale obey."""
     X = features(rng)
     d = X.shape[1]
-    A = rng.normal(size=(int(rng.integers(1, 4)), d)) * rng.choice([1.0, 1.0, 1e-6, 1e6])
+    A = rng.normal(size=(int(rng.integers(1, 4)), d)) * rng.choice(
+        [1.0, 1.0, 1e-6, 1e6, 1e-100, 1e100]
+    )
     inside = A @ rng.normal(size=d) / (np.max(np.abs(X)) or 1.0)
     room = np.abs(inside) * rng.choice([0.0, 0.5, np.inf], size=len(A))
     limits = LinearConstraint(A, inside - rng.choice([0.0, 1.0]) * np.abs(inside), inside + room)

@@ -147,6 +147,20 @@ def table(families, counts, seconds):
     print(f"{'all':20}" + "".join(f"{count:13}" for count in totals))
 
 
+def one_fit(family, number, options, counts, seconds):
+    """Draw, fit and judge one; print what was found."""
+    with np.errstate(all="ignore"):
+        case = FAMILIES[family](np.random.default_rng([options.seed, number]))
+    found, taken = outcome(case)
+    counts[family, "fits"] += 1
+    seconds.setdefault(family, []).append(taken)
+    for name in {name for name, _ in found}:
+        counts[family, name] += 1
+    for name, more in found:
+        if name in FINDINGS or options.refusals or options.only is not None:
+            print(f"{number}: {name}, {more}\n   {family}: {case.estimator}", flush=True)
+
+
 def main(arguments=()):
     parser = argparse.ArgumentParser(prog="python -m benchmarks fuzz --newer", description=__doc__)
     parser.add_argument("--fits", type=int, default=3_000)
@@ -159,20 +173,13 @@ def main(arguments=()):
     numbers = range(options.fits) if options.only is None else [options.only]
     signal.signal(signal.SIGPROF, give_up)
     counts, seconds = Counter(), {}
-    for number in numbers:
-        family = list(FAMILIES)[number % len(FAMILIES)]
-        if family not in families:
-            continue
-        with np.errstate(all="ignore"):
-            case = FAMILIES[family](np.random.default_rng([options.seed, number]))
-        found, taken = outcome(case)
-        counts[family, "fits"] += 1
-        seconds.setdefault(family, []).append(taken)
-        for name in {name for name, _ in found}:
-            counts[family, name] += 1
-        for name, more in found:
-            if name in FINDINGS or options.refusals or options.only is not None:
-                print(f"{number}: {name}, {more}\n   {family}: {case.estimator}", flush=True)
+    try:
+        for number in numbers:
+            family = list(FAMILIES)[number % len(FAMILIES)]
+            if family in families:
+                one_fit(family, number, options, counts, seconds)
+    except KeyboardInterrupt:
+        print(f"Interrupted at {number}.")
     table(families, counts, seconds)
     wrong = sum(counts[family, name] for family in families for name in FINDINGS)
     raise SystemExit(1 if wrong else 0)
