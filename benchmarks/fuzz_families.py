@@ -40,6 +40,8 @@ class Case:
         none or the model is not of coefficients.
     upwards : bool
         Whether the certificate is of a maximum: `dual` is then what the model reaches.
+    feasible : bool
+        Whether linear constraints can be obeyed, so that none may be refused.
     """
 
     estimator: Any
@@ -49,6 +51,7 @@ class Case:
     objective: Callable[[Any], tuple]
     degree: int | None = None
     upwards: bool = False
+    feasible: bool = False
 
     def fit(self, estimator, X=None):
         given = {} if self.weights is None else {"sample_weight": self.weights}
@@ -218,7 +221,7 @@ def constrained(rng):
     """Linear constraints that some coefficients near the data's own scale obey."""
     X = features(rng)
     d = X.shape[1]
-    A = rng.normal(size=(int(rng.integers(1, 4)), d)) * rng.choice(
+    A = rng.normal(size=(int(rng.integers(1, min(4, d + 1))), d)) * rng.choice(
         [1.0, 1.0, 1e-6, 1e6, 1e-100, 1e100]
     )
     inside = A @ rng.normal(size=d) / (np.max(np.abs(X)) or 1.0)
@@ -237,7 +240,9 @@ def constrained(rng):
         kind = skpd.PdproxRegressor
     alpha = weight_of_penalty(rng, X, degree)
     model = kind(alpha, penalty=penalty, loss=loss, constraints=limits, **common(rng))
-    return linear(rng, model, X, y, loss, penalty, None, limits=limits)
+    case = linear(rng, model, X, y, loss, penalty, None, limits=limits)
+    case.feasible = True  # no more rows than features, of which none depend on each other
+    return case
 
 
 def noise_budget(rng):

@@ -6,7 +6,8 @@ and dependent columns, weights of 0 and 1e-200, sparse layouts and single precis
 bounds above the objective of the model or of a second fit of the same problem (at another
 tolerance and, where the penalty has a degree, with X at a moderate scale), primals below the
 objective of the function that predicts, models that miss their constraints by more than rounding,
-exceptions other than a ValueError that names a parameter, warnings of arithmetic, and fits of more
+exceptions other than a ValueError that names a parameter, constraints refused
+that can be obeyed, warnings of arithmetic, and fits of more
 than 5 s of processor time. A seed and a number repeat one of them.
 """
 
@@ -132,7 +133,9 @@ def outcome(case):
     if error is None:
         return found + judged(case, model), seconds
     if is_documented(error, case.estimator.get_params()):
-        return [*found, ("refused", str(error).splitlines()[0][:110])], seconds
+        said = str(error).splitlines()[0][:110]
+        wrongly = case.feasible and said.startswith("constraints")
+        return [*found, ("raw", f"feasible: {said}") if wrongly else ("refused", said)], seconds
     lines = traceback.format_exception(error, limit=-3)
     return [*found, ("raw", "".join(lines))], seconds
 
