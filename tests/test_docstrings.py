@@ -20,7 +20,7 @@ MODULES = ["skpd"] + [
     if not module.name.endswith(("__main__", "_kernels"))
 ]
 ESTIMATORS = [
-    name for name in skpd.__all__ if hasattr(getattr(skpd, name), "fit") and name != "PathCV"
+    name for name in skpd.__all__ if hasattr(getattr(skpd, name), "predict") and name != "PathCV"
 ]
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (

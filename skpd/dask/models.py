@@ -191,7 +191,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         if not is_collection(X):
             return super().score(X, y, sample_weight)
         y, weights = beside_rows(X, y, sample_weight)
-        return da.average(y == self.predict(X), weights=weights)
+        return mean_of(y == self.predict(X), weights)
 
 
 class RegressorOnDask(OnDask, PrimalDualRegressor):
@@ -213,9 +213,9 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         if not is_collection(X):
             return super().score(X, y, sample_weight)
         y, weights = beside_rows(X, y, sample_weight)
-        mean = da.average(y, weights=weights)
-        left = da.average((y - self.predict(X)) ** 2, weights=weights)
-        return 1.0 - left / da.average((y - mean) ** 2, weights=weights)
+        mean = mean_of(y, weights)
+        left = mean_of((y - self.predict(X)) ** 2, weights)
+        return 1.0 - left / mean_of((y - mean) ** 2, weights)
 
 
 def beside_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
@@ -223,6 +223,11 @@ def beside_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
     X = as_array(X, "X")
     weights = None if sample_weight is None else beside(sample_weight, X, "sample_weight")
     return beside(y, X, "y"), weights
+
+
+def mean_of(values: Any, weights: Any) -> Any:
+    """The mean of a dask array, the lengths of whose chunks need not be known."""
+    return values.mean() if weights is None else (weights * values).sum() / weights.sum()
 
 
 class _Shape:

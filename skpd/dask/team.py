@@ -280,10 +280,10 @@ class Team:
                 late = True
             if all(future.status not in ("lost", "pending") for future in futures):
                 break
-            workers = self._workers()
-            if late and not self._anywhere and not self._first_workers <= set(workers):
+            if late and not self._anywhere and not self._first_workers <= set(self._workers()):
                 for future in [f for column in self._futures if column for f in column]:
                     future.release()  # so that the scheduler forgets where
+                self._workers()  # an answer, before which that is done
                 self._futures, self._anywhere = self._compute(False), True
             elif late and any(self.client.processing().values()):
                 end = time.monotonic() + WAIT_FOR_WORKER
