@@ -22,6 +22,7 @@ NAMES = {
     "first_fit": "time of import, of the first fit in a process and of the second",
     "small_problems": "random small models of kernels, norms, graphs and groups, beside Clarabel",
     "kernels": "kernel machines beside scikit-learn's SVC, and three kernels on digits",
+    "lasso_tests": "scikit-learn's own tests of Lasso and ElasticNet on the classes here",
     "memory": "peak memory of a fit over the size of its data",
     "multivariate": "F1 optimised as such beside LinearSVC, and small problems beside Clarabel",
     "noise_budget": "a budget of multipliers: certified, and beside the table of its paper",
