@@ -43,6 +43,8 @@ class Solution:
         Whether the caller ended it after a check.
     method : str
         The method that reported last.
+    before_rounding : float
+        The relative gap before coefficients were rounded to the precision of the data.
     """
 
     coef: Any
@@ -55,3 +57,4 @@ class Solution:
     interrupted: bool = False
     stopped: bool = False
     method: str = ""
+    before_rounding: float = 0.0

@@ -163,6 +163,7 @@ def solve(
     random_state: np.random.RandomState,
     start: Point | None = None,
     on_check: Callable[[Monitor], bool | None] | None = None,
+    precision: Any = np.float64,
     **options: Any,
 ) -> Solution:
     """Solve a problem and certify what was found.
@@ -181,6 +182,8 @@ def solve(
         Where to start.
     on_check : callable, default=None
         Called with the monitor after every check; a true return value ends the run.
+    precision : dtype, default=numpy.float64
+        That of the coefficients and intercepts of the solution.
     **options
         Options of the solver.
 
@@ -194,8 +197,9 @@ def solve(
     if problem.workspace is None:
         problem = problem.in_workspace()
     if start is not None:
-        start = replace(start, dual_coef=problem.plain_dual(start.dual_coef))
-    monitor = Monitor(problem, tol, on_check)
+        coef = np.asarray(start.coef, dtype=np.float64)
+        start = replace(start, coef=coef, dual_coef=problem.plain_dual(start.dual_coef))
+    monitor = Monitor(problem, tol, on_check, precision)
     options |= {"max_iter": max_iter, "random_state": random_state}
     lost = False
     while True:

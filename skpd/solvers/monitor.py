@@ -22,6 +22,7 @@ __all__ = ["HISTORY_DTYPE", "Monitor"]
 
 # n_iter, seconds, the best interval so far with its length, and the recorded iterate's own
 HISTORY_FIELDS = "seconds", "primal", "dual", "gap", "iterate_primal", "iterate_dual"
+SHARES = (1.0, 1.0 - 1e-7, 1.0 - 1e-6, 1.0 - 1e-5)  # that rounding to float32 leaves
 HISTORY_DTYPE = np.dtype([("n_iter", np.int64), *((name, float) for name in HISTORY_FIELDS)])
 
 PROGRESS = 0.9  # A gap at most this share of the least before it has fallen noticeably
@@ -41,6 +42,9 @@ class Monitor:
         The run is done once the relative gap is at most this.
     on_check : callable, default=None
         Called after every check with the monitor; a true return value ends the run.
+    precision : dtype, default=numpy.float64
+        That of the model of `solution`. For float32 the run goes on to half the tolerance, so
+        that rounding may have the other half.
     """
 
     def __init__(
@@ -48,9 +52,12 @@ class Monitor:
         problem: BaseProblem,
         tol: float,
         on_check: Callable[["Monitor"], bool | None] | None = None,
+        precision: Any = np.float64,
     ) -> None:
         self.problem = problem
-        self.tol = tol
+        self.precision = np.dtype(precision)
+        self._asked = tol
+        self.tol = tol if self.precision == np.float64 else 0.5 * tol
         self.on_check = on_check
         self.done = False
         self.stopped = False
@@ -58,7 +65,7 @@ class Monitor:
         self.method = "null-model"  # that reports now
         self.primal, self.dual = np.inf, 0.0
         self._coef: Any = None
-        self._intercept = 0.0
+        self._intercept: Any = 0.0
         self._theta: Any = None
         self._bound: Any = None
         self._bound_given = np.nan  # the objective value that the bound presupposes
@@ -174,25 +181,47 @@ class Monitor:
         self.dual = bound_below(self.problem, self.dual, self.primal)
         return primal, bound.value
 
+    def _round(self) -> None:
+        """Take the best model in the precision that is asked for, and its objective value.
+
+        Numbers that rounding has moved out of what the penalty allows, such as a ball, are moved
+        towards 0. Where that does not do, as they overflow, the model stays as it is.
+        """
+        for share in SHARES:
+            coef = self.precision.type(share * self._coef)
+            intercept = self.precision.type(self._intercept)
+            primal = primal_objective(self.problem, coef, np.float64(intercept))
+            if np.isfinite(primal):
+                self._coef, self._intercept, self.primal = coef, intercept, primal
+                return
+
     def solution(self, interrupted: bool = False) -> Solution:
         """The best points, certified together."""
+        unrounded = self.relative_gap
+        rounds = self.precision != np.float64
+        if rounds:
+            self._round()
         if self._bound_given == self.primal:  # as they were
             certificate, theta = certificate_of(self.problem, self.primal, self._bound)
         else:
-            certificate, theta = certify_point(
-                self.problem, self._coef, self._intercept, self._theta
-            )
+            coef: Any = np.float64(self._coef)
+            intercept: Any = np.float64(self._intercept)
+            certificate, theta = certify_point(self.problem, coef, intercept, self._theta)
             if certificate.dual < self.dual:  # theta went with other coefficients
                 certificate, theta = certificate_of(self.problem, self.primal, self._bound)
+        if rounds:
+            self.primal, self.dual, self.on_check = certificate.primal, certificate.dual, None
+            self._record(self.n_iter, self.primal, self.dual)
         return Solution(
             coef=self._coef,
             intercept=self._intercept,
             dual_coef=theta,
             certificate=certificate,
             n_iter=self.n_iter,
-            converged=certificate.relative_gap <= self.tol,
+            converged=certificate.relative_gap <= self._asked,
             history=np.array(self._history, dtype=HISTORY_DTYPE),
             interrupted=interrupted,
             stopped=self.stopped,
             method=self.method,
+            before_rounding=unrounded,
         )
