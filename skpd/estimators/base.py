@@ -79,6 +79,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
     _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
     _advice: ClassVar[str] = "bring the features to a common scale"  # where a fit fails
+    _precision: Any = np.float64  # of the coefficients: that of the last X of `_problems`
     _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
     _weights_attribute: ClassVar[str] = "coef_"  # which is 0 in a constant model
     _constant_model: ClassVar[str] = "ignores all features"  # what such a model does
@@ -206,7 +207,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
             total_weight=total_weight,
             loss=self._get_loss(),
             penalty=self._get_penalty(),
-            alpha=float(self.alpha),
+            alpha=float(self.alpha) or 1.0,  # with 0 it is the penalty that has no weights
             fit_intercept=bool(self.fit_intercept),
         )
         self._require_unit(problem)
@@ -226,8 +227,8 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
                 "others are algorithms as published, for data in memory."
             )
         penalty, name = self._get_penalty(), type(self).__name__
-        intercept = bool(self.fit_intercept)
-        problem = problem_of_shards(shards, loss, penalty, float(self.alpha), intercept, name)
+        alpha, intercept = float(self.alpha) or 1.0, bool(self.fit_intercept)
+        problem = problem_of_shards(shards, loss, penalty, alpha, intercept, name)
         self._require_unit(problem)
         _ = problem.survey  # which says so if numbers are not finite
         return problem
@@ -260,6 +261,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
             random_state=random_state,
             start=start,
             on_check=on_check,
+            precision=self._precision,
             **options,
         )
 
@@ -355,15 +357,19 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         self._set_solutions(solution, [problem], depth=6)
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
 
+    def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
+        """The dual points of all outputs, one in each row."""
+        return np.stack(dual_coefs)
+
     def _set_solutions(self, solutions, problems, labels=None, *, depth=5):
-        """Store one solution, or a list of them and their labels for one-vs-rest.
+        """Store one solution, or a list of them and what each is of, such as "class 3".
 
         ``problems`` is a list of what they solve. ``depth`` says how far up the caller of `fit`
         is, past its two decorators.
         """
         found = [solutions] if labels is None else solutions
         if self.verbose:
-            names = [""] if labels is None else [f" class {label}" for label in labels]
+            names = [""] if labels is None else [f" {label}" for label in labels]
             for name, solution in zip(names, found, strict=True):
                 last_line(f"[{type(self).__name__}]{name}", solution)
         certificates = [solution.certificate for solution in found]
@@ -384,9 +390,12 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
             return
         k = int(np.argmax([certificate.relative_gap for certificate in certificates]))
         worst, n_iter = certificates[k], found[k].n_iter
-        which = "" if labels is None else f" for class {labels[k]}"
+        which = "" if labels is None else f" for {labels[k]}"
         if found[k].stopped:
             what, advice = "was stopped by a callback", "Remove the callback or increase tol"
+        elif found[k].before_rounding <= self.tol:
+            what = "is less precise in float32 than asked for"
+            advice = "Pass X in float64, bring the features to a common scale or increase tol"
         else:
             what = "did not converge"
             advice = "Rounding of numbers of this size may allow no smaller gap. Increase tol"

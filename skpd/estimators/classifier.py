@@ -1,9 +1,7 @@
 """Binary and multi-class classifiers."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from numbers import Integral
-from threading import Event
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +9,6 @@ from joblib import effective_n_jobs
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -22,9 +19,10 @@ from ..designs import Design, RowBlocks
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
-from .base import _CALLBACK_LOCK, _DATA, PrimalDualEstimator, map_in_threads
+from .base import _DATA, PrimalDualEstimator
 from .predictions import linear_predictions
 from .probabilities import ProbabilisticClassifier
+from .several import fit_each
 from .validation import validated
 
 __all__ = ["PrimalDualClassifier", "checked_classes", "weights_of_classes"]
@@ -70,63 +68,10 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         """
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         X, y, problems, classes = self._problems(X, y, sample_weight)
-        several, n_outputs = len(problems) > 1, len(problems)
-        n_threads = min(effective_n_jobs(self.n_jobs), n_outputs)
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        context = self._init_callback_context(
-            max_subtasks=n_outputs if several else self._n_ticks,
-            sequential_subtasks=n_threads == 1,
-        ).call_on_fit_task_begin(**task)
-        stop = Event()
-
-        def attributes(monitor):
-            return self._model([monitor.best], y, classes)
-
-        def fit_class(k, seed):
-            report = {"attributes": attributes, "stop": stop}
-            own = context
-            if several:
-                report = {"label": f" class {classes[k]}", "stop": stop}
-                with _CALLBACK_LOCK:
-                    own = context.subcontext(
-                        task_name=f"class {classes[k]}",
-                        task_id=None if n_threads == 1 else k,
-                        max_subtasks=self._n_ticks,
-                    ).call_on_fit_task_begin(estimator=self)
-            solution = self._solve(
-                problems[k],
-                start=self._start(k, X.shape, n_outputs),
-                random_state=np.random.RandomState(seed),
-                on_check=self._reporter(own, task, **report),
-            )
-            if solution.interrupted:
-                stop.set()
-            if several:
-                with _CALLBACK_LOCK:
-                    own.call_on_fit_task_end(estimator=self)
-            return solution
-
-        seeds = check_random_state(self.random_state).randint(
-            np.iinfo(np.int32).max, size=n_outputs
-        )
-        solutions, interrupted = map_in_threads(fit_class, seeds, n_threads, stop)
-
-        for name, value in self._model(solutions, y, classes).items():
-            setattr(self, name, value)
-        self.dual_coef_ = self._stacked([
-            problem.dual_table(solution.dual_coef)
-            for problem, solution in zip(problems, solutions, strict=True)
-        ])  # fmt: skip
-        if interrupted:
-            solutions[0] = replace(solutions[0], interrupted=True)
-        found, labels = (solutions, classes) if several else (solutions[0], None)
-        self._set_solutions(found, problems, labels)
-        context.call_on_fit_task_end(**task, reconstruction_attributes={})
+        names = [f"class {label}" for label in classes]
+        fit_each(self, problems, task, names, classes, self.n_jobs)
         return self
-
-    def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
-        """The dual points of all outputs, one in each row."""
-        return np.stack(dual_coefs)
 
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
         return {

@@ -1,7 +1,7 @@
 """Regressors."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
@@ -15,13 +15,16 @@ from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
 from .base import _DATA, PrimalDualEstimator, finite_targets
 from .predictions import linear_predictions
+from .several import fit_each
 from .validation import validated
 
 __all__ = ["PrimalDualRegressor"]
 
 
 class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
-    """One target."""
+    """One target, or several that have models of their own."""
+
+    _takes_outputs: ClassVar[bool] = False  # whether y may have a column for each of several
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
@@ -34,7 +37,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
             Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
             they are, without a copy.
         y : array-like of shape (n_samples,)
-            Targets.
+            Targets; with a column for each of several where the model takes these.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, non-negative and not all zero; 1 by default. A weight
             of 2 equals a repeated row.
@@ -52,8 +55,11 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
             certificate.
         """
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        X, y, (problem,), _ = self._problems(X, y, sample_weight)
+        X, y, (problem, *others), labels = self._problems(X, y, sample_weight)
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        if others:
+            fit_each(self, [problem, *others], task, labels, None)
+            return self
         start = self._start_of(X, y)
         self._fit_problem(problem, task, start, lambda point: self._model([point], y, None))
         return self
@@ -63,26 +69,33 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         return self._start(0, X.shape, 1)
 
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
-        return self._coefficients(points[0], np.ndim(y))
+        found = [self._coefficients(point, np.ndim(y)) for point in points]
+        if len(found) == 1:
+            return found[0]
+        return {name: np.stack([values[name] for values in found]) for name in found[0]}
 
     def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
         """The fitted attributes of a point, for a y of so many dimensions."""
         return {"coef_": point.coef, "intercept_": point.intercept}
 
     def _problems(self, X, y, sample_weight):
-        """The validated data, the one problem in a list, and no classes."""
-        X, y, unchecked = self._validated(X, y, y_numeric=True)
+        """The validated data, a problem for each output and their names."""
+        X, y, unchecked = self._validated(X, y, y_numeric=True, multi_output=self._takes_outputs)
         y = finite_targets(y, self)
+        y = np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
+        outputs = [np.ascontiguousarray(z) for z in np.atleast_2d(y.T)]
+        labels = [f"output {k}" for k in range(len(outputs))]
         if isinstance(X, RowBlocks):
-            return X, y, [self._problem_of_blocks(X, y, sample_weight)], None
+            return X, y, [self._problem_of_blocks(X, z, sample_weight) for z in outputs], labels
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         self._checked_options()
-        problem = self._problem(Design(X), y, sample_weight)
+        design = Design(X)
+        problems = [self._problem(design, z, sample_weight) for z in outputs]
         if unchecked:
-            self._require_finite(problem, X)
-        return X, y, [problem], None
+            self._require_finite(problems[0], X)
+        return X, y, problems, labels
 
     def _problem_of_blocks(self, X, y, sample_weight):
         if sample_weight is not None:
@@ -102,8 +115,9 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,), or with a column for each of several targets
         """
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
-        return linear_predictions(X, self._coef_rows, self.intercept_)[:, 0]
+        predictions = linear_predictions(X, self._coef_rows, self.intercept_)
+        return predictions if np.ndim(self.intercept_) else predictions[:, 0]

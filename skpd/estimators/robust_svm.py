@@ -100,7 +100,7 @@ class DRSVMClassifier(PrimalDualClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients, in float64.
+        Coefficients, in the precision of X.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; 0 without ``fit_intercept``.
     radius_ : ndarray of shape (1,) or (n_classes,)

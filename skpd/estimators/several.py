@@ -1,0 +1,80 @@
+"""Fits of several problems on the same data, each by itself: of classes or of outputs."""
+
+from dataclasses import replace
+from threading import Event
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import check_random_state
+
+from .base import _CALLBACK_LOCK, map_in_threads
+
+__all__ = ["fit_each"]
+
+
+def fit_each(estimator, problems, task, names, classes, n_jobs=None):
+    """Solve problems in threads and set what was found.
+
+    Parameters
+    ----------
+    estimator : PrimalDualEstimator
+        Called from its `fit`.
+    problems : sequence of Problem
+    task : dict
+        What scikit-learn's hooks are told of the fit.
+    names : sequence of str
+        What each of several problems is of, such as "class 3".
+    classes : object
+        What `_problems` has returned beside them.
+    n_jobs : int, default=None
+        Threads over the problems.
+    """
+    several, n_outputs = len(problems) > 1, len(problems)
+    n_threads = min(effective_n_jobs(n_jobs), n_outputs)
+    context = estimator._init_callback_context(
+        max_subtasks=n_outputs if several else estimator._n_ticks,
+        sequential_subtasks=n_threads == 1,
+    ).call_on_fit_task_begin(**task)
+    stop, y = Event(), task["y"]
+
+    def attributes(monitor):
+        return estimator._model([monitor.best], y, classes)
+
+    def fit_one(k, seed):
+        report = {"attributes": attributes, "stop": stop}
+        own = context
+        if several:
+            report = {"label": f" {names[k]}", "stop": stop}
+            with _CALLBACK_LOCK:
+                own = context.subcontext(
+                    task_name=names[k],
+                    task_id=None if n_threads == 1 else k,
+                    max_subtasks=estimator._n_ticks,
+                ).call_on_fit_task_begin(estimator=estimator)
+        solution = estimator._solve(
+            problems[k],
+            start=estimator._start(k, task["X"].shape, n_outputs),
+            random_state=np.random.RandomState(seed),
+            on_check=estimator._reporter(own, task, **report),
+        )
+        if solution.interrupted:
+            stop.set()
+        if several:
+            with _CALLBACK_LOCK:
+                own.call_on_fit_task_end(estimator=estimator)
+        return solution
+
+    random_state = check_random_state(estimator.random_state)
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=n_outputs)
+    solutions, interrupted = map_in_threads(fit_one, seeds, n_threads, stop)
+
+    for name, value in estimator._model(solutions, y, classes).items():
+        setattr(estimator, name, value)
+    pairs = zip(problems, solutions, strict=True)
+    dual_coefs = [problem.dual_table(solution.dual_coef) for problem, solution in pairs]
+    estimator.dual_coef_ = estimator._stacked(dual_coefs)
+    if interrupted:
+        solutions[0] = replace(solutions[0], interrupted=True)
+    found, labels = (solutions, names) if several else (solutions[0], None)
+    estimator._set_solutions(found, problems, labels, depth=6)
+    context.call_on_fit_task_end(**task, reconstruction_attributes={})
