@@ -300,7 +300,7 @@ def test_layouts_agree(dtype, cancer):
     for options in ({}, {"solver": "isg", "random_state": 0, "max_iter": 20, "tol": 0.5}):
         fits = [DRSVMClassifier(0.02, **{"tol": 1e-6, **options}).fit(Z, y) for Z in layouts]
         for layout, fit in zip(layouts, fits, strict=True):
-            assert fit.converged_ and fit.coef_.dtype == np.float64
+            assert fit.converged_ and fit.coef_.dtype == dtype
             assert_allclose(fit.certificate_.primal, fits[0].certificate_.primal, rtol=2e-6)
             assert_allclose(fit.coef_, fits[0].coef_, atol=1e-3)
             assert_allclose(fit.worst_case_loss(layout, y), fits[0].worst_case_loss(X, y))

@@ -101,7 +101,7 @@ def test_float32(rng):
     X = X.astype(np.float32)
     single = MultiTaskPD(0.1, loss="absolute", tol=1e-8).fit(X, Y)
     double = MultiTaskPD(0.1, loss="absolute", tol=1e-8).fit(X.astype(float), Y)
-    assert single.coef_.dtype == np.float64
+    assert single.coef_.dtype == single.intercept_.dtype == single.predict(X).dtype == np.float32
     assert_allclose(single.certificate_.primal, double.certificate_.primal, rtol=1e-7)
 
 
@@ -270,7 +270,8 @@ def test_certify_takes_the_column_of_tasks(rng):
 def test_cross_validation_is_that_of_the_multi_task_lasso(layout, fit_intercept, rng):
     X, Y = regression(rng, n=50)
     options = {"alphas": 12, "eps": 0.01, "cv": 4, "fit_intercept": fit_intercept}
-    ours = MultiTaskPDCV(**options, tol=1e-12).fit(layout(X), Y)
+    tol = 1e-11 if layout is np.float32 else 1e-12
+    ours = MultiTaskPDCV(**options, tol=tol).fit(layout(X), Y)
     X = np.asarray(X.astype(np.float32), float) if layout is np.float32 else X
     theirs = MultiTaskLassoCV(**options, tol=1e-13, max_iter=10**5).fit(X, Y)
     assert_allclose(ours.alphas_, theirs.alphas_, rtol=1e-6 if layout is np.float32 else 1e-12)
@@ -279,7 +280,7 @@ def test_cross_validation_is_that_of_the_multi_task_lasso(layout, fit_intercept,
     assert_allclose(ours.alpha_, theirs.alpha_, rtol=1e-6)
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
     assert_allclose(ours.intercept_, np.broadcast_to(theirs.intercept_, 3), atol=1e-6)
-    assert ours.converged_ and ours.certificate_.relative_gap <= 1e-12
+    assert ours.converged_ and ours.certificate_.relative_gap <= tol
     assert ours.duality_gap_ == ours.certificate_.gap == ours.gap_history_["gap"][-1]
     assert ours.dual_coef_.shape == Y.shape and np.shape(ours.certificates_) == (1, 4, 12)
 

@@ -91,6 +91,8 @@ class OnDask(PrimalDualEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         team = team_of(client_of(self.client), X, y, sample_weight)
+        single = getattr(X, "dtype", None) == np.float32
+        self._precision = np.float32 if single else np.float64
         names, self.n_features_in_ = feature_names(X), team.shape[1]
         if names is not None:
             self.feature_names_in_ = names
@@ -134,6 +136,7 @@ class OnDask(PrimalDualEstimator):
                 f"order, {fitted.tolist()}, got {names.tolist()}."
             )
         X = as_array(X, "X")
+        dtype = dtype or np.result_type(X.dtype, local.coef_)
         _check_n_features(self, X, reset=False)
         if n_columns is None:
             return X.map_blocks(given, dtype=dtype, drop_axis=1)
@@ -176,7 +179,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
     def decision_function(self, X: Any) -> Any:
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
         n_columns = None if n_classes == 2 else n_classes
-        return self._of_chunks("decision_function", X, n_columns, np.float64)
+        return self._of_chunks("decision_function", X, n_columns, None)
 
     def predict(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -206,7 +209,7 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         return _Shape(team.shape), np.empty(0), [self._problem_of_shards(shards, loss)], None
 
     def predict(self, X: Any) -> Any:
-        return self._of_chunks("predict", X, None, np.float64)
+        return self._of_chunks("predict", X, None, None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """The coefficient of determination; of a collection when it is computed."""

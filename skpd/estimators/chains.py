@@ -133,7 +133,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
             "classes_": classes,
             "coef_": point.coef[: -K * K].reshape(-1, K).T.copy(),
             "transitions_": point.coef[-K * K :].reshape(K, K).copy(),
-            "intercept_": np.zeros(K),
+            "intercept_": np.zeros(K, point.coef.dtype),
         }
 
     def _scores(self, X: Any) -> tuple[Chains, Array]:
@@ -205,7 +205,7 @@ PARAMETERS = """Parameters
     Attributes
     ----------
     coef_ : ndarray of shape (n_labels, n_features)
-        The weights of the features for each label, in float64.
+        The weights of the features for each label, in the precision of X.
     transitions_ : ndarray of shape (n_labels, n_labels)
         The weights of a label, by rows, before another.
     intercept_ : ndarray of shape (n_labels,)

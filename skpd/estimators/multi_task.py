@@ -86,7 +86,7 @@ class MultiTaskPD(PrimalDualRegressor):
     Attributes
     ----------
     coef_ : ndarray of shape (n_outputs, n_features)
-        Coefficients, in float64; without the column of tasks.
+        Coefficients, in the precision of X; without the column of tasks.
     intercept_ : ndarray of shape (n_outputs,)
     tasks_ : ndarray of shape (n_outputs,)
         With ``tasks`` only: the task of each row of ``coef_``.
@@ -237,6 +237,7 @@ class MultiTaskPD(PrimalDualRegressor):
         whole = X
         X, labels = without_tasks(self, X, self.tasks, reset=True)
         X = validated_array(X, input_name="X", estimator=self, **_DATA)
+        self._precision = X.dtype
         y = finite_targets(np.ravel(validated_array(y, ensure_2d=False, dtype=np.float64)), self)
         if len(y) != X.shape[0]:
             raise ValueError(f"X and y must have as many samples, got {X.shape[0]} and {len(y)}.")
@@ -314,7 +315,7 @@ class MultiTaskPD(PrimalDualRegressor):
                 f"The tasks in X must be among those of fit, got {labels[unknown[0]]!r}."
             )
         X = X.tocsr() if hasattr(X, "tocsr") else X
-        z: Array = np.empty(X.shape[0])
+        z: Array = np.empty(X.shape[0], np.result_type(X, self.coef_))
         for k in np.unique(place):
             rows = np.flatnonzero(place == k)
             own = slice(k, k + 1)

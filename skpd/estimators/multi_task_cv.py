@@ -39,7 +39,7 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     tasks : int or str, default=None
         The column of X that holds the task of each sample, as for `MultiTaskPD`.
     eps : float, default=1e-3
-        Ratio of the smallest alpha to the largest, in (0, 1), where ``alphas`` is a number.
+        Ratio of the smallest alpha to the largest, in (0, 1], where ``alphas`` is a number.
     alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
         equal ratios below one at which all coefficients are 0, for each l1_ratio. The penalties
@@ -75,7 +75,7 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     l1_ratio_ : float
         The l1_ratio chosen, likewise.
     coef_ : ndarray of shape (n_outputs, n_features)
-        Coefficients of the model of all data, in float64.
+        Coefficients of the model of all data, in the precision of X.
     intercept_ : ndarray of shape (n_outputs,)
         Intercept of that model; 0 without ``fit_intercept``.
     tasks_ : ndarray of shape (n_outputs,)
@@ -102,7 +102,8 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
         objective; nan for what Ctrl-C has prevented.
     mse_path_ : ndarray of the same shape
         With the squared loss only: the mean squared error, over the outputs as well.
-    alphas_ : ndarray of shape (n_l1_ratios, n_alphas), or without its first axis
+    alphas_ : ndarray of shape (n_l1_ratios, n_alphas), or without its first axis where \
+            ``alphas`` holds values
         The values tried, decreasing.
     certificates_ : list
         The certificates of all paths: for every l1_ratio and fold those of its alphas.

@@ -81,7 +81,7 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (n_classes, n_features)
-        Coefficients, in float64; for two classes too they have a row for each.
+        Coefficients, in the precision of X; for two classes too they have a row for each.
     intercept_ : ndarray of shape (n_classes,)
     dual_coef_ : ndarray of shape (n_samples, n_classes)
         Dual solution theta: for the softmax, up to the tolerance, the probabilities less 1 for

@@ -109,7 +109,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
-        Coefficients, in float64.
+        Coefficients, in the precision of X.
     intercept_ : ndarray of shape (1,)
         Intercept; 0 without ``fit_intercept``.
     threshold_ : float

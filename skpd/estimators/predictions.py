@@ -13,7 +13,10 @@ __all__ = ["linear_predictions"]
 
 
 def linear_predictions(X: Any, coef: Any, intercept: Any) -> Array:
-    """X coef' + intercept for coef of shape (n_outputs, n_features), in sparse or dense format."""
+    """X coef' + intercept for coef of shape (n_outputs, n_features), in sparse or dense format.
+
+    In float32 where both X and coef are, from sums in float64.
+    """
     if isinstance(X, RowBlocks):
         parts = [linear_predictions(block, coef, intercept) for _, block in X.read()]
         return np.concatenate(parts)
@@ -23,4 +26,5 @@ def linear_predictions(X: Any, coef: Any, intercept: Any) -> Array:
     if X.dtype == np.float64:
         return safe_sparse_dot(X, coef.T, dense_output=True) + intercept
     design = Design(X)
-    return np.column_stack([design.matvec(w) for w in coef]) + intercept
+    z = np.column_stack([design.matvec(w) for w in coef]) + intercept
+    return z.astype(np.result_type(X.dtype, coef.dtype), copy=False)

@@ -62,7 +62,7 @@ class QuantilePD(PrimalDualRegressor):
     Attributes
     ----------
     coef_ : ndarray of shape (n_quantiles, n_features)
-        Coefficients, in float64.
+        Coefficients, in the precision of X.
     intercept_ : ndarray of shape (n_quantiles,)
         Intercepts, which are not penalised.
     dual_coef_ : ndarray of shape (n_samples, n_quantiles)

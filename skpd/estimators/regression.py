@@ -83,7 +83,7 @@ class PdproxRegressor(LinearlyConstrained, PrimalDualRegressor):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Coefficients, in float64.
+        Coefficients, in the precision of X.
     intercept_ : float
         Intercept; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (n_samples,)

@@ -114,7 +114,7 @@ class PdproxSVC(WithNoiseBudget, LinearlyConstrained, _MarginClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients, in float64.
+        Coefficients, in the precision of X.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
@@ -298,7 +298,7 @@ class GroupLassoSVC(_MarginClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients, in float64.
+        Coefficients, in the precision of X.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
 from ..designs import Design
 from ..losses import Loss
@@ -17,7 +17,6 @@ from ..problems.trace_norm import TraceNormProblem
 from ..solvers import TRACE_NORM_SOLVERS
 from .base import finite_targets
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
-from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 from .validation import validated
 
@@ -246,7 +245,7 @@ class TraceNormPD(PrimalDualRegressor):
     def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
         W, intercept = point.coef.reshape(-1, len(point.intercept)), point.intercept
         if y_ndim == 1:
-            return {"coef_": W[:, 0], "intercept_": float(intercept[0])}
+            return {"coef_": W[:, 0], "intercept_": intercept[0]}
         return {"coef_": np.ascontiguousarray(W.T), "intercept_": intercept}
 
     @property
@@ -254,19 +253,3 @@ class TraceNormPD(PrimalDualRegressor):
         """Rank of ``coef_``, singular values below 1e-8 of the largest not counted."""
         values = np.linalg.svd(np.atleast_2d(self._dense_coef), compute_uv=False)
         return int(np.sum(values > NEGLIGIBLE * values[0]))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples, n_outputs) or (n_samples,)
-        """
-        check_is_fitted(self)
-        X = validated(self, X, reset=False, **_DATA)
-        z = linear_predictions(X, self._coef_rows, self.intercept_)
-        return z if np.ndim(self.intercept_) else z[:, 0]

@@ -16,6 +16,7 @@ __all__ = ["check_features", "of_one_type", "validated", "validated_array"]
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     """`validate_data` of scikit-learn for X, or for X and y, safe to pass on to compiled code.
 
+    With ``reset`` the estimator notes the precision of X, which its coefficients have.
     `RowBlocks` stay as they are.
 
     Raises
@@ -24,7 +25,16 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
         For RowBlocks if the estimator does not take them, or if y does not fit them.
     """
     if isinstance(X, RowBlocks):
-        return _validated_blocks(estimator, X, *y, **options)
+        found = _validated_blocks(estimator, X, *y, **options)
+    else:
+        found = _validated_table(estimator, X, *y, **options)
+    if options.get("reset", True):
+        given, used = getattr(X, "dtype", None), (found[0] if y else found).dtype
+        estimator._precision = np.float32 if np.float32 in (given, used) else np.float64
+    return found
+
+
+def _validated_table(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     try:
         found = validate_data(estimator, _checked(X), *map(of_one_type, y), **options)
     except (TypeError, ValueError) as error:
