@@ -30,7 +30,7 @@ WITH_EXAMPLES = {
         "estimators.boosting", "estimators.chains", "estimators.displays",
         "estimators.elastic_net",
         "estimators.elastic_net_cv", "estimators.groups", "estimators.kernel_machines",
-        "estimators.lasso", "estimators.multiple_kernels",
+        "estimators.lasso", "estimators.lasso_attributes", "estimators.multiple_kernels",
         "estimators.matrix_completion", "estimators.multi_task", "estimators.multi_task_cv",
         "estimators.multinomial", "estimators.multivariate",
         "estimators.path", "estimators.path_cv",

@@ -179,7 +179,7 @@ def test_errors(rng):
         with pytest.raises(ValueError, match=f"at least 1, got {alphas}"):
             path(PdproxSVC(), X, y, alphas=alphas)
     with pytest.raises(ValueError, match="eps must be"):
-        path(PdproxSVC(), X, y, eps=1.0)
+        path(PdproxSVC(), X, y, eps=1.5)
     with pytest.raises(ValueError, match="'tol' parameter"):
         path(PdproxSVC(tol=-1), X, y)
     with pytest.raises(ValueError, match="at least 2 classes"):

@@ -62,7 +62,7 @@ class PathCrossValidation(PrimalDualRegressor):
             for name, constraint in PrimalDualRegressor._parameter_constraints.items()
             if name not in ("alpha", "warm_start")
         },
-        "eps": [Interval(Real, 0, 1, closed="neither")],
+        "eps": [Interval(Real, 0, 1, closed="right")],
         "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "cv": ["cv_object"],
         "n_jobs": [Integral, None],
@@ -253,8 +253,9 @@ class PathCrossValidation(PrimalDualRegressor):
         forget_fit(self, but=self._of_data)
         self.certificates_ = certificates
         errors = self._errors(losses, problem)
-        for name, value in {**errors, "alphas_": grids}.items():
+        for name, value in errors.items():
             setattr(self, name, value[0] if self._one_path() else value)
+        self.alphas_ = grids[0] if self._one_path() or np.ndim(self.alphas) else grids
         n_tried = np.array([[len(path) for path in folds] for folds in certificates])
         everywhere = np.arange(grids.shape[1]) < n_tried.min(axis=1)[:, np.newaxis]
         if everywhere.any():

@@ -11,9 +11,9 @@ from ..losses import MarginLoss, Squared
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
 from .classifier import PrimalDualClassifier
+from .lasso_attributes import LassoLike
 from .names import MARGIN_LOSSES, chosen, elastic_net
 from .parameters import BY_FEATURE, penalty_by_feature
-from .regressor import PrimalDualRegressor
 
 __all__ = ["PENALISED", "ElasticNetPD", "ElasticNetPDClassifier"]
 
@@ -26,6 +26,7 @@ class _ElasticNetModel(PrimalDualEstimator):
 
     l1_ratio: float
     l1_radius: float | None
+    positive: bool = False
     penalty_weights: ArrayLike | None
     bounds: Any
 
@@ -41,15 +42,16 @@ class _ElasticNetModel(PrimalDualEstimator):
     def _get_penalty(self) -> Penalty:
         ratio, radius = float(self.l1_ratio), self.l1_radius
         if radius is not None:
-            if self.penalty_weights is not None or self.bounds is not None:
+            if self.positive or self.penalty_weights is not None or self.bounds is not None:
                 raise ValueError(
-                    f"{type(self).__name__} takes penalty_weights and bounds without an "
-                    f"l1_radius, got l1_radius={radius!r}."
+                    f"{type(self).__name__} takes positive, penalty_weights and bounds without "
+                    f"an l1_radius, got l1_radius={radius!r}."
                 )
-            if ratio < 1.0:
+            if ratio < 1.0 and self.alpha > 0.0:
                 return SquaredL2OnL1Ball(float(radius), weight=1.0 - ratio)
             return L1Ball(float(radius))
-        return penalty_by_feature(elastic_net(ratio), self.penalty_weights, self.bounds)
+        penalty = elastic_net(ratio, self.positive)
+        return penalty_by_feature(penalty, self.penalty_weights, self.bounds, self.alpha)
 
     def _solver(self) -> str:
         """The solver's own name, if it applies."""
@@ -74,7 +76,7 @@ class _ElasticNetModel(PrimalDualEstimator):
         return self.solver
 
 
-class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
+class ElasticNetPD(_ElasticNetModel, LassoLike):
     """Elastic net regression, penalised or over an l1 ball, fitted with a certificate.
 
     Minimises, with the weighted mean over the samples,
@@ -87,10 +89,12 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
     Parameters
     ----------
     alpha : float, default=1.0
-        Weight of the penalty, greater than 0.
+        Weight of the penalty, at least 0. With 0 it is least squares.
     l1_ratio : float, default=0.5
         Share of the l1 norm, in [0, 1]; with an ``l1_radius`` the squared l2 norm keeps the
         weight ``alpha (1 - l1_ratio)``.
+    positive : bool, default=False
+        Whether the coefficients must not be negative; without an ``l1_radius``.
     l1_radius : float, default=None
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0.
     penalty_weights : array-like of shape (n_features,), default=None
@@ -129,16 +133,20 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        Coefficients, in float64.
-    intercept_ : float
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients, in the precision of X.
+    intercept_ : float, or ndarray of shape (n_targets,)
         Intercept; 0 without ``fit_intercept``.
-    dual_coef_ : ndarray of shape (n_samples,)
+    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
-    certificate_ : Certificate
+    certificate_ : Certificate, or list of them for several targets
         The interval that holds the optimal objective value.
     duality_gap_ : float
-        Length of that interval.
+        Length of that interval; the largest for several targets.
+    dual_gap_ : float, or ndarray of shape (n_targets,)
+        The same, for each target: its name in scikit-learn.
+    sparse_coef_ : sparse array of shape (1, n_features) or (n_targets, n_features)
+        ``coef_`` in sparse format.
     relative_gap_ : float
         The same over the objective of the best constant prediction: what ``tol`` bounds.
     gap_history_ : structured ndarray
@@ -199,8 +207,9 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualRegressor._parameter_constraints,
         **_ElasticNetModel._parameter_constraints,
+        **LassoLike._parameter_constraints,
+        "solver": _ElasticNetModel._parameter_constraints["solver"],
     }
 
     def __init__(
@@ -208,6 +217,7 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
         alpha: float = 1.0,
         *,
         l1_ratio: float = 0.5,
+        positive: bool = False,
         l1_radius: float | None = None,
         penalty_weights: ArrayLike | None = None,
         bounds: Any = None,
@@ -222,6 +232,7 @@ class ElasticNetPD(_ElasticNetModel, PrimalDualRegressor):
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.positive = positive
         self.l1_radius = l1_radius
         self.penalty_weights = penalty_weights
         self.bounds = bounds
@@ -288,7 +299,7 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients, in float64.
+        Coefficients, in the precision of X.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)

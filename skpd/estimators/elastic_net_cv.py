@@ -10,13 +10,14 @@ from .._typing import ArrayLike
 from ..penalties import Penalty
 from ..problems import Problem
 from .cross_validation import L1RatioCrossValidation
-from .elastic_net import PENALISED
+from .elastic_net import PENALISED, ElasticNetPD
+from .lasso_attributes import LassoAttributes
 from .names import elastic_net
 
 __all__ = ["ElasticNetPDCV"]
 
 
-class ElasticNetPDCV(L1RatioCrossValidation):
+class ElasticNetPDCV(LassoAttributes, L1RatioCrossValidation):
     """`ElasticNetPD` with alpha and l1_ratio chosen by cross-validation along paths.
 
     As `sklearn.linear_model.ElasticNetCV`: for every l1_ratio and fold a path of models, each
@@ -27,6 +28,8 @@ class ElasticNetPDCV(L1RatioCrossValidation):
     ----------
     l1_ratio : float or array-like of float, default=0.5
         Shares of the l1 norm to try, in [0, 1].
+    positive : bool, default=False
+        Whether the coefficients must not be negative.
     eps : float, default=1e-3
         Ratio of the smallest alpha to the largest, where ``alphas`` is a number.
     alphas : int or array-like of shape (n_alphas,), default=100
@@ -60,7 +63,7 @@ class ElasticNetPDCV(L1RatioCrossValidation):
     l1_ratio_ : float
         The l1_ratio chosen, likewise.
     coef_ : ndarray of shape (n_features,)
-        Coefficients of the model of all data, in float64.
+        Coefficients of the model of all data, in the precision of X.
     intercept_ : float
         Intercept of that model; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (n_samples,)
@@ -82,7 +85,8 @@ class ElasticNetPDCV(L1RatioCrossValidation):
     mse_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
             for a single l1_ratio
         Mean squared error of each fold; nan for what Ctrl-C has prevented.
-    alphas_ : ndarray of shape (n_l1_ratios, n_alphas), or without its first axis
+    alphas_ : ndarray of shape (n_l1_ratios, n_alphas), or without its first axis where \
+            ``alphas`` holds values
         The values tried, decreasing.
     certificates_ : list
         The certificates of all paths: for every l1_ratio and fold those of its alphas.
@@ -114,16 +118,20 @@ class ElasticNetPDCV(L1RatioCrossValidation):
     0.9
     """
 
+    path = ElasticNetPD.path
+
     _parameter_constraints: ClassVar[dict] = {
         **L1RatioCrossValidation._parameter_constraints,
         "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like"],
         "solver": [StrOptions(set(PENALISED))],
+        "positive": ["boolean"],
     }
 
     def __init__(
         self,
         *,
         l1_ratio: float | ArrayLike = 0.5,
+        positive: bool = False,
         eps: float = 1e-3,
         alphas: int | ArrayLike = 100,
         cv: Any = None,
@@ -137,6 +145,7 @@ class ElasticNetPDCV(L1RatioCrossValidation):
         verbose: int = 0,
     ) -> None:
         self.l1_ratio = l1_ratio
+        self.positive = positive
         self.eps = eps
         self.alphas = alphas
         self.cv = cv
@@ -150,7 +159,7 @@ class ElasticNetPDCV(L1RatioCrossValidation):
         self.verbose = verbose
 
     def _get_penalty(self) -> Penalty:
-        return elastic_net(self._l1_ratios()[0])
+        return elastic_net(self._l1_ratios()[0], self.positive)
 
     def _penalty_of(self, l1_ratio: float, problem: Problem) -> Penalty:
-        return elastic_net(l1_ratio)
+        return elastic_net(l1_ratio, self.positive)

@@ -9,8 +9,8 @@ from .._typing import ArrayLike
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .cross_validation import PathCrossValidation
+from .lasso_attributes import LassoAttributes, LassoLike
 from .parameters import BY_FEATURE, penalty_by_feature
-from .regressor import PrimalDualRegressor
 
 __all__ = ["LassoPDCertified", "LassoPDCertifiedCV"]
 
@@ -18,7 +18,7 @@ __all__ = ["LassoPDCertified", "LassoPDCertifiedCV"]
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 
 
-class LassoPDCertified(PrimalDualRegressor):
+class LassoPDCertified(LassoLike):
     """The lasso with a certificate: least squares with an l1 penalty.
 
     Minimises scikit-learn's objective ::
@@ -31,8 +31,8 @@ class LassoPDCertified(PrimalDualRegressor):
     Parameters
     ----------
     alpha : float, default=1.0
-        Weight of the penalty (the papers' lambda), greater than 0, as in scikit-learn's
-        `Lasso`.
+        Weight of the penalty (the papers' lambda), at least 0, as in scikit-learn's `Lasso`.
+        With 0 it is least squares.
     positive : bool, default=False
         Whether the coefficients must not be negative.
     penalty_weights : array-like of shape (n_features,), default=None
@@ -70,16 +70,20 @@ class LassoPDCertified(PrimalDualRegressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        Coefficients, in float64.
-    intercept_ : float
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients, in the precision of X.
+    intercept_ : float, or ndarray of shape (n_targets,)
         Intercept; 0 without ``fit_intercept``.
-    dual_coef_ : ndarray of shape (n_samples,)
+    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
-    certificate_ : Certificate
+    certificate_ : Certificate, or list of them for several targets
         The interval that holds the optimal objective value.
     duality_gap_ : float
-        Length of that interval.
+        Length of that interval; the largest for several targets.
+    dual_gap_ : float, or ndarray of shape (n_targets,)
+        The same, for each target: its name in scikit-learn.
+    sparse_coef_ : sparse array of shape (1, n_features) or (n_targets, n_features)
+        ``coef_`` in sparse format.
     relative_gap_ : float
         The same over the objective of the best constant prediction: what ``tol`` bounds.
     gap_history_ : structured ndarray
@@ -132,9 +136,8 @@ class LassoPDCertified(PrimalDualRegressor):
 
     _takes_blocks: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualRegressor._parameter_constraints,
+        **LassoLike._parameter_constraints,
         "solver": SOLVERS,
-        "positive": ["boolean"],
         **BY_FEATURE,
     }
 
@@ -172,10 +175,10 @@ class LassoPDCertified(PrimalDualRegressor):
 
     def _get_penalty(self) -> Penalty:
         penalty = NonNegativeL1() if self.positive else L1()
-        return penalty_by_feature(penalty, self.penalty_weights, self.bounds)
+        return penalty_by_feature(penalty, self.penalty_weights, self.bounds, self.alpha)
 
 
-class LassoPDCertifiedCV(PathCrossValidation):
+class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
     """The lasso with a certificate, its alpha chosen by cross-validation.
 
     In every fold a model is fitted for each alpha, each from the one before; the alpha
@@ -185,7 +188,7 @@ class LassoPDCertifiedCV(PathCrossValidation):
     Parameters
     ----------
     eps : float, default=1e-3
-        Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number.
+        Ratio of the smallest to the largest alpha, in (0, 1], where ``alphas`` is a number.
     alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha, greater than 0, in any order; or their number: then they are at
         equal ratios, from the smallest alpha at which all coefficients are 0.
@@ -223,7 +226,7 @@ class LassoPDCertifiedCV(PathCrossValidation):
     certificates_ : list
         Those of all models of the cross-validation: one list of folds, of one list each.
     coef_ : ndarray of shape (n_features,)
-        Coefficients of the fit on all data, in float64.
+        Coefficients of the fit on all data, in the precision of X.
     intercept_ : float
         Intercept; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (n_samples,)
@@ -276,6 +279,7 @@ class LassoPDCertifiedCV(PathCrossValidation):
     """
 
     positive: bool
+    path = LassoPDCertified.path
 
     _parameter_constraints: ClassVar[dict] = {
         **PathCrossValidation._parameter_constraints,

@@ -38,6 +38,7 @@ from ..penalties import (
     SquaredGroupL2,
     SquaredL2,
     TotalVariation,
+    for_features,
 )
 
 __all__ = ["MARGIN_LOSSES", "PENALTIES", "RESIDUAL_LOSSES", "chosen", "elastic_net"]
@@ -61,18 +62,22 @@ RESIDUAL_LOSSES: dict[str, Callable[..., ResidualLoss]] = {
 }
 
 
-def elastic_net(l1_ratio: float = 0.5) -> Penalty:
+def elastic_net(l1_ratio: float = 0.5, positive: bool = False) -> Penalty:
     """l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2, also at the ends.
 
     Parameters
     ----------
     l1_ratio : float, default=0.5
         Share of the l1 norm, in [0, 1].
+    positive : bool, default=False
+        Whether the coefficients must not be negative.
 
     Returns
     -------
     penalty : Penalty
     """
+    if positive:
+        return for_features(elastic_net(l1_ratio), lower=0.0)
     if l1_ratio in (0.0, 1.0):
         return L1() if l1_ratio else SquaredL2()
     return ElasticNet(float(l1_ratio))

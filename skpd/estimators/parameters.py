@@ -133,15 +133,19 @@ BY_FEATURE: dict[str, list] = {
 }
 
 
-def penalty_by_feature(penalty: Penalty, penalty_weights: Any, bounds: Any) -> Penalty:
+def penalty_by_feature(penalty: Penalty, weights: Any, bounds: Any, alpha: float = 1.0) -> Penalty:
     """A penalty with what the parameters ``penalty_weights`` and ``bounds`` say of each feature.
+
+    With an alpha of 0 all of them are free, as with weights of 0.
 
     Raises
     ------
     ValueError
         If the penalty is not one of single coefficients, or they are not as documented.
     """
-    if penalty_weights is None and bounds is None:
+    if alpha == 0.0:
+        weights = 0.0 * np.asarray(1.0 if weights is None else weights)
+    if weights is None and bounds is None:
         return penalty
     lower, upper = -np.inf, np.inf
     if isinstance(bounds, Bounds):
@@ -154,4 +158,4 @@ def penalty_by_feature(penalty: Penalty, penalty_weights: Any, bounds: Any) -> P
                 f"{bounds!r}."
             )
         lower, upper = bounds
-    return for_features(penalty, penalty_weights, lower, upper)
+    return for_features(penalty, weights, lower, upper)

@@ -74,7 +74,7 @@ def path(
         such an alpha they begin where no model's objective is seen to be better than that of the
         best constant by more than 1 %.
     eps : float, default=None
-        Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number. None
+        Ratio of the smallest to the largest alpha, in (0, 1], where ``alphas`` is a number. None
         for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples, as in `fit`; of a pipeline those of the last step alone.
@@ -183,7 +183,7 @@ def problems_of_path(
 
     ``estimator`` is a clone, whose own alpha is not to be of any account.
     """
-    if estimator._path_parameter != "alpha":
+    if estimator._path_parameter != "alpha" or estimator.alpha == 0.0:
         estimator.set_params(**{estimator._path_parameter: 1.0})
     estimator._validate_params()
     X, y, problems, classes = estimator._problems(X, y, sample_weight)
@@ -272,8 +272,8 @@ def alpha_values(problems: list[Problem], alphas: int | ArrayLike, eps: float | 
 def _equal_ratios(problems, n_alphas, eps):
     if isinstance(n_alphas, bool) or n_alphas < 1:
         raise ValueError(f"alphas as a number must be at least 1, got {n_alphas!r}.")
-    if not (eps is None or (isinstance(eps, Real) and 0.0 < eps < 1.0)):
-        raise ValueError(f"eps must be a number in (0, 1), got {eps!r}.")
+    if not (eps is None or (isinstance(eps, Real) and 0.0 < eps <= 1.0)):
+        raise ValueError(f"eps must be a number in (0, 1], got {eps!r}.")
     largest, ratio = max(map(_largest_alpha, problems)), EPS
     if not 0.0 < largest < np.inf:
         largest, ratio = max(map(_useful_alpha, problems)), EPS_OF_SQUARES

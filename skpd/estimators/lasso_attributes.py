@@ -1,0 +1,94 @@
+"""What users of scikit-learn's Lasso and ElasticNet expect beside `fit` and `predict`."""
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval
+
+from .._typing import Array, ArrayLike
+from .path import path as follow_path
+from .regressor import PrimalDualRegressor
+
+__all__ = ["LassoAttributes", "LassoLike"]
+
+
+class LassoAttributes:
+    """The fitted attributes that have other names there."""
+
+    certificate_: Any
+
+    @property
+    def dual_gap_(self) -> Any:
+        """``duality_gap_``; with several targets an array of shape (n_targets,)."""
+        several = isinstance(self.certificate_, list)
+        return np.array([c.gap for c in self.certificate_]) if several else self.certificate_.gap
+
+    @property
+    def sparse_coef_(self) -> sp.csr_array:
+        """``coef_`` as a sparse array of shape (1, n_features) or (n_targets, n_features)."""
+        return sp.csr_array(self._coef_rows)  # type: ignore[attr-defined]
+
+
+class LassoLike(LassoAttributes, PrimalDualRegressor):
+    """Least squares with penalised coefficients, of one target or of several, each alone."""
+
+    _takes_outputs: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualRegressor._parameter_constraints,
+        "alpha": [Interval(Real, 0, np.inf, closed="left")],
+        "positive": ["boolean"],
+    }
+
+    @classmethod
+    def path(
+        cls, X: Any, y: ArrayLike, *, eps: float = 1e-3, alphas: int | ArrayLike = 100,
+        return_n_iter: bool = False, **params: Any,
+    ) -> tuple[Array, ...]:  # fmt: skip
+        """Coefficients for many alphas without an intercept, as of scikit-learn's `lasso_path`.
+
+        `skpd.path` gives models, with intercepts and certificates.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Targets.
+        eps : float, default=1e-3
+            Ratio of the smallest to the largest alpha, where ``alphas`` is a number.
+        alphas : int or array-like of shape (n_alphas,), default=100
+            Values of alpha, greater than 0, or their number.
+        return_n_iter : bool, default=False
+            Whether to return the numbers of iterations as well.
+        **params : dict
+            Other parameters of the estimator, such as ``positive`` or ``tol``.
+
+        Returns
+        -------
+        alphas : ndarray of shape (n_alphas,)
+            Decreasing.
+        coefs : ndarray of shape (n_features, n_alphas), or (n_targets, n_features, n_alphas)
+        dual_gaps : ndarray of shape (n_alphas,), or (n_targets, n_alphas)
+            The lengths of the certified intervals.
+        n_iters : ndarray of int, of the same shape
+            Only with ``return_n_iter``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from skpd import LassoPDCertified
+        >>> alphas, coefs, dual_gaps = LassoPDCertified.path(*load_diabetes(return_X_y=True))
+        >>> coefs.shape
+        (10, 100)
+        """
+        found = follow_path(cls(fit_intercept=False, **params), X, y, alphas=alphas, eps=eps)
+        gaps = np.vectorize(lambda certificate: certificate.gap, [float])(found.certificates)
+        coefs, gaps, n_iters = (np.moveaxis(a, 0, -1) for a in (found.coefs, gaps, found.n_iters))
+        return (found.alphas, coefs, gaps, n_iters)[: 4 if return_n_iter else 3]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
