@@ -20,8 +20,9 @@ MODULES = ["skpd"] + [
     if not module.name.endswith(("__main__", "_kernels"))
 ]
 ESTIMATORS = [
-    name for name in skpd.__all__ if hasattr(getattr(skpd, name), "predict") and name != "PathCV"
-]
+    name for name in skpd.__all__
+    if hasattr(getattr(skpd, name), "fit") and name not in ("BlockScaler", "PathCV")
+]  # fmt: skip
 WITH_EXAMPLES = {
     f"skpd.{name}" for name in (
         "_version", "dask.certify", "dask.models",

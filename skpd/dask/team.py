@@ -75,8 +75,8 @@ class Team:
     """
 
     def __init__(self, client: Client, compute: Callable[[bool], list[Any]]) -> None:
-        self.client, self._compute, self._anywhere = client, compute, False
-        self._first_workers, self._futures = set(self._workers()), compute(True)
+        self.client, self._compute = client, compute
+        self._workers_then, self._futures = set(self._workers()), compute(True)
         self.n_parts, self.cost, self.generation = len(self._futures[0]), Communication(), 0
         self._lock, self._numbers = RLock(), count()
         self._posed: dict[int, Posed] = {}
@@ -280,11 +280,12 @@ class Team:
                 late = True
             if all(future.status not in ("lost", "pending") for future in futures):
                 break
-            if late and not self._anywhere and not self._first_workers <= set(self._workers()):
+            if late and not self._workers_then <= (workers := set(self._workers())):
                 for future in [f for column in self._futures if column for f in column]:
-                    future.release()  # so that the scheduler forgets where
+                    if future.status != "finished":
+                        future.release()  # so that the scheduler forgets where
                 self._workers()  # an answer, before which that is done
-                self._futures, self._anywhere = self._compute(False), True
+                self._futures, self._workers_then = self._compute(False), workers
             elif late and any(self.client.processing().values()):
                 end = time.monotonic() + WAIT_FOR_WORKER
             elif time.monotonic() > end:

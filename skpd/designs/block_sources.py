@@ -96,10 +96,8 @@ def naming(name: str) -> Iterator[None]:
     """Have errors of what reads a block say which: libraries often do not."""
     try:
         yield
-    except (ImportError, MemoryError):
-        raise
     except Exception as error:
-        if name in str(error):
+        if isinstance(error, (ImportError, MemoryError)) or name in str(error):
             raise
         kind = OSError if isinstance(error, OSError) else ValueError
         raise kind(f"{name} cannot be read: {type(error).__name__}: {error}") from error
@@ -283,15 +281,12 @@ class ParquetSource(Source):
         names = self._file.schema_arrow.names
         self.target = target
         self._columns = [c for c in names if c != target] if columns is None else list(columns)
-        missing = [name for name in self._columns if name not in names]
+        missing = [name for name in self._columns if name not in names or name == target]
+        missing += [] if target in [None, *names] else [target]
         if missing:
             raise ValueError(
-                f"columns of RowBlocks must be among those of {self.name}, got {missing}."
-            )
-        if target is not None and (target not in names or target in self._columns):
-            raise ValueError(
-                f"target must name a column of {self.name} that is none of columns, got "
-                f"{target!r}."
+                "columns of RowBlocks, and target beside them, must be among those of "
+                f"{self.name}, got {missing}."
             )
         self.header = self._file.schema_arrow.empty_table().select(self._columns)
         types = {_numpy_type(self._file.schema_arrow, name, path) for name in self._columns}

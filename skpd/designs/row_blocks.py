@@ -78,12 +78,9 @@ class RowBlocks:
     ndim: ClassVar[int] = 2
 
     def __init__(
-        self,
-        blocks: Iterable[Any],
-        *,
-        columns: list[str] | None = None,
+        self, blocks: Iterable[Any], *, columns: list[str] | None = None,
         target: str | int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if isinstance(blocks, (str, PathLike, np.ndarray)) or sp.issparse(blocks):
             blocks = [blocks]  # a whole matrix or file
         self._parts: list[Part] = []
