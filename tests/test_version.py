@@ -15,7 +15,9 @@ from skpd import PathCV, PdproxRegressor
 from skpd.estimators import pickling
 
 ESTIMATORS = [
-    getattr(skpd, name) for name in skpd.__all__ if hasattr(getattr(skpd, name), "get_params")
+    getattr(skpd, name)
+    for name in skpd.__all__
+    if hasattr(getattr(skpd, name), "get_params") and name != "BlockScaler"  # scikit-learn's
 ]
 
 

@@ -131,13 +131,6 @@ def _on_dask(estimator: PrimalDualEstimator, client: Client) -> Any:
     return other
 
 
-class _Shape:
-    """The shape of data that are not at hand."""
-
-    def __init__(self, shape: tuple[int, int]) -> None:
-        self.shape = shape
-
-
 @dataclass(frozen=True)
 class DaskData:
     """What objectives ask of data, of those that a team holds: as of `skpd.foreign.data.Data`."""
@@ -150,8 +143,8 @@ class DaskData:
         return cls(team_of(client, X, y, sample_weight), type(estimator).__name__)
 
     @property
-    def X(self) -> _Shape:
-        return _Shape(self.team.shape)
+    def X(self) -> models.Shape:
+        return models.Shape(self.team.shape)
 
     @property
     def y(self) -> Any:

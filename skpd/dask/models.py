@@ -174,7 +174,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
             self._problem_of_shards(DaskShards(team, Task(loss, classes[k], class_weight)), loss)
             for k in positives
         ]
-        return _Shape(team.shape), y, self._of_two(problems, classes), classes
+        return Shape(team.shape), y, self._of_two(problems, classes), classes
 
     def decision_function(self, X: Any) -> Any:
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
@@ -206,7 +206,7 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         self._checked_options()
         loss = self._get_loss()
         shards = DaskShards(team, Task(loss))
-        return _Shape(team.shape), np.empty(0), [self._problem_of_shards(shards, loss)], None
+        return Shape(team.shape), np.empty(0), [self._problem_of_shards(shards, loss)], None
 
     def predict(self, X: Any) -> Any:
         return self._of_chunks("predict", X, None, None)
@@ -233,7 +233,7 @@ def mean_of(values: Any, weights: Any) -> Any:
     return values.mean() if weights is None else (weights * values).sum() / weights.sum()
 
 
-class _Shape:
+class Shape:
     """What fits ask of validated data: their shape."""
 
     def __init__(self, shape: tuple[int, int]) -> None:
