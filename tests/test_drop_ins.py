@@ -160,7 +160,11 @@ MODELS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("model", "loss", "penalty"), MODELS, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(
+    ("model", "loss", "penalty"),
+    MODELS,
+    ids=["lasso", "least squares", "ball", "bounds", "absolute", "hinge"],
+)
 def test_certificates_are_those_of_coefficients_in_float32(model, loss, penalty, rng):
     X, y = data(rng)
     X[:, 0] += 1e3
