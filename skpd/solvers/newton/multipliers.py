@@ -126,11 +126,12 @@ class _Run:
 
     @property
     def is_over(self) -> bool:
-        return self.monitor.done or self.progress.stalled
+        return self.monitor.done or self.monitor.stalled or self.progress.stalled
 
     def rounds(self, max_iter: int) -> None:
         """Multiplier steps, with a sigma at which they take a few Newton steps each."""
         envelope, progress = self.envelope, self.progress
+        self.monitor.watch(SETTINGS.certified_patience)
         while progress.n_iter < max_iter and not self.is_over:
             before = progress.n_iter
             self.minimise(max_iter)

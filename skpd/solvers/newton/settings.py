@@ -99,6 +99,8 @@ class MultiplierSettings:
     check_at_last: int = 30
     # Newton steps without a tenth off the gap after which the method gives up
     patience: int = 200
+    # and those without progress of the certified gaps (`Monitor.watch`), where estimates are 0
+    certified_patience: int = 1000
     progress: float = 0.9
 
     # Rows left out, while their losses stay linear
