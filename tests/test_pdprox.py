@@ -279,7 +279,14 @@ def test_a_monitor_sees_when_gaps_no_longer_fall():
     better = Point(problem.y / 2.0, 0.0, np.zeros(4))
     monitor.watch(10)
     seen = []
-    for n_iter, point in ((1, poor), (11, poor), (12, poor), (50, better), (100, poor), (101, poor)):
+    for n_iter, point in (
+        (1, poor),
+        (11, poor),
+        (12, poor),
+        (50, better),
+        (100, poor),
+        (101, poor),
+    ):
         monitor.check(n_iter, point)
         seen.append(monitor.stalled)
     assert seen == [False, False, True, False, False, True]
