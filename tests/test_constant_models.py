@@ -185,6 +185,7 @@ def test_inner_models_are_not_told_of():
     """Of a path and of folds none, of the choice that is returned one."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".*at this end of the")
         found = path(PdproxSVC(loss="logistic"), X, RARE, alphas=[LARGE, 1.0, 0.01])
         assert not found.coefs[0].any() and found.coefs[2].any()
         PathCV(PdproxSVC(loss="logistic"), alphas=[LARGE, 0.01]).fit(X, RARE)

@@ -1,6 +1,7 @@
 """Points of a problem, and what a solver returns."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from ..certificates import Certificate
@@ -44,7 +45,7 @@ class Solution:
     method : str
         The method that reported last.
     before_rounding : float
-        The relative gap before coefficients were rounded to the precision of the data.
+        The relative gap before coefficients were rounded to float32; infinite where they were not.
     """
 
     coef: Any
@@ -57,4 +58,4 @@ class Solution:
     interrupted: bool = False
     stopped: bool = False
     method: str = ""
-    before_rounding: float = 0.0
+    before_rounding: float = inf

@@ -15,7 +15,7 @@ from .select import INTERIOR_POINT, PRECISE, Choice, select
 __all__ = ["select_for_constraints"]
 
 ZEROS = 0.01  # of the tolerance: two or three iterations, which square what is left, or nearly
-ENOUGH = 1e-7  # a relative gap that shows it anyway, and that rounding allows with wide data too
+ENOUGH = 1e-9  # a relative gap that shows it anyway
 
 
 @select.register
@@ -39,10 +39,11 @@ def select_for_constraints(problem: ConstrainedProblem, warm: bool = False) -> l
             f"features (features, with this penalty), got {unknowns} rows, {n} samples and {d} "
             "features."
         )
+    precise = Choice(*PRECISE, partial(_to_the_zeros, precise=True))
+    if n < d <= most:  # where a system of the rows loses digits before the zeros show
+        return [precise]
     choices = [Choice(*INTERIOR_POINT, _to_the_zeros)]
-    if n < d <= most or has_decompositions(problem):
-        choices.append(Choice(*PRECISE, partial(_to_the_zeros, precise=True)))
-    return choices
+    return [*choices, precise] if has_decompositions(problem) else choices
 
 
 def _to_the_zeros(

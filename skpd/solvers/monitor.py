@@ -197,9 +197,9 @@ class Monitor:
 
     def solution(self, interrupted: bool = False) -> Solution:
         """The best points, certified together."""
-        unrounded = self.relative_gap
-        rounds = self.precision != np.float64
+        unrounded, rounds = inf, self.precision != np.float64
         if rounds:
+            unrounded = self.relative_gap
             self._round()
         if self._bound_given == self.primal:  # as they were
             certificate, theta = certificate_of(self.problem, self.primal, self._bound)
