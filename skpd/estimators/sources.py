@@ -12,13 +12,12 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import _safe_indexing
 
-from .._typing import Indices
-
 __all__ = ["Sources", "sources_of"]
 
 # characters for private use, which no name of a column and no category has
 TOKEN, TOKENS = "\ue000{}\ue001", "\ue000(\\d+)\ue001"
 ROWS = 200  # that are transformed to see which columns matter where names do not tell
+MOST_COLUMNS = 500  # whose rows are exchanged, each for one transformation of so many rows
 CHANGE = 1e-9  # of the largest size of a feature, from which on it counts as changed
 
 
@@ -65,13 +64,9 @@ def sources_of(transformer: Any, X: Any = None) -> Sources:
         Rows that it can transform. Without them a feature whose name does not tell comes from
         all columns that its transformer takes.
     """
-    names = getattr(transformer, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{place}" for place in range(getattr(transformer, "n_features_in_", 1))]
-    some = None
-    if hasattr(X, "shape"):
-        some = _safe_indexing(X, np.arange(min(X.shape[0], ROWS)))
-    found = _sources(transformer, len(names), some)
+    unnamed = [f"x{place}" for place in range(getattr(transformer, "n_features_in_", 1))]
+    names = getattr(transformer, "feature_names_in_", unnamed)
+    found = _sources(transformer, len(names), X[:ROWS] if hasattr(X, "shape") else None)
     return Sources(tuple(map(str, names)), tuple(found))
 
 
@@ -84,7 +79,7 @@ def _sources(transformer: Any, n_columns: int, X: Any) -> list[frozenset[int]]:
         if all(found):
             return found
     every = frozenset(range(n_columns))
-    if n_columns > 1 and X is not None:
+    if 1 < n_columns <= MOST_COLUMNS and X is not None:
         return [places or every for places in _places_that_matter(transformer, X)]
     return [every] * len(transformer.get_feature_names_out())
 
@@ -127,11 +122,7 @@ def _with_exchanged_rows(X: Any, place: int) -> Any:
         X = X.copy()
         X.isetitem(place, X.iloc[moved, place].array)
         return X
-    if sp.issparse(X):
-        columns = sp.csc_array(X)
-        parts = [columns[:, :place], columns[moved][:, [place]], columns[:, place + 1 :]]
-        return type(X)(sp.hstack(parts, format=X.format))
-    X = np.array(X)
+    X = X.toarray() if sp.issparse(X) else np.array(X)
     X[:, place] = X[moved, place]
     return X
 
@@ -159,14 +150,14 @@ def _(transformer: FeatureUnion, n_columns: int, X: Any) -> list[frozenset[int]]
 
 @_sources.register
 def _(transformer: ColumnTransformer, n_columns: int, X: Any) -> list[frozenset[int]]:
-    names = getattr(transformer, "feature_names_in_", None)
     ends = [places.stop for places in transformer.output_indices_.values()]
     found: list[frozenset[int]] = [frozenset()] * max(ends, default=0)
     for name, part, columns in transformer.transformers_:
         places = transformer.output_indices_[name]
         if part == "drop" or places.stop == places.start:
             continue
-        chosen = [frozenset([place]) for place in _places(columns, names, n_columns)]
+        indices = transformer._transformer_to_input_indices[name]
+        chosen = [frozenset([int(place)]) for place in indices]
         some = None if X is None else _safe_indexing(X, columns, axis=1)
         own = chosen if part == "passthrough" else _sources(part, len(chosen), some)
         found[places] = own if part == "passthrough" else _through(chosen, own)
@@ -176,19 +167,3 @@ def _(transformer: ColumnTransformer, n_columns: int, X: Any) -> list[frozenset[
 def _through(before: list[frozenset[int]], places: list[frozenset[int]]) -> list[frozenset[int]]:
     """The sources of features that are made from features with sources of their own."""
     return [frozenset().union(*(before[place] for place in own)) for own in places]
-
-
-def _places(columns: Any, names: Any, n_columns: int) -> Indices:
-    """The places of the columns that a part of a ColumnTransformer takes."""
-    every = np.arange(n_columns)
-    if isinstance(columns, slice):
-        if not any(isinstance(end, str) for end in (columns.start, columns.stop)):
-            return every[columns]
-        ends = (columns.start, columns.stop)
-        first, last = (None if end is None else list(names).index(end) for end in ends)
-        return every[first : None if last is None else last + 1]  # as pandas, with both ends
-    chosen = np.atleast_1d(columns)
-    if chosen.dtype.kind in "OU":
-        place = {name: k for k, name in enumerate(names)}
-        return np.array([place[name] for name in chosen])
-    return every[chosen]

@@ -43,9 +43,8 @@ class ConstrainedProgramme(Programme):
         lower, upper = constraints.lower, constraints.upper
         self.matrix = self.basis.columns(constraints.matrix.toarray())
         self.limits = np.flatnonzero(lower < upper)
-        if (
-            problem.penalty.is_norm
-        ):  # R is not much more at the optimum, however small features are
+        # R is not much more than this at the optimum, however small features are
+        if problem.penalty.is_norm:
             self.width = np.minimum(self.width, problem.objective_unit / problem.alpha)
         # what the coefficients are likely to make of a row, and a price to go with it
         widths = np.abs(self.matrix) @ self.width
