@@ -1,5 +1,7 @@
 """What must be compiled: products with the data, row passes and projections."""
 
+# ruff: noqa: F401 - what is imported here is for other modules
+
 from . import _build
 
 try:
@@ -65,64 +67,3 @@ try:
     )
 except ImportError as error:
     raise _build.not_built(error) from error
-
-__all__ = [
-    "DualProducts",
-    "GeneralizedHingeLoss",
-    "GroupedCoordinates",
-    "HingeLoss",
-    "Incremental",
-    "IntervalStep",
-    "IntervalTerms",
-    "LogisticLoss",
-    "Matrix",
-    "PairDescent",
-    "PiecewiseLinearLoss",
-    "RandomCoordinates",
-    "ResidualLoss",
-    "ScaledColumns",
-    "SeparableCoordinates",
-    "SeparableTerms",
-    "SupportSystem",
-    "active_or_violating",
-    "add_to_submatrix",
-    "allocate_and_free",
-    "approx",
-    "block_coordinate_descent",
-    "block_frank_wolfe",
-    "chain_backward",
-    "chain_best_labels",
-    "chain_forward",
-    "chain_log_sums",
-    "compensated_dot",
-    "coordinate_descent",
-    "coupled_gram",
-    "curvature_product",
-    "curvature_product_by_columns",
-    "descend_outputs",
-    "descend_rows",
-    "dot",
-    "equal",
-    "euclidean_norm",
-    "excess",
-    "fused_dual_norm",
-    "group_norms",
-    "incremental",
-    "max_abs",
-    "minimise_separable",
-    "pair_descent",
-    "principal_submatrix",
-    "project_box_hyperplane",
-    "project_epigraph",
-    "project_l1_ball",
-    "project_simplex",
-    "prox_total_variation",
-    "random_coordinate_descent",
-    "sampled_products",
-    "softmax_derivatives",
-    "sparse_group_dual_norms",
-    "step_on_support",
-    "sum_abs",
-    "total_variation_dual_norm",
-    "without_negligible",
-]
