@@ -387,6 +387,21 @@ def test_rows_of_any_scale(diabetes):
     assert model.converged_
 
 
+@pytest.mark.parametrize("unit", [2.0**-200, 2.0**90, 2.0**300])
+def test_bounds_in_any_unit(diabetes, unit):
+    """Features in other units have coefficients and bounds in the reciprocal ones."""
+    X, y = diabetes
+    rows = np.vstack([np.ones(10), np.diff(np.eye(10), axis=0)[0]])
+    lower, upper = np.array([0.2, 0.5]), np.array([0.2, 2.0])
+    once = PdproxRegressor(0.01, constraints=LinearConstraint(rows, lower, upper)).fit(X, y)
+    scaled = LinearConstraint(rows, lower * unit, upper * unit)
+    model = PdproxRegressor(0.01 / unit, constraints=scaled).fit(X / unit, y)
+    assert model.converged_
+    assert model.certificate_.dual <= once.certificate_.primal
+    assert once.certificate_.dual <= model.certificate_.primal
+    np.testing.assert_allclose(rows[0] @ model.coef_, 0.2 * unit, rtol=1e-12)
+
+
 @pytest.mark.parametrize("scale", [1e-20, 1e-100, 1e-310])
 def test_features_that_say_nothing(diabetes, scale):
     """Predictions hardly change: the l1 norm of coefficients that sum to 1 is 1."""

@@ -157,10 +157,14 @@ class LinearConstraints:
         n_features = self.matrix.shape[1]
         bounds = np.column_stack([np.broadcast_to(x, n_features) for x in (lower, upper)])
         above, below = np.isfinite(self.upper), np.isfinite(self.lower)
+        limits = np.concatenate([self.upper[above], -self.lower[below]])
+        exponent = np.frexp(np.max(np.abs(limits)))[1]  # HiGHS takes 1e20 for infinite
+        with np.errstate(over="ignore", under="ignore"):
+            bounds, limits = np.ldexp(bounds, -exponent), np.ldexp(limits, -exponent)
         found = linprog(
             np.zeros(n_features),
             A_ub=vstack([self.matrix[above], -self.matrix[below]]),
-            b_ub=np.concatenate([self.upper[above], -self.lower[below]]),
+            b_ub=limits,
             bounds=bounds,
         )
         if found.status == INFEASIBLE:
@@ -170,5 +174,6 @@ class LinearConstraints:
             )
         model = found.x
         if model is not None:
-            model = np.clip(self.restored(np.clip(model, lower, upper)), lower, upper)
+            model = np.clip(np.ldexp(model, exponent), lower, upper)
+            model = np.clip(self.restored(model), lower, upper)
         return replace(self, model=model if model is not None and self.hold(model) else None)
