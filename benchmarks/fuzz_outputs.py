@@ -171,7 +171,9 @@ def quantiles(rng):
 
     def objective(model):
         z = of.scores(stored, model.coef_, model.intercept_)
-        losses, crossing = of.quantile_losses(q, y, z)
+        used = slice(None) if weights is None else weights > 0.0
+        losses, _ = of.quantile_losses(q, y, z)
+        _, crossing = of.quantile_losses(q, y[used], z[used])  # rows of no weight may cross
         size = max(abs(v) for v in np.ravel(z)) + of.total(abs(of.exact(model.intercept_)))
         value = of.mean(losses, weights)
         return value + mpf(alpha) * value_of(name, 1.0, model.coef_), crossing, size
