@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite
 
@@ -328,34 +327,6 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         return on_check
 
     # Fitted attributes
-
-    def _fit_problem(self, problem, task, start, attributes):
-        """Solve a problem and set what was found.
-
-        Parameters
-        ----------
-        problem : BaseProblem
-        task : dict
-            What scikit-learn's hooks are told of the fit.
-        start : Point or None
-        attributes : callable
-            The fitted attributes that make predictions, of a point.
-        """
-        context = self._init_callback_context(max_subtasks=self._n_ticks)
-        context.call_on_fit_task_begin(**task)
-        solution = self._solve(
-            problem,
-            start=start,
-            random_state=check_random_state(self.random_state),
-            on_check=self._reporter(
-                context, task, attributes=lambda monitor: attributes(monitor.best)
-            ),
-        )
-        for name, value in attributes(solution).items():
-            setattr(self, name, value)
-        self.dual_coef_ = problem.dual_table(solution.dual_coef)
-        self._set_solutions(solution, [problem], depth=6)
-        context.call_on_fit_task_end(**task, reconstruction_attributes={})
 
     def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
         """The dual points of all outputs, one in each row."""

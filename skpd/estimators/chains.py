@@ -21,6 +21,7 @@ from ..problems import Point, Solution
 from ..problems.structured import StructuredProblem
 from ..solvers import STRUCTURED_SOLVERS
 from .base import _DATA, PrimalDualEstimator
+from .fits import fit_problems
 from .sequences import encoded, split_at, stacked
 from .validation import validated
 
@@ -100,10 +101,9 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
             After Ctrl-C; the fitted attributes then hold the best model so far and its
             certificate.
         """
-        X, y, (problem,), classes = self._problems(X, y, None)
+        X, y, problems, classes = self._problems(X, y, None)
         task = {"estimator": self, "X": X, "y": y, "metadata": None}
-        start = self._start_of(problem, classes)
-        self._fit_problem(problem, task, start, lambda point: self._model([point], y, classes))
+        fit_problems(self, problems, task, classes, [self._start_of(problems[0], classes)])
         return self
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, list, Any]:

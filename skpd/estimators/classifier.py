@@ -20,9 +20,9 @@ from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
 from .base import _DATA, PrimalDualEstimator
+from .fits import fit_problems
 from .predictions import linear_predictions
 from .probabilities import ProbabilisticClassifier
-from .several import fit_each
 from .validation import validated
 
 __all__ = ["PrimalDualClassifier", "checked_classes", "weights_of_classes"]
@@ -70,7 +70,8 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         X, y, problems, classes = self._problems(X, y, sample_weight)
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         names = [f"class {label}" for label in classes]
-        fit_each(self, problems, task, names, classes, self.n_jobs)
+        starts = [self._start(k, X.shape, len(problems)) for k in range(len(problems))]
+        fit_problems(self, problems, task, classes, starts, names, self.n_jobs)
         return self
 
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:

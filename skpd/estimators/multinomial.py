@@ -20,6 +20,7 @@ from ..problems.outputs import OutputsProblem
 from ..solvers import OUTPUTS_SOLVERS
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes, weights_of_classes
+from .fits import fit_problems
 from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty
 from .predictions import linear_predictions
 from .probabilities import ProbabilisticClassifier
@@ -203,10 +204,9 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
             certificate.
         """
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        X, y, (problem,), classes = self._problems(X, y, sample_weight)
-        start = self._start_of(problem)
+        X, y, problems, classes = self._problems(X, y, sample_weight)
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        self._fit_problem(problem, task, start, lambda point: self._model([point], y, classes))
+        fit_problems(self, problems, task, classes, [self._start_of(problems[0])])
         return self
 
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:

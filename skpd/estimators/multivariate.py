@@ -22,6 +22,7 @@ from ..problems.structured import StructuredProblem
 from ..solvers import STRUCTURED_SOLVERS
 from ..solvers.structured.master import has_master
 from .base import _DATA, PrimalDualEstimator
+from .fits import fit_problems
 from .names import PENALTIES, chosen
 from .parameters import OF_NAMES
 from .predictions import linear_predictions
@@ -260,10 +261,9 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
             After Ctrl-C; the fitted attributes then hold the best model so far and its
             certificate.
         """
-        X, y, (problem,), training = self._problems(X, y, None)
+        X, y, problems, training = self._problems(X, y, None)
         task = {"estimator": self, "X": X, "y": y, "metadata": None}
-        start = self._start_of(problem)
-        self._fit_problem(problem, task, start, lambda point: self._model([point], y, training))
+        fit_problems(self, problems, task, training, [self._start_of(problems[0])])
         return self
 
     def _start_of(self, problem: StructuredProblem) -> Point | None:

@@ -14,8 +14,8 @@ from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
 from .base import _DATA, PrimalDualEstimator, finite_targets
+from .fits import fit_problems
 from .predictions import linear_predictions
-from .several import fit_each
 from .validation import validated
 
 __all__ = ["PrimalDualRegressor"]
@@ -55,13 +55,13 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
             certificate.
         """
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        X, y, (problem, *others), labels = self._problems(X, y, sample_weight)
-        task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        if others:
-            fit_each(self, [problem, *others], task, labels, None)
-            return self
-        start = self._start_of(X, y)
-        self._fit_problem(problem, task, start, lambda point: self._model([point], y, None))
+        X, y, problems, labels = self._problems(X, y, sample_weight)
+        task, n_outputs = {"estimator": self, "X": X, "y": y, "metadata": metadata}, len(problems)
+        if n_outputs == 1:
+            fit_problems(self, problems, task, None, [self._start_of(X, y)])
+        else:
+            starts = [self._start(k, X.shape, n_outputs) for k in range(n_outputs)]
+            fit_problems(self, problems, task, None, starts, labels)
         return self
 
     def _start_of(self, X: Any, y: Any) -> Point | None:

@@ -1,4 +1,4 @@
-"""Fits of several problems on the same data, each by itself: of classes or of outputs."""
+"""Fits of one problem, or of several on the same data, each by itself: of classes or outputs."""
 
 from dataclasses import replace
 from threading import Event
@@ -9,10 +9,10 @@ from sklearn.utils import check_random_state
 
 from .base import _CALLBACK_LOCK, map_in_threads
 
-__all__ = ["fit_each"]
+__all__ = ["fit_problems"]
 
 
-def fit_each(estimator, problems, task, names, classes, n_jobs=None):
+def fit_problems(estimator, problems, task, classes, starts, names=None, n_jobs=None):
     """Solve problems in threads and set what was found.
 
     Parameters
@@ -22,10 +22,12 @@ def fit_each(estimator, problems, task, names, classes, n_jobs=None):
     problems : sequence of Problem
     task : dict
         What scikit-learn's hooks are told of the fit.
-    names : sequence of str
-        What each of several problems is of, such as "class 3".
     classes : object
         What `_problems` has returned beside them.
+    starts : sequence of Point or None
+    names : sequence of str, default=None
+        What each of several problems is of, such as "class 3". None for a problem whose dual
+        point is that of the model.
     n_jobs : int, default=None
         Threads over the problems.
     """
@@ -53,7 +55,7 @@ def fit_each(estimator, problems, task, names, classes, n_jobs=None):
                 ).call_on_fit_task_begin(estimator=estimator)
         solution = estimator._solve(
             problems[k],
-            start=estimator._start(k, task["X"].shape, n_outputs),
+            start=starts[k],
             random_state=np.random.RandomState(seed),
             on_check=estimator._reporter(own, task, **report),
         )
@@ -72,7 +74,7 @@ def fit_each(estimator, problems, task, names, classes, n_jobs=None):
         setattr(estimator, name, value)
     pairs = zip(problems, solutions, strict=True)
     dual_coefs = [problem.dual_table(solution.dual_coef) for problem, solution in pairs]
-    estimator.dual_coef_ = estimator._stacked(dual_coefs)
+    estimator.dual_coef_ = dual_coefs[0] if names is None else estimator._stacked(dual_coefs)
     if interrupted:
         solutions[0] = replace(solutions[0], interrupted=True)
     found, labels = (solutions, names) if several else (solutions[0], None)
