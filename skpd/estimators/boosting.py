@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike
@@ -20,7 +20,7 @@ from ..problems.boosting import BoostingProblem
 from ..problems.hypotheses import AllStumps, Hypotheses
 from ..solvers.boosting.columns import Boosted, generate_columns, method_for
 from .parameters import ParameterValidation
-from .validation import validated
+from .validation import checked_weights, validated
 
 __all__ = ["LPBoostClassifier"]
 
@@ -207,9 +207,7 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
         method = method_for(self.solver, self.entropy)
         if 0.0 < self.entropy < LEAST_ENTROPY:
             raise ValueError(f"entropy must be 0 or at least {LEAST_ENTROPY}, got {self.entropy}.")
-        given: Array = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        given: Array = checked_weights(sample_weight, X)
         X, signs, weights, places = _distinct(X, self._signs(y, given), given)
         problem = BoostingProblem(weights, nu=float(self.nu), entropy=float(self.entropy))
         found = generate_columns(

@@ -23,7 +23,7 @@ from .base import _DATA, PrimalDualEstimator
 from .fits import fit_problems
 from .predictions import linear_predictions
 from .probabilities import ProbabilisticClassifier
-from .validation import validated
+from .validation import checked_weights, validated
 
 __all__ = ["PrimalDualClassifier", "checked_classes", "weights_of_classes"]
 
@@ -100,9 +100,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
 
     def _labels_and_weights(self, X, y, classes, sample_weight):
         """The place of each sample's class, and its weight times that of the class."""
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        sample_weight = checked_weights(sample_weight, X)
         labels = np.searchsorted(classes, y)
         weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
         self._require_two(np.count_nonzero(np.bincount(labels, weights > 0)), classes)

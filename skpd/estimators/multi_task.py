@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..designs import Design
@@ -28,7 +28,7 @@ from .outputs import (
 )
 from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
-from .validation import validated, validated_array
+from .validation import checked_weights, validated, validated_array
 
 __all__ = ["MultiTaskPD"]
 
@@ -217,7 +217,7 @@ class MultiTaskPD(PrimalDualRegressor):
         y = finite_targets(y, self)
         loss = self._loss_of(y.shape[1])
         check_labels(loss, y)
-        weights, total = self._weights(sample_weight, X)
+        weights, total = self._normalised(checked_weights(sample_weight, X))
         return (
             X,
             y,
@@ -244,7 +244,7 @@ class MultiTaskPD(PrimalDualRegressor):
         tasks, labels = np.unique(labels, return_inverse=True)
         loss = self._loss_of(1)
         check_labels(loss, y)
-        weights, total = self._weights(sample_weight, X)
+        weights, total = self._normalised(checked_weights(sample_weight, X))
         without = np.flatnonzero(~(np.bincount(labels, weights) > 0.0))
         if len(without):
             raise ValueError(
@@ -275,12 +275,6 @@ class MultiTaskPD(PrimalDualRegressor):
                 f"got {self.tasks_!r}."
             )
         return problems
-
-    def _weights(self, sample_weight, X):
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        return self._normalised(sample_weight)
 
     def _start_of(self, X: Any, y: Any) -> Point | None:
         n_outputs = y.shape[1] if self.tasks is None else len(self.tasks_)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.metrics import d2_pinball_score
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, ArrayLike
 from ..designs import Design
@@ -19,7 +19,7 @@ from .base import _DATA, finite_targets
 from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty, start_of_outputs
 from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
-from .validation import validated
+from .validation import checked_weights, validated
 
 __all__ = ["QuantilePD"]
 
@@ -181,10 +181,7 @@ class QuantilePD(PrimalDualRegressor):
         self._checked_options()
         X, y = validated(self, X, y, y_numeric=True, **_DATA)
         y = finite_targets(y, self)
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        weights, total_weight = self._normalised(sample_weight)
+        weights, total_weight = self._normalised(checked_weights(sample_weight, X))
         # a quantile alone has nothing to cross: all methods for a loss of single outputs take it
         alone = loss.n_outputs == 1
         kind = OutputsProblem if alone else NonCrossingProblem

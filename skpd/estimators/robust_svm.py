@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, ArrayLike
 from ..designs import Design
@@ -19,7 +19,7 @@ from ..problems.robust import RobustProblem, best_radius, robust_loss, robust_pr
 from ..solvers import ROBUST_SOLVERS
 from .base import _DATA
 from .classifier import PrimalDualClassifier
-from .validation import validated
+from .validation import checked_weights, validated
 from .worst_case import shifted_rows, steepest_direction, worst_masses
 
 __all__ = ["DRSVMClassifier"]
@@ -346,9 +346,7 @@ class DRSVMClassifier(PrimalDualClassifier):
         """For each classifier, its problem on these data, its margins and its lam."""
         check_is_fitted(self)
         X, y = validated(self, X, y, reset=False, **_DATA)
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        sample_weight = checked_weights(sample_weight, X)
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(

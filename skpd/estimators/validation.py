@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import _check_y, validate_data
+from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
 from ..designs import RowBlocks
 
-__all__ = ["check_features", "of_one_type", "validated", "validated_array"]
+__all__ = ["check_features", "checked_weights", "of_one_type", "validated", "validated_array"]
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
@@ -86,6 +86,11 @@ def of_one_type(y: Any) -> Any:
 def validated_array(X: Any, **options: Any) -> Any:
     """`check_array` of scikit-learn in the same way."""
     return _aligned(check_array(_checked(X), **options))
+
+
+def checked_weights(sample_weight: Any, X: Any) -> Any:
+    """Weights of the rows of X in float64, at least 0; 1 by default."""
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def _validated_blocks(

@@ -9,11 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight
 
 from .._typing import Array, ArrayLike
 from ..designs import Design, RowBlocks
-from ..estimators.validation import validated_array
+from ..estimators.validation import checked_weights, validated_array
 from ..losses import Loss
 from ..penalties import Penalty, for_features
 from ..problems import Problem
@@ -51,9 +50,7 @@ class Data:
             X = validated_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
         targets: Any = np.asarray(y)
         check_consistent_length(X, y, sample_weight)
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        sample_weight = checked_weights(sample_weight, X)
         return cls(X, targets, sample_weight, type(estimator).__name__)
 
     @cached_property
