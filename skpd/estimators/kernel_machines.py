@@ -12,9 +12,8 @@ from .._typing import Array
 from ..designs import KernelMatrix
 from ..losses import MarginLoss, ResidualLoss
 from ..penalties import Penalty, SquaredL2
-from .kernel_models import KernelClassifier, KernelModel, KernelRegressor, without_solvers
+from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, checked_matrix, gamma_of
-from .names import MARGIN_LOSSES, RESIDUAL_LOSSES, chosen
 
 __all__ = ["KernelPdproxRegressor", "KernelPdproxSVC"]
 
@@ -192,9 +191,8 @@ class KernelPdproxSVC(_OneKernel, KernelClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **without_solvers(KernelClassifier._parameter_constraints),
+        **KernelClassifier._parameter_constraints,
         **_OneKernel._parameter_constraints,
-        "loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss],
     }
 
     def __init__(
@@ -229,10 +227,6 @@ class KernelPdproxSVC(_OneKernel, KernelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def _get_loss(self) -> MarginLoss:
-        loss: MarginLoss = chosen("loss", self.loss, MARGIN_LOSSES)
-        return loss
 
 
 class KernelPdproxRegressor(_OneKernel, KernelRegressor):
@@ -346,12 +340,8 @@ class KernelPdproxRegressor(_OneKernel, KernelRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **without_solvers(KernelRegressor._parameter_constraints),
+        **KernelRegressor._parameter_constraints,
         **_OneKernel._parameter_constraints,
-        "loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss],
-        "quantile": [Interval(Real, 0, 1, closed="neither"), None],
-        "epsilon": [Interval(Real, 0, np.inf, closed="left"), None],
-        "delta": [Interval(Real, 0, np.inf, closed="neither"), None],
     }
 
     def __init__(
@@ -388,8 +378,3 @@ class KernelPdproxRegressor(_OneKernel, KernelRegressor):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
         self.verbose = verbose
-
-    def _get_loss(self) -> ResidualLoss:
-        given = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}
-        loss: ResidualLoss = chosen("loss", self.loss, RESIDUAL_LOSSES, **given)
-        return loss

@@ -7,26 +7,30 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..designs import KernelMatrix
+from ..losses import MarginLoss
 from ..penalties import Penalty
 from ..problems.kernel import KernelProblem, kernel_problems
 from ..solvers.kernel_machines import solve_kernel_problem
 from .base import PrimalDualEstimator, finite_targets
 from .classifier import PrimalDualClassifier, checked_classes
-from .regressor import PrimalDualRegressor
-from .validation import validated
+from .names import MARGIN_LOSSES, chosen
+from .regression import WithResidualLoss
+from .validation import checked_weights, validated
 
-__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor", "without_solvers"]
+__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor"]
 
 _ROWS = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
 OF_SOLVERS = {"solver", "solver_options", "warm_start"}  # which models with kernels do not have
 
 
-def without_solvers(constraints: dict[str, Any]) -> dict[str, Any]:
+def _without_solvers(kind: Any) -> dict[str, Any]:
     """The constraints of parameters of models whose solver is the default."""
+    constraints = kind._parameter_constraints
     return {name: some for name, some in constraints.items() if name not in OF_SOLVERS}
 
 
@@ -158,6 +162,15 @@ class KernelModel(PrimalDualEstimator):
 class KernelClassifier(KernelModel, PrimalDualClassifier):
     """Binary, and one-vs-rest for more classes; all share the matrices and their factors."""
 
+    _parameter_constraints: ClassVar[dict] = {
+        **_without_solvers(PrimalDualClassifier),
+        "loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss],
+    }
+
+    def _get_loss(self) -> MarginLoss:
+        loss: MarginLoss = chosen("loss", self.loss, MARGIN_LOSSES)
+        return loss
+
     def _problems(self, X, y, sample_weight):
         X, y = self._validated_rows(X, y)
         classes = checked_classes(y)
@@ -184,16 +197,15 @@ class KernelClassifier(KernelModel, PrimalDualClassifier):
         return scores.ravel() if scores.shape[1] == 1 else scores
 
 
-class KernelRegressor(KernelModel, PrimalDualRegressor):
+class KernelRegressor(KernelModel, WithResidualLoss):
     """One target."""
+
+    _parameter_constraints: ClassVar[dict] = _without_solvers(WithResidualLoss)
 
     def _problems(self, X, y, sample_weight):
         X, y = self._validated_rows(X, y, y_numeric=True)
         y = finite_targets(y, self)
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        return X, y, self._kernel_problems(X, [y], sample_weight), None
+        return X, y, self._kernel_problems(X, [y], checked_weights(sample_weight, X)), None
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.

@@ -1,15 +1,12 @@
 """Multiple kernel learning: sums of functions of several kernels, which it weighs and selects."""
 
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..losses import MarginLoss, ResidualLoss
-from .kernel_models import KernelClassifier, KernelRegressor, without_solvers
+from .kernel_models import KernelClassifier, KernelRegressor
 from .kernel_sums import KernelList, SeveralKernels
-from .names import MARGIN_LOSSES, RESIDUAL_LOSSES, chosen
 
 __all__ = ["MKLClassifier", "MKLRegressor"]
 
@@ -122,9 +119,8 @@ class MKLClassifier(SeveralKernels, KernelClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **without_solvers(KernelClassifier._parameter_constraints),
+        **KernelClassifier._parameter_constraints,
         **SeveralKernels._parameter_constraints,
-        "loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss],
     }
 
     def __init__(
@@ -155,10 +151,6 @@ class MKLClassifier(SeveralKernels, KernelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def _get_loss(self) -> MarginLoss:
-        loss: MarginLoss = chosen("loss", self.loss, MARGIN_LOSSES)
-        return loss
 
 
 class MKLRegressor(SeveralKernels, KernelRegressor):
@@ -273,12 +265,8 @@ class MKLRegressor(SeveralKernels, KernelRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **without_solvers(KernelRegressor._parameter_constraints),
+        **KernelRegressor._parameter_constraints,
         **SeveralKernels._parameter_constraints,
-        "loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss],
-        "quantile": [Interval(Real, 0, 1, closed="neither"), None],
-        "epsilon": [Interval(Real, 0, np.inf, closed="left"), None],
-        "delta": [Interval(Real, 0, np.inf, closed="neither"), None],
     }
 
     def __init__(
@@ -311,8 +299,3 @@ class MKLRegressor(SeveralKernels, KernelRegressor):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
         self.verbose = verbose
-
-    def _get_loss(self) -> ResidualLoss:
-        given = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}
-        loss: ResidualLoss = chosen("loss", self.loss, RESIDUAL_LOSSES, **given)
-        return loss

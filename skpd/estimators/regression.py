@@ -14,10 +14,27 @@ from .names import PENALTIES, RESIDUAL_LOSSES, chosen
 from .parameters import BY_FEATURE, OF_NAMES, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
-__all__ = ["PdproxRegressor"]
+__all__ = ["PdproxRegressor", "WithResidualLoss"]
 
 
-class PdproxRegressor(LinearlyConstrained, PrimalDualRegressor):
+class WithResidualLoss(PrimalDualRegressor):
+    """A loss of residuals by its name, with the parameters of some of these, or an object."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualRegressor._parameter_constraints,
+        "loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss],
+        "quantile": [Interval(Real, 0, 1, closed="neither"), None],
+        "epsilon": [Interval(Real, 0, np.inf, closed="left"), None],
+        "delta": [Interval(Real, 0, np.inf, closed="neither"), None],
+    }
+
+    def _get_loss(self) -> ResidualLoss:
+        given = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}
+        loss: ResidualLoss = chosen("loss", self.loss, RESIDUAL_LOSSES, **given)
+        return loss
+
+
+class PdproxRegressor(LinearlyConstrained, WithResidualLoss):
     """Robust, quantile or least-squares regression with any penalty and a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty.
@@ -147,14 +164,10 @@ class PdproxRegressor(LinearlyConstrained, PrimalDualRegressor):
     _takes_blocks: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
         **LinearlyConstrained._parameter_constraints,
-        **PrimalDualRegressor._parameter_constraints,
-        "penalty": PrimalDualRegressor._penalty_constraint,
+        **WithResidualLoss._parameter_constraints,
+        "penalty": WithResidualLoss._penalty_constraint,
         **OF_NAMES,
         **BY_FEATURE,
-        "loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss],
-        "quantile": [Interval(Real, 0, 1, closed="neither"), None],
-        "epsilon": [Interval(Real, 0, np.inf, closed="left"), None],
-        "delta": [Interval(Real, 0, np.inf, closed="neither"), None],
     }
 
     def __init__(
@@ -199,11 +212,6 @@ class PdproxRegressor(LinearlyConstrained, PrimalDualRegressor):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    def _get_loss(self) -> ResidualLoss:
-        given = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}
-        loss: ResidualLoss = chosen("loss", self.loss, RESIDUAL_LOSSES, **given)
-        return loss
 
     def _get_penalty(self) -> Penalty:
         given = {"l1_ratio": self.l1_ratio, "groups": self._places_of(self.groups)}
