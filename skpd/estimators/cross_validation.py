@@ -141,10 +141,10 @@ class PathCrossValidation(PrimalDualRegressor):
             raise KeyboardInterrupt(progress)
         gaps = [c.relative_gap for paths in certificates for path in paths for c in path]
         name, fits = type(self).__name__, "fits of the cross-validation"
-        warn_of_unfinished(name, self, gaps, fits, stacklevel=4)  # past two decorators
+        warn_of_unfinished(name, self, gaps, fits)
         grid = grids[self._chosen]
         place = int(np.argmax(grid == self.alpha_))
-        warn_of_end(name, self.alphas, grid, losses[self._chosen].T, place, stacklevel=4)
+        warn_of_end(name, self.alphas, grid, losses[self._chosen].T, place)
         own = context.subcontext(
             task_name="fit on all data", task_id=n_paths if parallel else None
         )

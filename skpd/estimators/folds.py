@@ -23,6 +23,9 @@ __all__ = [
     "task_of_callbacks", "warn_of_end", "warn_of_unfinished",
 ]  # fmt: skip
 
+DEPTH = 5  # of the warnings here below the caller of `fit`, past two decorators
+RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
+
 Fold = tuple[Indices, Indices]  # the samples to train on and those to test on
 
 
@@ -170,9 +173,7 @@ def forget_fit(estimator: Any, but: set[str]) -> None:
             delattr(estimator, name)
 
 
-def warn_of_unfinished(
-    name: str, model: Any, gaps: Sequence[float], fits: str, stacklevel: int
-) -> None:
+def warn_of_unfinished(name: str, model: Any, gaps: Sequence[float], fits: str) -> None:
     """Warn if fits ended above the tolerance.
 
     Parameters
@@ -185,8 +186,6 @@ def warn_of_unfinished(
         The relative gaps that they reached.
     fits : str
         What they are.
-    stacklevel : int
-        How far up the caller of `fit` is.
     """
     unfinished = sum(gap > model.tol for gap in gaps)
     if unfinished:
@@ -195,16 +194,11 @@ def warn_of_unfinished(
             f"{fits}. Increase max_iter (now {model.max_iter}) or tol, or eps, "
             "which leaves out the smallest alphas.",
             ConvergenceWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=DEPTH,
         )
 
 
-RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
-
-
-def warn_of_end(
-    name: str, alphas: Any, grid: Array, scores: Array, place: int, stacklevel: int
-) -> None:
+def warn_of_end(name: str, alphas: Any, grid: Array, scores: Array, place: int) -> None:
     """Warn if the choice is at an end of the grid towards which the scores still change.
 
     Parameters
@@ -219,8 +213,6 @@ def warn_of_end(
         Or losses.
     place : int
         Of the choice.
-    stacklevel : int
-        How far up the caller of `fit` is.
     """
     of_number, last = isinstance(alphas, Integral), len(grid) - 1
     if last == 0 or not (place == last or (place == 0 and not of_number)):
@@ -234,5 +226,5 @@ def warn_of_end(
         f"{name} has chosen the {which} of {len(grid)} alphas, {grid[place]:.3g}. Scores still "
         f"change at this end of the grid, so that a {other} alpha may be better. {advice}",
         UserWarning,
-        stacklevel=stacklevel + 1,
+        stacklevel=DEPTH,
     )

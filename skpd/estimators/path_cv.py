@@ -264,8 +264,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         last: Any = model.certificate_
         gaps += [certificate.relative_gap for certificate in np.atleast_1d(last)]
         name, fits = type(self).__name__, "fits to the folds and to all data"
-        warn_of_unfinished(name, model, gaps, fits, stacklevel=4)  # past two decorators
-        warn_of_end(name, self.alphas, self.alphas_, found.values, self.best_index_, stacklevel=4)
+        warn_of_unfinished(name, model, gaps, fits)
+        warn_of_end(name, self.alphas, self.alphas_, found.values, self.best_index_)
         return self
 
     def _scorer(self) -> Callable[..., float]:
