@@ -1,6 +1,7 @@
 """The latent group lasso: groups that share features."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -40,6 +41,33 @@ def test_optimum_is_that_of_an_independent_solver(seed):
     assert model.converged_
     assert model.certificate_.primal == pytest.approx(expected, abs=1e-8)
     assert model.certificate_.dual <= expected + 1e-10
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(3))
+def test_coefficients_are_exact_sums(seed, dtype):
+    """So that the certificate of a vector for each group holds for the function that predicts."""
+    X, y = generated(seed=seed)
+    groups = [[0, 1, 2], [1, 2, 3], [2, 3, 4, 5], [0, 2, 5]]
+    model = GroupLassoSVC(1e-3, groups=groups, loss="logistic", tol=1e-6).fit(X.astype(dtype), y)
+    assert model.converged_
+    places = np.concatenate(groups)
+    for j in range(6):
+        parts = model.latent_coef_[0, places == j]
+        assert sum(map(Fraction, map(float, parts))) == Fraction(float(model.coef_[0, j]))
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1.0, 1e200])
+def test_summable_coefficients_are_near_those_given(scale):
+    copies = copies_of([[0, 1], [0, 1], [0, 1]], 2)
+    for seed in range(20):
+        coef = scale * np.random.default_rng(seed).standard_normal(6)
+        coef[0] *= 1e-10
+        found = copies.summable(coef)
+        sizes = copies.sums(np.abs(coef))[copies.features]
+        assert np.all(np.abs(found - coef) <= 2.0**-52 * sizes)
+        exact = [sum(map(Fraction, found[j::2])) for j in range(2)]
+        assert exact == [*map(Fraction, copies.sums(found))]
 
 
 def test_coefficients_are_sums_and_say_what_the_model_does():

@@ -34,6 +34,16 @@ class Copies(NamedTuple):
         sums: Any = np.bincount(self.features, coef, self.n_features)
         return sums
 
+    def summable(self, coef: Array) -> Array:
+        """The same rounded to a power of 2 for each feature, so that `sums` are exact.
+
+        A sum of n numbers is exact in float64 if all are multiples of 2^(e - 52) and the sum of
+        their sizes is at most 2^(e + 1). That of the sizes as given is below 2^e.
+        """
+        exponents = 52 - np.frexp(self.sums(np.abs(coef)))[1][self.features]
+        found: Array = np.ldexp(np.rint(np.ldexp(coef, exponents)), -exponents)
+        return found
+
     def shares(self, coef: Array) -> Array:
         """Coefficients of copies that sum to those of the features, in equal parts."""
         parts = coef / np.bincount(self.features, minlength=self.n_features)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from .._typing import Array, ArrayLike
+from ..certificates import certify_point
 from ..losses import Loss, MarginLoss
 from ..penalties import GroupL2, Penalty
 from ..problems import Point, Problem, Solution
@@ -432,6 +433,20 @@ class GroupLassoSVC(_MarginClassifier):
         if self._copies() is not None:
             raise ValueError("groups that overlap need X in memory, got RowBlocks.")
         return super()._problem_of_shards(shards, loss)
+
+    def _solve(self, problem, *, start, random_state, on_check=None):
+        """Certified for coefficients of copies whose sums, which predict, are exact."""
+        options = {"start": start, "random_state": random_state, "on_check": on_check}
+        solution, copies = super()._solve(problem, **options), self._copies()
+        if copies is None:
+            return solution
+        coef = copies.summable(solution.coef)
+        point = np.float64(coef), np.float64(solution.intercept), solution.dual_coef
+        certificate, theta = certify_point(problem, *point)
+        converged = certificate.relative_gap <= self.tol
+        return replace(
+            solution, coef=coef, dual_coef=theta, certificate=certificate, converged=converged
+        )
 
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
         model, copies = super()._model(points, y, classes), self._copies()
