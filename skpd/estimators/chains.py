@@ -2,13 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, ArrayLike
@@ -32,14 +31,11 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
     """What both models share."""
 
     _parameter_constraints: ClassVar[dict] = {
-        "alpha": [Interval(Real, 0, np.inf, closed="neither")],
+        **PrimalDualEstimator._parameter_constraints,
         "penalty": [StrOptions({"squared_l2", "l1", "group"})],
-        "tol": [Interval(Real, 0, np.inf, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
+    del _parameter_constraints["solver"], _parameter_constraints["solver_options"]
+    del _parameter_constraints["fit_intercept"]
     _solvers = STRUCTURED_SOLVERS
     # what the base class asks of every estimator, and is no parameter of these
     fit_intercept: ClassVar[bool] = False

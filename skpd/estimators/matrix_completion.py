@@ -1,13 +1,12 @@
 """Ratings of pairs by a matrix of low rank."""
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
 from .._typing import ArrayLike
@@ -19,6 +18,7 @@ from ..problems.free_groups import FreeGroups
 from ..solvers import COMPLETION_SOLVERS
 from .pairs import pairs_and_ratings, places_of, two_columns
 from .regressor import PrimalDualRegressor
+from .validation import checked_weights
 
 __all__ = ["MatrixCompletionPD"]
 
@@ -140,17 +140,12 @@ class MatrixCompletionPD(PrimalDualRegressor):
     _constant_model: ClassVar[str] = "finds nothing but biases"
     _advice: ClassVar[str] = "alpha"  # there are no features to scale
     _parameter_constraints: ClassVar[dict] = {
-        "alpha": [Interval(Real, 0, np.inf, closed="neither")],
+        **PrimalDualRegressor._parameter_constraints,
         "loss": [StrOptions(set(LOSSES)), Loss],
         "biases": ["boolean"],
         "solver": [StrOptions(set(COMPLETION_SOLVERS))],
-        "solver_options": [dict, None],
-        "tol": [Interval(Real, 0, np.inf, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
+    del _parameter_constraints["fit_intercept"]  # biases are its intercepts
 
     def __init__(
         self,
@@ -222,9 +217,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
     def _problems(self, X, y, sample_weight):
         """The data, the one problem in a list, and no classes."""
         labels, places, y = pairs_and_ratings(self, X, y)
-        sample_weight = _check_sample_weight(
-            sample_weight, y, dtype=np.float64, ensure_non_negative=True
-        )
+        sample_weight = checked_weights(sample_weight, y)
         self._checked_options()
         weights, _ = self._normalised(sample_weight)
         loss = LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss

@@ -9,7 +9,7 @@ from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, ArrayLike
 from ..designs import Design
@@ -21,10 +21,10 @@ from ..solvers import OUTPUTS_SOLVERS
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes, weights_of_classes
 from .fits import fit_problems
-from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty
+from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty, start_of_outputs
 from .predictions import linear_predictions
 from .probabilities import ProbabilisticClassifier
-from .validation import validated
+from .validation import checked_weights, validated
 
 __all__ = ["MultinomialPD"]
 
@@ -206,7 +206,7 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         X, y, problems, classes = self._problems(X, y, sample_weight)
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        fit_problems(self, problems, task, classes, [self._start_of(problems[0])])
+        fit_problems(self, problems, task, classes, [self._start_of(problems[0], classes)])
         return self
 
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
@@ -219,9 +219,7 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
         """The validated data, the one problem in a list, and the classes."""
         X, y = validated(self, X, y, **_DATA)
         classes = checked_classes(y)
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        sample_weight = checked_weights(sample_weight, X)
         labels = np.searchsorted(classes, y)
         weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
         if len(classes) < 2:
@@ -250,14 +248,10 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
         )
         return X, y, [problem], classes
 
-    def _start_of(self, problem: OutputsProblem) -> Point | None:
-        if not (self.warm_start and hasattr(self, "dual_coef_")):
-            return None
+    def _start_of(self, problem: OutputsProblem, classes: Any) -> Point | None:
         K, d = problem.n_outputs, problem.design.n_inputs
-        if self.coef_.shape != (K, d) or self.dual_coef_.size != problem.n_samples:
-            return None
-        intercept = self.intercept_ if self.fit_intercept else np.zeros(K)
-        return Point(np.ravel(self._dense_coef.T), intercept, np.ravel(self.dual_coef_))
+        dual_shape = problem.n_samples // K, K
+        return start_of_outputs(self, (K, d), dual_shape, self.fit_intercept)
 
     def decision_function(self, X: Any) -> Array:
         """The scores of the classes.

@@ -263,10 +263,10 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         """
         X, y, problems, training = self._problems(X, y, None)
         task = {"estimator": self, "X": X, "y": y, "metadata": None}
-        fit_problems(self, problems, task, training, [self._start_of(problems[0])])
+        fit_problems(self, problems, task, training, [self._start_of(problems[0], training)])
         return self
 
-    def _start_of(self, problem: StructuredProblem) -> Point | None:
+    def _start_of(self, problem: StructuredProblem, classes: Any) -> Point | None:
         """Where a warm start resumes, if the last fit had the same shape."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
 from ..designs import Design
 from ..losses import Loss
@@ -18,7 +17,7 @@ from ..solvers import TRACE_NORM_SOLVERS
 from .base import finite_targets
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
 from .regressor import PrimalDualRegressor
-from .validation import validated
+from .validation import checked_weights, validated
 
 __all__ = ["TraceNormPD"]
 
@@ -124,19 +123,14 @@ class TraceNormPD(PrimalDualRegressor):
 
     _solvers: ClassVar[dict] = TRACE_NORM_SOLVERS
     _parameter_constraints: ClassVar[dict] = {
-        "alpha": [Interval(Real, 0, np.inf, closed="neither")],
+        **PrimalDualRegressor._parameter_constraints,
         "radius": [Interval(Real, 0, np.inf, closed="neither"), None],
         "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
         "step_size": [StrOptions({"line-search", "theory"})],
         "rank": [Interval(Integral, 1, None, closed="left"), None],
         "n_rows": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, np.inf, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
+    del _parameter_constraints["solver"], _parameter_constraints["solver_options"]
 
     def __init__(
         self,
@@ -199,9 +193,7 @@ class TraceNormPD(PrimalDualRegressor):
         """The validated data, the one problem in a list, and no classes."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
         y = finite_targets(y, self)
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        sample_weight = checked_weights(sample_weight, X)
         if not sample_weight.any():
             raise ValueError("sample_weight must hold weights that are not all zero.")
         for name, values in (("X", X.data if sp.issparse(X) else X), ("y", y)):
