@@ -212,9 +212,14 @@ class Loss(Value, ABC):
         An infinite value where the infimum is only approached.
         """
 
-    @abstractmethod
     def strata(self, y: Array, weights: Array) -> list[Stratum]:
-        """The rows by the convex function that they share: all of them, or each class."""
+        """The rows by the convex function that they share: all, around their mean y.
+
+        Those of each class for losses of labels.
+        """
+        total = float(np.sum(weights))
+        mean, error = kernels.compensated_dot(weights, y)
+        return [Stratum(weights, total, mean / total, error / total)]
 
     @abstractmethod
     def constant_interval(

@@ -32,7 +32,7 @@ from .._typing import Array
 from .base import Loss, Stratum
 from .coupled_kernel import CoupledKernel
 
-__all__ = ["INSIDE", "CoupledLoss", "L2Norm", "RankOneLoss"]
+__all__ = ["INSIDE", "CoupledLoss", "CoupledResidualLoss", "L2Norm", "RankOneLoss"]
 
 MEDIAN_STEPS = 100  # of Weiszfeld's iteration
 INSIDE = 8.0 * EPSILON  # how far dual points keep off the boundary, for each output
@@ -84,6 +84,21 @@ class CoupledLoss(Loss):
         """The largest t with t theta in the domain of the conjugate."""
 
 
+class CoupledResidualLoss(CoupledLoss):
+    """A positively homogeneous function of the residuals of a row: l*(y, theta) is y.theta."""
+
+    linear_conjugate: ClassVar[bool] = True
+
+    def _dual_values(self, y: Array, theta: Array) -> Array:
+        return -np.sum(y * theta, axis=1)
+
+    def dual_values(
+        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
+    ) -> list[tuple[float, float]]:
+        linear, error = kernels.compensated_dot(weights, theta, y)
+        return [(-t * linear, t * error + 2.0 * EPSILON * t * abs(linear)) for t in scales]
+
+
 @dataclass(frozen=True)
 class RankOneLoss(CoupledLoss):
     """A coupled loss whose curvature is diagonal but for a term of rank one.
@@ -123,7 +138,7 @@ class RankOneLoss(CoupledLoss):
 
 
 @dataclass(frozen=True)
-class L2Norm(RankOneLoss):
+class L2Norm(CoupledResidualLoss, RankOneLoss):
     """The Euclidean norm of a row's residuals, ``||z - y||_2``; l* = theta.y on the unit ball.
 
     Parameters
@@ -138,7 +153,6 @@ class L2Norm(RankOneLoss):
     array([5., 5.])
     """
 
-    linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
 
     def _values(self, y: Array, z: Array) -> Array:
@@ -164,15 +178,6 @@ class L2Norm(RankOneLoss):
         most = 1.0 - self.n_outputs * INSIDE
         return np.ravel(theta * np.where(sizes > most, most / np.maximum(sizes, most), 1.0))
 
-    def _dual_values(self, y: Array, theta: Array) -> Array:
-        return -np.sum(y * theta, axis=1)
-
-    def dual_values(
-        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
-    ) -> list[tuple[float, float]]:
-        linear, error = kernels.compensated_dot(weights, theta, y)
-        return [(-t * linear, t * error + 2.0 * EPSILON * t * abs(linear)) for t in scales]
-
     def largest_scale(self, y: Array, theta: Array) -> float:
         size = float(np.max(np.linalg.norm(self._table(theta), axis=1)))
         return (1.0 - self.n_outputs * INSIDE) / size if size > 0.0 else inf
@@ -194,11 +199,6 @@ class L2Norm(RankOneLoss):
 
     def best_constant(self, y: Array, weights: Array) -> float:
         return float(np.average(y, weights=weights))
-
-    def strata(self, y: Array, weights: Array) -> list[Stratum]:
-        total = float(np.sum(weights))
-        mean, error = kernels.compensated_dot(weights, y)
-        return [Stratum(weights, total, mean / total, error / total)]
 
     def constant_interval(
         self, strata: list[Stratum], value: float, prediction_bounds: list[float]

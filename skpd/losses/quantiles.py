@@ -24,12 +24,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import kernels
 from .._checks import shown
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Stratum
-from .coupled import INSIDE, CoupledLoss
+from .coupled import INSIDE, CoupledResidualLoss
 from .residual import weighted_quantile
 
 __all__ = ["NonCrossingPinball"]
@@ -54,7 +53,7 @@ def nearest_in_order(table: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class NonCrossingPinball(CoupledLoss):
+class NonCrossingPinball(CoupledResidualLoss):
     """The pinball losses of several quantiles, inf where these are not in order.
 
     It is a loss of the predictions of all quantiles, side by side, with the target of the sample
@@ -87,7 +86,6 @@ class NonCrossingPinball(CoupledLoss):
     """
 
     quantiles: Any
-    linear_conjugate: ClassVar[bool] = True
     of_quantiles: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-inf, inf)  # of an entry among others
     kernel: ClassVar[None] = None  # no compiled method takes it
@@ -155,15 +153,6 @@ class NonCrossingPinball(CoupledLoss):
         n = len(y) // self.n_outputs
         return np.tile(lower, n), np.tile(upper, n)
 
-    def _dual_values(self, y: Array, theta: Array) -> Array:
-        return -np.sum(y * theta, axis=1)
-
-    def dual_values(
-        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
-    ) -> list[tuple[float, float]]:
-        linear, error = kernels.compensated_dot(weights, theta, y)
-        return [(-t * linear, t * error + 2.0 * EPSILON * t * abs(linear)) for t in scales]
-
     def _excess(self, theta: Array) -> Array:
         """For each row a number s, rounding errors included, with theta / s in the domain."""
         sizes = self.n_outputs * EPSILON * np.sum(np.abs(theta), axis=1, keepdims=True)
@@ -230,11 +219,6 @@ class NonCrossingPinball(CoupledLoss):
     def best_constant(self, y: Array, weights: Array) -> float:
         """The one that is best for all quantiles."""
         return weighted_quantile(y, weights, float(np.mean(self.quantiles)))
-
-    def strata(self, y: Array, weights: Array) -> list[Stratum]:
-        total = float(np.sum(weights))
-        mean, error = kernels.compensated_dot(weights, y)
-        return [Stratum(weights, total, mean / total, error / total)]
 
     def constant_interval(
         self, strata: list[Stratum], value: float, prediction_bounds: list[float]

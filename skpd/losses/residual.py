@@ -109,11 +109,6 @@ class ResidualLoss(ScalarLoss):
         lower = -abs(last_above(self._phi, value, -outwards))
         return lower, abs(last_above(self._phi, value, outwards))
 
-    def strata(self, y: Array, weights: Array) -> list[Stratum]:
-        total = float(np.sum(weights))
-        mean, error = kernels.compensated_dot(weights, y)
-        return [Stratum(weights, total, mean / total, error / total)]
-
     def constant_interval(
         self, strata: list[Stratum], value: float, prediction_bounds: list[float]
     ) -> tuple[float, float]:
