@@ -7,7 +7,7 @@ Mahdavi, Jin and Zhu (2015), section 3, and the penalty of scikit-learn's `Multi
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import sqrt
 from typing import Any, ClassVar
 
@@ -86,11 +86,6 @@ class GroupLInf(_Tabular, _Weighted, Norm):
     array([2.25, 2.25, 0.  , 0.  ])
     """
 
-    groups: Any = 1
-    weights: Any = None
-    _partition: Any = field(default=None, init=False, repr=False)
-    _weights: Any = field(default=None, init=False, repr=False)
-
     def _default_weights(self, partition: Partition) -> Array:
         return np.ones(partition.n_groups)
 
@@ -152,9 +147,6 @@ class GroupL1Squared(_Square):
     array([1.5       , 0.        , 0.33333333, 0.33333333])
     """
 
-    groups: Any = 1
-    _partition: Any = field(default=None, init=False, repr=False)
-
     def value(self, w: Array) -> float:
         return float(np.sum(np.sum(np.abs(self._bound(w)._table(w)[0]), axis=1) ** 2))
 
@@ -186,9 +178,6 @@ class SquaredGroupL2(_Square):
     >>> SquaredGroupL2(groups=2).bind(4).prox(np.array([3.0, 4.0, 0.1, 0.1]), 0.5)
     array([1.5, 2. , 0. , 0. ])
     """
-
-    groups: Any = 1
-    _partition: Any = field(default=None, init=False, repr=False)
 
     def step_sizes(self, step: Array) -> Array:
         """One step for all, as the square ties all groups together."""
@@ -230,11 +219,7 @@ class GroupElasticNet(_Weighted, Penalty):
     array([1.8, 2.4])
     """
 
-    groups: Any = 1
-    weights: Any = None
     l1_ratio: float = 0.5
-    _partition: Any = field(default=None, init=False, repr=False)
-    _weights: Any = field(default=None, init=False, repr=False)
     structure: ClassVar[Structure] = Structure.GROUPED
 
     def __post_init__(self) -> None:

@@ -19,11 +19,12 @@ from .separable import _soft_threshold
 __all__ = ["GroupL2", "SparseGroup"]
 
 
+@dataclass(frozen=True, eq=False)
 class _Partitioned:
     """What penalties of groups share: the partition, fixed by `bind`."""
 
-    groups: Any
-    _partition: Any
+    groups: Any = 1
+    _partition: Any = field(default=None, init=False, repr=False)
 
     def bind(self, n_features: int) -> Any:
         bound = copy(self)
@@ -69,11 +70,12 @@ class _Partitioned:
         return self._bound(step)._partition.minima(step)
 
 
+@dataclass(frozen=True, eq=False)
 class _Weighted(_Partitioned):
     """Groups with a weight each, which may be 0."""
 
-    weights: Any
-    _weights: Any
+    weights: Any = None
+    _weights: Any = field(default=None, init=False, repr=False)
 
     def bind(self, n_features: int) -> Any:
         bound = super().bind(n_features)
@@ -169,11 +171,6 @@ class GroupL2(_Grouped):
     array([2.4, 3.2, 0. , 0. ])
     """
 
-    groups: Any = 1
-    weights: Any = None
-    _partition: Any = field(default=None, init=False, repr=False)
-    _weights: Any = field(default=None, init=False, repr=False)
-
     @property
     def group_terms(self) -> tuple[float, Array]:
         return 0.0, self._weights
@@ -214,11 +211,7 @@ class SparseGroup(_Grouped):
     array([5.7, 7.6])
     """
 
-    groups: Any = 1
-    weights: Any = None
     l1_ratio: float = 0.5
-    _partition: Any = field(default=None, init=False, repr=False)
-    _weights: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_number(self, "l1_ratio", least=0.0, most=1.0)
