@@ -76,6 +76,13 @@ class Piece(NamedTuple):
     curvature: float = 0.0
 
 
+def all_rows(y: Array, weights: Array) -> list[Stratum]:
+    """All rows around their mean target, for losses of residuals."""
+    total = float(np.sum(weights))
+    mean, error = kernels.compensated_dot(weights, y)
+    return [Stratum(weights, total, mean / total, error / total)]
+
+
 class Loss(Value, ABC):
     """A convex loss l(y, z), non-negative, with 0 in the domain of its conjugate.
 
@@ -212,14 +219,9 @@ class Loss(Value, ABC):
         An infinite value where the infimum is only approached.
         """
 
+    @abstractmethod
     def strata(self, y: Array, weights: Array) -> list[Stratum]:
-        """The rows by the convex function that they share: all, around their mean y.
-
-        Those of each class for losses of labels.
-        """
-        total = float(np.sum(weights))
-        mean, error = kernels.compensated_dot(weights, y)
-        return [Stratum(weights, total, mean / total, error / total)]
+        """The rows by the convex function that they share: all of them, or each class."""
 
     @abstractmethod
     def constant_interval(

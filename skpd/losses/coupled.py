@@ -29,7 +29,7 @@ from .. import kernels
 from .._checks import check_number
 from .._floats import EPSILON
 from .._typing import Array
-from .base import Loss, Stratum
+from .base import Loss, Stratum, all_rows
 from .coupled_kernel import CoupledKernel
 
 __all__ = ["INSIDE", "CoupledLoss", "CoupledResidualLoss", "L2Norm", "RankOneLoss"]
@@ -88,6 +88,9 @@ class CoupledResidualLoss(CoupledLoss):
     """A positively homogeneous function of the residuals of a row: l*(y, theta) is y.theta."""
 
     linear_conjugate: ClassVar[bool] = True
+
+    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+        return all_rows(y, weights)
 
     def _dual_values(self, y: Array, theta: Array) -> Array:
         return -np.sum(y * theta, axis=1)

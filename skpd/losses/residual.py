@@ -10,7 +10,7 @@ from .. import kernels
 from .._checks import check_number
 from .._floats import EPSILON
 from .._typing import Array
-from .base import Piece, ScalarLoss, Stratum, _depth, _sum_and_rest
+from .base import Piece, ScalarLoss, Stratum, _depth, _sum_and_rest, all_rows
 from .numerical import POWERS, last_above, root_of_slope
 
 __all__ = [
@@ -108,6 +108,9 @@ class ResidualLoss(ScalarLoss):
         outwards = POWERS[::-1]
         lower = -abs(last_above(self._phi, value, -outwards))
         return lower, abs(last_above(self._phi, value, outwards))
+
+    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+        return all_rows(y, weights)
 
     def constant_interval(
         self, strata: list[Stratum], value: float, prediction_bounds: list[float]
