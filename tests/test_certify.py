@@ -804,3 +804,16 @@ def test_data_of_any_size(model, scale, alpha, rigorous, rng):
     # what w = 0 reaches, with the standard deviation for the scale of HuberRegressor
     reached = 0.5 * np.var(y) if isinstance(model, lm.Ridge) else np.std(y)
     assert found.dual <= reached * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("seed", range(4))
+def test_huber_of_data_that_a_model_fits_exactly(seed, offset):
+    """With as many rows as unknowns the scale is 0 at the optimum, and the rest a formula."""
+    rng, alpha = np.random.default_rng(seed), 1e-6
+    X = rng.standard_normal((7, 6)) + offset
+    y = X[:, 0] - offset + rng.standard_normal(7)
+    model = lm.HuberRegressor(alpha=alpha).fit(X, np.zeros(7))
+    interpolant = np.linalg.solve(np.column_stack([X - offset, np.ones(7)]), y)[:6]
+    expected = alpha * np.sum(interpolant**2) / 2.0 / 7.0
+    assert certify(model, X, y).dual == pytest.approx(expected, rel=0.0, abs=1e-7)

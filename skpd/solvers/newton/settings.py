@@ -176,7 +176,7 @@ class DampedSettings:
     # this share of the gap
     patience: int = 20
     progress: float = 0.9
-    objective_progress: float = 1e-3
+    objective_progress: float = 0.1
 
     # The damping, a multiple of a bound on the curvature, begins at 0. Where the objective falls
     # by more than a good share of what the slope promises (1/2 is that of a quadratic function),
