@@ -130,6 +130,28 @@ def test_paths_are_those_of_lasso_path(rng):
     assert_allclose(mine[1], theirs[1], atol=1e-5)
 
 
+def test_check_input_is_taken_and_data_checked_all_the_same(rng):
+    X, y = data(rng)
+    for check_input in (True, False):
+        ours = LassoPDCertified(0.1).fit(X, y, None, check_input)
+        assert_array_equal(ours.coef_, LassoPDCertified(0.1).fit(X, y).coef_)
+        with pytest.raises(ValueError, match="NaN"):
+            ElasticNetPD().fit(np.full_like(X, np.nan), y, check_input=check_input)
+    found = LassoPDCertified.path(X, y, alphas=[0.1], check_input=False)
+    assert found[1].shape == (8, 1)
+    with pytest.warns(ConvergenceWarning) as caught:
+        LassoPDCertified(0.01, max_iter=1, tol=1e-15).fit(X, y)
+    assert caught[0].filename == __file__
+
+
+def test_alphas_must_not_be_strings(rng):
+    X, y = data(rng)
+    for fit in (ElasticNetPDCV(alphas=[1.0, "0.1"]).fit, LassoPDCertified.path):
+        options = {} if fit != LassoPDCertified.path else {"alphas": [1.0, "0.1"]}
+        with pytest.raises(TypeError, match=r"alphas\[1\] must be an instance of float, not str"):
+            fit(X, y, **options)
+
+
 # float32
 
 

@@ -1,7 +1,7 @@
 """What users of scikit-learn's Lasso and ElasticNet expect beside `fit` and `predict`."""
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,10 +41,46 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         "positive": ["boolean"],
     }
 
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        check_input: bool = True,
+    ) -> Self:  # fmt: skip
+        """Fit the model and certify it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
+            they are, without a copy.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets; with a column for each of several.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, non-negative and not all zero; 1 by default. A weight
+            of 2 equals a repeated row.
+        check_input : bool, default=True
+            Taken as in scikit-learn, and ignored: the data are always checked.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
+        """
+        return super().fit(X, y, sample_weight)
+
+    def _set_solutions(self, solutions, problems, labels=None, *, depth=5):
+        super()._set_solutions(solutions, problems, labels, depth=depth + 2)  # past `fit` here
+
     @classmethod
     def path(
         cls, X: Any, y: ArrayLike, *, eps: float = 1e-3, alphas: int | ArrayLike = 100,
-        return_n_iter: bool = False, **params: Any,
+        return_n_iter: bool = False, check_input: bool = True, **params: Any,
     ) -> tuple[Array, ...]:  # fmt: skip
         """Coefficients for many alphas without an intercept, as of scikit-learn's `lasso_path`.
 
@@ -62,6 +98,8 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
             Values of alpha, greater than 0, or their number.
         return_n_iter : bool, default=False
             Whether to return the numbers of iterations as well.
+        check_input : bool, default=True
+            As in `fit`.
         **params : dict
             Other parameters of the estimator, such as ``positive`` or ``tol``.
 

@@ -263,6 +263,9 @@ def alpha_values(problems: list[Problem], alphas: int | ArrayLike, eps: float | 
     """The alphas of a path, decreasing: as given, or so many at equal ratios."""
     if isinstance(alphas, Integral):
         return _equal_ratios(problems, alphas, eps)
+    for place, alpha in enumerate(np.ravel(np.asarray(alphas, dtype=object))):
+        if isinstance(alpha, str):  # which NumPy would read
+            raise TypeError(f"alphas[{place}] must be an instance of float, not str: {alpha!r}.")
     values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
     if not (len(values) > 0 and np.isfinite(values).all() and values[-1] > 0.0):
         raise ValueError(f"alphas must hold finite numbers greater than 0, got {alphas!r}.")
