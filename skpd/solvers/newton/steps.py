@@ -71,6 +71,9 @@ class NewtonSteps:
         """A step from an iterate, where the smoothed problem has the gradient g."""
         problem, rows, envelope = self.problem, iterate.rows, self.envelope
         columns, quadratic = chosen.columns, problem.loss.constant_curvature
+        if quadratic and problem.incremental_products:  # those at 0 may be rough
+            new = columns[iterate.w[columns] == 0.0]
+            g[new], _ = rows.gradient(new)
         inside: Indices = np.append(columns, np.arange(problem.n_features, problem.n_variables))
         H, is_last = rows.curvature(columns, *envelope.ridge(inside), self.is_chord)
         if not is_last:
