@@ -450,3 +450,19 @@ def test_a_start_that_is_optimal_has_multipliers():
     y = X[:, 0] + 1.0
     model = PdproxRegressor(10.0, constraints=LinearConstraint(np.eye(3), -1.0, 1.0)).fit(X, y)
     np.testing.assert_array_equal(model.constraint_multipliers_, np.zeros(3))
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared", "pinball"])
+def test_targets_that_a_constant_fits(loss, fit_intercept):
+    """Without a loss at w = 0, which is not allowed, the nearest model that is has the least."""
+    X, bound = np.array([[1.0], [-1.0], [2.0], [-2.0]]), 0.05
+    model = PdproxRegressor(
+        loss=loss, alpha=1.0, fit_intercept=fit_intercept, tol=1e-9,
+        constraints=LinearConstraint([[1.0]], bound, np.inf),
+    ).fit(X, np.zeros(4))  # fmt: skip
+    loss_of = {"epsilon_insensitive": 0.0, "squared": bound**2 * 2.5 / 2, "pinball": 0.0375}
+    np.testing.assert_allclose(model.coef_, bound, rtol=1e-9)
+    assert model.converged_
+    assert model.certificate_.dual <= bound + loss_of[loss] <= model.certificate_.primal
+    np.testing.assert_allclose(model.certificate_.primal, bound + loss_of[loss], rtol=1e-8)

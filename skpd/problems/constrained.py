@@ -21,6 +21,7 @@ import numpy as np
 from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import DualPoint, Sum
+from ..certificates.rigorous import rigorous_primal
 from .dual_points import RowPoint
 from .linear_constraints import LinearConstraints
 from .problem import Problem
@@ -80,6 +81,15 @@ class ConstrainedProblem(Problem):
     @cached_property
     def largest_alpha(self) -> float:
         return super().largest_alpha if self.null_is_allowed else np.nan
+
+    @property
+    def objective_unit(self) -> float:
+        """That of a model that is allowed, where constant predictions have no loss."""
+        unit = super().objective_unit
+        if self.null_is_allowed or 0.0 < unit <= self.null_objective:
+            return unit
+        coef, intercept = self.feasible_model(np.zeros(self.n_features), self.null_point.intercept)
+        return max(unit, rigorous_primal(self, coef, intercept)[0])
 
     def estimated_gap(self, point: Point) -> float:
         """Not known: plain sums leave the multipliers out."""
