@@ -57,7 +57,8 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
     solver : {"auto", "highs", "agm"}, default="auto"
         For the problems over the hypotheses found so far. "highs" is the linear programming of
         SciPy, for ``entropy=0``, where it is the default; "agm" are accelerated gradients with
-        the entropic prox, which smooth the problem where ``entropy=0``.
+        the entropic prox, which smooth the problem where ``entropy=0``. The default for
+        ``entropy > 0`` takes a few of these and then, if there is a gap, SciPy's SLSQP.
     tol : float, default=1e-4
         Stop when the gap between the two sides is at most this. Margins are at most 1.
     max_iter : int, default=1000
@@ -95,7 +96,7 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
         gap; the bounds of the round in iterate_primal and iterate_dual; and in restricted_primal
         the upper bound over the hypotheses found, to which iterate_dual is the lower one.
     solver_ : str
-        "highs" or "agm".
+        "highs", "agm" or "slsqp", the default for ``entropy > 0``.
     converged_ : bool
         Whether the gap reached ``tol``; for another weak learner than stumps, whether that over
         the hypotheses found did and the learner found none with an edge larger by ``tol``.

@@ -114,7 +114,7 @@ class BoostingProblem:
 
     def feasible(self, w: Array) -> Array:
         """A distribution near w within the caps, whose sum is 1 but for rounding."""
-        w = np.clip(np.nan_to_num(w), 0.0, self.caps)
+        w = np.fmin(np.fmax(w, 0.0), self.caps)
         total = float(np.sum(w))
         if total >= 1.0:
             return w / total

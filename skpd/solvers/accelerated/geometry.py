@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from ..._typing import Array
 
@@ -39,5 +38,5 @@ class Entropic:
         return np.log(np.maximum(x, 1e-300))  # but for a constant, which changes nothing here
 
     def minimise(self, dual: Array, weight: float, scale: float) -> Array:
-        logarithms = dual / weight
-        return np.exp(logarithms - logsumexp(logarithms))
+        x: Array = np.exp((dual - np.max(dual)) / weight)
+        return x / np.sum(x)

@@ -61,7 +61,7 @@ def method_for(name: str, entropy: float) -> str:
         If "highs" is to solve problems with an entropy.
     """
     if name == "auto":
-        return "highs" if entropy == 0.0 else "agm"
+        return "highs" if entropy == 0.0 else "slsqp"
     if name == "highs" and entropy > 0.0:
         raise ValueError(
             f"solver='highs' is for linear programmes, with entropy=0, got entropy={entropy!r}. "
@@ -137,11 +137,13 @@ def generate_columns(
     solve = RESTRICTED[method_for(solver, problem.entropy)]
     run, gap, restricted = _Run(problem, signs), 1.0, np.inf
     w = problem.weights
-    mixture, reached = np.empty(0), True
+    mixture, reached, added = np.empty(0), True, True
     while True:
         first = not run.hypotheses
         if not first:
-            goal = max(SETTINGS.restricted_share * gap, SETTINGS.last_share * tol)
+            goal = SETTINGS.last_share * tol
+            if added:
+                goal = max(SETTINGS.restricted_share * gap, goal)
             w, mixture, reached = _solved(run, solve(problem, run.edges, mixture, goal, tol))
         found, edge = learner.best(w * signs, SETTINGS.columns_per_round)
         if first:

@@ -17,8 +17,12 @@ class BoostingSettings:
     restricted_share: float = 0.25
     # and to this share of the tolerance at last.
     last_share: float = 0.25
-    # Gradients for one restricted problem at most
+    # Gradients for one restricted problem at most,
     most_gradients: int = 20_000
+    # and those after which SLSQP is tried: it takes as long as some hundreds, for few hypotheses,
+    first_gradients: int = 500
+    # with so many quadratic programmes; some 50 are needed.
+    most_programmes: int = 200
     # Gradients between two looks at the gap, each of which costs about one more
     check_every: int = 5
     # A start is mixed with the uniform mixture by this share: the entropic prox never leaves 0.
