@@ -7,6 +7,7 @@ from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from .. import kernels
 from .._checks import check_array
@@ -17,7 +18,9 @@ from .separable import _Separable, _soft_threshold
 
 __all__ = ["Separable", "WeightedL1", "for_features"]
 
-BISECTIONS = 30  # for the multiplier of a ball; every multiplier gives a bound
+STEPS = 30  # for the multiplier of a ball; every multiplier gives a bound
+PRECISION = 1e-9  # of that multiplier
+FAR = 1e300  # a size in place of an infinite one
 
 
 class _ByFeature(_Separable, Penalty):
@@ -135,18 +138,18 @@ class _ByFeature(_Separable, Penalty):
         best, size = self._maximum(v, alpha)
         if size <= radius:
             return best
-        low, high = self._multipliers(v, alpha, radius)
-        for step in range(BISECTIONS + 1):
-            tau = 0.5 * (low + high) if step else low
+        bounds = [best]
+
+        def excess(tau: float) -> float:
             value, size = self._maximum(v, alpha + tau)
-            best = min(best, value + tau * radius)
-            if size <= radius:
-                if step == 0:
-                    break
-                high = tau
-            else:
-                low = tau
-        return best
+            bounds.append(value + tau * radius)
+            return min(size, FAR) - radius
+
+        low, high = self._multipliers(v, alpha, radius)
+        if excess(low) > 0.0 > excess(high):
+            tiny = np.finfo(float).tiny
+            brentq(excess, low, high, xtol=tiny, rtol=PRECISION, maxiter=STEPS, disp=False)
+        return min(bounds)
 
     def _multipliers(self, v: Array, alpha: float, radius: float) -> tuple[float, float]:
         """The least multiplier for which the conjugate is finite, and one that is large enough."""
