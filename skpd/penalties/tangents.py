@@ -98,21 +98,17 @@ def _(penalty: TotalVariation | FusedLasso, w: Array) -> SmoothDirections:
 
 
 @smooth_directions.register
-def _(penalty: L1Ball, w: Array) -> SmoothDirections:
-    return _ball(float(np.sum(np.abs(w))), penalty.radius, np.sign(w), np.zeros_like(w))
-
-
-@smooth_directions.register
 def _(penalty: ElasticNetBall, w: Array) -> SmoothDirections:
     l1, l2 = penalty.l1_ratio, 1.0 - penalty.l1_ratio
     value = l1 * float(np.sum(np.abs(w))) + 0.5 * l2 * float(w @ w)
     return _ball(value, penalty.radius, l1 * np.sign(w) + l2 * w, np.zeros_like(w))
 
 
-@smooth_directions.register
-def _(penalty: SquaredL2OnL1Ball, w: Array) -> SmoothDirections:
+@smooth_directions.register(L1Ball)
+@smooth_directions.register(SquaredL2OnL1Ball)
+def _(penalty: L1Ball | SquaredL2OnL1Ball, w: Array) -> SmoothDirections:
     size = float(np.sum(np.abs(w)))
-    return _ball(size, penalty.radius, np.sign(w), penalty.weight * w)
+    return _ball(size, penalty.radius, np.sign(w), penalty.without_ridge()[0] * w)
 
 
 def _ball(value: float, radius: float, slopes: Array, subgradient: Array) -> SmoothDirections:

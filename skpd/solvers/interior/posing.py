@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import singledispatch
 from math import inf, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -72,17 +73,8 @@ def _(problem: RobustProblem) -> Programme:
     lam = SETTINGS.first_radius / max(epsilon, size)
     flipped = min(1.0 / 3.0, SETTINGS.first_flip * epsilon / kappa)
     place = programme.new_unknown(lam, epsilon)
-    programme.losses = [
-        DoubtfulLabels(
-            programme.predictions,
-            programme.y,
-            programme.weights,
-            kappa,
-            place,
-            flipped,
-            programme.x,
-        )
-    ]
+    rows = programme.predictions, programme.y, programme.weights
+    programme.losses = [DoubtfulLabels(*rows, kappa, place, flipped, programme.x)]
     multiplier = epsilon - kappa * flipped
     if problem.q == inf:
         bound_coefficients(programme, place, multiplier)
@@ -163,30 +155,7 @@ def bound_coefficients(programme: Programme, place: int, multiplier: float) -> N
         ))  # fmt: skip
 
 
-def _l1(penalty: L1, programme: Programme) -> None:
-    _add_l1(programme, _all(programme), programme.problem.alpha)
-
-
-def _non_negative(penalty: NonNegativeL1, programme: Programme) -> None:
-    _add_limit(programme, _all(programme), -1.0, 0.0, programme.problem.alpha)
-
-
-def _squared_l2(penalty: SquaredL2, programme: Programme) -> None:
-    programme.ridge[: programme.n_features] += programme.problem.alpha
-
-
-def _elastic_net(penalty: ElasticNet, programme: Programme) -> None:
-    alpha = programme.problem.alpha
-    _add_l1(programme, _all(programme), alpha * penalty.l1_ratio)
-    programme.ridge[: programme.n_features] += alpha * (1.0 - penalty.l1_ratio)
-
-
-def _box(penalty: Box, programme: Programme) -> None:
-    _add_limit(programme, _all(programme), 1.0, penalty.upper, 0.0)
-    _add_limit(programme, _all(programme), -1.0, -penalty.lower, 0.0)
-
-
-def _separable(penalty: WeightedL1 | Separable, programme: Programme) -> None:
+def _separable(penalty: Any, programme: Programme) -> None:
     """Kinks, bounds and squares, each for the coefficients that have them."""
     alpha = programme.problem.alpha
     l1, l2, lower, upper = (np.broadcast_to(x, programme.n_features) for x in penalty.terms)
@@ -202,22 +171,14 @@ def _separable(penalty: WeightedL1 | Separable, programme: Programme) -> None:
             _add_limit(programme, some, sign, limit[some], one_sided)
 
 
-def _add_l1_ball(programme: Programme, radius: float) -> None:
+def _l1_ball(penalty: L1Ball | SquaredL2OnL1Ball, programme: Programme) -> None:
+    problem, radius = programme.problem, penalty.radius
+    programme.ridge[: programme.n_features] += problem.alpha * penalty.without_ridge()[0]
     # it is worth at most the loss of the best constant to have a larger ball
-    multiplier = programme.problem.objective_unit / radius
     programme.penalties.append(SumEpigraph(
-        programme.n_features, None, programme.new_unknown(0.0), radius, multiplier,
-        programme.share,
+        programme.n_features, None, programme.new_unknown(0.0), radius,
+        problem.objective_unit / radius, programme.share,
     ))  # fmt: skip
-
-
-def _l1_ball(penalty: L1Ball, programme: Programme) -> None:
-    _add_l1_ball(programme, penalty.radius)
-
-
-def _l1_ball_and_ridge(penalty: SquaredL2OnL1Ball, programme: Programme) -> None:
-    programme.ridge[: programme.n_features] += programme.problem.alpha * penalty.weight
-    _add_l1_ball(programme, penalty.radius)
 
 
 def _elastic_net_ball(penalty: ElasticNetBall, programme: Programme) -> None:
@@ -285,15 +246,11 @@ def has_programme(penalty: Penalty) -> bool:
 
 
 PENALTIES: dict[type[Penalty], Callable] = {
-    L1: _l1,
-    NonNegativeL1: _non_negative,
-    SquaredL2: _squared_l2,
-    ElasticNet: _elastic_net,
-    Box: _box,
-    WeightedL1: _separable,
-    Separable: _separable,
+    **dict.fromkeys(
+        (L1, NonNegativeL1, SquaredL2, ElasticNet, Box, WeightedL1, Separable), _separable
+    ),
     L1Ball: _l1_ball,
-    SquaredL2OnL1Ball: _l1_ball_and_ridge,
+    SquaredL2OnL1Ball: _l1_ball,
     ElasticNetBall: _elastic_net_ball,
     L2: _l2,
     LInf: _l_infinity,
