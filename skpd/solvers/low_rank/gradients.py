@@ -8,6 +8,7 @@ at points Y ahead of M (Beck and Teboulle, 2009), until the objective rises (O'D
 free numbers are at their best for every Y, which leaves the curvature no larger than it is.
 """
 
+from collections.abc import Callable
 from functools import partial
 from math import sqrt
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ...problems import Point
-from ...problems.completion import CompletionProblem
 from ..monitor import Monitor
 from .factors import SingularThreshold, Sum
 from .models import EntriesModel, LowRankModel, OutputsModel
@@ -25,39 +25,21 @@ from .settings import SETTINGS
 __all__ = ["singular_gradients", "soft_impute"]
 
 
-def soft_impute(
-    problem: CompletionProblem, monitor: Monitor, start: Point | None, *, max_iter: int,
-    random_state: np.random.RandomState,
+def _gradients(
+    model_of: Callable[[Any], LowRankModel], problem: Any, monitor: Monitor, start: Point | None,
+    *, max_iter: int, random_state: np.random.RandomState,
 ) -> None:  # fmt: skip
-    """Accelerated soft-impute, for entries of a matrix and a smooth loss.
+    """Accelerated soft-impute of what a model of low rank says of a problem with a smooth loss.
 
     Parameters
     ----------
+    model_of : callable
+        The class of the model.
     problem, monitor, start, max_iter, random_state
         As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
-    _run(EntriesModel(problem), monitor, start, max_iter, random_state)
-
-
-def singular_gradients(
-    problem: Any, monitor: Monitor, start: Point | None, *, max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:  # fmt: skip
-    """The same for several outputs with the trace norm and a smooth loss.
-
-    Parameters
-    ----------
-    problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
-    """
-    _run(OutputsModel(problem), monitor, start, max_iter, random_state)
-
-
-def _run(
-    model: LowRankModel, monitor: Monitor, start: Point | None, max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:  # fmt: skip
-    run = _Iterate(model, model.problem.null_point if start is None else start, random_state)
+    model = model_of(problem)
+    run = _Iterate(model, problem.null_point if start is None else start, random_state)
     progress = Progress(model, monitor, max_iter, SETTINGS.estimate_every)
     try:
         while not progress.ended:
@@ -68,6 +50,10 @@ def _run(
     except KeyboardInterrupt:
         monitor.check(progress.n_iter, run.result().point())
         raise
+
+
+soft_impute = partial(_gradients, EntriesModel)  # for entries of a matrix
+singular_gradients = partial(_gradients, OutputsModel)  # for outputs with the trace norm
 
 
 class _Iterate:

@@ -87,14 +87,8 @@ def pdprox_adaptive(
                 ratio = _balanced(problem, ratio, theta - anchor[0], primal.z - anchor[1])
                 anchor, next_balance = (theta, primal.z), 2 * next_balance
             if progress.is_due:
-                progress.report(
-                    Result(
-                        primal.objective(),
-                        theta,
-                        primal.threshold.vectors,
-                        partial(primal.point, theta),
-                    )
-                )
+                vectors, point = primal.threshold.vectors, partial(primal.point, theta)
+                progress.report(Result(primal.objective(), theta, vectors, point))
     except KeyboardInterrupt:
         monitor.check(progress.n_iter, primal.point(theta))
         raise
