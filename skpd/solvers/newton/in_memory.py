@@ -145,12 +145,6 @@ class InMemory(AllRows):
     def update_multipliers(self) -> None:
         self.theta = self.derivative.copy()
 
-    def begin_from(self, variables: Array, sigma: float) -> None:
-        self.move_to(variables)
-        if np.isfinite(sigma):
-            self.evaluate(sigma)
-            self.update_multipliers()
-
     def shrink(
         self, variables: Array, gradient: Array, sigma: float, radius: float | None
     ) -> tuple[ShrunkRows | None, float | None]:

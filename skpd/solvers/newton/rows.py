@@ -112,9 +112,12 @@ class AllRows(RowSide):
     def dual_point(self) -> Any:
         """The derivatives of the smoothed losses: what a certificate is asked for."""
 
-    @abstractmethod
     def begin_from(self, variables: Array, sigma: float) -> None:
         """Go to a solution on other rows, with multipliers that go with it."""
+        self.move_to(variables)
+        if np.isfinite(sigma):
+            self.evaluate(sigma)
+            self.update_multipliers()
 
     @abstractmethod
     def shrink(

@@ -166,12 +166,6 @@ class ShardedRows(AllRows):
     def update_multipliers(self) -> None:
         self.multipliers = self._derivative
 
-    def begin_from(self, variables: Array, sigma: float) -> None:
-        self.move_to(variables)
-        if np.isfinite(sigma):
-            self.evaluate(sigma)
-            self.update_multipliers()
-
     def shrink(
         self, variables: Array, gradient: Array, sigma: float, radius: float | None
     ) -> tuple[ShrunkRows | None, float | None]:
