@@ -1,7 +1,6 @@
 // Python bindings of the data matrix: its layouts, products and Gram matrices.
 #include <nanobind/stl/tuple.h>
 
-#include <cstddef>
 #include <cstdint>
 
 #include "bind/matrix.hpp"

@@ -6,7 +6,6 @@
 // shrunk by a threshold, the weight of the norm over that of the square: the gradient of the penalty's conjugate.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <vector>
 
