@@ -137,7 +137,7 @@ def generate_columns(
     solve = RESTRICTED[method_for(solver, problem.entropy)]
     run, gap, restricted = _Run(problem, signs), 1.0, np.inf
     w = problem.weights
-    mixture, reached, added = np.empty(0), True, True
+    mixture, reached, added = np.empty(0), True, 1
     while True:
         first = not run.hypotheses
         if not first:
@@ -167,7 +167,7 @@ def generate_columns(
         done = gap <= tol if learner.maximises else gap <= tol and not better
         if done or len(run.rows) >= max_iter:
             break
-        added = better and sum(run.add(*some) for some in found)
+        added = sum(run.add(*some) for some in found) if better else 0
         if added:
             mixture = np.append(mixture, np.zeros(added))
         elif not first and (not reached or solve is RESTRICTED["highs"]):

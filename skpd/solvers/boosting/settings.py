@@ -18,7 +18,7 @@ class BoostingSettings:
     # and to this share of the tolerance at last.
     last_share: float = 0.25
     # Gradients for one restricted problem at most,
-    most_gradients: int = 20_000
+    most_gradients: int = 10_000
     # and those after which SLSQP is tried: it takes as long as some hundreds, for few hypotheses,
     first_gradients: int = 500
     # with so many quadratic programmes; some 50 are needed.
