@@ -116,7 +116,8 @@ def robust_grid(
     prefix = "" if steps is None else f"{estimator.steps[-1][0]}__"
     ratios, grid = np.geomspace(1.0, eps, n_epsilons + 1)[1:], []
     for kappa in [np.inf, *kappas]:
-        largest = max(_largest_of_use(replace(problem, kappa=kappa)) for problem in problems)
+        of_kappa = [replace(problem, kappa=kappa) for problem in problems]
+        largest = max(useful_epsilon(x.with_alpha(ABOVE * x.largest_alpha)) for x in of_kappa)
         if largest > 0.0:
             values = {"epsilon": largest * ratios, "kappa": np.array([kappa])}
             grid.append({f"{prefix}{name}": value for name, value in values.items()})
@@ -126,10 +127,6 @@ def robust_grid(
             "model is better than the best constant prediction."
         )
     return grid
-
-
-def _largest_of_use(problem: RobustProblem) -> float:
-    return useful_epsilon(problem.with_alpha(ABOVE * problem.largest_alpha))
 
 
 def _typical_distance(X: Any, problem: RobustProblem) -> float:
