@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
-from sklearn.ensemble._base import _set_random_states
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -26,6 +25,7 @@ __all__ = ["LPBoostClassifier"]
 
 # Rounding of margins over it is a relative error of w: less would leave gaps above 1e-8.
 LEAST_ENTROPY = 1e-8
+SEEDS = 2**31 - 1  # those of a weak learner are below it, as in scikit-learn's ensembles
 
 
 class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
@@ -346,7 +346,9 @@ class _FittedClassifiers(Hypotheses):
     def best(self, signed: Array, count: int = 1) -> tuple[list[tuple[Any, Array]], Sum]:
         """What the classifier makes of w; nothing is known of how good it is."""
         hypothesis = clone(self.estimator)
-        _set_random_states(hypothesis, self.random_state)
+        names = sorted(hypothesis.get_params())
+        names = [name for name in names if name.rpartition("__")[2] == "random_state"]
+        hypothesis.set_params(**{name: self.random_state.randint(SEEDS) for name in names})
         w = signed * self.signs
         inside = w > 0.0
         hypothesis.fit(self.X[inside], self.signs[inside], sample_weight=w[inside])
