@@ -119,7 +119,8 @@ def output_by_output(
 ) -> None:
     """The default of each output's own problem, whose gaps add up to that of all.
 
-    Where it leaves a larger gap, it solves them more accurately, in so many rounds at most.
+    Where it leaves a larger gap, it solves them more accurately, in so many rounds at most, and
+    no more where one of them has not come as near as was asked for.
     """
     K = problem.n_outputs
     alone = [problem.of_output(k) for k in range(K)]
@@ -127,7 +128,7 @@ def output_by_output(
     allowed = SHARE * monitor.tol * problem.objective_unit / K
     for _ in range(rounds):
         coef, intercept = np.zeros((problem.n_features // K, K)), np.zeros(K)
-        theta, n_iter = np.zeros(problem.n_samples), monitor.n_iter
+        theta, n_iter, reached = np.zeros(problem.n_samples), monitor.n_iter, True
         for k, (one, total) in enumerate(zip(alone, totals, strict=True)):
             rows, own = problem.places[k], None
             if start is not None:
@@ -139,9 +140,10 @@ def output_by_output(
             coef[:, k], theta[rows] = found.best.coef, found.best.dual_coef
             intercept[k] = float(found.best.intercept)
             n_iter = max(n_iter, monitor.n_iter + found.n_iter)
+            reached &= found.done
         start = Point(np.ravel(coef), intercept, theta)
         monitor.check(n_iter, start)
-        if monitor.done or monitor.n_iter >= max_iter:
+        if monitor.done or not reached or monitor.n_iter >= max_iter:
             return
         allowed *= FINER
 
