@@ -1,4 +1,4 @@
-"""What every loss knows of itself."""
+"""The interface of all losses (`Loss`), and of losses of a single prediction (`ScalarLoss`)."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ __all__ = ["Loss", "ScalarLoss"]
 
 
 def _weighted_sum(weights: Array, values: Array, sizes: Array) -> tuple[float, float]:
-    """sum_i weights_i values_i and a bound on its rounding error.
+    """The sum of weights_i values_i and a bound on its rounding error.
 
-    ``sizes`` bounds the values and how much a relative change of their argument changes
-    them.
+    ``sizes`` are upper bounds on abs(values_i) plus the change of values_i for a relative change
+    of 1 of its argument.
     """
     rounding = _depth(len(values)) * EPSILON * kernels.dot(weights, sizes)
     return float(np.sum(weights * values)), rounding
 
 
 def _sum_and_rest(a: Array, b: Array | float) -> tuple[Array, Array | float]:
-    """a + b rounded, and what that misses of it, exactly (Knuth's TwoSum)."""
+    """The rounded sum of a and b, and its exact rounding error (Knuth's TwoSum)."""
     total = a + b
     if not np.any(b):
         return total, 0.0
@@ -36,7 +36,10 @@ def _sum_and_rest(a: Array, b: Array | float) -> tuple[Array, Array | float]:
 
 
 def _depth(n: int) -> float:
-    """Additions that a term goes through: NumPy sums blocks of 128, then their sums in pairs."""
+    """An upper bound on the number of additions in which a term of NumPy's sum of n takes part.
+
+    NumPy sums blocks of 128 terms with 8 accumulators, and the sums of the blocks in pairs.
+    """
     return 64.0 + log2(n + 1.0)
 
 
@@ -50,9 +53,9 @@ class Stratum:
     Attributes
     ----------
     weights : ndarray of shape (n_samples,)
-        The weights of its rows, 0 elsewhere.
+        The weights of the rows of the stratum, 0 for all other rows.
     total : float
-        Their sum.
+        The sum of the weights.
     centre, error : float
         The mean target of a residual loss, and a bound on its rounding error.
     """
@@ -64,9 +67,10 @@ class Stratum:
 
 
 class Piece(NamedTuple):
-    """max over lower <= u <= upper of u s - curvature u^2 / 2, with s = sign (z - offset).
+    """A term of a loss: max over lower <= u <= upper of u s - curvature u^2 / 2.
 
-    ``sign`` and ``offset`` have a value for each row; ``lower`` is finite, ``upper`` may be inf.
+    Here s = sign (z - offset). ``sign`` and ``offset`` have a value for each row; ``lower`` is
+    finite, ``upper`` may be inf.
     """
 
     sign: Array | float
@@ -77,7 +81,7 @@ class Piece(NamedTuple):
 
 
 def all_rows(y: Array, weights: Array) -> list[Stratum]:
-    """All rows around their mean target, for losses of residuals."""
+    """One stratum of all rows, centred at their mean target, for losses of residuals."""
     total = float(np.sum(weights))
     mean, error = kernels.compensated_dot(weights, y)
     return [Stratum(weights, total, mean / total, error / total)]
@@ -97,7 +101,7 @@ class Loss(Value, ABC):
     linear_conjugate : bool
         Whether l*(y, .) is linear along every segment [0, theta] of its domain.
     quadratic_conjugate : bool
-        Whether it is a parabola along every such segment.
+        Whether l*(y, .) is a parabola along every segment [0, theta] of its domain.
     linear_tails : bool
         Whether l(y, .) is linear with a slope other than 0 on an interval, where it has
         a gradient but no curvature.
@@ -110,18 +114,21 @@ class Loss(Value, ABC):
     of_labels : bool
         Whether y are labels, -1 and 1.
     is_log_likelihood : bool
-        Whether exp(-l(y, z)) is the probability of y, those of all labels or classes having the
-        sum 1.
+        Whether exp(-l(y, z)) is the probability of y, so that its sum over all labels or classes
+        y is 1.
     couples_outputs : bool
-        Whether a value depends on several predictions: on ``n_outputs``, side by side.
+        Whether the loss of a sample depends on several predictions, ``n_outputs`` of them, which
+        are side by side in z.
     of_classes : bool
-        Whether these are the scores of classes, y a row of 0 with a 1 for the sample's own: a
-        number added to all scores of a sample changes nothing.
+        Whether the predictions of a sample are the scores of classes, and y is 1 for its own
+        class and 0 for the others. The loss then stays the same if a number is added to all
+        scores of a sample.
     of_quantiles : bool
-        Whether these are quantiles of one target, which must be in order: the loss is inf where
-        they are not.
+        Whether the predictions of a sample are quantiles of one target: the loss is inf where
+        they are not in order.
     is_compiled : bool
-        Whether its ``kernel`` is compiled, as methods want it that go over the rows one by one.
+        Whether ``kernel`` is a compiled class, which methods that update one row after the other
+        require.
     """
 
     linear_conjugate: ClassVar[bool] = False
@@ -209,7 +216,10 @@ class Loss(Value, ABC):
         """l*(y_i, theta_i), inf outside its domain."""
 
     def best_constants(self, y: Array, weights: Array, places: list) -> Array:
-        """Those of several outputs, whose rows are at these places."""
+        """The best constant predictions of several outputs, of shape (n_outputs,).
+
+        ``places`` has the indices of the entries of y and weights of each output.
+        """
         return np.array([self.best_constant(y[rows], weights[rows]) for rows in places])
 
     @abstractmethod
@@ -221,13 +231,13 @@ class Loss(Value, ABC):
 
     @abstractmethod
     def strata(self, y: Array, weights: Array) -> list[Stratum]:
-        """The rows by the convex function that they share: all of them, or each class."""
+        """The strata of the rows: one of all rows, or one for each class."""
 
     @abstractmethod
     def constant_interval(
         self, strata: list[Stratum], value: float, prediction_bounds: list[float]
     ) -> tuple[float, float]:
-        """Bounds on b from sum_i weights_i l(y_i, x_i.w + b) <= value.
+        """Bounds on the intercepts b with sum_i weights_i l(y_i, x_i.w + b) <= value.
 
         Parameters
         ----------
@@ -243,13 +253,16 @@ class Loss(Value, ABC):
         """
 
     def pieces(self, y: Array) -> list[Piece] | None:
-        """l(y_i, .) as a sum of terms that are linear or quadratic in pieces, or None."""
+        """The terms of l(y_i, .) as a sum of functions that are quadratic in pieces, or None."""
         return None
 
     @property
     @abstractmethod
     def kernel(self):
-        """The counterpart of this loss that solvers work with."""
+        """The object that evaluates the loss in solvers: a compiled one where there is one.
+
+        `skpd.losses.numerical.NumericalKernel` is the same in Python.
+        """
 
     @property
     def is_compiled(self) -> bool:
@@ -272,23 +285,27 @@ class Loss(Value, ABC):
 
     @abstractmethod
     def _clip(self, y: Array, theta: Array) -> Array:
-        """theta clipped to its bounds."""
+        """The projection of theta onto the interval of `dual_bounds`."""
 
 
 class ScalarLoss(Loss):
     """A convex function phi of one number t, which follows from y and z.
 
-    A loss must have a ``conjugate_domain``, ``_phi``, ``_phi_conjugate`` and ``_phi_derivative``;
-    `skpd.losses.numerical` finds what else there is to know where a class does not say it.
+    A class must define ``conjugate_domain``, ``_phi``, ``_phi_conjugate`` and
+    ``_phi_derivative``. The prox, the best constant and the level sets are found numerically
+    (`skpd.losses.numerical`) unless it overrides them.
     """
 
     @abstractmethod
     def _phi(self, t: Array) -> Array:
-        """phi(t), to a few roundings of its value and of t."""
+        """The values phi(t), with an error of a few roundings of the value and of t."""
 
     @abstractmethod
     def _phi_conjugate(self, u: Array) -> Array:
-        """phi*(u), to a few roundings of its value and of u; inf outside its domain."""
+        """The values phi*(u), inf outside its domain.
+
+        The error is at most a few roundings of the value and of u.
+        """
 
     @abstractmethod
     def _phi_derivative(self, t: Array) -> Array:
@@ -304,22 +321,23 @@ class ScalarLoss(Loss):
 
     @abstractmethod
     def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
-        """The t of z + z_low, rounded, and what that misses of it."""
+        """The argument t of phi for the prediction z + z_low, rounded, and its rounding error."""
 
     def arguments(
         self, y: Array, z: Array, z_low: Array | float, error: Array | float
     ) -> tuple[Array, Array]:
-        """Bounds on the t of the predictions between z_i + z_low_i -+ error_i.
+        """Bounds on the arguments t of phi for predictions between z_i + z_low_i -+ error_i.
 
-        What the rounding of t itself misses is between them: phi is a difference such as 1 - t or
-        ``|t| - epsilon``, in which nothing else may be left of t.
+        The bounds include the rounding error of t itself: it may be all that is left of t in
+        differences such as 1 - t or ``|t| - epsilon``, of which phi is a function.
         """
         t, missed = self._argument(y, z, z_low)
         room = error + np.abs(missed)
-        room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(t) + room)  # of the ends themselves
+        # the second term bounds the rounding errors of t - room and t + room
+        room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(t) + room)
         return t - room, t + room
 
     def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            # phi is convex, and so largest at an end
+            # a convex function is largest at an end of an interval
             return np.maximum(*map(self._phi, self.arguments(y, z, z_low, error)))

@@ -15,8 +15,8 @@ from .._typing import Array, Indices
 
 __all__ = ["Beliefs", "Chains", "best_labels", "log_partition", "sum_product"]
 
-# Potentials are at least exp(-RANGE) of the largest one: what the products of the recursions lose
-# to underflow is then below NEGLIGIBLE of a probability.
+# Potentials below exp(-RANGE) times the largest one are raised to that value: the error that
+# underflow of the recursions' products then makes is below NEGLIGIBLE in every probability.
 RANGE = 150.0
 NEGLIGIBLE = 1e-100
 
@@ -51,7 +51,7 @@ class Chains:
 
     @cached_property
     def n_neighbours(self) -> Indices:
-        """Of each token, the number of its neighbours in the chain."""
+        """The number of neighbours of each token in its chain, of shape (n_tokens,)."""
         ends = np.concatenate([self.edges, self.edges + 1])
         return np.bincount(ends, minlength=self.n_tokens)
 
@@ -63,7 +63,9 @@ class Chains:
 
 @dataclass(frozen=True)
 class Beliefs:
-    """What a pass forward and one backward know of the distribution exp(score) / sum.
+    """Marginal probabilities of the labelings of chains, with weights exp(score) / sum.
+
+    A forward and a backward pass (`sum_product`) compute them.
 
     Attributes
     ----------
@@ -85,10 +87,10 @@ class Beliefs:
 
     @property
     def relative_error(self) -> float:
-        """A bound on the relative rounding error of all probabilities.
+        """A bound on the relative rounding error of all probabilities, for the rounded potentials.
 
-        They are those of the potentials, which are rounded themselves: sums and products of
-        positive numbers, one of n_labels of them and a few more for each position and direction.
+        The recursions are sums and products of positive numbers: for each token and direction
+        there is a sum of n_labels terms and a few further operations.
         """
         steps = self.chains.longest * (self.chains.n_labels + 8.0)
         return 4.0 * steps * float(np.finfo(float).eps)
@@ -125,8 +127,9 @@ def log_partition(chains: Chains, nodes: Array, transitions: Array) -> float:
 def sum_product(chains: Chains, nodes: Array, transitions: Array) -> Beliefs:
     """Probabilities of labels and transitions, by scaled recursions (Rabiner, 1989).
 
-    Scores that are more than 150 below the best of their token, or transition, are raised: the
-    probabilities are still those of a distribution, and hardly others.
+    Scores more than 150 below the best score of their token, or the best transition, are raised
+    to that level: the result is still a distribution over labelings, and its probabilities differ
+    from the exact ones by at most `NEGLIGIBLE`.
 
     Parameters
     ----------
@@ -145,7 +148,7 @@ def sum_product(chains: Chains, nodes: Array, transitions: Array) -> Beliefs:
 
 
 def best_labels(chains: Chains, nodes: Array, transitions: Array) -> tuple[float, Indices]:
-    """The sum over chains of the largest score, and labels that have it (Viterbi)."""
+    """The sum over chains of the largest score, and a labeling that attains it (Viterbi)."""
     values, labels = np.empty(chains.n_chains), np.empty(chains.n_tokens, dtype=np.int64)
     kernels.chain_best_labels(chains.starts, nodes, transitions, values, labels)
     return float(np.sum(values)), labels

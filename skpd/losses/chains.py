@@ -6,9 +6,9 @@ loss is a mean over the n chains of ::
     max over y' of     h(y', y) + score(y') - score(y)      (Taskar, Guestrin and Koller, 2004)
     log sum over y' of        exp(score(y') - score(y))     (Lafferty, McCallum and Pereira, 2001)
 
-with the Hamming loss h, the number of tokens with another label. They are (46) and, without a loss
-in the exponent, (45) of Zhang, Saha and Vishwanathan, Regularized risk minimization by Nesterov's
-accelerated gradient methods.
+with the Hamming loss h, the number of tokens whose label differs. These are equations (46) and,
+without a loss in the exponent, (45) of Zhang, Saha and Vishwanathan, Regularized risk minimization
+by Nesterov's accelerated gradient methods.
 """
 
 from collections.abc import Sequence
@@ -33,11 +33,11 @@ from .structured import Mixture, StructuredLoss, Sum
 
 __all__ = ["ChainLogLoss", "ChainLogMixture", "ChainLoss"]
 
-PAIRWISE = 64.0 * EPSILON  # the relative error of NumPy's sums of numbers of one sign, and more
+PAIRWISE = 64.0 * EPSILON  # above the relative error of NumPy's sums of numbers of one sign
 
 
 class _LossOfChains(StructuredLoss):
-    """What both losses share.
+    """The base class of the two losses of chains.
 
     Parameters
     ----------
@@ -62,25 +62,25 @@ class _LossOfChains(StructuredLoss):
         self.true_counts = self._counts_of(self.labels)
 
     def _counts_of(self, labels: Indices) -> Array:
-        """How often each transition is in a labeling."""
+        """The number of occurrences of each transition, of shape (n_labels, n_labels)."""
         K, first = self.chains.n_labels, self.chains.edges
         counts = np.bincount(labels[first] * K + labels[first + 1], minlength=K * K)
         return counts.reshape(K, K).astype(np.float64)
 
     def _relative(self, z: Array) -> tuple[Array, Array]:
-        """Scores of tokens less those of their true labels, and the transitions."""
+        """The scores of tokens minus those of their true labels, and the transition scores."""
         nodes, transitions = self.chains.split(z)
         return nodes - np.take_along_axis(nodes, self.labels[:, None], axis=1), transitions
 
     def _mean(self, total: float, transitions: Array) -> float:
-        """The mean loss, of the sum over chains of largest scores or their like."""
+        """The mean loss, from the sum over chains of (soft) maxima of the scores."""
         return (total - float(np.sum(self.true_counts * transitions))) / self.chains.n_chains
 
     def _rounding(self, nodes: Array, transitions: Array) -> float:
-        """Of the mean loss: every chain adds up some numbers for each of its tokens.
+        """A bound on the rounding error of the mean loss.
 
-        Their sizes are those of the scores, differences of scores and logarithms of sums of
-        n_labels potentials.
+        The loss of a chain is a sum of a few numbers for each token, whose sizes are those of
+        the scores, differences of scores and logarithms of sums of n_labels potentials.
         """
         chains = self.chains
         additions = 6.0 * chains.longest + chains.n_labels**2 + 64.0
@@ -94,7 +94,7 @@ class _LossOfChains(StructuredLoss):
         return np.append(nodes - self.true_nodes, transitions)
 
     def _theta_error(self, beliefs: Beliefs) -> float:
-        """Of probabilities, and of sums of them over chains and positions."""
+        """A bound on the errors of theta: of probabilities and their sums over the tokens."""
         sums = self.chains.n_chains + self.chains.longest + 16.0
         return beliefs.relative_error + sums * EPSILON + NEGLIGIBLE
 
@@ -146,13 +146,12 @@ class ChainLoss(_LossOfChains):
 
 @dataclass(frozen=True, eq=False)
 class ChainLogMixture(Mixture):
-    """A mixture of labelings of chains with the probabilities that its entropy depends on.
+    """A mixture of labelings of chains with the marginals that determine its entropy.
 
-    Of all mixtures with these probabilities of pairs it is the one with the largest entropy ::
+    Among all distributions with the given marginals of pairs of neighbours it is the one with the
+    largest entropy, which is a concave function of the marginals ::
 
         sum over edges of H(edge) - sum over tokens of (number of neighbours - 1) H(token)
-
-    which is concave in them.
 
     Attributes
     ----------
@@ -160,7 +159,7 @@ class ChainLogMixture(Mixture):
     nodes : ndarray of shape (n_tokens, n_labels)
     edges : ndarray of shape (n_edges, n_labels, n_labels)
     relative_error : float
-        The largest relative error of these, beside `NEGLIGIBLE` ones.
+        The largest relative error of these probabilities, up to absolute errors of `NEGLIGIBLE`.
     """
 
     loss: Any = None
@@ -171,7 +170,10 @@ class ChainLogMixture(Mixture):
     is_linear: ClassVar[bool] = False
 
     def value(self, scale: float) -> Sum:
-        """The mean entropy of the chains, mixed with the true labeling; and its error."""
+        """The mean entropy of the chains, and a bound on its rounding error.
+
+        The mixture has the probability ``scale``, the true labeling the rest.
+        """
         loss, chains = self.loss, self.loss.chains
         nodes = scale * self.nodes + (1.0 - scale) * loss.true_nodes
         of_tokens = np.sum(xlogy(nodes, nodes), axis=1)
@@ -254,7 +256,7 @@ class ChainLogLoss(_LossOfChains):
         return ChainLogMixture(none, 0.0, 0.0, 0.0, self, self.true_nodes, edges)
 
     def mixed(self, shares: Array, mixtures: Sequence[Any]) -> ChainLogMixture:
-        """See `Mixture.mixed`; the probabilities average as well."""
+        """The mixture of several (see `Mixture.mixed`), whose marginals are averages too."""
         plain = Mixture.mixed(shares, mixtures)
         shares = np.maximum(shares, 0.0)
         shares = shares / max(float(np.sum(shares)), 1.0)

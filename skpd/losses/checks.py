@@ -1,4 +1,4 @@
-"""Numerical tests of what a loss says of itself."""
+"""Numerical tests of the properties that a loss declares (`check_loss`)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,18 +19,19 @@ N_POINTS = 4000  # rows, at each of which every property is tested
 LARGEST = 1e3  # size of predictions, targets and dual points
 ACCURACY = 1e-9  # of sums, relative to the sizes of their terms
 OUTSIDE = 1e-6  # how far outside of its domain a conjugate must be infinite
-SAMPLES, ROWS = 20, 8  # of which constants are tested
+SAMPLES, ROWS = 20, 8  # small samples, and their rows, on which best constants are tested
 NEAR, STEP = 5.0, 0.1  # distances at which a slope must change where there is curvature
 
 
 def check_loss(loss: Loss) -> None:
-    """Test numerically that a loss is what it says, for losses of your own.
+    """Test numerically that a loss of your own has the properties that it declares.
 
-    At thousands of points, the same at every call: that it is convex and non-negative; 0 at its
-    target or non-increasing in the margin; its subgradients, Lipschitz and smoothness constants;
-    that its conjugate is finite on its domain and not outside, and satisfies the inequality of
-    Fenchel and Young, with equality at subgradients; its prox, best constants, intervals of
-    intercepts and dual values; and what it declares of its structure.
+    Thousands of points, the same at every call, are tested. A loss must be convex and
+    non-negative; 0 at its target, or non-increasing in the margin. Its conjugate must be finite on
+    the declared domain and infinite outside, and satisfy the Fenchel-Young inequality, with
+    equality at subgradients. The subgradients, the Lipschitz and smoothness constants, the prox,
+    the best constants, the intervals of intercepts, the dual values and the attributes that
+    declare its structure are tested as well.
 
     Parameters
     ----------
@@ -39,8 +40,8 @@ def check_loss(loss: Loss) -> None:
     Raises
     ------
     AssertionError
-        If something does not hold: it names the property, the point where it fails, and both
-        numbers there.
+        If a property does not hold: the message names the property, a point where it fails and
+        the two numbers that should agree there.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def check_loss(loss: Loss) -> None:
 class _Tests(ABC):
     """Points for a loss: targets y, predictions z and x, and dual points theta.
 
-    Those of a loss of several predictions are `Loss.n_outputs` for each row, as are its values.
+    The arrays of a loss of several predictions have `Loss.n_outputs` entries for each row.
     """
 
     def __init__(self, loss: Any) -> None:
@@ -78,22 +79,22 @@ class _Tests(ABC):
             self.y = self.spread() * (self.rng.random(N_POINTS * K) < 0.8)
         around = 0.0 if loss.of_labels or loss.of_classes else self.y
         self.z, self.x = around + self.spread(), around + self.spread()
-        # and where losses like to have kinks
+        # whole numbers around the target, where losses often have kinks
         whole = self.rng.random(len(self.z)) < 0.1
         self.z[whole] = (around + self.rng.integers(-2, 3, len(self.z)))[whole]
         self.theta = loss.project_dual(self.y, self.spread())
 
     @abstractmethod
     def properties(self) -> list[Callable[[], None]]:
-        """Tests of one property or a few each, at all points."""
+        """The tests, each of one or a few properties at all points."""
 
     def spread(self) -> Array:
-        """Numbers of all sizes, for all predictions."""
+        """Random numbers of many orders of magnitude, one for each prediction."""
         size = N_POINTS * self.loss.n_outputs
         return self.rng.normal(size=size) * LARGEST ** self.rng.uniform(-1.0, 1.0, size)
 
     def rows(self, values: Array) -> Array:
-        """The sums over the outputs of each row."""
+        """The sum over the outputs of each row, of shape (N_POINTS,)."""
         return np.reshape(values, (N_POINTS, -1)).sum(axis=1)
 
     def value(self, z: Array) -> Array:
@@ -110,12 +111,12 @@ class _Tests(ABC):
         require_everywhere(self.loss, what, holds, left, right, y=y, **places)
 
     def require_equal(self, what: str, left: Array, right: Array, size: Any, **places: Any):
-        """Equality up to roundings of terms of some sizes."""
+        """Require equality up to rounding errors of terms of a given size."""
         near = np.abs(left - right) <= ACCURACY * (1.0 + size)
         self.require(what, near, left, right, **places)
 
     def size(self, *factors: Array) -> Array:
-        """The size of a product, in rows."""
+        """The sum over each row of the absolute values of a product."""
         return self.rows(np.abs(np.prod(factors, axis=0)))
 
 
@@ -161,7 +162,7 @@ class _Values(_Tests):
         )  # fmt: skip
         distance = np.sqrt(self.rows((x - z) ** 2))
         change = np.abs(value - self.value(z))
-        # that of a coupled loss is meant for each of its predictions
+        # the constant of a coupled loss holds for each of its predictions
         most = loss.lipschitz * (self.rows(np.abs(x - z)) if loss.couples_outputs else distance)
         room = ACCURACY * (1.0 + value + self.value(z))
         self.require(
@@ -251,7 +252,7 @@ class _OfSinglePredictions(_Tests):
         ]  # fmt: skip
 
     def constants(self) -> None:
-        """Of small samples: the best, among many; and the interval that holds good ones."""
+        """Test the best constant of small samples, and the intervals that must contain it."""
         for _ in range(SAMPLES):
             rows = self.rng.permutation(N_POINTS)[:ROWS]
             y, weights, x = self.y[rows], self.rng.random(ROWS), self.x[rows]
@@ -338,7 +339,7 @@ class _OfSinglePredictions(_Tests):
         self.require_equal("pieces, whose sum is l(y, z)", total, value, value, z=z)
 
     def kernel(self) -> None:
-        """What the method of multipliers asks of it: the loss and its Moreau envelope."""
+        """Test the derivatives of the loss and of its Moreau envelope, used by solvers."""
         loss, y, z, theta = self.loss, self.y, self.z, self.theta
         weights = np.full(N_POINTS, 1.0 / N_POINTS)
         for sigma in (0.5, inf) if not loss.linear_tails else (0.5,):

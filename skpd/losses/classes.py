@@ -19,11 +19,11 @@ from .coupled_kernel import SoftmaxKernel
 
 __all__ = ["CrammerSinger", "LabelLoss", "Softmax"]
 
-PROX_STEPS = 100  # of Newton's method for the prox of an entropy, which takes a few
+PROX_STEPS = 100  # most steps of Newton's method for the prox of an entropy, which needs a few
 
 
 class LabelLoss(RankOneLoss):
-    """A loss of the class of a row: dual points are those of a simplex less its own corner."""
+    """A loss of the scores of all classes; dual points are p - e_y with p in the simplex."""
 
     of_classes: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
@@ -33,11 +33,11 @@ class LabelLoss(RankOneLoss):
         return 1.0
 
     def _ahead(self, y: Array, z: Array) -> Array:
-        """How far the prediction of each class is above that of the row's own."""
+        """The differences z_k - z_y from the row's own class, of shape (n_rows, n_classes)."""
         return z - np.sum(z * y, axis=1, keepdims=True)
 
     def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
-        """As it rises with the others' predictions and falls with the own."""
+        """The largest loss: other classes at their highest score, the own one at its lowest."""
         with np.errstate(over="ignore", invalid="ignore"):
             y, z = self._table(y), self._table(z)
             low, error = (self._table(np.broadcast_to(x, z.size)) for x in (z_low, error))
@@ -50,7 +50,7 @@ class LabelLoss(RankOneLoss):
 
     @abstractmethod
     def _of_ahead(self, y: Array, ahead: Array) -> Array:
-        """l of every row."""
+        """The loss of every row, from the differences z_k - z_y of `_ahead`."""
 
     def _values(self, y: Array, z: Array) -> Array:
         return self._of_ahead(y, self._ahead(y, z))
@@ -59,13 +59,16 @@ class LabelLoss(RankOneLoss):
         return np.where(y > 0.0, -1.0, 0.0), np.where(y > 0.0, 0.0, 1.0)
 
     def _others(self, y: Array, theta: Array) -> tuple[Array, Array]:
-        """The probabilities of the other classes than the rows' own, and their sums."""
+        """The probabilities of the classes other than the row's own, and their sums over k."""
         others = np.where(self._table(y) > 0.0, 0.0, self._table(theta))
         return others, np.sum(others, axis=1)
 
     @property
     def _most(self) -> float:
-        """Of the probabilities of the other classes, so that something is left for the own."""
+        """The largest sum of probabilities of other classes, a little below 1.
+
+        The rest is the probability of the own class, which rounding must not make negative.
+        """
         return 1.0 - self.n_outputs * INSIDE
 
     def project_dual(self, y: Array, theta: Array) -> Array:
@@ -77,7 +80,10 @@ class LabelLoss(RankOneLoss):
         return np.ravel(np.where(self._table(y) > 0.0, own, others))
 
     def spread(self, y: Array, theta: Array) -> Array:
-        """How far the entries of the own classes may be off minus the exact sums."""
+        """Bounds on the rounding errors of theta in the entries of the rows' own classes.
+
+        Such an entry stands for minus the exact sum of the other entries of its row.
+        """
         total = self._others(y, theta)[1]
         return np.ravel(self._table(y) * (self.n_outputs * EPSILON * total)[:, np.newaxis])
 
@@ -86,11 +92,11 @@ class LabelLoss(RankOneLoss):
         return self._most / largest if largest > 0.0 else inf
 
     def best_constant(self, y: Array, weights: Array) -> float:
-        """0 for one output alone: only the difference of two changes the loss."""
+        """The constant 0: only differences between the scores of two classes change the loss."""
         return 0.0
 
     def strata(self, y: Array, weights: Array) -> list[Stratum]:
-        """The rows of each class, by the weights of the predictions of this class."""
+        """A stratum for each class k: the predictions z_ik of the rows i of class k."""
         own = self._table(weights * y)
         table = np.zeros((self.n_outputs, *own.shape))
         for k, rows in enumerate(table):
@@ -100,10 +106,11 @@ class LabelLoss(RankOneLoss):
     def constant_interval(
         self, strata: list[Stratum], value: float, prediction_bounds: list[float]
     ) -> tuple[float, float]:
-        """Of every intercept, if that of the class with the tightest bound is 0.
+        """Bounds on every intercept, if that of the class with the tightest bound is 0.
 
-        The mean loss of a class is at least what the mean predictions of other classes are above
-        its own, which is at most ``prediction_bounds`` but for intercepts.
+        By Jensen, the mean loss over the rows of a class is at least the difference of the mean
+        score of any other class and the own one. Without the intercepts this difference is at
+        most the entry of ``prediction_bounds``, which bounds the difference of the intercepts.
         """
         furthest = [
             value / stratum.total + reach if stratum.total > 0.0 else inf
@@ -113,7 +120,7 @@ class LabelLoss(RankOneLoss):
         return -most, most
 
     def projection(self, y: Array, theta: Array) -> tuple[Array, Array, Array]:
-        """Onto the simplex, less the own corner."""
+        """The projection of theta + e_y onto the simplex, minus e_y, with its derivative."""
         point = self._table(theta + y)
         ordered = -np.sort(-point, axis=1)
         counts = np.arange(1, self.n_outputs + 1)
@@ -162,7 +169,7 @@ class Softmax(LabelLoss):
         return largest + np.log1p(np.sum(terms, axis=1))
 
     def probabilities(self, z: Array) -> Array:
-        """Those of the classes, in rows."""
+        """The probabilities of the classes, of shape (n_rows, n_classes)."""
         table = self._table(z)
         terms = np.exp(table - np.max(table, axis=1, keepdims=True))
         terms /= np.sum(terms, axis=1, keepdims=True)
@@ -173,7 +180,7 @@ class Softmax(LabelLoss):
 
     def _dual_values(self, y: Array, theta: Array) -> Array:
         others, total = self._others(np.ravel(y), np.ravel(theta))
-        own = np.maximum(1.0 - total, 0.0)  # rounding can leave less than nothing
+        own = np.maximum(1.0 - total, 0.0)  # 1 - total may be negative by rounding
         return -(np.sum(xlogy(others, others), axis=1) + xlog1py(own, -total))
 
     def dual_values(
@@ -202,13 +209,14 @@ class Softmax(LabelLoss):
         return p - y, p, p
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
-        """p with log p_k + 1 + (p_k - v_k) / step = mu and sum p = 1, by Newton's method for mu.
+        """The prox of the conjugate, p - e_y, by Newton's method for a multiplier mu.
 
-        p_k = step omega((v_k + step (mu - 1)) / step - log step), omega the Wright function.
+        The probabilities p have log p_k + 1 + (p_k - v_k) / step = mu and the sum 1, so that
+        p_k = step omega((v_k + step (mu - 1)) / step - log step) with the Wright function omega.
         """
         t = self._table(np.broadcast_to(step, theta.shape))
         v = self._table(theta + y)
-        # where the largest of them is 1 / n_outputs
+        # the mu for which the largest p_k is 1 / n_outputs
         mu = 1.0 - np.log(self.n_outputs) + np.min((1.0 / self.n_outputs - v) / t, axis=1)
         for _ in range(PROX_STEPS):
             omega = wrightomega(v / t + mu[:, np.newaxis] - 1.0 - np.log(t))
@@ -216,7 +224,8 @@ class Softmax(LabelLoss):
             missing = 1.0 - np.sum(p, axis=1)
             if np.all(np.abs(missing) <= 4.0 * self.n_outputs * EPSILON):
                 break
-            # convex and increasing in mu: from above its steps go down to the root
+            # sum p is convex and increasing in mu, so that after the first step Newton's
+            # iterates decrease to the root
             mu = mu + missing / np.sum(p / (1.0 + omega), axis=1)
         return np.ravel(p) - y
 
@@ -259,11 +268,11 @@ class CrammerSinger(LabelLoss):
         return [(t * value, t * rounding) for t in scales]
 
     def best_constants(self, y: Array, weights: Array, places: list) -> Array:
-        """The best class one ahead of the others, or none, whichever is better."""
+        """The best constants: 1 for the most frequent class and 0 for the others, or all 0."""
         shares = self._of_rows(weights) @ self._table(y)
         best = np.zeros(self.n_outputs)
         best[int(np.argmax(shares))] = 1.0
-        # 2 (1 - share) with the step, 1 without it
+        # the mean loss is 2 (1 - share) for the first and 1 for the second
         return best if 2.0 * (1.0 - float(np.max(shares) / np.sum(shares))) < 1.0 else 0.0 * best
 
     def derivatives(

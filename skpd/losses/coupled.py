@@ -13,9 +13,9 @@ loss                  l(y, z)                            dual points of a row
                       unless z_1 <= z_2 <= ...
 ====================  =================================  =================================
 
-with p in the simplex and y, for the second and third, the class of the row, given as a vector that
-is 1 there and 0 elsewhere. Of their dual points the entries of the other classes count: that of
-the own class stands for minus the exact sum of these.
+with p in the simplex. For the second and third, y is the class of the row, given as a vector that
+is 1 for this class and 0 for the others; a dual point is defined by its entries for the other
+classes, and the entry for the own class stands for minus their exact sum.
 """
 
 from abc import abstractmethod
@@ -34,8 +34,8 @@ from .coupled_kernel import CoupledKernel
 
 __all__ = ["INSIDE", "CoupledLoss", "CoupledResidualLoss", "L2Norm", "RankOneLoss"]
 
-MEDIAN_STEPS = 100  # of Weiszfeld's iteration
-INSIDE = 8.0 * EPSILON  # how far dual points keep off the boundary, for each output
+MEDIAN_STEPS = 100  # most steps of Weiszfeld's iteration for the geometric median
+INSIDE = 8.0 * EPSILON  # relative distance of dual points from the boundary, for each output
 
 
 class CoupledLoss(Loss):
@@ -43,17 +43,17 @@ class CoupledLoss(Loss):
 
     couples_outputs: ClassVar[bool] = True
 
-    # Arrays as long as all predictions, and tables with a row for each row
+    # Vectors of all predictions, and tables of shape (n_rows, n_outputs)
 
     def _table(self, values: Array) -> Array:
         return np.reshape(values, (-1, self.n_outputs))
 
     def _shared(self, values: Array) -> Array:
-        """The values of the rows, in equal parts for their outputs."""
+        """The values of rows divided equally among their outputs, of the length of z."""
         return np.repeat(values / self.n_outputs, self.n_outputs)
 
     def _of_rows(self, weights: Array) -> Array:
-        """The weights of the rows, which those of their outputs are."""
+        """The weights of the rows: all outputs of a row have the same weight."""
         return np.ascontiguousarray(weights[:: self.n_outputs])
 
     def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
@@ -61,7 +61,7 @@ class CoupledLoss(Loss):
 
     @abstractmethod
     def _values(self, y: Array, z: Array) -> Array:
-        """l of every row."""
+        """The losses of the rows, of shape (n_rows,)."""
 
     def gradient(self, y: Array, z: Array) -> Array:
         return np.ravel(self._gradient(self._table(y), self._table(z)))
@@ -74,7 +74,7 @@ class CoupledLoss(Loss):
 
     @abstractmethod
     def _dual_values(self, y: Array, theta: Array) -> Array:
-        """- l* of every row, for points of its domain."""
+        """The values -l*(y_i, theta_i) of the rows, for theta in the domain."""
 
     def _clip(self, y: Array, theta: Array) -> Array:
         return self.project_dual(y, theta)
@@ -104,10 +104,10 @@ class CoupledResidualLoss(CoupledLoss):
 
 @dataclass(frozen=True)
 class RankOneLoss(CoupledLoss):
-    """A coupled loss whose curvature is diagonal but for a term of rank one.
+    """A coupled loss whose Hessian is a diagonal matrix minus a matrix of rank one.
 
-    For each row it is diag(d) - e e', that of the loss or of its Moreau envelope, with vectors d
-    and e of its outputs: which is what the method of multipliers asks of a coupled loss.
+    For each row the Hessian of the loss, or of its Moreau envelope, is diag(d) - e e' with vectors
+    d and e of length n_outputs. The method of multipliers uses this form.
 
     Parameters
     ----------
@@ -121,18 +121,20 @@ class RankOneLoss(CoupledLoss):
 
     @abstractmethod
     def projection(self, y: Array, theta: Array) -> tuple[Array, Array, Array]:
-        """The nearest points of the closed domain of the conjugate.
+        """The projection of theta onto the closed domain of the conjugate, and its derivative.
 
-        Beside them, d and e with the derivative diag(d) - e e'; all as long as theta.
+        Returns the projection, and d and e of its derivative diag(d) - e e', all of the length of
+        theta.
         """
 
     @abstractmethod
     def derivatives(
         self, y: Array, theta: Array, z: Array, sigma: float
     ) -> tuple[Array, Array, Array]:
-        """The derivative in z, and d and e of the second over sigma (over 1 for inf).
+        """The gradient in z, and d and e of the Hessian, divided by sigma where that is finite.
 
-        Of the loss for an infinite sigma, else of its Moreau envelope shifted by theta.
+        They are derivatives of the loss for an infinite sigma, otherwise of its Moreau envelope
+        shifted by theta.
         """
 
     @property
@@ -206,7 +208,7 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
     def constant_interval(
         self, strata: list[Stratum], value: float, prediction_bounds: list[float]
     ) -> tuple[float, float]:
-        """For one output, as its residual is at most the norm of all."""
+        """Bounds on the intercept of one output, whose residual is at most the norm of all."""
         (stratum,), (reach,) = strata, prediction_bounds
         most = value / stratum.total
         room = most + reach + stratum.error

@@ -1,4 +1,4 @@
-"""What the method of multipliers asks of a coupled loss, as compiled losses answer it."""
+"""Losses of several predictions, with the interface of compiled losses for the solvers."""
 
 from typing import Any
 
@@ -11,7 +11,10 @@ __all__ = ["CoupledKernel", "SoftmaxKernel"]
 
 
 class CoupledKernel:
-    """What the method of multipliers asks of a coupled loss, as compiled losses answer it."""
+    """Derivatives of a coupled loss and its Moreau envelope, with the compiled losses' interface.
+
+    The method of multipliers calls these functions.
+    """
 
     def __init__(self, loss: Any) -> None:
         self.loss = loss
@@ -20,7 +23,11 @@ class CoupledKernel:
         self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, derivative: Array,
         gradient: Array, curvature: Array, factor: Array,
     ) -> tuple[float, float]:  # fmt: skip
-        """As of the kernels, with the root of the weights times e in ``factor``."""
+        """Write derivatives of the loss or its envelope; return the primal and dual sums.
+
+        The Hessian of row i in z is diag(curvature_i) - factor_i factor_i', divided by sigma where
+        that is finite.
+        """
         loss = self.loss
         derivative[:], d, e = loss.derivatives(y, theta, z, sigma)
         np.multiply(weights, derivative, out=gradient)
@@ -40,12 +47,12 @@ class CoupledKernel:
         self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,
         radius: float,
     ) -> Indices:  # fmt: skip
-        """All rows: which of them stay linear is not asked."""
+        """All rows, as none is proven to be linear within the radius."""
         return np.arange(len(z), dtype=np.int64)
 
 
 class SoftmaxKernel(CoupledKernel):
-    """The same of the softmax, compiled: it is its own envelope, as it is smooth."""
+    """Compiled derivatives of the softmax, which is smooth and needs no Moreau envelope."""
 
     def smoothed_derivatives(
         self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, derivative: Array,

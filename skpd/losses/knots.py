@@ -1,4 +1,4 @@
-"""Losses of the residual that are given by their knots."""
+"""Convex losses of the residual that are linear between given knots (`PiecewiseLinear`)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,25 +20,25 @@ __all__ = ["PiecewiseLinear"]
 class PiecewiseLinear(ResidualLoss):
     """A convex function of the residual that is linear between knots, with phi(0) = 0.
 
-    phi* is the integral of its inverse slopes, ``sum_k knot_k (the part of the interval from 0 to
-    u between slope_k and slope_{k+1})``, on [slope_0, slope_m].
+    Its conjugate on [slope_0, slope_m] is the integral of the inverse of the slope: ``phi*(u) =
+    sum_k knot_k (length of the part of [0, u] between slope_k and slope_{k+1})``.
 
     Parameters
     ----------
     knots : tuple of float of length m
         Residuals at which the slope changes, increasing.
     slopes : tuple of float of length m + 1
-        The slopes before, between and behind them, increasing, the first below and the last
-        above 0. The least value must be at 0.
+        The slopes before the first, between and after the last knot, increasing, the first below
+        and the last above 0. The least value of phi must be at 0.
 
     Raises
     ------
     ValueError
-        If the knots and slopes are not like that.
+        If the numbers of knots and slopes, their order or their signs are not as described.
 
     Examples
     --------
-    An error is free up to 1, costs one each up to 3, and twice that if it is too large:
+    A loss that is 0 for errors up to 1, with slope 1 beyond, and slope 2 for residuals above 3:
 
     >>> import numpy as np
     >>> from skpd.losses import PiecewiseLinear
@@ -76,7 +76,7 @@ class PiecewiseLinear(ResidualLoss):
 
     @cached_property
     def _jumps(self) -> list[tuple[float, float, float]]:
-        """The knots, and the parts of their jumps below and above slope 0."""
+        """The knots with the parts of their jumps of the slope below and above 0."""
         pairs = zip(self.knots, self.slopes[:-1], self.slopes[1:], strict=True)
         return [(t, max(-a, 0.0) - max(-b, 0.0), max(b, 0.0) - max(a, 0.0)) for t, a, b in pairs]
 

@@ -4,10 +4,11 @@ A labeling flips some labels of the positive and some of the negative samples. I
 
     exp(cells[b, c] + sum of the gains of the samples that it flips),
 
-b and c the numbers of positive and negative samples among these. Sums over the 2^n labelings
-come from recursions over the samples (Zhang, Saha and Vishwanathan, Regularized risk minimization
-by Nesterov's accelerated gradient methods, Algorithms 5 and 6): here in logarithms, and as
-weights beside those of a best labeling, so that what counts is neither too large nor too small.
+with b and c the numbers of positive and negative samples that are flipped. Sums over the 2^n
+labelings come from recursions over the samples (Zhang, Saha and Vishwanathan, Regularized risk
+minimization by Nesterov's accelerated gradient methods, Algorithms 5 and 6). The recursions here
+work with logarithms of weights relative to that of a best labeling, which avoids overflow and
+underflow.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from .._typing import Array, Indices
 
 __all__ = ["Marginals", "best_flips", "marginals"]
 
-LEAST = 750.0  # of which exp(-LEAST) is 0 beside 1
+LEAST = 750.0  # exp(-LEAST) is 0 in double precision
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Marginals:
     cells : ndarray of shape (n_positives + 1, n_negatives + 1)
         The probability of every pair of numbers of flips.
     error : float
-        A bound on the relative error that rounding makes in all of these probabilities: against
-        those of the distribution with the cells as they were rounded.
+        A bound on the relative rounding error of all these probabilities, compared with those of
+        the distribution that the rounded cells define.
     """
 
     log_sum: float
@@ -48,21 +49,21 @@ class Marginals:
 
 
 def marginals(cells: Array, gains: tuple[Array, Array], best: tuple[int, int]) -> Marginals:
-    """The distribution with given weights.
+    """The distribution over labelings with the given weights (see the module's docstring).
 
     Parameters
     ----------
     cells : ndarray of shape (n_positives + 1, n_negatives + 1)
-        -inf where no labeling is meant.
+        The term of the logarithm of the weight for b and c; -inf for pairs that are excluded.
     gains : tuple of two ndarray
-        Of flipping each positive, and each negative, sample.
+        The gain of flipping each positive, and each negative, sample.
     best : tuple of two int
         The numbers of flips of a labeling with the largest weight.
     """
     tilts = [_threshold(gain, count) for gain, count in zip(gains, best, strict=True)]
     counts = [np.arange(len(gain) + 1.0) for gain in gains]
     moved = [gain - tilt for gain, tilt in zip(gains, tilts, strict=True)]
-    # weights beside the best labeling: the rest of it is in the cells
+    # gains relative to the best labeling; the difference goes into the cells
     joint = cells + (tilts[0] * counts[0])[:, None] + (tilts[1] * counts[1])[None, :]
     peak = float(joint[best])
     joint = joint - peak
@@ -84,7 +85,7 @@ def marginals(cells: Array, gains: tuple[Array, Array], best: tuple[int, int]) -
 
 
 def _threshold(gain: Array, count: int) -> float:
-    """A number between the gains that the best labeling flips and those that it does not."""
+    """A number between the gains of flipped and those of kept samples in the best labeling."""
     if len(gain) == 0:
         return 0.0
     ordered = np.sort(gain)[::-1]
@@ -92,12 +93,12 @@ def _threshold(gain: Array, count: int) -> float:
 
 
 def _steps(gain: Array) -> tuple[Array, Array]:
-    """The logarithms of keeping and of flipping a sample, beside the better of both."""
+    """The log-weights of keeping and of flipping a sample, minus the larger of the two."""
     return -np.maximum(gain, 0.0), np.minimum(gain, 0.0)
 
 
 def _forward(gain: Array) -> Array:
-    """Algorithm 5: in row k the sums over the flips of the first k samples, by their number."""
+    """Table of log-sums (Algorithm 5): entry (k, m) is over m flips among the first k samples."""
     n = len(gain)
     keep, flip = _steps(gain)
     table = np.full((n + 1, n + 1), -np.inf)
@@ -110,9 +111,10 @@ def _forward(gain: Array) -> Array:
 
 
 def _backward(gain: Array, table: Array, outside: Array, log_sum: float) -> Array:
-    """Algorithm 6: the probability of the flip of each sample.
+    """The probability of the flip of each sample (Algorithm 6).
 
-    ``outside`` has the sums over all that the samples of the other class may do.
+    ``outside`` has the log-sums over all flips of samples of the other class, for each number of
+    flips in this class.
     """
     n = len(gain)
     keep, flip = _steps(gain)
@@ -125,11 +127,11 @@ def _backward(gain: Array, table: Array, outside: Array, log_sum: float) -> Arra
 
 
 def _rounding(moved: list[Array], above: float) -> float:
-    """A bound on the relative errors of probabilities.
+    """A bound on the relative rounding errors of the probabilities.
 
-    A labeling passes through two recursions of a step for each sample, every one of which adds
-    three rounding errors to the logarithm of its weight. A logarithm that matters is at most that
-    of the number of labelings, and at least that of what is nothing beside the best labeling.
+    Each of the two recursions has a step for each sample, which makes three rounding errors in the
+    logarithm of a weight. These logarithms are at most that of the number of labelings, and those
+    below -LEAST do not contribute to a probability.
     """
     n = sum(len(gain) for gain in moved)
     largest = n * log(2.0) + LEAST + max(above, 0.0)
@@ -137,7 +139,7 @@ def _rounding(moved: list[Array], above: float) -> float:
 
 
 def best_flips(values: Array, n_flips: int) -> Indices:
-    """The indices of the samples with the largest values, so many."""
+    """The indices of the ``n_flips`` samples with the largest values."""
     if n_flips == 0:
         return np.zeros(0, dtype=np.int64)
     if n_flips == len(values):

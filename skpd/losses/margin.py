@@ -26,10 +26,11 @@ __all__ = [
 
 
 class MarginLoss(ScalarLoss):
-    """l(y, z) = phi(y z) with phi non-increasing, for y in {-1, +1}.
+    """A loss of the margin, l(y, z) = phi(y z) with phi non-increasing, for y in {-1, +1}.
 
-    A class of your own says what `PdproxSVC` must know of it (`skpd.losses.check_loss` tests
-    that).
+    A subclass of your own defines ``conjugate_domain``, ``_phi``, ``_phi_conjugate`` and
+    ``_phi_derivative``, as in the example; estimators such as `PdproxSVC` then take it as their
+    ``loss``. `skpd.losses.check_loss` tests it.
 
     Examples
     --------
@@ -92,7 +93,7 @@ class MarginLoss(ScalarLoss):
         return self._best_constant(positive, float(np.sum(weights[y <= 0])))
 
     def _best_constant(self, positive: float, negative: float) -> float:
-        """argmin over b of positive phi(b) + negative phi(-b)."""
+        """The b that minimises positive phi(b) + negative phi(-b)."""
         if positive < negative:
             return -self._best_constant(negative, positive)
         derivative = self._phi_derivative
@@ -101,7 +102,7 @@ class MarginLoss(ScalarLoss):
         )
 
     def _least_margin(self, value: float) -> float:
-        """The least t with phi(t) <= value, or less; infinite where nothing is known."""
+        """A lower bound on the t with phi(t) <= value; infinite where there is none."""
         return last_above(self._phi, value, SIGNED_POWERS)
 
     def strata(self, y: Array, weights: Array) -> list[Stratum]:
@@ -122,7 +123,7 @@ class MarginLoss(ScalarLoss):
 
 
 def _slope_down(y: Array, steepest: float, curvature: float = 0.0, end: float = 1.0) -> Piece:
-    """A term that decreases in the margin y z up to ``end``, at most so steeply, and is 0 then."""
+    """A term that falls with the margin y z, at most with slope ``steepest``, to 0 at ``end``."""
     return Piece(-y, end * y, 0.0, steepest, curvature)
 
 
@@ -170,9 +171,9 @@ class Hinge(MarginLoss):
 class GeneralizedHinge(MarginLoss):
     """Generalised hinge loss of classification with a reject option.
 
-    phi(m) = 1 - slope m for m <= 0, 1 - m for 0 < m < 1 and 0 beyond (Bartlett and
-    Wegkamp, 2008). Of the two multipliers a1, a2 >= 0, a1 + a2 <= 1 of its bilinear
-    form, u = -(slope a1 + a2) alone enters the model; the best pair for given u has
+    phi(m) = 1 - slope m for m <= 0, 1 - m for 0 < m < 1 and 0 for m >= 1 (Bartlett and
+    Wegkamp, 2008). Its bilinear form has two multipliers a1, a2 >= 0 with a1 + a2 <= 1, and the
+    model depends on them through u = -(slope a1 + a2) only. The best pair for given u has
     a1 + a2 = min(-u, 1), so that phi*(u) = max(u, -1) on [-slope, 0].
 
     Parameters
@@ -264,7 +265,7 @@ class SmoothedHinge(MarginLoss):
 
     def _phi(self, t: Array) -> Array:
         slack = np.maximum(1.0 - t, 0.0)
-        # the quotient first: a square could underflow
+        # the quotient comes first, as the square of the slack could underflow
         return np.where(slack < self.mu, 0.5 * slack * (slack / self.mu), slack - 0.5 * self.mu)
 
     def _phi_conjugate(self, u: Array) -> Array:

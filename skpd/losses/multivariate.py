@@ -1,6 +1,7 @@
-"""Losses of all labels together: one minus a score, as F1, and the area under the ROC curve.
+"""Losses of the labels of all samples together: one minus F1, other scores or the ROC AUC.
 
-With Delta(y', y) = 1 - score of the labels y' where y are true, and z the scores of n samples ::
+With Delta(y', y) one minus the score of predicted labels y' for true labels y, and z the decision
+values of n samples ::
 
     L(z) = max over y' in {-1, 1}^n of  Delta(y', y) + (1/n) sum_i z_i (y'_i - y_i)
 
@@ -28,7 +29,7 @@ from .structured import Mixture, StructuredLoss, Sum
 
 __all__ = ["FBeta", "MultivariateLoss", "PrecisionAtK", "RecallAtK", "RocAuc"]
 
-LARGEST_TABLE = 30_000_000  # entries of the tables of a smoothed maximum: 240 MB
+LARGEST_TABLE = 30_000_000  # most entries of the tables of a smoothed maximum, 240 MB
 
 
 class MultivariateLoss(StructuredLoss):
@@ -68,7 +69,7 @@ class MultivariateLoss(StructuredLoss):
 
 
 class ContingencyLoss(MultivariateLoss):
-    """One minus a score of a table of contingency: of b false negatives, c false positives."""
+    """One minus a score that depends on the numbers of false negatives b and false positives c."""
 
     def __init__(self, y: Array) -> None:
         super().__init__(y)
@@ -81,13 +82,13 @@ class ContingencyLoss(MultivariateLoss):
 
     @abstractmethod
     def allowed(self, b: Any, c: Any) -> Any:
-        """Whether labelings with these numbers are among those of the maximum."""
+        """Whether the maximum of the loss includes labelings with these numbers."""
 
     @abstractmethod
     def best_counts(self, gains: tuple[Array, Array], sums: tuple[Array, Array]) -> tuple:
         """The numbers b and c with the largest Delta(b, c) + sums[0][b] + sums[1][c].
 
-        ``gains`` are the differences of the sums, the largest first.
+        ``gains`` are the differences of consecutive entries of ``sums``, in decreasing order.
         """
 
     # The maximum
@@ -109,14 +110,14 @@ class ContingencyLoss(MultivariateLoss):
     def _value_of(self, z: Array, mixture: Mixture) -> Sum:
         linear, error = kernels.compensated_dot(self.weights, mixture.theta, z)
         value = mixture.mean_loss + linear
-        # that of the weights 1 / n is that of the whole sum
+        # the rounding error of the weights 1 / n is a relative error of the whole sum
         return value, error + EPSILON * (5.0 + abs(value) + 2.0 * abs(linear))
 
     def value(self, z: Array) -> Sum:
         z = np.ascontiguousarray(z, dtype=np.float64)
         value, error = self._value_of(z, self._labeling(z, *self._worst(z)))
-        # The search takes sums of gains in two levels: another labeling may be better by what
-        # these are wrong twice.
+        # The search compares sums of gains with rounding errors: the best labeling may be better
+        # than the one found by at most twice their bound.
         total = 2.0 * float(np.mean(np.abs(z))) * (1.0 + 1e-9)
         return value, error + EPSILON * ((2.0 * sqrt(len(z)) + 20.0) * total + 40.0)
 
@@ -147,11 +148,11 @@ class ContingencyLoss(MultivariateLoss):
 
 
 class FBeta(ContingencyLoss):
-    """One minus the F-beta score, 1 for F1.
+    """One minus the F-beta score; the F1 score for ``beta=1``.
 
-    For given true positives ``a = n_+ - b`` it is concave in c, as the sum of the highest
-    negatives is: the best c of every a is where the increments change their sign, and all are
-    found by halving at once, in ``O(n_+ log n_-)`` after sorting.
+    For a given number of true positives ``a = n_+ - b``, Delta and the sum of the c highest
+    negative scores are concave in c, so that the best c is where the increments change their sign.
+    Bisections find it for every a at once, in ``O(n_+ log n_-)`` after sorting.
 
     Parameters
     ----------
@@ -213,18 +214,19 @@ class FBeta(ContingencyLoss):
 
 
 class _AtK(ContingencyLoss):
-    """One minus a score of the k samples that are labelled positive.
+    """One minus a score of labelings that label exactly k samples positive.
 
-    The maximum is over the labelings with k positive samples and the true one: so the loss is at
-    least 0. Where k is not the number of positive samples, a constant added to all scores would
-    lower it without changing their order.
+    The maximum is over the labelings with k positive samples and the true labeling, so that the
+    loss is at least 0. Where k is not the number of positive samples, adding a constant to all
+    scores would lower the loss without changing the order of the samples.
 
     Parameters
     ----------
     y : ndarray of shape (n_samples,)
         Labels -1 and 1.
     k : int
-        From 1 to the number of samples less one: with all of them the score is always the same.
+        From 1 to the number of samples minus one; if all samples were labelled positive, the
+        score would not depend on the model.
 
     Raises
     ------
@@ -241,13 +243,13 @@ class _AtK(ContingencyLoss):
             )
         self.k = int(k)
         number = gammaln(n + 1.0) - gammaln(self.k + 1.0) - gammaln(n - self.k + 1.0)
-        # that of the labelings with k positive samples; the true one may be another beside them
+        # the logarithm of the number of labelings with k positive samples, and the true one
         self.entropy_range = float(number if self.k == n_pos else np.logaddexp(number, 0.0))
 
     @property
     @abstractmethod
     def _most(self) -> int:
-        """What the number of true positives is divided by."""
+        """The denominator of the score, whose numerator is the number of true positives."""
 
     def delta(self, b: Any, c: Any) -> Any:
         true = len(self.positives) - b
@@ -265,7 +267,7 @@ class _AtK(ContingencyLoss):
 
 
 class PrecisionAtK(_AtK):
-    """One minus the share of true positives among k samples."""
+    """One minus the precision at k, the share of true positives among the k samples."""
 
     @property
     def _most(self) -> int:
@@ -273,7 +275,7 @@ class PrecisionAtK(_AtK):
 
 
 class RecallAtK(_AtK):
-    """One minus the share of the positive samples that are among k samples."""
+    """One minus the recall at k, the share of all positive samples among the k samples."""
 
     @property
     def _most(self) -> int:
@@ -281,13 +283,13 @@ class RecallAtK(_AtK):
 
 
 class RocAuc(MultivariateLoss):
-    """The mean over pairs of a positive i and a negative sample j of max(1 - (z_i - z_j), 0).
+    """Pairwise hinge loss, the mean of max(1 - (z_i - z_j), 0) over positive i and negative j.
 
-    It is at least the share of pairs in the wrong order, one minus the area under the ROC curve.
-    The maximum is over sets of pairs. With the weights ``1 / n_+`` of positive and ``1 / n_-`` of
-    negative samples theta_i is minus the share of the negative samples with which i makes a pair
-    in the set, and theta_j the share of the positive ones: between -1 and 1. Sorting counts them,
-    in O(n log n).
+    This loss is at least the share of pairs in the wrong order, which is one minus the area under
+    the ROC curve. The maximum is over sets of pairs. The samples have the weights ``1 / n_+``
+    (positive) and ``1 / n_-`` (negative). Theta_i of a positive sample is minus the share of the
+    negative samples that are in a pair of the set with i; theta_j of a negative sample is the
+    share of the positive samples that are in a pair with j. Sorting counts them in O(n log n).
 
     Parameters
     ----------
@@ -320,7 +322,7 @@ class RocAuc(MultivariateLoss):
     def value(self, z: Array) -> Sum:
         z = np.ascontiguousarray(z, dtype=np.float64)
         value, error = self._value_of(z, self._worst(z))
-        # pairs that are in the set, or are not, by the rounding of z_i - 1
+        # the rounding of z_i - 1 may put a pair into the set, or leave it out
         return value, error + EPSILON * (1.0 + float(np.max(np.abs(z))))
 
     def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
@@ -330,7 +332,7 @@ class RocAuc(MultivariateLoss):
             return self._value_of(z, found)[0], found
         self._require_small(self.n_pairs)
         hinges = 1.0 - (z[self.positives][:, None] - z[self.negatives][None, :])
-        width = smoothing * self.n_pairs  # each pair is in the set or not, apart from the others
+        width = smoothing * self.n_pairs  # pairs are in the set independently of each other
         shares = expit(hinges / width)
         theta = np.zeros(len(z))
         theta[self.positives] = -np.mean(shares, axis=1)
@@ -342,7 +344,10 @@ class RocAuc(MultivariateLoss):
 
 
 def _prefix_sums(values: Array) -> Array:
-    """0, and the sums of the first 1, 2, ... values, in two levels: 2 sqrt(n) rounding errors."""
+    """The sums of the first 0, 1, 2, ... values, of shape (n + 1,).
+
+    Summing blocks of sqrt(n) values and then the blocks makes at most 2 sqrt(n) rounding errors.
+    """
     n = len(values)
     length = max(ceil(sqrt(n)), 1)
     rows = -(-n // length)

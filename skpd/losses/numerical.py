@@ -1,8 +1,8 @@
-"""What a scalar loss needs beside phi and its conjugate, found numerically.
+"""Prox, best constants and level sets of losses without closed forms, by bisection.
 
-The losses of the package have closed forms, and compiled kernels. One that is written in Python
-may leave these out: its prox, best constants and level sets then follow from phi, its conjugate
-and its derivative, by bisections of all rows at once.
+The losses of the package have closed forms and compiled functions. A loss that a user writes in
+Python may leave these out: its prox, best constants and level sets are then found from phi, its
+conjugate and its derivative, by bisections of all rows at once.
 """
 
 from collections.abc import Callable
@@ -16,16 +16,16 @@ from .._typing import Array, Indices
 
 __all__ = ["POWERS", "SIGNED_POWERS", "NumericalKernel", "last_above", "root_of_slope"]
 
-HALVINGS = 64  # of an interval, after which its ends differ by roundings of what it was
-MOST_HALVINGS = 256  # until they differ by roundings of themselves
-# between which arguments of any scale lie, and their squares
+HALVINGS = 64  # bisections, after which an interval is a rounding error of its first length
+MOST_HALVINGS = 256  # bisections, after which the ends differ by their rounding errors
+# points from which a bisection starts, for arguments of any scale whose squares are finite
 POWERS: Array = 2.0 ** np.arange(-500, 501, dtype=np.float64)
 SIGNED_POWERS = np.concatenate([-POWERS[::-1], POWERS])
-DIFFERENCE = EPSILON ** (1.0 / 3.0)  # where errors of a central difference balance
+DIFFERENCE = EPSILON ** (1.0 / 3.0)  # step at which the errors of a central difference balance
 
 
 class NumericalKernel:
-    """What the method of multipliers asks of a loss, as compiled losses answer it."""
+    """Derivatives and prox of a loss written in Python, with the interface of compiled losses."""
 
     def __init__(self, loss: Any) -> None:
         self.loss = loss
@@ -33,9 +33,9 @@ class NumericalKernel:
     def prox_conjugate(self, y: Array, theta: Array, step: Array) -> Array:
         """argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i).
 
-        By Moreau it is x = theta - step z with x a subgradient of l(y, .) at z: the root of the
-        increasing function l'(y, z) + step z - theta. With d its value at z_0 = theta / step,
-        l'(y, z_0), the root is between z_0 and z_0 - d / step.
+        By Moreau's identity x = theta - step z, where x is a subgradient of l(y, .) at z: z is the
+        root of the increasing function l'(y, z) + step z - theta. At z_0 = theta / step this
+        function has the value d = l'(y, z_0), and the root is between z_0 and z_0 - d / step.
         """
         gradient = self.loss.gradient
         first = theta / step
@@ -47,14 +47,18 @@ class NumericalKernel:
             middle = 0.5 * (low + high)
             above = gradient(y, middle) + step * middle > theta
             low, high = np.where(above, low, middle), np.where(above, middle, high)
-        # at a kink the ends have other subgradients, else they are all but equal
+        # at a kink the subgradients of the ends differ; elsewhere they are nearly equal
         return np.clip(theta - step * 0.5 * (low + high), gradient(y, low), gradient(y, high))
 
     def smoothed_derivatives(
         self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, derivative: Array,
         gradient: Array, curvature: Array,
     ) -> tuple[float, float]:  # fmt: skip
-        """As of the compiled kernels; second derivatives are differences."""
+        """Write the derivatives of the loss, or of its Moreau envelope shifted by theta.
+
+        Second derivatives are central differences, divided by sigma where that is finite. Returns
+        the sums of weights_i l(y_i, z_i) and of -weights_i l*(y_i, derivative_i).
+        """
         loss = self.loss
         derivative[:] = self._derivative(y, theta, z, sigma)
         at = z if sigma == inf else z + (theta - derivative) / sigma
@@ -67,7 +71,7 @@ class NumericalKernel:
         return primal, -float(weights @ loss.conjugate(y, derivative))
 
     def _derivative(self, y: Array, theta: Array, z: Array, sigma: float) -> Array:
-        """Of the loss, or of its Moreau envelope shifted by theta."""
+        """The derivative of the loss, or of its Moreau envelope shifted by theta."""
         if sigma == inf:
             return self.loss.gradient(y, z)
         return self.prox_conjugate(y, theta + sigma * z, np.full(len(z), sigma))
@@ -83,16 +87,16 @@ class NumericalKernel:
         self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,
         radius: float,
     ) -> Indices:  # fmt: skip
-        """All rows: which of them stay linear is not asked."""
+        """All rows, as none is proven to be linear within the radius."""
         return np.arange(len(z), dtype=np.int64)
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def last_above(phi: Callable[[Array], Array], value: float, points: Array) -> float:
-    """A point next to where phi falls to a value along points in order, and still above it.
+    """The last point, up to rounding, at which a non-increasing phi is above ``value``.
 
-    Nowhere before it is phi, convex and not increasing along the points, at most ``value``: it is
-    the last point where phi is above everywhere, and infinite where it is nowhere.
+    phi is convex and does not increase along the ordered ``points``. Returns the last of the
+    points if phi is above ``value`` at all of them, and inf if it is above at none.
     """
     above = phi(points) > value
     if not above[0]:
@@ -105,9 +109,9 @@ def last_above(phi: Callable[[Array], Array], value: float, points: Array) -> fl
 
 @np.errstate(over="ignore", invalid="ignore")
 def root_of_slope(slope: Callable[[Array], Array], points: Array) -> float:
-    """Where a non-decreasing function changes its sign along increasing points.
+    """The root of a non-decreasing function, by bisection between increasing points.
 
-    Infinite where it is below 0 at all of them.
+    Returns inf where the function is below 0 at all points.
     """
     below = slope(points) < 0.0
     if below.all():
@@ -119,7 +123,7 @@ def root_of_slope(slope: Callable[[Array], Array], points: Array) -> float:
 
 
 def _last_that(holds: Callable[[Array], Any], first: float, end: float) -> float:
-    """The last number for which a condition holds, as it does at ``first`` but not at ``end``."""
+    """The last number at which a condition holds; it must hold at ``first`` and not at ``end``."""
     for _ in range(HALVINGS):
         middle = 0.5 * (first + end)
         if holds(np.array([middle]))[0]:

@@ -1,6 +1,6 @@
 """The pinball losses of several quantiles that must not cross.
 
-A row has its target y in the place of each quantile, and the predictions z_1, ..., z_K ::
+A row has the target y, repeated for each quantile, and the predictions z_1, ..., z_K ::
 
     l(y, z) = sum_k pinball_k(z_k - y)    if z_1 <= ... <= z_K, else inf,
 
@@ -11,10 +11,11 @@ with slopes -q_k and 1 - q_k. With multipliers mu_k >= 0 of z_k <= z_{k+1} and m
 as the multipliers cancel in the sum. Such mu exist if and only if ::
 
     theta_1 + ... + theta_j >= -(q_1 + ... + q_j),
-    theta_{j+1} + ... + theta_K <= (1 - q_{j+1}) + ... + (1 - q_K)     for all j:
+    theta_{j+1} + ... + theta_K <= (1 - q_{j+1}) + ... + (1 - q_K)     for all j.
 
-predictions in order are sums of steps, and for z - y = -1 in the first j places, or 1 in the last
-K - j, and else 0, these say that theta.(z - y) <= l(y, z). Nothing here is new for K = 1.
+To see this, note that ordered predictions are sums of steps: the inequalities are
+theta.(z - y) <= l(y, z) for z - y = -1 in the first j entries and 0 in the others, and for
+z - y = 1 in the last K - j entries and 0 in the others. For K = 1 the loss is the pinball loss.
 """
 
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ FURTHEST = 1e150  # in place of infinite dual points, so that their sums are fin
 
 
 def nearest_in_order(table: Array) -> Array:
-    """For each row of a table the nearest one that does not decrease.
+    """The nearest non-decreasing vector of each row of a table (isotonic regression).
 
     Entry k is the max over a <= k of the min over b >= k of the mean of entries a to b
     (Robertson, Wright and Dykstra, Order restricted statistical inference, 1988, section 1.4).
@@ -56,9 +57,10 @@ def nearest_in_order(table: Array) -> Array:
 class NonCrossingPinball(CoupledResidualLoss):
     """The pinball losses of several quantiles, inf where these are not in order.
 
-    It is a loss of the predictions of all quantiles, side by side, with the target of the sample
-    repeated for each. Its values are sums of pinballs for any predictions: whether they are in
-    order is judged for a model as a whole (`skpd.problems.quantiles`), as rounding may hide it.
+    The predictions of all quantiles are side by side, and the target of the sample is repeated for
+    each of them. The method `value` returns the sum of the pinball losses for any predictions:
+    whether the predictions are in order is decided for a model as a whole
+    (`skpd.problems.quantiles`), as rounding errors may hide it.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ class NonCrossingPinball(CoupledResidualLoss):
     Raises
     ------
     ValueError
-        If the quantiles are not like that.
+        If the quantiles are not strictly increasing or not in (0, 1).
 
     Examples
     --------
@@ -78,8 +80,8 @@ class NonCrossingPinball(CoupledResidualLoss):
     >>> float(loss.value(np.zeros(2), np.array([-1.0, 2.0])).sum().round(3))
     0.3
 
-    Dual points of a row may leave the slopes of the pinballs, -0.1 to 0.9 and -0.9 to 0.1, where
-    the quantiles hold each other apart:
+    Where the constraint of order is active, the entries of a dual point may lie outside of the
+    intervals [-0.1, 0.9] and [-0.9, 0.1] of the single pinball losses:
 
     >>> loss.project_dual(np.zeros(2), np.array([1.5, -0.7])).round(6)
     array([ 1.5, -0.7])
@@ -87,7 +89,7 @@ class NonCrossingPinball(CoupledResidualLoss):
 
     quantiles: Any
     of_quantiles: ClassVar[bool] = True
-    conjugate_domain: ClassVar[tuple] = (-inf, inf)  # of an entry among others
+    conjugate_domain: ClassVar[tuple] = (-inf, inf)  # of a single entry, the others being free
     kernel: ClassVar[None] = None  # no compiled method takes it
 
     def __post_init__(self) -> None:
@@ -113,13 +115,13 @@ class NonCrossingPinball(CoupledResidualLoss):
 
     @cached_property
     def _slopes(self) -> tuple[Array, Array]:
-        """Those below and above the target."""
+        """The slopes of the pinball losses below and above the target, each of shape (K,)."""
         q = np.array(self.quantiles)
         return -q, 1.0 - q
 
     @cached_property
     def _most(self) -> tuple[Array, Array]:
-        """What minus the sums of the first, and the sums of the last entries are at most."""
+        """The largest values of -(theta_1 + ... + theta_j) and of theta_j + ... + theta_K."""
         lower, upper = self._slopes
         return np.cumsum(-lower), np.cumsum(upper[::-1])[::-1]
 
@@ -132,7 +134,7 @@ class NonCrossingPinball(CoupledResidualLoss):
         return found
 
     def _gradient(self, y: Array, z: Array) -> Array:
-        """That of the pinballs, which is one of the loss where predictions are in order."""
+        """The gradient of the pinballs, a subgradient of the loss at ordered predictions."""
         lower, upper = self._slopes
         return np.where(z > y, upper, np.where(z < y, lower, 0.0))
 
@@ -140,7 +142,7 @@ class NonCrossingPinball(CoupledResidualLoss):
         with np.errstate(over="ignore", invalid="ignore"):
             residual, room = z - y, error + np.abs(z_low)
             room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(residual) + room)
-            # a pinball is convex, and so largest at an end
+            # a pinball is convex, and so is largest at an end of an interval
             ends = (self._pinballs(self._table(residual + side * room)) for side in (-1.0, 1.0))
             most = np.sum(np.maximum(*ends), axis=1)
             return self._shared(most * (1.0 + self.n_outputs * EPSILON))
@@ -154,7 +156,7 @@ class NonCrossingPinball(CoupledResidualLoss):
         return np.tile(lower, n), np.tile(upper, n)
 
     def _excess(self, theta: Array) -> Array:
-        """For each row a number s, rounding errors included, with theta / s in the domain."""
+        """For each row an upper bound on the least s > 0 with theta / s in the domain."""
         sizes = self.n_outputs * EPSILON * np.sum(np.abs(theta), axis=1, keepdims=True)
         of_first, of_last = self._most
         first = (sizes - np.cumsum(theta, axis=1)) / of_first
@@ -163,11 +165,11 @@ class NonCrossingPinball(CoupledResidualLoss):
 
     @property
     def _inside(self) -> float:
-        """What the excess of a point is at most, to be in the domain whatever rounding does."""
+        """The largest `_excess` of a point that is in the domain in spite of rounding errors."""
         return 1.0 - self.n_outputs * INSIDE
 
     def project_dual(self, y: Array, theta: Array) -> Array:
-        """The nearest points, moved towards 0 by what rounding may leave them outside."""
+        """The nearest points of the domain, scaled towards 0 by a bound on rounding errors."""
         table = self._table(np.clip(np.nan_to_num(theta), -FURTHEST, FURTHEST))
         outside = self._excess(table) > 1.0
         if outside.any():
@@ -184,8 +186,9 @@ class NonCrossingPinball(CoupledResidualLoss):
     def _nearest(self, theta: Array) -> Array:
         """The projection of rows onto the domain.
 
-        It is what the prox of l(0, .) leaves of a point v: with s the nearest row in order to
-        v + q, the prox is s - clip(s, 0, 1), as all pinballs have kinks of height 1 at 0.
+        By Moreau's identity it is v minus the prox of l(0, .) at v. The prox is s - clip(s, 0, 1),
+        with s the nearest non-decreasing row to v + q, as the slopes of all pinballs rise by 1
+        at 0.
         """
         s = nearest_in_order(theta + np.array(self.quantiles))
         return theta - s + np.clip(s, 0.0, 1.0)
@@ -194,10 +197,10 @@ class NonCrossingPinball(CoupledResidualLoss):
         return np.ravel(self._nearest(self._table(theta - step * y)))
 
     def box_around(self, y: Array, theta: Array) -> tuple[Array, Array]:
-        """Bounds with theta between them, all of it between them in the domain.
+        """Bounds of a box that contains theta and is contained in the domain.
 
-        They are the slopes of the pinballs, moved by mu_k - mu_{k-1} with the least multipliers
-        mu that theta has.
+        The box has the slopes of the pinballs, moved by mu_k - mu_{k-1}, with the least
+        multipliers mu for which theta is in it.
         """
         table, (lower, upper) = self._table(theta), self._slopes
         n, K = table.shape
@@ -217,13 +220,17 @@ class NonCrossingPinball(CoupledResidualLoss):
         return np.array([weighted_quantile(y[rows], weights[rows], q) for rows, q in pairs])
 
     def best_constant(self, y: Array, weights: Array) -> float:
-        """The one that is best for all quantiles."""
+        """The best constant that is shared by all quantiles."""
         return weighted_quantile(y, weights, float(np.mean(self.quantiles)))
 
     def constant_interval(
         self, strata: list[Stratum], value: float, prediction_bounds: list[float]
     ) -> tuple[float, float]:
-        """For any one of the quantiles: no slope is nearer to 0 than the first and the last."""
+        """Bounds on the intercept of any of the quantiles.
+
+        They use the first quantile's slope below the target and the last one's above it, the
+        smallest in size.
+        """
         (stratum,), (reach,) = strata, prediction_bounds
         mean, (lower, upper) = stratum.centre, self._slopes
         below, above = value / stratum.total / -lower[0], value / stratum.total / upper[-1]

@@ -24,14 +24,15 @@ __all__ = [
 
 
 class ResidualLoss(ScalarLoss):
-    """l(y, z) = phi(z - y) with phi(0) = 0.
+    """A loss of the residual, l(y, z) = phi(z - y) with phi(0) = 0.
 
-    A class of your own says what `PdproxRegressor` must know of it (`skpd.losses.check_loss` tests
-    that).
+    A subclass of your own defines ``conjugate_domain``, ``_phi``, ``_phi_conjugate`` and
+    ``_phi_derivative``, as in the example; estimators such as `PdproxRegressor` then take it as
+    their ``loss``. `skpd.losses.check_loss` tests it.
 
     Examples
     --------
-    ``phi(r) = log(cosh(r))`` and its conjugate, on [-1, 1]:
+    The loss ``phi(r) = log(cosh(r))``, whose conjugate is finite on [-1, 1]:
 
     >>> import numpy as np
     >>> from scipy.special import xlog1py
@@ -78,9 +79,9 @@ class ResidualLoss(ScalarLoss):
     def dual_values(
         self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
     ) -> list[tuple[float, float]]:
-        # the scaled sum, not the sum of scaled and so rounded terms, which may cancel
+        # The sum is scaled, not its terms: these would be rounded, and may cancel.
         linear, error = kernels.compensated_dot(weights, theta, y)
-        if not self.is_compiled:  # phi* is only known to roundings of its argument
+        if not self.is_compiled:  # phi* may have an error of a few roundings of its argument
             error += 4.0 * EPSILON * kernels.dot(weights, np.abs(theta))
         values = []
         sums = self._conjugate_sums(weights, theta, scales)
@@ -92,19 +93,19 @@ class ResidualLoss(ScalarLoss):
         return values
 
     def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:
-        """sum_i weights_i phi*(scale theta_i) at several scales."""
+        """The sums of weights_i phi*(scale theta_i) at several scales."""
         return [float(np.sum(weights * self._phi_conjugate(scale * theta))) for scale in scales]
 
     def best_constant(self, y: Array, weights: Array) -> float:
         used = y[weights > 0.0]
-        ends = np.array([np.min(used), np.max(used)])  # as phi is least at 0
+        ends = np.array([np.min(used), np.max(used)])  # the minimiser is between them
         found = root_of_slope(
             lambda points: np.array([weights @ self._phi_derivative(b - y) for b in points]), ends
         )
         return min(found, float(ends[1]))
 
     def _residual_interval(self, value: float) -> tuple[float, float]:
-        """The interval of t with phi(t) <= value, or a wider one."""
+        """The ends of an interval that contains every t with phi(t) <= value."""
         outwards = POWERS[::-1]
         lower = -abs(last_above(self._phi, value, -outwards))
         return lower, abs(last_above(self._phi, value, outwards))
@@ -170,7 +171,7 @@ class Squared(ResidualLoss):
         return 0.5 * sum(kernels.compensated_dot(weights, size, size))
 
     def _largest_residual(self, y: Array, z: Array, z_low: Array | float, error: Array | float):
-        # z - y is exact unless z_low is small beside it: all roundings are relative to its size
+        # z - y is exact where z_low is not small in comparison; all roundings are relative
         size = z - y
         size += z_low
         np.abs(size, out=size)
@@ -346,7 +347,7 @@ class Huber(ResidualLoss):
         point = centre - np.ascontiguousarray(y, dtype=np.float64)
         theta = kernels.project_box_hyperplane(point, -edge, edge, weights, weights, 0.0)
         inside = (np.abs(theta) < self.delta) & (weights > 0)
-        if not inside.any():  # in the middle between rows that all are at least delta away
+        if not inside.any():  # all rows are at least delta away: the middle of the gap
             below, above = (y[(side * theta > 0.0) & (weights > 0)] for side in (1.0, -1.0))
             return 0.5 * (float(np.max(below)) + float(np.min(above)))
         return centre + float(np.average((theta - point)[inside], weights=weights[inside]))

@@ -1,16 +1,17 @@
-"""Losses of all scores together: the largest over labelings, and their dual points.
+"""Losses of all scores together, defined as maxima over labelings, and their dual points.
 
     L(z) = max over labelings y' of   loss(y') + sum_i c_i z_i (F(y')_i - F(y)_i)
 
-with y the true labeling, whose loss is 0, so that L >= 0. It is not a sum over the rows: its
-conjugate is finite on mixtures of labelings, distributions q with the mean ::
+with y the true labeling, whose loss is 0, so that L >= 0. L is not a sum over the rows. Its
+conjugate is finite at the means of distributions q over the labelings (mixtures) ::
 
     theta = E_q[F(y')] - F(y),    - L*(theta) >= E_q[loss(y')]
 
-A mixture is kept as these two means. Both average, and both shrink towards those of the true
-labeling, which are 0 (Joachims, 2005, A support vector method for multivariate performance
-measures; Zhang, Saha and Vishwanathan, Regularized risk minimization by Nesterov's accelerated
-gradient methods, Examples 3 and 4).
+A mixture is stored as these two means. The means of an average of mixtures are averages, and those
+of a mixture with the true labeling are multiples, as both means of the true labeling are 0
+(Joachims, 2005, A support vector method for multivariate performance measures; Zhang, Saha and
+Vishwanathan, Regularized risk minimization by Nesterov's accelerated gradient methods, Examples 3
+and 4).
 
 A soft maximum in place of the largest adds the entropy of q, as in conditional random fields.
 """
@@ -33,10 +34,9 @@ Sum = tuple[float, float]  # a value and a bound on its rounding error
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """A mixture of labelings, as a dual point.
+    """A dual point: the means of a distribution over labelings, with bounds on their errors.
 
-    Losses make them, and averages of theirs are others: so whoever has one has the means of a
-    distribution over labelings, but for rounding errors that are known.
+    Losses create mixtures, and averages of mixtures are mixtures.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class Mixture:
     mean_loss : float
         E[loss(y')], at least 0.
     theta_error : float, default=0.0
-        How far every entry of theta may be from that of a distribution.
+        A bound on the rounding error of every entry of theta, compared with an exact distribution.
     mean_loss_error : float, default=0.0
-        How far the mean loss may be from that of the same distribution.
+        A bound on the rounding error of the mean loss, compared with the same distribution.
     """
 
     theta: Array
@@ -55,7 +55,7 @@ class Mixture:
     theta_error: float = 0.0
     mean_loss_error: float = 0.0
 
-    __array_ufunc__ = None  # so that NumPy's numbers leave products to it
+    __array_ufunc__ = None  # NumPy's scalars then leave products to __rmul__
     is_linear: ClassVar[bool] = True  # whether `value` is linear in the scale
 
     def value(self, scale: float) -> Sum:
@@ -64,7 +64,7 @@ class Mixture:
         return value, scale * self.mean_loss_error + 2.0 * EPSILON * abs(value)
 
     def __rmul__(self, scale: float) -> Self:
-        """The mixture of this, with the probability ``scale``, and the true labeling."""
+        """The mixture of this one, with the probability ``scale``, and the true labeling."""
         return type(self)(
             scale * self.theta,
             scale * self.mean_loss,
@@ -74,12 +74,13 @@ class Mixture:
 
     @classmethod
     def mixed(cls, shares: Array, mixtures: "Sequence[Mixture]") -> "Mixture":
-        """The mixture of several, with the true labeling for what their shares leave of 1.
+        """The mixture of several, and of the true labeling with the rest of the probability.
 
         Parameters
         ----------
         shares : ndarray of shape (n_mixtures,)
-            At least 0, with a sum of at most 1 but for rounding: they are divided by a larger one.
+            Probabilities of the mixtures. If rounding makes their sum larger than 1, they are
+            divided by it.
         """
         shares = np.maximum(shares, 0.0)
         total = fsum(shares)
@@ -112,7 +113,7 @@ class StructuredLoss(ABC):
     is_smooth : bool
         Whether it is a soft maximum, with a gradient everywhere.
     entropy_range : float
-        D: a maximum smoothed by mu is less than itself by at most mu D.
+        D: the maximum smoothed by mu is below the maximum by at most mu D.
     """
 
     weights: Array
@@ -127,7 +128,7 @@ class StructuredLoss(ABC):
 
     @abstractmethod
     def value(self, z: Array) -> Sum:
-        """L(z), and a bound on the error that rounding makes from z."""
+        """The loss L(z) and a bound on its rounding error."""
 
     @abstractmethod
     def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
@@ -137,8 +138,8 @@ class StructuredLoss(ABC):
         ----------
         z : ndarray of shape (n_scores,)
         smoothing : float
-            mu >= 0: of the maximum over mixtures q with mu times the entropy of q, less its
-            largest value, added. With 0 one of the best labelings.
+            mu >= 0. The maximum is over mixtures q of their mean loss plus mu times (the entropy
+            of q minus the largest entropy). With 0 the result is one of the best labelings.
 
         Returns
         -------
@@ -153,17 +154,17 @@ class StructuredLoss(ABC):
         return Mixture(np.zeros(self.n_scores), 0.0)
 
     def mixed(self, shares: Array, mixtures: Sequence[Any]) -> Any:
-        """See `Mixture.mixed`; of mixtures with more than their means, one with as much."""
+        """The mixture of several: `Mixture.mixed` for the class of mixtures of this loss."""
         return Mixture.mixed(shares, mixtures)
 
     @property
     def opposed(self) -> tuple[Mixture, ...]:
-        """Mixtures whose theta have sums of both signs: they bound an intercept.
+        """Mixtures whose theta have sums of both signs, which bound an intercept.
 
-        There is none where a constant added to all scores is of no use.
+        The tuple is empty for losses of models without an intercept.
         """
         return ()
 
     def sensitivity(self, error: Array) -> float:
-        """How much L changes at most where no score changes by more than its error."""
+        """An upper bound on the change of L when no score z_i changes by more than error_i."""
         return float(self.weights @ (self.largest_theta * error)) * (1.0 + 1e-9)

@@ -1,4 +1,4 @@
-"""Losses of the residual beyond a tube in which it costs nothing."""
+"""Epsilon-insensitive losses, which are 0 for residuals of at most epsilon."""
 
 from dataclasses import dataclass
 from math import inf
@@ -115,7 +115,7 @@ class SquaredEpsilonInsensitive(ResidualLoss):
 
     def best_constant(self, y: Array, weights: Array) -> float:
         # the slope is piecewise linear in b, with kinks at y_i - epsilon and y_i + epsilon:
-        # halve the sorted kinks to the two around its zero, between which it is linear
+        # bisect for the two sorted kinks around its root, between which it is linear
         kinks = np.sort(np.concatenate([y - self.epsilon, y + self.epsilon]))
 
         def slope(b):
