@@ -26,10 +26,11 @@ def draw(palette):
     best = 0.5 * (history["primal"][-1] + history["dual"][-1])
     axes.set(xscale="log", xlim=(steps[0], steps[-1] * 1.05), ylim=(0.0, 2.6 * best))
     axes.set(xlabel="iterations", ylabel="objective value")
-    share = axes.transAxes
-    axes.text(0.48, 0.56, "objective of the model so far", color=palette.upper, transform=share)
-    axes.text(0.5, 0.14, "lower bound: no model is below", color=palette.lower, transform=share)
-    axes.text(
-        0.03, 0.5, "the best possible value\nis in here", color=palette.text, transform=share
-    )
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.minorticks_off()
+    share = {"transform": axes.transAxes}
+    axes.text(0.48, 0.57, "objective of the model so far", color=palette.upper, **share)
+    axes.text(0.49, 0.1, "lower bound for every model", color=palette.lower, **share)
+    where = "the best\npossible value\nis in here"
+    axes.text(0.04, 0.45, where, color=palette.text, va="center", **share)
     return figure

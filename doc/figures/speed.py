@@ -1,0 +1,54 @@
+"""How many times as long the fastest other solver takes, and where it takes less."""
+
+import json
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+RATIOS = Path(__file__).parents[1] / "benchmarks" / "ratios.json"
+LOWEST, HIGHEST = 0.25, 2000.0  # what the axis shows
+HEIGHT = 0.68  # of a bar, of the distance between two of them
+
+
+def bars():
+    """(label, ratio, least ratio of any data) of each bar, from the top to the bottom."""
+    content = json.loads(RATIOS.read_text(encoding="utf-8"))
+    means = [(one["model"], one["mean"], one["least"]) for one in content["models"]]
+    slower = [
+        (f"{one['model']}, {one['short']}", one["ratio"], one["ratio"])
+        for one in content["slower"]
+    ]
+    by_ratio = {"key": lambda bar: bar[1], "reverse": True}
+    return sorted(means, **by_ratio) + sorted(slower, **by_ratio)
+
+
+def draw(palette):
+    """Bars from 1: to the right where skpd is faster, to the left where it is slower."""
+    shown = bars()
+    figure, axes = plt.subplots(figsize=(6.4, 0.28 * len(shown) + 1.1))
+    shape = {"left": 1.0, "height": HEIGHT, "linewidth": 0.0}
+    for place, (_, ratio, least) in enumerate(shown):
+        faster = ratio > 1.0
+        color = palette.lower if faster else palette.upper
+        axes.barh(place, ratio - 1.0, color=color, alpha=0.35, **shape)
+        axes.barh(place, least - 1.0, color=color, **shape)
+        axes.annotate(
+            f"{ratio:g}", (max(ratio, 1.0), place), xytext=(5, 0), textcoords="offset points",
+            color=color, ha="left", va="center_baseline",
+        )  # fmt: skip
+    axes.axvline(1.0, color=palette.text, linewidth=1.2)
+    axes.set_yticks(range(len(shown)), [label for label, *_ in shown])
+    axes.set(xscale="log", xlim=(LOWEST, HIGHEST), ylim=(len(shown) - 0.4, -0.6))
+    axes.set_xticks([1.0, 10.0, 100.0, 1000.0], ["1", "10", "100", "1,000"])
+    axes.minorticks_off()
+    axes.tick_params(axis="y", length=0.0, labelcolor=palette.text)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("time of the fastest other solver\nover that of skpd")
+    first = sum(ratio > 1.0 for _, ratio, _ in shown)
+    notes = {
+        0.5 * (first + len(shown) - 1): ("skpd is slower", palette.upper),
+        first - 2.5: ("solid: least ratio\npale: geometric mean", palette.lower),
+    }
+    for place, (text, color) in notes.items():
+        axes.text(HIGHEST, place, text, color=color, ha="right", va="center", size="small")
+    return figure
