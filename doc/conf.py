@@ -120,16 +120,16 @@ intersphinx_mapping = {
 
 # Examples that are not named here come last
 READING_ORDER = [
+    "plot_credit_table.py",
+    "plot_claims.py",
     "plot_first_certificate.py",
     "plot_linear_svc_converged.py",
     "plot_certify.py",
     "plot_three_penalties.py",
-    "plot_credit_table.py",
     "plot_grid_search_pipeline.py",
     "plot_path_cv.py",
     "plot_proven_zeros.py",
     "plot_probabilities.py",
-    "plot_quantiles.py",
     "plot_label_noise.py",
     "plot_robust_svm.py",
     "plot_constraints.py",
