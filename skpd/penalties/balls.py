@@ -1,4 +1,4 @@
-"""Constraints: balls and boxes."""
+"""Penalties that constrain the coefficients to a ball or a box."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class _ConstraintSet(Penalty):
         return self.prox(w, 1.0)
 
     def _shortened(self, w: Array) -> Array:
-        """w, or a multiple in the set, outside of which it is by rounding: far if that is tiny."""
+        """A multiple of w that is in the set, of which rounding may have put w outside."""
         for share in 2.0 ** np.arange(-46, 1):
             if self.value(w) == 0.0:
                 break
@@ -76,7 +76,7 @@ class L1Ball(_ConstraintSet):
 
 @dataclass(frozen=True)
 class SquaredL2OnL1Ball(Penalty):
-    """Ridge penalty under a constraint, ``weight ||w||_2^2 / 2`` where ``||w||_1 <= radius``.
+    """Ridge penalty ``weight ||w||_2^2 / 2`` under the constraint ``||w||_1 <= radius``.
 
     Parameters
     ----------
@@ -172,9 +172,9 @@ class ElasticNetBall(_ConstraintSet):
 
     @property
     def _scaled(self) -> tuple[float, float]:
-        """gamma and q of the same set written as gamma ||w||_1 + ||w||_2^2 / 2 <= q^2 / 2.
+        """The numbers gamma and q with which the set is gamma ||w||_1 + ||w||_2^2 / 2 <= q^2 / 2.
 
-        q^2 may be too large a number.
+        Functions that use q must not square it, as q^2 may overflow.
         """
         ridge = 1.0 - self.l1_ratio
         return self.l1_ratio / ridge, sqrt(2.0) * sqrt(self.radius) / sqrt(ridge)
@@ -185,9 +185,9 @@ class ElasticNetBall(_ConstraintSet):
     def prox(self, w: Array, step: Array | float) -> Array:
         if self.value(w) == 0.0:
             return w
-        # w_j = (|g_j| - lambda gamma)_+ / (1 + lambda): with the k sizes |g_j| above lambda gamma,
-        # their sum s and that of their squares, (1 + lambda)^2 - 1 is
-        # (2 gamma s + square - q^2) / (k gamma^2 + q^2)
+        # The projection has the sizes w_j = (|g_j| - lambda gamma)_+ / (1 + lambda). With the k
+        # sizes |g_j| above lambda gamma, their sum s and the sum of their squares,
+        # (1 + lambda)^2 - 1 = (2 gamma s + square - q^2) / (k gamma^2 + q^2).
         gamma, q = self._scaled
         sizes = np.abs(w)
         unit = max(kernels.max_abs(sizes), gamma)  # so that squares do not overflow
@@ -224,9 +224,10 @@ class ElasticNetBall(_ConstraintSet):
 def _root_by_medians(
     sizes: Array, gamma: float, multiplier: Callable[[float, float, float], float]
 ) -> float:
-    """The lambda of which ``multiplier`` says what it is, given the sizes above lambda gamma.
+    """The multiplier lambda that agrees with the set of sizes above lambda gamma, by bisection.
 
-    It is a function of their number, their sum and the sum of their squares.
+    ``multiplier`` returns lambda from the number of sizes above lambda gamma, their sum and the
+    sum of their squares. Medians halve the set of candidates, so that the time is linear.
     """
     above, rest = [0.0, 0.0, 0.0], sizes
     while len(rest) > 0:

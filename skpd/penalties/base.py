@@ -1,4 +1,4 @@
-"""What every penalty knows of itself."""
+"""The interface of all penalties (`Penalty`), and of norms (`Norm`)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,14 +17,14 @@ __all__ = ["FreeFeatures", "Norm", "Penalty", "Structure"]
 
 
 def _half_square(norm, alpha):
-    """norm^2 / (2 alpha), without underflow of the square; its limit where alpha underflows."""
+    """The value norm^2 / (2 alpha), without underflow of the square; its limit for alpha = 0."""
     if alpha == 0.0:
         return inf if norm > 0.0 else 0.0
     return 0.5 * norm * (norm / alpha)
 
 
 class FreeFeatures(NamedTuple):
-    """Coefficients that a penalty leaves free, and the bounds that they have."""
+    """The indices of coefficients that a penalty leaves free, and the bounds on them."""
 
     columns: Indices
     lower: Array
@@ -35,7 +35,7 @@ NO_FEATURES = FreeFeatures(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
 
 
 class Structure(Enum):
-    """What a penalty is a sum of, as methods that work on parts of the coefficients ask.
+    """The structure of a penalty, by which solvers choose a method.
 
     SEPARABLE
         Functions of one coefficient each, given by ``terms``.
@@ -66,7 +66,7 @@ class Structure(Enum):
 
     @property
     def in_parts(self) -> bool:
-        """Whether it is a sum over coefficients or groups of them."""
+        """Whether the penalty is a sum over coefficients or groups of them."""
         return self in (Structure.SEPARABLE, Structure.GROUPED)
 
 
@@ -77,24 +77,26 @@ class Penalty(Value, ABC):
     ----------
     structure : Structure
     is_norm : bool
-        Whether R is a norm, or one on the non-negative coefficients, and has a ``dual_norm``.
+        Whether R is a norm, or a norm restricted to coefficients of given signs, and has a
+        ``dual_norm``.
     is_quadratic : bool
         Whether R(t w) = t^2 R(w).
     free_level : bool
-        Whether R is the same for w + m, whatever the constant m. The level, the mean of w,
-        is then left to the loss (`skpd.problems.free_directions`): `support`, `bounded_conjugate`
-        and `dual_norm` are suprema over the w of level 0.
+        Whether R(w + m) = R(w) for every constant m. The level of w, its mean, then depends on
+        the loss only (`skpd.problems.free_directions`), and `support`, `bounded_conjugate` and
+        `dual_norm` are suprema over the w of level 0.
     of_neighbours : bool
-        Whether R is a sum of differences of neighbouring coefficients alone.
+        Whether R is a sum of absolute differences of neighbouring coefficients and nothing else.
     free_features : FreeFeatures
-        The coefficients of which R does not depend, but for bounds. They are left to the loss
-        as well: suprema are over the w that are 0 there.
+        The coefficients on which R does not depend except for bounds. They also depend on the
+        loss only: suprema are over the w that are 0 there.
     group_order : ndarray of int or None
-        Of a penalty of groups, the coefficients group by group, those without a penalty last.
+        For a penalty of groups, the indices of the coefficients sorted by group, those without a
+        penalty last.
     even : bool
         Whether R(-w) = R(w).
     symmetric : bool
-        Whether R is the same for every sign and every order of the coefficients.
+        Whether R is invariant under permutations and changes of sign of the coefficients.
     is_finite : bool
         Whether R is finite everywhere.
     l1_radius : float
@@ -107,7 +109,8 @@ class Penalty(Value, ABC):
     of_neighbours: ClassVar[bool] = False
     symmetric: ClassVar[bool] = False
 
-    # what may follow from the parameters of a penalty, a class may say once for all as well
+    # properties, which may depend on the parameters of a penalty; a class may also override them
+    # by constants
 
     @property
     def is_norm(self) -> bool:
@@ -145,29 +148,29 @@ class Penalty(Value, ABC):
 
     @abstractmethod
     def value(self, w: Array) -> float:
-        """R(w); inf outside its domain."""
+        """The value R(w); inf outside the domain of R."""
 
     @abstractmethod
     def prox(self, w: Array, step: Array | float) -> Array:
-        """argmin over x of sum_j (x_j - w_j)^2 / (2 step_j) + R(x).
+        """The proximal point, argmin over x of sum_j (x_j - w_j)^2 / (2 step_j) + R(x).
 
         Parameters
         ----------
         w : ndarray of shape (n_features,)
         step : float or ndarray of shape (n_features,)
-            As `step_sizes` allows.
+            Step sizes that `step_sizes` returns unchanged.
         """
 
     @abstractmethod
     def conjugate(self, v: Array, alpha: float) -> float:
-        """(alpha R)*(v) = sup over w of v.w - alpha R(w)."""
+        """The conjugate (alpha R)*(v) = sup over w of v.w - alpha R(w)."""
 
     @abstractmethod
     def support(self, v: Array, radius: float) -> float:
         """An upper bound on sup of v.w over R(w) <= radius."""
 
     def support_by_radius(self, v: Array) -> Callable[[float], float]:
-        """`support` of one v, as a function of the radius."""
+        """The function that returns ``support(v, radius)`` for a radius."""
         return partial(self.support, v)
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
@@ -183,53 +186,61 @@ class Penalty(Value, ABC):
         return w
 
     def without_ridge(self) -> "tuple[float, Penalty | None, float]":
-        """(a, Q, b) with R = a ||w||_2^2 / 2 + b Q, a as large as that can be; Q may be None."""
+        """The parts (a, Q, b) of R = a ||w||_2^2 / 2 + b Q with the largest a.
+
+        Q is None where R has no part besides the ridge.
+        """
         return 0.0, self, 1.0
 
     def widest(self, v: Array, error: Array) -> Array:
         """The point of the box v - error <= . <= v + error with the largest conjugate and support.
 
-        As it is here for penalties of the absolute values of w.
+        The implementation here is for penalties of the absolute values of w.
         """
         return v + np.copysign(error, v)
 
     def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
-        """What of v the conjugate depends on, and the error of that: v itself in most cases.
+        """The numbers on which the conjugate at v depends, and bounds on their errors.
 
-        It may overwrite v.
+        They are v itself in most cases, and the singular values for penalties of these. The
+        function may overwrite v.
         """
         return v, error
 
     @property
     def of_one_output(self) -> "Penalty | None":
-        """That of a column of a matrix whose others are 0, for a penalty of matrices, if known."""
+        """For a penalty of matrices, its restriction to matrices with one non-zero column.
+
+        None where there is no class for it, and for penalties of vectors.
+        """
         return None
 
     @property
     def of_reduced(self) -> "Penalty":
-        """The penalty whose conjugate takes what `reduced` returns."""
+        """The penalty whose conjugate is a function of the numbers that `reduced` returns."""
         return self
 
     def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
-        """For each coefficient an interval of the w with alpha R(w) - v.w <= most, if known.
+        """Intervals that contain the coefficients of every w with alpha R(w) - v.w <= most.
 
         Parameters
         ----------
         slopes : Slopes
             v, bounds on its errors, and alpha.
         most : float
-            At least the least value of alpha R(w) - v.w.
+            The upper bound on alpha R(w) - v.w; at least the least value of that function.
         radius : float
-            R(w) is at most this.
+            An upper bound on R(w).
 
         Returns
         -------
         intervals : ndarray of shape (n_features, 2) or None
+            None where the penalty has no such bounds.
         """
         return None
 
     def zeros(self, slopes: Slopes) -> "np.ndarray | None":
-        """Which coefficients are 0 wherever alpha R(w) - v.w is least, if that is known.
+        """A mask of the coefficients that are 0 at every minimiser of alpha R(w) - v.w.
 
         Parameters
         ----------
@@ -239,6 +250,7 @@ class Penalty(Value, ABC):
         Returns
         -------
         zeros : ndarray of bool, of shape (n_features,), or None
+            None where the penalty has no such rule.
         """
         return None
 
@@ -254,7 +266,7 @@ class Norm(Penalty):
 
     @abstractmethod
     def dual_norm(self, v: Array) -> float:
-        """R°(v) = sup of v.w over R(w) <= 1."""
+        """The dual norm R°(v) = sup of v.w over R(w) <= 1."""
 
     def conjugate(self, v: Array, alpha: float) -> float:
         return 0.0 if self.dual_norm(v) <= alpha else inf

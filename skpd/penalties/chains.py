@@ -1,4 +1,4 @@
-"""Penalties on the differences of neighbours."""
+"""Penalties on the differences of neighbouring coefficients."""
 
 from dataclasses import dataclass
 from math import fsum, inf
@@ -16,10 +16,10 @@ __all__ = ["FusedLasso", "TotalVariation"]
 
 
 class _Chain(Norm):
-    """A penalty with differences of neighbours.
+    """The base class of penalties on differences of neighbours.
 
-    No point of a box stands for all of it, so `widest` gives the box itself, and the other
-    methods take (v, error) as well as v.
+    No single point of a box has the largest dual norm for sure. So `widest` returns the box as
+    (v, error), and the other methods take such a pair as well as a vector v.
     """
 
     structure: ClassVar[Structure] = Structure.CHAINED
@@ -38,8 +38,8 @@ class _Chain(Norm):
 class TotalVariation(_Chain):
     """Total variation of the coefficients in their order, ``sum_j |w_{j+1} - w_j|``.
 
-    It favours coefficients that are constant on intervals, and does not penalise their level.
-    With X the identity and the squared loss it is total variation denoising.
+    The penalty favours coefficients that are constant on intervals, and does not penalise their
+    level. With X the identity and the squared loss the model is total variation denoising.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Numerical tests of what a penalty says of itself."""
+"""Numerical tests of the properties that a penalty declares (`check_penalty`)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -16,33 +16,34 @@ __all__ = ["check_function", "check_penalty"]
 N_POINTS = 40  # vectors, at each of which every property is tested
 LARGEST = 30.0  # size of their entries
 ACCURACY = 1e-9  # of sums, relative to the sizes of their terms
-NEIGHBOURS = 1.0, 1e-2, 1e-4  # distances of points that a prox is compared with
-UNDERFLOW = 1e-290  # values below have fewer digits
-SHORTER = 1e-6  # than an inverse, a number is that V takes below the value
-INSIDE = 1.0 - 1e-10  # of a dual ball, on whose boundary rounding decides
+NEIGHBOURS = 1.0, 1e-2, 1e-4  # relative distances of points with which a prox is compared
+UNDERFLOW = 1e-290  # numbers below it may have fewer significant digits
+SHORTER = 1e-6  # relative reduction of an inverse at which V must be at most the value
+INSIDE = 1.0 - 1e-10  # a factor that moves points from the boundary into the dual ball
 
 
 def check_penalty(penalty: Penalty, n_features: int = 6) -> None:
-    """Test numerically that a penalty is what it says, for penalties of your own.
+    """Test numerically that a penalty of your own has the properties that it declares.
 
-    At hundreds of points, the same at every call: that it is convex and non-negative, and 0 at 0;
-    that its prox minimises; that its conjugate satisfies the inequality of Fenchel and Young, with
-    equality at subgradients; that its dual norm is one, if it is a norm; the bounds by which
-    certificates hold its optimum (`Penalty.support`, `Penalty.bounded_conjugate`,
-    `Penalty.widest`); and what it declares of its structure.
+    Hundreds of points, the same at every call, are tested. A penalty must be convex, non-negative
+    and 0 at 0. Its prox must minimise the proximal objective. Its conjugate must satisfy the
+    Fenchel-Young inequality, with equality at subgradients, and the dual norm of a norm the
+    inequality v.w <= R°(v) R(w). The bounds that certificates use (`Penalty.support`,
+    `Penalty.bounded_conjugate`, `Penalty.widest`) and the attributes that declare its structure
+    are tested as well.
 
     Parameters
     ----------
     penalty : Penalty
-        Of a vector of coefficients.
+        A penalty on vectors of coefficients.
     n_features : int, default=6
-        Their number.
+        The number of coefficients.
 
     Raises
     ------
     AssertionError
-        If something does not hold: it names the property, the point where it fails, and both
-        numbers there.
+        If a property does not hold: the message names the property, a point where it fails and
+        the two numbers that should agree there.
     ValueError
         If the penalty does not fit ``n_features`` features.
 
@@ -67,11 +68,12 @@ def check_penalty(penalty: Penalty, n_features: int = 6) -> None:
 
 @np.errstate(all="ignore")
 def check_function(function: Any) -> None:
-    """Test numerically that a function of a norm is what it says, for functions of your own.
+    """Test numerically that a function V of a norm has the properties that it declares.
 
-    At numbers z from 0 to 30, and all pairs of them: that V(0) = 0, that it is convex and does not
-    decrease, with the slopes that it gives; that its conjugate satisfies the inequality of Fenchel
-    and Young, with equality at slopes; its inverse, and whether it is a square, as it declares.
+    Numbers z from 0 to 30 and all pairs of them are tested. V must be 0 at 0, convex and
+    non-decreasing, with the slopes that it returns. Its conjugate must satisfy the Fenchel-Young
+    inequality, with equality at slopes. The inverse and the attribute ``is_square`` are tested as
+    well.
 
     Parameters
     ----------
@@ -80,8 +82,8 @@ def check_function(function: Any) -> None:
     Raises
     ------
     AssertionError
-        If something does not hold: it names the property, the numbers where it fails, and both
-        sides there.
+        If a property does not hold: the message names the property, the numbers where it fails
+        and the two values that should agree there.
 
     Examples
     --------
@@ -138,23 +140,26 @@ class _Tests(ABC):
 
     @abstractmethod
     def properties(self) -> list[Callable[[], None]]:
-        """Tests of one property each, at one random point."""
+        """The tests, each of one property at one random point."""
 
     def vector(self) -> Array:
-        """Entries of all sizes, some of them 0."""
+        """A random vector, some of its entries 0, whose scale varies over orders of magnitude."""
         size = self.n_features
         entries = self.rng.normal(size=size) * LARGEST ** self.rng.uniform(-1.0, 1.0)
         return entries * (self.rng.random(size) < 0.8)
 
     def coefficients(self) -> Array:
-        """Where the penalty is finite, between 0 and its boundary."""
+        """Random coefficients at which the penalty is finite."""
         w, feasible = self.vector(), self.penalty.feasible
         if self.penalty.value(w) < inf:
             return w
         return feasible(self.rng.random() * feasible(w))
 
     def held(self, w: Array) -> Array:
-        """Without what the penalty leaves free, over which suprema are not taken."""
+        """The coefficients w with free ones set to 0, and with level 0 where that is free.
+
+        The suprema of `Penalty` are over such coefficients.
+        """
         w = w.copy()
         w[self.penalty.free_features.columns] = 0.0
         return w - np.mean(w) if self.penalty.free_level else w
@@ -167,7 +172,7 @@ class _Tests(ABC):
         require_everywhere(self.penalty, what, holds, left, right, **places)
 
     def require_equal(self, what: str, left: float, right: float, size: float, **places: Any):
-        """Equality up to roundings of terms of some size."""
+        """Require equality up to rounding errors of terms of a given size."""
         near = left == right or abs(left - right) <= ACCURACY * (1.0 + size)
         self.require(what, near, left, right, **places)
 
@@ -203,7 +208,7 @@ class _Values(_Tests):
 
 
 class _Prox(_Tests):
-    """The prox minimises."""
+    """The prox, which must minimise its objective."""
 
     def properties(self) -> list[Callable[[], None]]:
         return [self.one_step, self.own_steps]
@@ -212,14 +217,17 @@ class _Prox(_Tests):
         self.prox(np.full(self.n_features, self.alpha()))
 
     def own_steps(self) -> None:
-        """A step for each coefficient, as far as `Penalty.step_sizes` allows."""
+        """Test the prox with a step for each coefficient, made valid by `Penalty.step_sizes`."""
         self.prox(np.array([self.alpha() for _ in range(self.n_features)]))
 
     def prox(self, step: Array) -> None:
-        """Its objective against those of points around it, and on the way to w and to 0."""
+        """Compare the proximal objective with its values at other points.
+
+        These are near the proximal point, on the segments to w and to 0, and random.
+        """
         penalty, w, step = self.penalty, self.vector(), self.penalty.step_sizes(step)
         found = penalty.prox(w, step)
-        x = penalty.feasible(found)  # from which rounding may have moved it
+        x = penalty.feasible(found)  # rounding may have put the point outside of the domain
         near, size = float(np.max(np.abs(x - found))), float(np.max(np.abs(found)))
         what = "prox, which is where R is finite"
         self.require(what, near <= ACCURACY * (1.0 + size), near, 0.0, w=w, step=step, x=found)
@@ -250,7 +258,7 @@ class _Duals(_Tests):
         ]  # fmt: skip
 
     def pair(self) -> tuple[Array, Array, float]:
-        """w, v and alpha, in half of the cases with v a subgradient of alpha R at w."""
+        """Random w, v and alpha; in half of the cases v is a subgradient of alpha R at w."""
         alpha, v, w = self.alpha(), self.vector(), self.coefficients()
         if self.rng.random() < 0.5:
             x = self.penalty.prox(v, alpha)
@@ -265,7 +273,7 @@ class _Duals(_Tests):
         self.require(what, product <= most + room, product, most, w=w, v=v)
 
     def attained_dual_norm(self) -> None:
-        """By Moreau, what the prox takes away is on the boundary of the dual ball."""
+        """Test R°(w - prox(w)) = alpha, Moreau's identity at points whose prox is not 0."""
         penalty, v, t = self.penalty, self.vector(), self.alpha()
         x = penalty.prox(v, t)
         if penalty.value(x) > 0.0:
@@ -284,13 +292,13 @@ class _Duals(_Tests):
         )  # fmt: skip
 
     def subgradient(self) -> None:
-        """By Moreau, w - prox(w, alpha) is a subgradient of alpha R at the prox."""
+        """Test that w - prox(w, alpha) is a subgradient of alpha R at the prox (Moreau)."""
         penalty, alpha, w = self.penalty, self.alpha(), self.vector()
         x = penalty.prox(w, alpha)
         v = (w - x) * INSIDE
-        v[penalty.free_features.columns] = 0.0  # where only bounds pull
+        v[penalty.free_features.columns] = 0.0  # free coefficients, whose subgradient is 0
         total = alpha * penalty.value(x)
-        if not penalty.is_norm:  # else it is 0, or its dual norm has been found too large
+        if not penalty.is_norm:  # the conjugate of a norm is 0 or inf, tested by its dual norm
             total += penalty.conjugate(v, alpha)
         size = float(np.abs(v) @ np.abs(x)) + alpha * penalty.value(x)
         self.require_equal(
@@ -349,7 +357,7 @@ class _Duals(_Tests):
 
 
 class _Declared(_Tests):
-    """What a penalty declares of its structure."""
+    """The attributes by which a penalty declares its structure."""
 
     def properties(self) -> list[Callable[[], None]]:
         of_norms = [self.homogeneity] if self.penalty.is_norm else []

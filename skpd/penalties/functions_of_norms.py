@@ -17,13 +17,14 @@ from .checks import check_function
 
 __all__ = ["FunctionOfNorm", "IncreasingFunction", "PowerOfNorm"]
 
-BISECTIONS = 200  # halvings of an interval, more than its numbers allow: it ends before
+BISECTIONS = 200  # most halvings; bisection ends earlier, when no number is between the ends
 
 
 class IncreasingFunction(Value, ABC):
-    """A convex function V of a number z >= 0 that does not decrease, with V(0) = 0.
+    """A convex non-decreasing function V of a number z >= 0 with V(0) = 0 and V(z) -> inf.
 
-    It must grow without bound. What is not said here follows from these three by bisection.
+    A class must define ``value``, ``slope`` and ``conjugate``; the inverse is found from these by
+    bisection unless it is overridden.
 
     Attributes
     ----------
@@ -45,10 +46,10 @@ class IncreasingFunction(Value, ABC):
 
     @abstractmethod
     def conjugate(self, s: float) -> float:
-        """V*(s) = sup over z >= 0 of s z - V(z), for s >= 0; it may be inf."""
+        """The conjugate V*(s) = sup over z >= 0 of s z - V(z) for s >= 0, which may be inf."""
 
     def inverse(self, value: float) -> float:
-        """A z, no less than any with V(z) <= value: the largest of these up to rounding."""
+        """The largest z with V(z) <= value, rounded up."""
         if not isfinite(value):
             return inf
         least, most = 0.0, 1.0
@@ -64,12 +65,12 @@ class IncreasingFunction(Value, ABC):
 
 @dataclass(frozen=True)
 class PowerOfNorm(IncreasingFunction):
-    """V(z) = scale z^exponent.
+    """The function V(z) = scale z^exponent.
 
     Parameters
     ----------
     exponent : float, default=2.0
-        Greater than 1: for 1 it would be the norm itself.
+        The power, greater than 1; use the norm itself for 1.
     scale : float, default=1.0
         Greater than 0.
 
@@ -98,7 +99,7 @@ class PowerOfNorm(IncreasingFunction):
         return self.scale * self.exponent * _power(z, self.exponent - 1.0)
 
     def conjugate(self, s: float) -> float:
-        """It is (1 - 1 / p) s z at the z where the slope is s."""
+        """The conjugate (1 - 1 / p) s z with p the exponent and z the point of slope s."""
         z = _power(s / (self.scale * self.exponent), 1.0 / (self.exponent - 1.0))
         return (1.0 - 1.0 / self.exponent) * _product(z, s)
 
@@ -107,7 +108,7 @@ class PowerOfNorm(IncreasingFunction):
 
 
 def _power(z: float, exponent: float) -> float:
-    """z^exponent, inf where it overflows."""
+    """The power z^exponent, inf where it overflows."""
     try:
         return float(z) ** exponent
     except OverflowError:
@@ -118,14 +119,15 @@ def _power(z: float, exponent: float) -> float:
 class FunctionOfNorm(Penalty):
     """A convex increasing function of a norm, ``V(||w||)``.
 
-    The square of the sum of group norms is one, which selects kernels or groups as the sum does
-    (`SquaredGroupL2` is faster at it); other powers grow slower or faster with the norm.
+    An example is the square of the sum of group norms, which selects groups, or kernels in
+    multiple kernel learning, as the sum itself does (`SquaredGroupL2` is a faster implementation).
+    Other powers grow slower or faster with the norm.
 
     Parameters
     ----------
     norm : Norm
-        A norm of this module that is finite everywhere, or on the non-negative coefficients, with
-        every coefficient penalised.
+        A norm that is finite everywhere, or for non-negative coefficients, and penalises every
+        coefficient.
     function : IncreasingFunction, default=PowerOfNorm()
         V; the square by default.
 
@@ -133,7 +135,7 @@ class FunctionOfNorm(Penalty):
     ------
     ValueError
         If ``norm`` is not a norm, or if it leaves a coefficient or the level free; if ``function``
-        is not convex, or its conjugate too small (`check_function`).
+        is not convex, or if its conjugate is too small (`check_function`).
 
     References
     ----------
@@ -210,13 +212,14 @@ class FunctionOfNorm(Penalty):
         return self.norm.feasible(w)
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        """That of eta times the norm, for the eta that is a slope of V at its norm.
+        """The prox of eta times the norm, with eta the slope of V at the norm of the result.
 
-        As eta grows that norm falls, and the slopes there with it: eta is found by bisection.
+        As eta grows, the norm of the result decreases, and with it the slope there, so that
+        bisection finds eta.
         """
         step = float(np.min(step))
         slope = self.function.slope(self.norm.value(self.norm.feasible(w)))
-        # from R°(w) / step on the prox of the norm is 0
+        # the prox of the norm is 0 for eta >= R°(w) / step
         least, most = 0.0, min(slope, self.norm.dual_norm(w) / step)
         for _ in range(BISECTIONS):
             eta = 0.5 * (least + most)
@@ -227,7 +230,7 @@ class FunctionOfNorm(Penalty):
         return self.norm.prox(w, step * most)
 
     def conjugate(self, v: Array, alpha: float) -> float:
-        """alpha V*(R°(v) / alpha), as v.w is at most R°(v) ||w||."""
+        """The conjugate alpha V*(R°(v) / alpha), as v.w is at most R°(v) ||w||."""
         return self._conjugate(self.norm.dual_norm(v), alpha)
 
     def _conjugate(self, size: float, alpha: float) -> float:
@@ -245,7 +248,7 @@ class FunctionOfNorm(Penalty):
         return _product(self.function.inverse(radius), size)
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        """sup of R°(v) z - alpha V(z) over the z with V(z) <= radius."""
+        """The supremum of R°(v) z - alpha V(z) over the z with V(z) <= radius."""
         size, largest = self.norm.dual_norm(v), self.function.inverse(radius)
         whole = self._conjugate(size, alpha)
         if not largest < inf or size <= alpha * self.function.slope(largest):
@@ -263,5 +266,5 @@ class FunctionOfNorm(Penalty):
         return self.norm.widest(v, error)
 
     def step_sizes(self, step: Array) -> Array:
-        """One step for all, as V ties all coefficients together."""
+        """The smallest step for all coefficients, as V couples all of them."""
         return np.full_like(step, np.min(step))

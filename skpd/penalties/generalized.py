@@ -18,20 +18,20 @@ from .base import Norm, Structure
 
 __all__ = ["GeneralizedLasso", "GraphTotalVariation"]
 
-SAFE = 0.5  # of the least singular value: far below what rounding may have made of it
-SINGULAR = 1e-9  # of the largest singular value: smaller ones are 0
-LEVEL = 1e-12  # of the sizes of a row: its sum, where it does not see a constant
+SAFE = 0.5  # factor on the computed least singular value, which makes it a lower bound
+SINGULAR = 1e-9  # singular values below this times the largest one count as 0
+LEVEL = 1e-12  # a row whose sum is below this times its l1 norm is 0 at constant vectors
 PROX = 1e-12  # the relative accuracy of the prox
-NOTHING = 1e-12  # of the largest coefficient: what the prox may leave in place of 0
-KEPT = 32  # solutions of linear programmes
+NOTHING = 1e-12  # coefficients of the prox below this times the largest one count as 0
+KEPT = 32  # number of solutions of linear programmes that are kept
 
 
 class _OfCombinations(Norm):
-    """||D w||_1 for a matrix D whose null space is 0, or the constant vectors alone.
+    """The norm ||D w||_1 for a matrix D whose null space is 0 or the constant vectors.
 
-    The dual norm is the least ``max_e |u_e|`` with ``D'u = v``. A linear programme finds u; what
-    rounding leaves of v - D'u is bounded by the least singular value of D, so that `dual_norm` is
-    never too small.
+    The dual norm is the least ``max_e |u_e|`` with ``D'u = v``. A linear programme finds u. The
+    effect of the remainder v - D'u is bounded with the least singular value of D, so that
+    `dual_norm` is never too small.
     """
 
     structure: ClassVar[Structure] = Structure.CHAINED
@@ -43,13 +43,13 @@ class _OfCombinations(Norm):
 
     @cached_property
     def free_level(self) -> bool:  # type: ignore[override]
-        """Whether D does not see a constant."""
+        """Whether D m = 0 for constant vectors m."""
         sums = np.abs(self.combinations.sum(axis=1))
         return bool(np.all(sums <= LEVEL * abs(self.combinations).sum(axis=1)))
 
     @cached_property
     def _least_singular(self) -> float:
-        """A lower bound on the least singular value of D beside its null space."""
+        """A lower bound on the least non-zero singular value of D."""
         rank = self.combinations.shape[1] - self.free_level
         values = np.linalg.svd(self.combinations.toarray(), compute_uv=False)
         if len(values) < rank or not values[rank - 1] > SINGULAR * values[0]:
@@ -79,12 +79,12 @@ class _OfCombinations(Norm):
         found = lsq_linear(matrix, w, bounds=(-bound, bound), method="bvls", tol=PROX)
         x = w - matrix @ found.x
         level = float(np.mean(w)) if self.free_level else 0.0
-        if kernels.max_abs(x - level) <= NOTHING * kernels.max_abs(w):  # rounding has left that
+        if kernels.max_abs(x - level) <= NOTHING * kernels.max_abs(w):  # a rounding error
             return np.full_like(w, level)
         return x
 
     def widest(self, v: Array, error: Array) -> Array:
-        """The box itself, of which no point stands for all."""
+        """The box as a table of v and error, as no single point has the largest dual norm."""
         return np.stack([v, error])
 
     def dual_norm(self, v: Array) -> float:
@@ -97,14 +97,17 @@ class _OfCombinations(Norm):
             return 0.0
         multipliers = self._known_multipliers(centred)
         left = centred - self.combinations.T @ multipliers
-        # the products and the sums here, and the mean that was taken off
+        # a bound on the rounding errors of the product, the difference and the mean
         rounding = abs(self.combinations).T @ np.abs(multipliers) + np.abs(values) + abs(level)
         rounding = (len(multipliers) + len(values)) * EPSILON * rounding
         rest = kernels.euclidean_norm(np.abs(left) + rounding + 2.0 * error)
         return (kernels.max_abs(multipliers) + rest / self._least_singular) * (1.0 + 4.0 * EPSILON)
 
     def _known_multipliers(self, v: Array) -> Array:
-        """`_multipliers`, of the last few v once: a certificate asks for each several times."""
+        """The result of `_multipliers`, cached for the last few v.
+
+        A certificate needs the dual norm of the same v several times.
+        """
         known, key = self._last, v.tobytes()
         if key not in known:
             if len(known) >= KEPT:
@@ -117,7 +120,7 @@ class _OfCombinations(Norm):
         return {}
 
     def _multipliers(self, v: Array) -> Array:
-        """u with D'u = v, but for rounding, and the least maximum."""
+        """A solution u of D'u = v, up to rounding, with the least maximum norm."""
         size = kernels.max_abs(v) or 1.0
         D, m = self.combinations, self.combinations.shape[0]
         ones = np.ones((m, 1))
@@ -128,7 +131,7 @@ class _OfCombinations(Norm):
             b_eq=v / size, bounds=(None, None), method="highs",
         )  # fmt: skip
         u = size * found.x[:m] if found.x is not None else np.zeros(m)
-        # what the programme's tolerance has left, by least squares
+        # least squares remove the residual that the tolerance of the programme leaves
         return u + np.linalg.lstsq(D.T.toarray(), v - D.T @ u, rcond=None)[0]
 
     def conjugate(self, v: Array, alpha: float) -> float:
@@ -142,7 +145,7 @@ class _OfCombinations(Norm):
 class GeneralizedLasso(_OfCombinations):
     """Generalized lasso penalty, ``||D w||_1`` for a matrix D (Tibshirani and Taylor, 2011).
 
-    The null space of D must be 0, or the constant vectors alone: then the level of the
+    The null space of D must be 0 or the constant vectors; in the second case the level of the
     coefficients is not penalised, as with `TotalVariation`.
 
     Parameters
@@ -153,7 +156,7 @@ class GeneralizedLasso(_OfCombinations):
     Raises
     ------
     ValueError
-        If D is not a matrix of finite numbers, or if its null space is another.
+        If D is not a matrix of finite numbers, or if its null space is neither of these.
 
     Examples
     --------
@@ -168,7 +171,7 @@ class GeneralizedLasso(_OfCombinations):
     matrix: Any
 
     def __post_init__(self) -> None:
-        _ = self._least_singular  # which says so if the null space is another
+        _ = self._least_singular  # raises if the null space is not allowed
 
     @cached_property
     def combinations(self) -> Any:
@@ -186,14 +189,14 @@ class GeneralizedLasso(_OfCombinations):
 class GraphTotalVariation(_OfCombinations):
     """Total variation over a connected graph, the sum of ``weight_e |w_i - w_j|`` over its edges.
 
-    It favours coefficients that are the same for neighbours, and does not penalise their level.
+    The penalty favours equal coefficients of neighbours, and does not penalise their level.
 
     Parameters
     ----------
     edges : array-like of int, of shape (n_edges, 2)
         The features i and j that each edge connects, from 0 on.
     weights : array-like of shape (n_edges,), default=None
-        Greater than 0; 1 by default.
+        Weights of the edges, greater than 0; 1 by default.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Penalties on groups of coefficients beside the Euclidean norms: maxima, l1 norms, squares.
+"""Penalties on groups of coefficients other than sums of Euclidean norms.
 
 For a matrix of coefficients whose groups are its rows these are the l1,inf norm (`GroupLInf`), the
 exclusive lasso (`GroupL1Squared`) and the square of the l2,1 norm (`SquaredGroupL2`) of Yang,
@@ -24,9 +24,9 @@ __all__ = ["GroupElasticNet", "GroupL1Squared", "GroupLInf", "SquaredGroupL2"]
 
 
 def _l1_threshold(sizes: Array, radius: Array) -> Array:
-    """For each row of non-negative numbers, the t with sum_k max(s_k - t, 0) = radius.
+    """The threshold t with sum_k max(s_k - t, 0) = radius, for each row s of non-negative numbers.
 
-    It is negative where the row is inside the l1 ball of that radius.
+    The threshold is negative where the row is inside the l1 ball of that radius.
     """
     ordered = -np.sort(-sizes, axis=1)
     counts = np.arange(1, sizes.shape[1] + 1)
@@ -36,10 +36,10 @@ def _l1_threshold(sizes: Array, radius: Array) -> Array:
 
 
 def _threshold_of_square(sizes: Array, step: Array) -> Array:
-    """For each row of non-negative numbers s, the t of prox of step times the squared l1 norm.
+    """The threshold t of the prox of step ||.||_1^2, for each row s of non-negative numbers.
 
-    That is max(s - t, 0) with t = 2 step S_k / (1 + 2 step k), S_k the sum of the k largest,
-    for the k that makes t largest.
+    The prox is max(s - t, 0) with t = max_k 2 step S_k / (1 + 2 step k), where S_k is the sum of
+    the k largest entries.
     """
     sums = np.cumsum(-np.sort(-sizes, axis=1), axis=1)
     twice = 2.0 * step[:, np.newaxis]
@@ -52,7 +52,10 @@ class _Tabular(_Partitioned):
     """Groups as the rows of a table."""
 
     def _table(self, w: Array) -> tuple[Array, Any]:
-        """The coefficients, a group in each row with zeros behind it, and their places there."""
+        """The coefficients as a table, and their places (row, column) in it.
+
+        Each row of the table has the coefficients of a group, followed by zeros.
+        """
         partition: Partition = self._partition
         sizes = np.diff(partition.starts)
         place = np.arange(len(w)) - np.repeat(partition.starts[:-1], sizes)
@@ -69,11 +72,11 @@ class _Tabular(_Partitioned):
 
 @dataclass(frozen=True, eq=False)
 class GroupLInf(_Tabular, _Weighted, Norm):
-    """The sum of the groups' largest sizes, ``sum_g weight_g max_j |w_gj|``.
+    """The sum of the maximum norms of groups, ``sum_g weight_g max_j |w_gj|``.
 
     Parameters
     ----------
-    groups : int, array-like of shape (n_features,) or list, default=1
+    groups : int, array-like of shape (n_features,) or list
         The partition of the features, as for `GroupL2`.
     weights : array-like of shape (n_groups,), default=None
         Weight of each group, at least 0; 1 by default.
@@ -94,7 +97,7 @@ class GroupLInf(_Tabular, _Weighted, Norm):
         return float(np.sum(bound._weights * np.max(np.abs(bound._table(w)[0]), axis=1)))
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        """What is left of a group beside its projection onto an l1 ball (Moreau)."""
+        """The prox: a group minus its projection onto an l1 ball, by Moreau's identity."""
         bound = self._bound(w)
         table, places = bound._table(w)
         radius = np.broadcast_to(bound._partition.per_group(step) * bound._weights, len(table))
@@ -108,13 +111,13 @@ class GroupLInf(_Tabular, _Weighted, Norm):
 
 
 class _Square(_Tabular, Penalty):
-    """A penalty that is quadratic along every ray: its conjugate is dual_size(v)^2 / (4 alpha)."""
+    """A penalty with R(t w) = t^2 R(w), whose conjugate is dual_size(v)^2 / (4 alpha)."""
 
     is_quadratic: ClassVar[bool] = True
 
     @abstractmethod
     def _dual_size(self, v: Array) -> float:
-        """sup of v.w over R(w) <= 1."""
+        """The supremum of v.w over R(w) <= 1."""
 
     def conjugate(self, v: Array, alpha: float) -> float:
         return 0.5 * _half_square(self._dual_size(v), alpha)
@@ -123,7 +126,7 @@ class _Square(_Tabular, Penalty):
         return _product(sqrt(radius), self._dual_size(v))
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        """v.w - alpha R(w) is at most s size(v) - alpha s^2, for a w of size s <= sqrt(radius)."""
+        """The maximum of s dual_size(v) - alpha s^2 over s = sqrt(R(w)) <= sqrt(radius)."""
         size, largest = self._dual_size(v), sqrt(radius)
         if size <= 2.0 * alpha * largest:
             return self.conjugate(v, alpha)
@@ -132,11 +135,11 @@ class _Square(_Tabular, Penalty):
 
 @dataclass(frozen=True, eq=False)
 class GroupL1Squared(_Square):
-    """The exclusive lasso, ``sum_g (sum_j |w_gj|)^2``: members of a group compete.
+    """Exclusive lasso, ``sum_g (sum_j |w_gj|)^2``, which selects a few members of each group.
 
     Parameters
     ----------
-    groups : int, array-like of shape (n_features,) or list, default=1
+    groups : int, array-like of shape (n_features,) or list
         The partition of the features, as for `GroupL2`.
 
     Examples
@@ -168,7 +171,7 @@ class SquaredGroupL2(_Square):
 
     Parameters
     ----------
-    groups : int, array-like of shape (n_features,) or list, default=1
+    groups : int, array-like of shape (n_features,) or list
         The partition of the features, as for `GroupL2`.
 
     Examples
@@ -180,12 +183,12 @@ class SquaredGroupL2(_Square):
     """
 
     def step_sizes(self, step: Array) -> Array:
-        """One step for all, as the square ties all groups together."""
+        """The smallest step for all coefficients, as the square couples all groups."""
         return np.full_like(step, np.min(step))
 
     def value(self, w: Array) -> float:
         total = float(np.sum(self._bound(w)._partition.norms(w)))
-        return total * total  # inf where it overflows, which ** would refuse
+        return total * total  # inf where it overflows, where ** would raise an error
 
     def prox(self, w: Array, step: Array | float) -> Array:
         partition = self._bound(w)._partition
@@ -203,7 +206,7 @@ class GroupElasticNet(_Weighted, Penalty):
 
     Parameters
     ----------
-    groups : int, array-like of shape (n_features,) or list, default=1
+    groups : int, array-like of shape (n_features,) or list
         The partition of the features, as for `GroupL2`.
     weights : array-like of shape (n_groups,), default=None
         Weight of each group, greater than 0; the square root of its size by default.
@@ -262,7 +265,7 @@ class GroupElasticNet(_Weighted, Penalty):
         return shrunk / (1.0 + step * self.group_ridge)
 
     def _excess(self, v: Array, alpha: float) -> Array:
-        """What of the norm of v_g is above alpha times the weight of the group's norm."""
+        """The excess max(||v_g|| - alpha weight_g, 0) of each group, of shape (n_groups,)."""
         bound = self._bound(v)
         return np.maximum(bound._partition.norms(v) - alpha * bound.group_terms[1], 0.0)
 
@@ -271,7 +274,11 @@ class GroupElasticNet(_Weighted, Penalty):
         return _half_square(kernels.euclidean_norm(excess), alpha * self.group_ridge)
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        """As the norms of w are at most radius / terms and ||w||^2 at most 2 radius / ridge."""
+        """The least of the conjugate and two upper bounds on it for R(w) <= radius.
+
+        One uses that the sum of weight_g ||w_g|| is at most radius / l1_ratio, the other that
+        ||w||^2 is at most 2 radius / (1 - l1_ratio).
+        """
         bound, excess = self._bound(v), self._excess(v, alpha)
         by_norms = float(np.max(excess / bound.group_terms[1], initial=0.0))
         by_square = kernels.euclidean_norm(excess)

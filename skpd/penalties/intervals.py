@@ -1,9 +1,9 @@
-"""What an upper bound on alpha R(w) - v.w says of single coefficients.
+"""Intervals for single coefficients that follow from an upper bound on alpha R(w) - v.w.
 
-At an optimum w* and for a dual point theta with v = -A' diag(c) theta, the gap is a sum of terms
-that are not negative. So alpha R(w*) - v.w* is at most what the gap leaves for it. Where R is a
-sum, each of its terms has an interval of coefficients that obey this while the other terms are as
-low as they can be.
+For an optimum w* and a dual point theta with v = -A' diag(c) theta, the duality gap is a sum of
+non-negative terms. One of these contains alpha R(w*) - v.w*, so that the gap bounds this quantity.
+Where R is a sum, the bound and the least values of all other terms bound each single term, and
+thereby its coefficients.
 """
 
 from math import inf
@@ -23,11 +23,11 @@ __all__ = [
     "zeros_of_terms",
 ]
 
-ROUNDING = 64.0 * EPSILON  # of the few operations for an interval, relative to what they add up
+ROUNDING = 64.0 * EPSILON  # relative rounding error of the few operations for an interval
 
 
 class Slopes(NamedTuple):
-    """v and bounds on its errors, of shape (n_features,), and alpha."""
+    """The vector v and bounds on its errors, both of shape (n_features,), and alpha."""
 
     v: Array
     error: Array
@@ -35,9 +35,9 @@ class Slopes(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """Coefficients w = sign u with u >= 0: alpha R - v w is curvature u^2 / 2 - excess u.
+    """The term alpha R - v w of coefficients w = sign u with u >= 0, for one of the two signs.
 
-    ``limit`` is the largest u that R allows.
+    The term is curvature u^2 / 2 - excess u for u <= limit, and infinite beyond.
     """
 
     excess: Array
@@ -46,7 +46,7 @@ class _Side(NamedTuple):
 
     @property
     def conjugate(self) -> Array:
-        """The largest excess u - curvature u^2 / 2; inf where it has no bound."""
+        """The maximum of excess u - curvature u^2 / 2 over u in [0, limit], which may be inf."""
         rising = (self.excess > 0.0) & (self.limit > 0.0)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             u = np.minimum(self.excess / self.curvature, self.limit)
@@ -56,14 +56,14 @@ class _Side(NamedTuple):
     def ends(self, allowed: Array) -> tuple[Array, Array]:
         """The least and the largest u with curvature u^2 / 2 - excess u <= allowed.
 
-        The least is inf where there is none.
+        The least is inf where there is no such u.
         """
         e, q = self.excess, self.curvature
         root = np.sqrt(np.maximum(e * e + 2.0 * q * allowed, 0.0))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             largest = np.where(e < 0.0, 2.0 * allowed / (root - e), (e + root) / q)
             least = np.where(e > 0.0, -2.0 * allowed / (e + root), inf)
-        largest = np.where(np.isnan(largest), inf, largest)  # 0 / 0: a flat side
+        largest = np.where(np.isnan(largest), inf, largest)  # 0 / 0 where the term is constant
         least = np.where(allowed < 0.0, least, 0.0)
         return least, np.clip(largest, 0.0, self.limit)
 
@@ -71,7 +71,7 @@ class _Side(NamedTuple):
 def intervals_of_terms(
     terms: tuple[Any, Any, Any, Any], free: Indices, slopes: Slopes, most: float, radius: float
 ) -> Array:
-    """Intervals for a sum of l1 |w_j| + l2 w_j^2 / 2 on [lower, upper].
+    """Intervals of coefficients for R(w) = sum_j l1 |w_j| + l2 w_j^2 / 2 on [lower, upper].
 
     Parameters
     ----------
@@ -81,9 +81,9 @@ def intervals_of_terms(
         The coefficients that have no term.
     slopes : Slopes
     most : float
-        alpha R(w) - v.w is at most this.
+        An upper bound on alpha R(w) - v.w.
     radius : float
-        R(w) is at most this.
+        An upper bound on R(w).
 
     Returns
     -------
@@ -91,13 +91,13 @@ def intervals_of_terms(
     """
     v, error, alpha = slopes
     l1, l2, lower, upper = (np.broadcast_to(np.asarray(t, dtype=float), v.shape) for t in terms)
-    error = error + ROUNDING * (np.abs(v) + alpha * l1)  # of the differences below
+    error = error + ROUNDING * (np.abs(v) + alpha * l1)  # rounding of the differences below
     up = _Side(v + error - alpha * l1, alpha * l2, upper)
     down = _Side(error - v - alpha * l1, alpha * l2, -lower)
     penalised = np.ones(len(v), dtype=bool)
     penalised[free] = False
     highest = np.where(penalised, np.maximum(up.conjugate, down.conjugate), 0.0)
-    # those without a highest value have it in common what the radius leaves them
+    # terms that are unbounded below share the bound R(w) <= radius
     steep = np.isinf(highest)
     excess = np.maximum(up.excess, down.excess)[steep]
     total = np.sum(highest[~steep]) + radius * np.max(excess / l1[steep], initial=0.0)
@@ -116,10 +116,11 @@ def intervals_of_terms(
 def intervals_of_groups(
     partition: Any, group_terms: tuple[float, Array], slopes: Slopes, most: float, radius: float
 ) -> Array:
-    """Intervals for l1 ||w||_1 + sum_g weight_g ||w_g||_2, symmetric around 0.
+    """Intervals of coefficients for R(w) = l1 ||w||_1 + sum_g weight_g ||w_g||_2.
 
-    Parameters are those of `intervals_of_terms`, with the groups and ``group_terms`` of the
-    penalty; alpha R(w_g) - v_g.w_g is at most ``most`` for each group alone.
+    The intervals are symmetric around 0. The parameters are those of `intervals_of_terms`, with
+    the partition and the ``group_terms`` (l1, weights) of the penalty; ``most`` must be an upper
+    bound on alpha R(w_g) - v_g.w_g for each single group g.
     """
     v, error, alpha = slopes
     l1, weights = group_terms
@@ -136,7 +137,11 @@ def intervals_of_groups(
 
 
 def zeros_of_terms(terms: tuple[Any, Any, Any, Any], free: Indices, slopes: Slopes) -> np.ndarray:
-    """Where a sum of terms, less v.w, grows on both sides of w_j = 0 that it allows."""
+    """A mask of the coefficients at which alpha R(w) - v.w increases on both sides of w_j = 0.
+
+    R is a sum of l1 |w_j| + l2 w_j^2 / 2 on [lower, upper]; a side outside of the bounds counts
+    as one on which the function increases.
+    """
     v, error, alpha = slopes
     l1, _, lower, upper = (np.broadcast_to(np.asarray(t, dtype=float), v.shape) for t in terms)
     steepness = alpha * l1 * (1.0 - ROUNDING)
@@ -148,7 +153,10 @@ def zeros_of_terms(terms: tuple[Any, Any, Any, Any], free: Indices, slopes: Slop
 def zeros_of_groups(
     partition: Any, group_terms: tuple[float, Array], slopes: Slopes
 ) -> np.ndarray:
-    """The same for l1 ||w||_1 + sum_g weight_g ||w_g||_2."""
+    """A mask of the coefficients that are 0 at every minimiser of alpha R(w) - v.w.
+
+    R(w) = l1 ||w||_1 + sum_g weight_g ||w_g||_2.
+    """
     v, error, alpha = slopes
     l1, weights = group_terms
     sizes, alpha = np.abs(v) + error, alpha * (1.0 - ROUNDING)
@@ -158,10 +166,10 @@ def zeros_of_groups(
 
 
 def intervals_within(largest: float, n_features: int) -> Array:
-    """The same interval around 0 for all."""
+    """The interval [-largest, largest] for every coefficient, of shape (n_features, 2)."""
     return _wider(np.tile([-largest, largest], (n_features, 1)))
 
 
 def _wider(intervals: Array) -> Array:
-    """Intervals with room for the rounding errors of their ends."""
+    """Intervals widened by a bound on the rounding errors of their ends."""
     return intervals + ROUNDING * np.abs(intervals) * np.array([-1.0, 1.0]) + 0.0  # no -0.0

@@ -56,7 +56,10 @@ def _by_sizes(given: Any, n_features: int) -> tuple[Any, Any]:
 
 
 def _by_labels(labels: Any, n_features: int) -> tuple[Any, Any]:
-    """Groups in the order in which their labels first appear."""
+    """The order of the features and the starts of groups, from a label for each feature.
+
+    Groups are in the order in which their labels first appear.
+    """
     if len(labels) != n_features:
         raise ValueError(
             f"groups as labels must hold one for each of the {n_features} features, got "
@@ -99,10 +102,10 @@ class Partition:
 
     @classmethod
     def of(cls, groups: Any, n_features: int) -> "Partition":
-        """From a size, a list of sizes, a label for each feature or a list of index lists.
+        """The partition given by a size, sizes, a label for each feature, or lists of indices.
 
-        As many whole numbers as there are features are labels: as sizes they could only be ones,
-        which is refused, for it may mean one group or one for each feature.
+        A list of whole numbers as long as there are features holds labels. Only if all are 1 could
+        they be sizes: this is an error, as it may mean one group or one group for each feature.
         """
         if isinstance(groups, Integral) and not isinstance(groups, bool):
             order, sizes = _by_size(groups, n_features)
@@ -141,15 +144,15 @@ class Partition:
         return kernels.group_norms(w, self.order, self.starts)
 
     def minima(self, step: Array):
-        """The smallest entry in each group, for each feature."""
+        """The smallest entry of the group of each feature, of shape (n_features,)."""
         return np.minimum.reduceat(step[self.order], self.starts[:-1])[self.labels]
 
     def shrink(self, w: Array, threshold):
-        """Shorten each group by its threshold."""
+        """The vector w with the norm of each group reduced by its threshold, at most to 0."""
         norms = self.norms(w)
         factor = np.maximum(norms - threshold, 0.0) / np.where(norms > 0.0, norms, 1.0)
         return w * factor[self.labels]
 
     def per_group(self, step: Array | float):
-        """One of the (equal) step sizes of each group."""
+        """The step size of each group, in which all features have the same one."""
         return step[self.order[self.starts[:-1]]] if isinstance(step, np.ndarray) else step

@@ -23,10 +23,10 @@ def _soft_threshold(w: Array, threshold):
 
 
 class _Separable:
-    """A sum of functions of one coefficient each: any step sizes will do.
+    """The base class of sums of functions of one coefficient, whose prox takes any step sizes.
 
-    ``terms`` are the l1, l2, lower and upper of its functions
-    l1 |w_j| + l2 w_j^2 / 2 on [lower, upper]: numbers, or arrays with one for each coefficient.
+    ``terms`` are l1, l2, lower and upper of the functions l1 |w_j| + l2 w_j^2 / 2 on
+    [lower, upper]: numbers, or arrays with a number for each coefficient.
     """
 
     structure: ClassVar[Structure] = Structure.SEPARABLE
@@ -36,7 +36,7 @@ class _Separable:
     def terms(self) -> tuple[Any, Any, Any, Any]: ...
 
     def kernel_terms(self, alpha: float) -> kernels.SeparableTerms:
-        """The compiled counterpart of alpha R."""
+        """The compiled object that solvers use for alpha R."""
         return kernels.SeparableTerms(alpha, *self.terms)
 
     def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
@@ -52,14 +52,14 @@ class _Separable:
         return step
 
     def restricted(self, columns: Indices) -> "_Separable":
-        """The penalty of some of the coefficients."""
+        """The penalty on a subset of the coefficients."""
         return self
 
     def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         """An upper bound on sup of v.w - alpha R(w) over ``l1 |w_j| <= radius`` for every j."""
         l1, l2, lower, upper = self.terms
         allowed = np.where(v > 0.0, min(upper, radius / l1), -max(lower, -radius / l1))
-        # 4: the product alpha l1, rounded, may cancel
+        # the factor with 4 EPSILON bounds the rounding of alpha l1, whose difference may cancel
         excess = np.where(allowed > 0.0, np.abs(v) - alpha * l1 * (1.0 - 4.0 * EPSILON), 0.0)
         excess = np.maximum(excess, 0.0)
         if l2 == 0.0:
@@ -97,8 +97,8 @@ class L1(_Separable, Norm):
 class NonNegativeL1(_Separable, Norm):
     """Lasso penalty under the constraint w >= 0: ``sum_j w_j``, or inf.
 
-    A norm but for its sign: what `Norm` derives from the dual norm holds, here of
-    ``R°(v) = max(v_1, ..., v_d, 0)``.
+    This function is a gauge, a norm restricted to w >= 0. The formulas that `Norm` derives from
+    the dual norm hold with the polar ``R°(v) = max(v_1, ..., v_d, 0)``.
 
     Examples
     --------
@@ -200,7 +200,7 @@ class ElasticNet(_Separable, Penalty):
         return 1.0 - self.l1_ratio, L1(), self.l1_ratio
 
     def _excess(self, v: Array, alpha: float) -> Array:
-        """What of |v_j| is above alpha l1_ratio, where anything is."""
+        """The positive ones of the numbers |v_j| - alpha l1_ratio."""
         return kernels.excess(v, alpha * self.l1_ratio)
 
     def largest_alpha(self, v: Array) -> float:

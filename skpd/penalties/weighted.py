@@ -1,4 +1,4 @@
-"""Separable penalties with a number for each coefficient."""
+"""Separable penalties with a weight or bounds for each coefficient."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -18,13 +18,15 @@ from .separable import _Separable, _soft_threshold
 
 __all__ = ["Separable", "WeightedL1", "for_features"]
 
-STEPS = 30  # for the multiplier of a ball; every multiplier gives a bound
-PRECISION = 1e-9  # of that multiplier
-FAR = 1e300  # a size in place of an infinite one
+STEPS = 30  # most steps of the search for the multiplier of a ball; each one gives a bound
+PRECISION = 1e-9  # relative precision of that multiplier
+FAR = 1e300  # stands for an infinite size
 
 
 class _ByFeature(_Separable, Penalty):
-    """sum_j of l1_j |w_j| + l2_j w_j^2 / 2 on [lower_j, upper_j], whatever its ``terms`` are.
+    """The penalty sum_j l1_j |w_j| + l2_j w_j^2 / 2 on [lower_j, upper_j].
+
+    The numbers l1, l2, lower and upper are those of ``terms``.
 
     Coefficients with l1_j = l2_j = 0 are free: conjugates, dual norms and supports are suprema
     over the w that are 0 there.
@@ -60,7 +62,7 @@ class _ByFeature(_Separable, Penalty):
 
     @cached_property
     def is_norm(self) -> bool:
-        """Whether it is linear on the sides of 0 that it allows."""
+        """Whether R is positively homogeneous: no l2 term, and bounds of 0 or infinity only."""
         _, l2, lower, upper = self._arrays
         cones = ((lower == 0.0) | (lower == -inf)) & ((upper == 0.0) | (upper == inf))
         return bool(np.all(l2 == 0.0) and np.all(cones | self._is_free))
@@ -90,19 +92,22 @@ class _ByFeature(_Separable, Penalty):
         return w if self.is_finite else np.clip(w, lower, upper)
 
     def _slopes(self, v: Array) -> Array:
-        """abs(v_j) / l1_j on the sides that are allowed, inf for l1_j = 0; 0 where it is free."""
+        """The quotients abs(v_j) / l1_j; 0 for free coefficients and signs that are not allowed.
+
+        The quotient is inf for l1_j = 0 and v_j not 0.
+        """
         l1 = self._arrays[0]
         sizes = np.where((self._most(v) > 0.0) & ~self._is_free, np.abs(v), 0.0)
         with np.errstate(divide="ignore", over="ignore"):
             return np.divide(sizes, l1, out=np.zeros_like(sizes), where=sizes > 0.0)
 
     def _most(self, v: Array) -> Array:
-        """How far w_j may go in the direction of v_j."""
+        """The bound on abs(w_j) for coefficients with the sign of v_j."""
         _, _, lower, upper = self._arrays
         return np.where(v > 0.0, upper, -lower)
 
     def dual_norm(self, v: Array) -> float:
-        """R°(v), where R is a norm."""
+        """The dual norm R°(v), if R is a norm."""
         return kernels.max_abs(self._slopes(v))
 
     def largest_alpha(self, v: Array) -> float:
@@ -112,9 +117,9 @@ class _ByFeature(_Separable, Penalty):
         return self._maximum(v, alpha)[0]
 
     def _maximum(self, v: Array, alpha: float) -> tuple[float, float]:
-        """(alpha R)*(v), and R at the w where that is attained."""
+        """The conjugate (alpha R)*(v), and the value R(w) at the maximiser w."""
         l1, l2, _, _ = self._arrays
-        # 4: the product alpha l1, rounded, may cancel
+        # the factor with 4 EPSILON bounds the rounding of alpha l1, whose difference may cancel
         excess = np.abs(v) - alpha * l1 * (1.0 - 4.0 * EPSILON)
         most = self._most(v)
         some = np.flatnonzero((excess > 0.0) & (most > 0.0) & ~self._is_free)
@@ -129,9 +134,10 @@ class _ByFeature(_Separable, Penalty):
             return value, float(np.sum(w * (l1[some] + 0.5 * l2[some] * w)))
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        """By a multiplier tau of R(w) <= radius: at most (tau + alpha) R conjugate + tau radius.
+        """The bound ((tau + alpha) R)*(v) + tau radius with a multiplier tau of R(w) <= radius.
 
-        That holds for every tau >= 0; the best is where R is the radius at the maximiser.
+        This is an upper bound for every tau >= 0. The best tau is the one for which R at the
+        maximiser is the radius.
         """
         if radius == 0.0:
             return 0.0
@@ -152,7 +158,10 @@ class _ByFeature(_Separable, Penalty):
         return min(bounds)
 
     def _multipliers(self, v: Array, alpha: float, radius: float) -> tuple[float, float]:
-        """The least multiplier for which the conjugate is finite, and one that is large enough."""
+        """The ends of an interval of multipliers that contains the best one.
+
+        The first is the least for which the conjugate is finite.
+        """
         l1, l2, _, _ = self._arrays
         slopes = self._slopes(v)
         linear = (l2 == 0.0) & np.isinf(self._most(v))
@@ -172,7 +181,7 @@ class _ByFeature(_Separable, Penalty):
     def widest(self, v: Array, error: Array) -> Array:
         _, _, lower, upper = self._arrays
         largest = np.maximum(np.abs(v + error), np.abs(v - error))
-        # where both signs are possible, the conjugate is no larger than on the longer side
+        # where both signs are possible, the largest conjugate is on the side of the wider bound
         sign = np.where(np.abs(v) > error, np.sign(v), np.where(upper >= -lower, 1.0, -1.0))
         found = sign * largest
         return np.where(lower == 0.0, v + error, np.where(upper == 0.0, v - error, found))
@@ -215,7 +224,7 @@ class WeightedL1(_ByFeature):
 
 @dataclass(frozen=True, eq=False)
 class Separable(_ByFeature):
-    """Any ``sum_j (l1_j |w_j| + l2_j w_j^2 / 2)`` on ``lower_j <= w_j <= upper_j``.
+    """Separable penalty ``sum_j (l1_j |w_j| + l2_j w_j^2 / 2)``, ``lower_j <= w_j <= upper_j``.
 
     Parameters
     ----------
@@ -284,21 +293,23 @@ class Separable(_ByFeature):
 def for_features(
     penalty: Any, weights: Any = None, lower: Any = -inf, upper: Any = inf
 ) -> "WeightedL1 | Separable":
-    """A separable penalty with a weight for each feature, and bounds beside its own.
+    """A separable penalty with a weight for each feature, and with additional bounds.
 
     Parameters
     ----------
     penalty : Penalty
-        Of single coefficients, such as `L1`, `ElasticNet`, `SquaredL2` or `NonNegativeL1`.
+        A sum over single coefficients, such as `L1`, `ElasticNet`, `SquaredL2` or
+        `NonNegativeL1`.
     weights : array-like of shape (n_features,), default=None
-        By which its terms are multiplied; 1 by default.
+        Factors of the terms of the penalty; 1 by default.
     lower, upper : float or array-like of shape (n_features,), default=-inf and inf
+        Bounds on the coefficients, in addition to those of the penalty.
 
     Raises
     ------
     ValueError
-        If the penalty is not one of single coefficients, or weights or bounds are not numbers
-        in their range.
+        If the penalty is not a sum over single coefficients, or if weights or bounds are not
+        numbers in their range.
 
     Examples
     --------
