@@ -34,7 +34,6 @@ from skpd.losses import (
 )
 from skpd.penalties import (
     L1,
-    L2,
     Box,
     ElasticNet,
     ElasticNetBall,
@@ -42,6 +41,7 @@ from skpd.penalties import (
     FusedLasso,
     GroupL2,
     L1Ball,
+    L2Norm,
     LInf,
     NonNegativeL1,
     PowerOfNorm,
@@ -69,7 +69,7 @@ LOSSES = [
     Huber(delta=0.5), ModifiedHuber(), SquaredEpsilonInsensitive(epsilon=0.5),
 ]  # fmt: skip
 PENALTIES = [
-    *POLYHEDRAL_PENALTIES, L2(), SquaredL2(), ElasticNet(l1_ratio=0.6), GroupL2(groups=2),
+    *POLYHEDRAL_PENALTIES, L2Norm(), SquaredL2(), ElasticNet(l1_ratio=0.6), GroupL2(groups=2),
     SparseGroup(groups=2, l1_ratio=0.4), SquaredL2OnL1Ball(radius=0.7, weight=0.3),
     ElasticNetBall(radius=0.7, l1_ratio=0.4),
 ]  # fmt: skip

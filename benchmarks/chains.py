@@ -143,7 +143,7 @@ def optimum(X, y, n_labels, alpha, penalty, is_soft):
         scores = np.array(features) @ cp.vec(W, order="C") + np.array(moves) @ cp.vec(T, order="C")
         wrong = np.sum(every != labels, axis=1)
         losses.append(cp.log_sum_exp(scores) if is_soft else cp.max(scores + wrong))
-    if penalty == "squared_l2":
+    if penalty == "l2":
         size = 0.5 * (cp.sum_squares(W) + cp.sum_squares(T))
     elif penalty == "l1":
         size = cp.sum(cp.abs(W)) + cp.sum(cp.abs(T))
@@ -162,7 +162,7 @@ def campaign(n_problems, seed):
     for k in range(n_problems):
         X, y, n_labels, alpha = random_problem(rng)
         kind = (ChainCRF, ChainM3N)[k % 2]
-        penalty = str(rng.choice(["squared_l2", "l1", "group"]))
+        penalty = str(rng.choice(["l2", "l1", "group"]))
         value = optimum(X, y, n_labels, alpha, penalty, kind is ChainCRF)
         for max_iter in (2, 10, 3000):
             model = kind(alpha, penalty=penalty, tol=1e-9, max_iter=max_iter).fit(X, y)

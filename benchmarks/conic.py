@@ -145,7 +145,7 @@ def penalty_parts(penalty, E, n, alpha):
     return {
         "l1": lambda: [box(E, total)],
         "nonnegative_l1": lambda: [Part(E, upper=total)],
-        "squared_l2": lambda: [Part(E, quadratic=1.0 / total)],
+        "l2": lambda: [Part(E, quadratic=1.0 / total)],
         "l2_norm": lambda: [balls(E, [total], [d])],
         "linf": lambda: [
             split(0.0, kind="nonnegative", sizes=(1,),

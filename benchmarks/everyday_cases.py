@@ -47,8 +47,8 @@ LOSSES = {
 # from the number of features and alpha
 PENALTIES = {
     "l1": lambda d, alpha: of_skpd.L1(),
-    "squared_l2": lambda d, alpha: of_skpd.SquaredL2(),
-    "l2_norm": lambda d, alpha: of_skpd.L2(),
+    "l2": lambda d, alpha: of_skpd.SquaredL2(),
+    "l2_norm": lambda d, alpha: of_skpd.L2Norm(),
     "linf": lambda d, alpha: of_skpd.LInf(),
     "elastic-net": lambda d, alpha: of_skpd.ElasticNet(models.L1_RATIO),
     "group": lambda d, alpha: of_skpd.GroupL2(models.group_sizes(d)),
@@ -137,7 +137,7 @@ def largest_alpha(case, problem):
     rounding = ROUNDING * ((problem.weights * abs(problem.null_point.dual_coef)) @ X)
     if np.all(np.abs(gradient) <= rounding):
         return 0.0
-    if case.penalty == "squared_l2":
+    if case.penalty == "l2":
         return np.linalg.norm(gradient)
     if case.penalty == "total_variation":
         # that of features which share a shift is of what the shift leaves

@@ -22,7 +22,7 @@ from skpd import MultinomialPD, MultiTaskPD
 TASK_LOSSES = ["squared", "huber", "absolute", "epsilon_insensitive", "pinball", "l2_norm"]
 TASK_PENALTIES = ["l21", "l1inf", "exclusive", "trace", "squared_groups"]
 CLASS_LOSSES = ["softmax", "crammer_singer"]
-CLASS_PENALTIES = ["squared_l2", "l1", "l21"]
+CLASS_PENALTIES = ["l2", "l1", "l21"]
 
 
 def regressions():

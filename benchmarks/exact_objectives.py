@@ -285,7 +285,7 @@ def _spectral(penalty, w):
 VALUES = {
     "L1": lambda penalty, w: _l1(w),
     "NonNegativeL1": lambda penalty, w: _l1(w),
-    "L2": lambda penalty, w: norm(w),
+    "L2Norm": lambda penalty, w: norm(w),
     "LInf": lambda penalty, w: max(abs(v) for v in w),
     "SquaredL2": lambda penalty, w: mpmath.fdot(w, w) / 2,
     "ElasticNet": _elastic,

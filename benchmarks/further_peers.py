@@ -35,7 +35,7 @@ def rehline(X, y, model, alpha, tol, order, shrink):
         "coordinate_order": order,
     }  # fmt: skip
     loss = OF_REHLINE[model.loss]
-    if model.penalty == "squared_l2":
+    if model.penalty == "l2":
         return plqERM_Ridge(loss, **options).fit(X, y).coef_
     return plqERM_ElasticNet(loss, l1_ratio=L1_RATIO, **options).fit(X, y).coef_
 
@@ -49,7 +49,7 @@ def cyanure_penalty(model, alpha):
     if model.penalty == "elastic-net":
         parts = {"lambda_1": size * L1_RATIO, "lambda_2": size * (1.0 - L1_RATIO)}
         return {"penalty": "elasticnet", **parts}
-    return {"penalty": {"l1": "l1", "squared_l2": "l2"}[model.penalty], "lambda_1": size}
+    return {"penalty": {"l1": "l1", "l2": "l2"}[model.penalty], "lambda_1": size}
 
 
 def cyanure(X, y, model, alpha, tol, solver):
@@ -92,7 +92,7 @@ def glum(X, y, model, alpha, tol, solver):
     fit = GeneralizedLinearRegressor(
         family="binomial" if logistic else "normal",
         alpha=alpha,
-        l1_ratio={"l1": 1.0, "elastic-net": L1_RATIO, "squared_l2": 0.0}[model.penalty],
+        l1_ratio={"l1": 1.0, "elastic-net": L1_RATIO, "l2": 0.0}[model.penalty],
         fit_intercept=False,
         solver=solver,
         gradient_tol=tol,
@@ -126,7 +126,7 @@ def snap(X, y, model, alpha, tol, *, dual, threads):
     if model.loss in ("hinge", "squared_hinge"):
         return SupportVectorMachine(loss=model.loss, **options).fit(X, y).coef_
     kind = LogisticRegression if model.loss == "logistic" else LinearRegression
-    penalty = {"l1": "l1", "squared_l2": "l2"}[model.penalty]
+    penalty = {"l1": "l1", "l2": "l2"}[model.penalty]
     return kind(penalty=penalty, dual=dual, **options).fit(X, y).coef_
 
 

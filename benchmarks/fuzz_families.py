@@ -183,11 +183,11 @@ def some_penalty(rng, d):
         (penalties.SquaredGroupL2(groups=half), 2),
         (penalties.GroupLInf(groups=half), 1),
         (penalties.FunctionOfNorm(penalties.L1()), 2),
-        (penalties.FunctionOfNorm(penalties.L2(), penalties.PowerOfNorm(1.5, 0.5)), None),
+        (penalties.FunctionOfNorm(penalties.L2Norm(), penalties.PowerOfNorm(1.5, 0.5)), None),
         (penalties.FunctionOfNorm(penalties.LInf(), penalties.PowerOfNorm(2.0, 3.0)), 2),
         (penalties.GeneralizedLasso(np.vstack([0.3 * np.eye(d), rng.normal(size=(2, d))])), 1),
         (penalties.FusedLasso(l1_ratio=0.4), 1),
-        (penalties.LInf(), 1), (penalties.L2(), 1), (penalties.ElasticNet(l1_ratio=0.5), None),
+        (penalties.LInf(), 1), (penalties.L2Norm(), 1), (penalties.ElasticNet(l1_ratio=0.5), None),
         (penalties.L1Ball(radius=0.7), None), (penalties.NonNegativeL1(), 1),
     ]  # fmt: skip
     if tree:
@@ -249,7 +249,7 @@ def noise_budget(rng):
     X = features(rng)
     y, one_group = labels(rng, X), [list(range(X.shape[1]))]
     penalty = pick(rng, [
-        penalties.L1(), penalties.SquaredL2(), penalties.L2(), penalties.GroupL2(one_group),
+        penalties.L1(), penalties.SquaredL2(), penalties.L2Norm(), penalties.GroupL2(one_group),
         penalties.ElasticNet(l1_ratio=0.5),
     ])  # fmt: skip
     degree = {"SquaredL2": 2, "ElasticNet": None}.get(type(penalty).__name__, 1)

@@ -18,8 +18,8 @@ from benchmarks.fuzz_families import (
 )
 from skpd.estimators.outputs import output_penalty
 
-OF_OUTPUTS = ("l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "squared_l2")
-DEGREES = {"exclusive": 2, "squared_groups": 2, "squared_l2": 2}
+OF_OUTPUTS = ("l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2")
+DEGREES = {"exclusive": 2, "squared_groups": 2, "l2": 2}
 OUTPUT_LABELS = ("hinge", "smoothed_hinge", "squared_hinge", "logistic")
 
 
@@ -264,8 +264,8 @@ def multivariate(rng):
         options["beta"] = 2.0
     if scoring in ("f1", "fbeta"):
         options["fit_intercept"] = bool(rng.random() < 0.5)
-    name = pick(rng, ["squared_l2", "squared_l2", "l1"])
-    degree = 2 if name == "squared_l2" else 1
+    name = pick(rng, ["l2", "l2", "l1"])
+    degree = 2 if name == "l2" else 1
     alpha = weight_of_penalty(rng, X, degree)
     model = skpd.MultivariateSVC(alpha, penalty=name, **options)
 
@@ -287,8 +287,8 @@ def chain(rng):
     y[0][:2] = 0, 1
     seen, soft = np.unique(np.concatenate(y)), bool(rng.random() < 0.5)
     y = [np.searchsorted(seen, of_one) for of_one in y]
-    name = pick(rng, ["squared_l2", "l1", "group"])
-    alpha = weight_of_penalty(rng, X, 2 if name == "squared_l2" else 1)
+    name = pick(rng, ["l2", "l1", "group"])
+    alpha = weight_of_penalty(rng, X, 2 if name == "l2" else 1)
     kind = skpd.ChainCRF if soft else skpd.ChainM3N
     model = kind(alpha, penalty=name, max_iter=500, **common(rng))
 
@@ -299,7 +299,7 @@ def chain(rng):
             losses.append(of.chain(own, z, model.transitions_, soft))
         w = np.append(rows_of(model.coef_), np.ravel(of.exact(model.transitions_)))
         penalty = {
-            "squared_l2": lambda: of.norm(w) ** 2 / 2,
+            "l2": lambda: of.norm(w) ** 2 / 2,
             "l1": lambda: of.total(abs(w)),
             "group": lambda: (
                 of.total([of.norm(row) for row in w.reshape(-1, len(seen))])

@@ -60,7 +60,7 @@ def row_norms(U):
 PENALTIES = {
     "l21": lambda W: row_norms(W).sum(),
     "l1": lambda W: np.abs(W).sum(),
-    "squared_l2": lambda W: 0.5 * (W * W).sum(),
+    "l2": lambda W: 0.5 * (W * W).sum(),
 }
 # W = 0 is optimal where this function of the loss's gradient is at most alpha
 SMALLEST_ALPHAS = {
@@ -151,8 +151,8 @@ MATRIX_MODELS = {
     "multitask-hinge": MatrixModel("hinge", "l21"),
     "multinomial-l21": MatrixModel("softmax", "l21"),
     "multinomial-l1": MatrixModel("softmax", "l1"),
-    "multinomial-l2": MatrixModel("softmax", "squared_l2"),
-    "crammer-singer": MatrixModel("crammer_singer", "squared_l2"),
+    "multinomial-l2": MatrixModel("softmax", "l2"),
+    "crammer-singer": MatrixModel("crammer_singer", "l2"),
 }
 
 # 100/n and 1/n are what C = 0.01 and C = 1 say to other solvers

@@ -69,7 +69,7 @@ def cyanure(X, y, model, alpha, tol, solver):
     options = {
         "fit_intercept": False, "tol": tol, "max_iter": PASSES, "solver": solver, "safe": False,
         "verbose": False, "lambda_1": alpha,
-        "penalty": {"l21": "l1l2", "l1": "l1", "squared_l2": "l2"}[model.penalty],
+        "penalty": {"l21": "l1l2", "l1": "l1", "l2": "l2"}[model.penalty],
     }  # fmt: skip
     if model.loss == "squared":
         fit = Regression(**options)

@@ -19,7 +19,7 @@ from benchmarks.data import load
 from skpd import MultivariateSVC
 from skpd.designs import Design
 from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
-from skpd.penalties import L1, L2, ElasticNet, GroupL2, SquaredL2
+from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2
 from skpd.problems.structured import StructuredProblem
 from skpd.solvers import solve
 
@@ -74,7 +74,7 @@ def optimum(problem, X):
     kinds = {
         SquaredL2: lambda: cp.sum_squares(w) / 2.0,
         L1: lambda: cp.norm1(w),
-        L2: lambda: cp.norm2(w),
+        L2Norm: lambda: cp.norm2(w),
         ElasticNet: lambda: (
             penalty.l1_ratio * cp.norm1(w) + (1.0 - penalty.l1_ratio) * cp.sum_squares(w) / 2.0
         ),
@@ -86,7 +86,7 @@ def optimum(problem, X):
     return float(programme.solve(solver=cp.CLARABEL, **tolerances))
 
 
-PENALTIES = [SquaredL2(), L1(), GroupL2(2), ElasticNet(0.5), L2()]
+PENALTIES = [SquaredL2(), L1(), GroupL2(2), ElasticNet(0.5), L2Norm()]
 
 
 def random_problem(rng):

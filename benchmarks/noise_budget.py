@@ -77,7 +77,7 @@ def campaign(n_problems, seed):
     furthest, excess, n_solved = 0.0, -np.inf, 0
     for _ in range(n_problems):
         X, y, weights, alpha, budget, intercept = given = random_problem(rng)
-        penalty = str(rng.choice(["l1", "squared_l2"]))
+        penalty = str(rng.choice(["l1", "l2"]))
         optimum = (optimum_of_l1 if penalty == "l1" else optimum_of_square)(*given)
         for max_iter in (1, 2, 5, 5000):
             model = PdproxSVC(

@@ -14,7 +14,7 @@ RESIDUALS = ("squared", "absolute", "huber", "epsilon_insensitive", "pinball", "
 MARGINS = ("hinge", "smoothed_hinge", "squared_hinge", "logistic")
 CLASSES = ("softmax", "crammer_singer")
 TOGETHER = ("l2_norm", *CLASSES)  # losses of all outputs of a sample
-PENALTIES = ("l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "squared_l2")
+PENALTIES = ("l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2")
 DELTA, EPSILON, QUANTILE = 1.35, 0.1, 0.5  # the default parameters
 TOLERANCES = (1e-9, 1e-12)  # of Clarabel
 
@@ -102,7 +102,7 @@ def penalty_value(penalty, l1_ratio, W):
         "trace": lambda: np.sum(np.linalg.svd(W.astype(np.float64), compute_uv=False)),
         "squared_groups": lambda: np.sum(rows) ** 2,
         "l1": lambda: np.sum(np.abs(W)),
-        "squared_l2": lambda: np.sum(W**2) / 2,
+        "l2": lambda: np.sum(W**2) / 2,
     }[penalty]()
     return l1_ratio * value + (1 - l1_ratio) * np.sum(W**2) / 2
 
@@ -126,7 +126,7 @@ def about_largest_alpha(model, b, unit):
         "trace": lambda: np.linalg.norm(gradient, 2),
         "squared_groups": lambda: np.max(norms) ** 2 / (4 * unit),
         "l1": lambda: np.max(np.abs(gradient)),
-        "squared_l2": lambda: np.sum(norms**2) / (2 * unit),
+        "l2": lambda: np.sum(norms**2) / (2 * unit),
     }[model.penalty]()
 
 
@@ -240,7 +240,7 @@ def _penalty(cp, penalty, l1_ratio, W):
         "trace": lambda: cp.normNuc(W),
         "squared_groups": lambda: cp.square(cp.sum(rows)),
         "l1": lambda: cp.sum(cp.abs(W)),
-        "squared_l2": lambda: cp.sum_squares(W) / 2,
+        "l2": lambda: cp.sum_squares(W) / 2,
     }[penalty]()
     if l1_ratio == 1.0:
         return value

@@ -135,7 +135,7 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
         return sum(c * cp.norm2(w[some]) for c, some in zip(weights, members, strict=True))
 
     def of_norm():
-        norms = {"L1": cp.norm1, "L2": cp.norm2, "LInf": cp.norm_inf}
+        norms = {"L1": cp.norm1, "L2Norm": cp.norm2, "LInf": cp.norm_inf}
         kind = type(penalty.norm).__name__
         norm = norms[kind](w) if kind in norms else groups(penalty.norm)
         return penalty.function.scale * cp.power(norm, penalty.function.exponent)
@@ -147,7 +147,7 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
     penalties = {
         "L1": lambda: cp.norm1(w),
         "NonNegativeL1": lambda: cp.norm1(w),
-        "L2": lambda: cp.norm2(w),
+        "L2Norm": lambda: cp.norm2(w),
         "LInf": lambda: cp.norm_inf(w),
         "SquaredL2": lambda: cp.sum_squares(w) / 2,
         "ElasticNet": lambda: (

@@ -19,11 +19,11 @@ from skpd.designs import Design, KernelMatrix
 from skpd.losses import Hinge, MarginLoss
 from skpd.penalties import (
     L1,
-    L2,
     FunctionOfNorm,
     GeneralizedLasso,
     GraphTotalVariation,
     GroupL2,
+    L2Norm,
     LInf,
     PowerOfNorm,
     SquaredGroupL2,
@@ -35,7 +35,7 @@ from skpd.solvers import solve
 from skpd.solvers.kernel_machines import solve_kernel_problem
 
 LINEAR_PENALTIES = [
-    FunctionOfNorm(L1()), FunctionOfNorm(L2(), PowerOfNorm(1.5, 0.5)),
+    FunctionOfNorm(L1()), FunctionOfNorm(L2Norm(), PowerOfNorm(1.5, 0.5)),
     FunctionOfNorm(LInf(), PowerOfNorm(2.0, 3.0)), FunctionOfNorm(GroupL2(groups=2)),
     SquaredGroupL2(groups=2),
 ]  # fmt: skip

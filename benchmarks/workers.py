@@ -226,7 +226,7 @@ def part_peers(options):
     with cluster_of(2) as cluster, Client(cluster):
         X, y = generated(n, d)
         alpha = 1e-4
-        given = {"alpha": alpha, "penalty": "squared_l2", "loss": "logistic"}
+        given = {"alpha": alpha, "penalty": "l2", "loss": "logistic"}
         best = skpd.dask.PdproxSVC(**given, tol=1e-10).fit(X, y)
         model = skpd.dask.PdproxSVC(**given, tol=ACCURACY)
         own = min(timed(model, X, y) for _ in range(3))

@@ -23,7 +23,7 @@ LOSSES = {
 }
 PENALTIES = {
     "l1": (L1(), lambda w: np.abs(w).sum()),
-    "squared_l2": ("squared_l2", lambda w: 0.5 * w @ w),
+    "l2": ("l2", lambda w: 0.5 * w @ w),
     "group": (GroupL2(2), lambda w: np.sqrt(2) * np.linalg.norm(w.reshape(-1, 2), axis=1).sum()),
     "linf": ("linf", lambda w: np.abs(w).max()),
 }

@@ -32,7 +32,7 @@ from skpd.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from skpd.penalties import L1, L2, ElasticNet, GroupL2, L1Ball, SparseGroup, SquaredL2
+from skpd.penalties import L1, ElasticNet, GroupL2, L1Ball, L2Norm, SparseGroup, SquaredL2
 from skpd.problems import Problem
 from skpd.solvers import solve
 
@@ -364,7 +364,7 @@ def test_long_dual_norms_are_not_rounded_down():
     """100,000 features: ||v||_2 by a sum in order would miss its last digits."""
     d = 100_000
     X = np.full((1, d), 0.1)
-    for penalty in (L2(), SquaredL2(), SparseGroup(groups=d, l1_ratio=0.5)):
+    for penalty in (L2Norm(), SquaredL2(), SparseGroup(groups=d, l1_ratio=0.5)):
         problem = Problem(Design(X), np.ones(1), np.ones(1), Squared(), penalty, 0.01, False)
         certificate, _ = certify_point(problem, np.zeros(d), 0.0, -np.ones(1) / 2)
         for t in np.linspace(0, 2 / (0.1 * d), 2001):  # w = t (1, ..., 1) is optimal for some t

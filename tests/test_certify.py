@@ -391,7 +391,7 @@ def test_objective_by_hand(cancer):
     with pytest.raises(TypeError, match=r"loss=Hinge\(\), penalty=L1\(\), alpha"):
         certify(NuSVC(kernel="linear").fit(X, y), X, y)
     alpha = 1 / (0.1 * len(y))
-    certificate = certify(clf, X, y, loss="hinge", penalty="squared_l2", alpha=alpha)
+    certificate = certify(clf, X, y, loss="hinge", penalty="l2", alpha=alpha)
     assert certificate.relative_gap <= 1e-6
     same = certify(clf, X, y, loss=Hinge(), penalty=SquaredL2(), alpha=alpha, fit_intercept=True)
     assert certificate == same == certify(clf, X, y)
@@ -523,7 +523,7 @@ def test_matrix_models_by_hand(rng):
     labels = np.argmax(Y, axis=1)
     for loss in ("softmax", "crammer_singer"):
         model = MultinomialPD(0.1, loss=loss, tol=1e-8).fit(X, labels)
-        found = certify(model, X, labels, loss=loss, penalty="squared_l2", alpha=0.1)
+        found = certify(model, X, labels, loss=loss, penalty="l2", alpha=0.1)
         assert_allclose(found.primal, model.certificate_.primal, rtol=1e-10)
         assert found.relative_gap < 1e-6
     with pytest.raises(ValueError, match="beside this loss"):

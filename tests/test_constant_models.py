@@ -134,7 +134,7 @@ def test_a_rare_class_and_the_hinge_loss():
     "model, y",
     [
         (PdproxSVC(), RARE),
-        (PdproxSVC(penalty="squared_l2", class_weight="balanced"), RARE),
+        (PdproxSVC(penalty="l2", class_weight="balanced"), RARE),
         (LassoPDCertified(), T),
         (DRSVMClassifier(0.01), RARE),
         (DRSVMClassifier(0.01, kappa=np.inf), THREE),

@@ -64,7 +64,7 @@ def test_a_constant_model_says_so_once(client, data):
 MODELS = [
     ("PdproxSVC", {"alpha": 0.01}),
     ("PdproxSVC", {"alpha": 0.01, "loss": "logistic", "class_weight": "balanced"}),
-    ("PdproxSVC", {"alpha": 0.01, "penalty": "squared_l2", "fit_intercept": False}),
+    ("PdproxSVC", {"alpha": 0.01, "penalty": "l2", "fit_intercept": False}),
     ("PdproxSVC", {"alpha": 0.01, "penalty_weights": [0, 1, 1, 1, 1, 1]}),
     ("GroupLassoSVC", {"alpha": 0.01, "groups": 2, "class_weight": {"no": 1.0, "yes": 3.0}}),
     ("ElasticNetPDClassifier", {"alpha": 0.01}),
@@ -201,7 +201,7 @@ def test_certificates_of_other_models(client, data):
         def fit(self):
             return self
 
-    by_hand = {"loss": "logistic", "penalty": "squared_l2", "alpha": 0.1, "fit_intercept": True}
+    by_hand = {"loss": "logistic", "penalty": "l2", "alpha": 0.1, "fit_intercept": True}
     one = skpd.certify(Foreign(), X, labels, **by_hand)
     other = skpd_dask.certify(Foreign(), in_chunks(X), in_chunks(labels), **by_hand)
     assert_allclose([other.primal, other.dual], [one.primal, one.dual], rtol=1e-9)
@@ -300,8 +300,8 @@ def test_columns_of_one_file_have_other_partitions(client, data, tmp_path):
     given = dd.read_parquet(tmp_path)
     some, label = given[list(table.columns[: 5 * D])], given.label
     assert label.to_dask_array().npartitions < some.to_dask_array().npartitions
-    model = skpd_dask.PdproxSVC(0.01, penalty="squared_l2", tol=1e-9)
-    local = skpd.PdproxSVC(0.01, penalty="squared_l2", tol=1e-9)
+    model = skpd_dask.PdproxSVC(0.01, penalty="l2", tol=1e-9)
+    local = skpd.PdproxSVC(0.01, penalty="l2", tol=1e-9)
     model.fit(some, label, given.weight)
     local.fit(X, table.label, weights)
     assert_allclose(model.coef_, local.coef_, atol=1e-6)

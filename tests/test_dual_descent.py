@@ -119,7 +119,7 @@ def test_same_as_scikit_learn(rng):
     alpha, n = 0.02, 200
     theirs = LinearSVC(loss="hinge", C=1 / (alpha * n), fit_intercept=False, tol=1e-10,
                        max_iter=10**6, random_state=0).fit(X, y)  # fmt: skip
-    ours = PdproxSVC(alpha, penalty="squared_l2", fit_intercept=False, tol=1e-10).fit(X, y)
+    ours = PdproxSVC(alpha, penalty="l2", fit_intercept=False, tol=1e-10).fit(X, y)
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
     X, y = data(rng, Squared())
     weights = np.full(60, 1 / 60)

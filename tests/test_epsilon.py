@@ -86,7 +86,7 @@ def test_epsilon_0_one_vs_rest_and_ridge(rng):
         best = mean_hinge_programme(X, np.where(y == k, 1.0, -1.0), np.full(150, 1 / 150), True)
         assert_allclose([certificate.primal, certificate.dual], best, rtol=0, atol=1e-8)
     ridge = DRSVMClassifier(epsilon=0.0, alpha=0.1, tol=1e-9).fit(X, y == 2)
-    svm = PdproxSVC(alpha=0.1, penalty="squared_l2", tol=1e-9).fit(X, y == 2)
+    svm = PdproxSVC(alpha=0.1, penalty="l2", tol=1e-9).fit(X, y == 2)
     assert_allclose(ridge.certificate_.primal, svm.certificate_.primal, rtol=1e-8)
     assert_allclose(ridge.coef_, svm.coef_, atol=1e-4)
 

@@ -44,7 +44,7 @@ from skpd.losses import EpsilonInsensitive, Hinge, Huber, Pinball
 from skpd.penalties import L1, Box, ElasticNet, GroupL2, Norm, SparseGroup
 
 ESTIMATORS = [PdproxSVC, GroupLassoSVC, PdproxRegressor]
-SMOOTH_AND_NOT = [("hinge", "l1"), ("hinge", "squared_l2"), ("logistic", "l1"), ("hinge", "linf")]
+SMOOTH_AND_NOT = [("hinge", "l1"), ("hinge", "l2"), ("logistic", "l1"), ("hinge", "linf")]
 CLASSIFIERS = [PdproxSVC, GroupLassoSVC]
 
 
@@ -178,7 +178,7 @@ def test_against_scikit_learn(cancer, regression):
     mine = PdproxSVC(alpha=1 / len(y), loss="squared_hinge", fit_intercept=False, tol=1e-9)
     assert_allclose(mine.fit(X, y).coef_, svc.coef_, atol=1e-3)
     logistic = LogisticRegression(C=1.0, tol=1e-10, max_iter=10**4).fit(X, y)
-    mine = PdproxSVC(alpha=1 / len(y), loss="logistic", penalty="squared_l2", tol=1e-10)
+    mine = PdproxSVC(alpha=1 / len(y), loss="logistic", penalty="l2", tol=1e-10)
     assert_allclose(mine.fit(X, y).coef_, logistic.coef_, atol=1e-3)
 
     X, y = regression
@@ -193,7 +193,7 @@ def test_against_scikit_learn(cancer, regression):
     # HuberRegressor with its fitted scale is Huber's loss with delta = epsilon * scale
     theirs = HuberRegressor(alpha=0.0, epsilon=1.35, tol=1e-10, max_iter=1000).fit(X, y)
     mine = PdproxRegressor(
-        alpha=1e-9, penalty="squared_l2", loss=Huber(delta=1.35 * theirs.scale_), tol=1e-10
+        alpha=1e-9, penalty="l2", loss=Huber(delta=1.35 * theirs.scale_), tol=1e-10
     ).fit(X, y)
     assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
 
@@ -579,7 +579,7 @@ def test_one_class(estimator, cancer):
     *[(e, {"solver": "newton"}, "'solver' parameter") for e in ESTIMATORS],
     *[(e, {"tol": -1.0}, "'tol' parameter") for e in ESTIMATORS],
     *[(e, {"max_iter": 0}, "'max_iter' parameter") for e in ESTIMATORS],
-    (PdproxSVC, {"penalty": "l3"}, "'penalty' parameter.*'squared_l2'"),
+    (PdproxSVC, {"penalty": "l3"}, "'penalty' parameter.*'l2_norm'"),
     (PdproxSVC, {"penalty": ["l1"]}, "'penalty' parameter"),
     (PdproxSVC, {"loss": Huber()}, "'loss' parameter"),
     (PdproxRegressor, {"loss": Hinge()}, "'loss' parameter"),
@@ -721,7 +721,7 @@ def test_sizes_at_which_terms_vanish(case, rng):
         model = LassoPDCertified(0.1, max_iter=200).fit(X, 1e78 * y)
         best = np.linalg.lstsq(np.column_stack([X, np.ones(30)]), y)[1].item() / 60 * 1e156
     elif case == "pinball":  # the square of a norm is below the smallest float
-        model = PdproxRegressor(0.1, loss="pinball", penalty="squared_l2", max_iter=200)
+        model = PdproxRegressor(0.1, loss="pinball", penalty="l2", max_iter=200)
         model.fit(X, 1e-200 * y)
         best = 1e-200 * linear_programme(X, y, rows, model._get_loss(), L1(), 0.0, True)
     else:  # flipping labels costs too much to be of use

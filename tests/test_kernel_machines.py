@@ -109,7 +109,7 @@ def test_squared_loss_is_kernel_ridge(wave):
 def test_linear_kernel_is_the_linear_model(moons):
     X, y = moons
     ours = KernelPdproxSVC(0.01, kernel="linear", loss="logistic", tol=TIGHT).fit(X, y)
-    linear = PdproxSVC(0.01, penalty="squared_l2", loss="logistic", tol=TIGHT).fit(X, y)
+    linear = PdproxSVC(0.01, penalty="l2", loss="logistic", tol=TIGHT).fit(X, y)
     assert_allclose(ours.certificate_.primal, linear.certificate_.primal, rtol=1e-8)
     assert_allclose(ours.predict_proba(X), linear.predict_proba(X), atol=1e-4)
 
@@ -120,7 +120,7 @@ def test_raw_features_with_a_linear_kernel(loss):
     X, y = load_breast_cancer(return_X_y=True)
     options = {"alpha": 1e-2, "loss": loss, "tol": 1e-8}
     ours = KernelPdproxSVC(kernel="linear", **options).fit(X, y)
-    linear = PdproxSVC(penalty="squared_l2", **options).fit(X, y)
+    linear = PdproxSVC(penalty="l2", **options).fit(X, y)
     assert ours.converged_ and linear.converged_
     assert ours.certificate_.dual <= linear.certificate_.primal
     assert_allclose(ours.certificate_.primal, linear.certificate_.primal, rtol=1e-6)
@@ -334,7 +334,7 @@ def test_rows_of_very_different_size(seed):
     X, y = rng.normal(size=(24, 4)), rng.normal(size=24)
     X[3] *= 1e5
     ours = KernelPdproxRegressor(0.0065, kernel="linear", tol=1e-11).fit(X, y)
-    linear = PdproxRegressor(0.0065, penalty="squared_l2", loss="absolute", tol=1e-9).fit(X, y)
+    linear = PdproxRegressor(0.0065, penalty="l2", loss="absolute", tol=1e-9).fit(X, y)
     assert linear.converged_ and ours.relative_gap_ < 1e-6
     assert ours.certificate_.dual <= linear.certificate_.primal
     assert linear.certificate_.dual <= ours.certificate_.primal

@@ -22,7 +22,7 @@ from skpd import (
 )
 from skpd.designs import Design
 from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
-from skpd.penalties import L1, L2, Box, ElasticNet, NonNegativeL1
+from skpd.penalties import L1, Box, ElasticNet, L2Norm, NonNegativeL1
 from skpd.problems import Point, Problem
 from skpd.solvers import SOLVERS, Monitor, check_solver_options, solve
 
@@ -316,8 +316,8 @@ def test_unfit_problems_are_refused(rng):
     for solver in ("cd", "approx"):
         with pytest.raises(ValueError, match=r"smooth loss.*got Absolute\(\)"):
             solve(problem_of(X, y, Absolute(), L1(), 0.1), solver, **arguments)
-        with pytest.raises(ValueError, match=r"separable penalty.*got L2\(\)"):
-            solve(problem_of(X, y, Squared(), L2(), 0.1), solver, **arguments)
+        with pytest.raises(ValueError, match=r"separable penalty.*got L2Norm\(\)"):
+            solve(problem_of(X, y, Squared(), L2Norm(), 0.1), solver, **arguments)
         with pytest.raises(ValueError, match="'solver' parameter of PdproxRegressor"):
             PdproxRegressor(solver=solver).fit(X, y)
     with pytest.raises(ValueError, match="'solver' parameter of LassoPDCertified"):

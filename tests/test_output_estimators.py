@@ -58,12 +58,12 @@ def tasks(rng, n=60, d=4, K=3):
         *(
             MultiTaskPD(loss=loss, penalty=penalty)
             for loss in ("squared", "absolute", "l2_norm")
-            for penalty in ("l21", "l1inf", "exclusive", "trace", "squared_groups", "squared_l2")
+            for penalty in ("l21", "l1inf", "exclusive", "trace", "squared_groups", "l2")
         ),
         *(
             MultinomialPD(loss=loss, penalty=penalty)
             for loss in ("softmax", "crammer_singer")
-            for penalty in ("squared_l2", "l1", "l21", "trace")
+            for penalty in ("l2", "l1", "l21", "trace")
         ),
     ],
     ids=str,
@@ -163,7 +163,7 @@ def test_warm_start(rng):
         assert model.converged_
 
 
-@pytest.mark.parametrize("penalty", ["l21", "l1inf", "l1", "squared_l2", "trace"])
+@pytest.mark.parametrize("penalty", ["l21", "l1inf", "l1", "l2", "trace"])
 def test_a_single_output(penalty, rng):
     """The l2 norm is the absolute loss, and the norms of rows are the l1 norm."""
     X, Y = regression(rng)
@@ -320,7 +320,7 @@ LOSSES_OF_SAMPLES = {
 
 @pytest.mark.parametrize(
     ("loss", "penalty"),
-    list(zip(LOSSES_OF_SAMPLES, ["squared_l2", "l1inf", "l21", "l1"], strict=True)),
+    list(zip(LOSSES_OF_SAMPLES, ["l2", "l1inf", "l21", "l1"], strict=True)),
 )
 def test_cross_validation_by_hand(loss, penalty, rng):
     """Each fold alone: the weighted mean loss of what it holds out."""

@@ -88,7 +88,7 @@ def test_multi_task_lasso_and_elastic_net(fit_intercept, rng):
 def test_ridge_with_weights(rng):
     X, Y = regression(rng)
     weights = rng.uniform(0.1, 2.0, len(X))
-    model = MultiTaskPD(alpha=0.2, penalty="squared_l2", tol=1e-12).fit(X, Y, weights)
+    model = MultiTaskPD(alpha=0.2, penalty="l2", tol=1e-12).fit(X, Y, weights)
     other = Ridge(alpha=0.2 * weights.sum()).fit(X, Y, weights)
     assert_allclose(model.coef_, other.coef_, atol=1e-6)
     assert_allclose(model.intercept_, other.intercept_, atol=1e-6)

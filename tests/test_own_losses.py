@@ -119,11 +119,11 @@ def test_what_is_found_numerically_is_right(loss):
 
 
 @pytest.mark.parametrize("loss", OURS, ids=str)
-@pytest.mark.parametrize("penalty", ["l1", R.GroupL2(groups=2), R.L2()], ids=str)
+@pytest.mark.parametrize("penalty", ["l1", R.GroupL2(groups=2), R.L2Norm()], ids=str)
 def test_a_loss_of_the_package_under_another_name(loss, penalty, diabetes, cancer):
     margin = isinstance(loss, L.MarginLoss)
     model, (X, y) = (PdproxSVC, cancer) if margin else (PdproxRegressor, diabetes)
-    tol = 1e-4 if isinstance(penalty, R.L2) else 1e-7
+    tol = 1e-4 if isinstance(penalty, R.L2Norm) else 1e-7
     ours, own = (
         model(alpha=0.05, penalty=penalty, loss=each, tol=tol).fit(X, y)
         for each in (loss, in_python(loss))
@@ -138,7 +138,7 @@ def test_a_loss_of_the_package_under_another_name(loss, penalty, diabetes, cance
 
 
 @pytest.mark.parametrize("loss", [LogCosh(), QuantileHuber(0.7), FourthPower()], ids=type)
-@pytest.mark.parametrize("penalty", ["squared_l2", "l1"])
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
 def test_a_new_loss_against_a_quasi_newton_method(loss, penalty, diabetes):
     """L-BFGS-B on w = a - b with a, b >= 0, which makes the l1 norm smooth."""
     X, y = diabetes
@@ -200,7 +200,9 @@ def test_a_new_loss_with_kinks_against_a_linear_programme(diabetes):
     assert certificate.relative_gap <= 1e-5
 
 
-@pytest.mark.parametrize("penalty", [R.L2(), R.LInf(), R.TotalVariation(), R.L1Ball(1.0)], ids=str)
+@pytest.mark.parametrize(
+    "penalty", [R.L2Norm(), R.LInf(), R.TotalVariation(), R.L1Ball(1.0)], ids=str
+)
 def test_penalties_without_newton_steps(penalty, diabetes):
     """What needs the prox of the conjugate alone is left, and the certificate as ever."""
     ours, own = (

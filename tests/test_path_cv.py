@@ -152,7 +152,7 @@ def test_several_classes(estimator, scoring, container):
 
 
 @pytest.mark.parametrize("estimator, alphas", [
-    (MultiTaskPD(tol=TIGHT), 5), (MultiTaskPD(penalty="squared_l2", tol=TIGHT), [1.0, 0.1]),
+    (MultiTaskPD(tol=TIGHT), 5), (MultiTaskPD(penalty="l2", tol=TIGHT), [1.0, 0.1]),
     (TraceNormPD(radius=None, tol=TIGHT), 5),
 ], ids=str)  # fmt: skip
 def test_several_outputs(estimator, alphas, rng):

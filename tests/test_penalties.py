@@ -13,7 +13,7 @@ from skpd import penalties as R
 N = 6
 NORMS = [
     R.L1(),
-    R.L2(),
+    R.L2Norm(),
     R.LInf(),
     R.GroupL2(groups=3),
     R.GroupL2(groups=[[5, 0], [1, 3, 4], [2]], weights=[0.5, 2.0, 1.0]),
@@ -58,7 +58,7 @@ OF_OTHER_KINDS = [
     R.GroupL2(groups=2, weights=[0.0, 1.0, 2.0]),
     R.SparseGroup(groups=2, weights=[0.0, 1.0, 2.0], l1_ratio=0.0),
     R.Spectral(R.L1(), n_outputs=2),
-    R.Spectral(R.L2(), n_outputs=3),
+    R.Spectral(R.L2Norm(), n_outputs=3),
     R.Spectral(R.SquaredL2OnL1Ball(), n_outputs=2),
     R.NormEpigraph(1),
     R.NormEpigraph(2),
@@ -131,7 +131,7 @@ def test_group_weights_must_be_positive(weights):
     "make, name",
     [
         (lambda: R.ElasticNet(l1_ratio=1.0), "l1_ratio"),
-        (lambda: R.SparseGroup(l1_ratio=1.5), "l1_ratio"),
+        (lambda: R.SparseGroup(2, l1_ratio=1.5), "l1_ratio"),
         (lambda: R.L1Ball(radius=0.0), "radius"),
         (lambda: R.L1Ball(radius="a"), "radius of L1Ball must be a number.*got 'a'"),
         (lambda: R.Box(lower=1.0, upper=2.0), "lower"),
@@ -163,7 +163,7 @@ def test_euclidean_norms_of_long_vectors(n, scale):
     v = np.full(n, 0.3)
     exact = sqrt(fsum(v * v)) * scale
     group = R.GroupL2(groups=[n], weights=[1.0]).bind(n)
-    for penalty in (R.L2(), group):
+    for penalty in (R.L2Norm(), group):
         for found in (penalty.value(v * scale), penalty.dual_norm(v * scale)):
             assert abs(found - exact) <= 4.0 * np.finfo(float).eps * exact
 

@@ -19,7 +19,7 @@ from skpd import (
 )
 
 ALPHA = 0.01
-RIDGE = {"loss": "logistic", "penalty": "squared_l2", "tol": 1e-10}
+RIDGE = {"loss": "logistic", "penalty": "l2", "tol": 1e-10}
 
 
 @pytest.fixture(scope="module")
@@ -81,5 +81,5 @@ def test_only_where_the_loss_is_a_likelihood():
 
 def test_calibrated_hinge(iris):
     X, y = iris
-    clf = CalibratedClassifierCV(PdproxSVC(ALPHA, penalty="squared_l2")).fit(X, y)
+    clf = CalibratedClassifierCV(PdproxSVC(ALPHA, penalty="l2")).fit(X, y)
     assert cross_val_score(clf, X, y, scoring="neg_log_loss").mean() > np.log(1.0 / 3.0)

@@ -212,7 +212,7 @@ def test_data_that_is_special(kind, rng):
     assert np.diff(z, axis=1).min() >= -1e-12 * np.abs(z).max()
 
 
-@pytest.mark.parametrize("penalty", ["squared_l2", "l21"])
+@pytest.mark.parametrize("penalty", ["l2", "l21"])
 def test_smooth_penalties(penalty, rng):
     """Against SLSQP, at an optimum where no row of coefficients is 0."""
     X, y = heteroscedastic(rng, n=14, d=2)
@@ -225,7 +225,7 @@ def test_smooth_penalties(penalty, rng):
     def value(x):
         W, _, excess = parts(x)
         of_rows = np.sum(W * W, axis=1)
-        of_W = 0.5 * of_rows.sum() if penalty == "squared_l2" else np.sqrt(of_rows).sum()
+        of_W = 0.5 * of_rows.sum() if penalty == "l2" else np.sqrt(of_rows).sum()
         return excess.sum() / n + alpha * of_W
 
     constraints = []
@@ -324,7 +324,7 @@ def test_certify(rng):
 # The estimator
 
 
-@pytest.mark.parametrize("penalty", ["l1", "squared_l2", "l21"])
+@pytest.mark.parametrize("penalty", ["l1", "l2", "l21"])
 def test_one_quantile(penalty, rng):
     X, y = heteroscedastic(rng)
     model = QuantilePD((0.3,), alpha=0.02, penalty=penalty, tol=1e-9).fit(X, y)

@@ -122,8 +122,8 @@ def test_types(dtype):
 
 MODELS = [
     PdproxSVC(0.01), PdproxSVC(0.01, loss="logistic"), GroupLassoSVC(0.01, groups=2),
-    PdproxSVC(1e-3, loss="squared_hinge", penalty="squared_l2"),
-    PdproxSVC(1e-3, penalty="squared_l2", fit_intercept=False),
+    PdproxSVC(1e-3, loss="squared_hinge", penalty="l2"),
+    PdproxSVC(1e-3, penalty="l2", fit_intercept=False),
     PdproxSVC(0.01, penalty_weights=[0, 0, 1, 1, 1, 1], bounds=(-1.0, 2.0)),
     PdproxSVC(0.01, penalty="elasticnet", class_weight="balanced"),
     PdproxRegressor(0.01), PdproxRegressor(0.01, loss="huber"),

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.losses.structured import Mixture, StructuredLoss
-from skpd.penalties import L1, L2, ElasticNet, GroupL2, SquaredL2, TotalVariation
+from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2, TotalVariation
 from skpd.problems import Problem
 from skpd.problems.structured import StructuredProblem
 from skpd.solvers import solve
@@ -53,7 +53,7 @@ def solved(problem, tol=1e-9, max_iter=500):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("penalty", [SquaredL2(), L1(), ElasticNet(0.5), L2(), GroupL2(2)])
+@pytest.mark.parametrize("penalty", [SquaredL2(), L1(), ElasticNet(0.5), L2Norm(), GroupL2(2)])
 def test_cutting_planes_find_the_optimum_of_a_sum_over_the_rows(penalty, intercept):
     rows, structured = problems(penalty, intercept)
     expected, found = solved(rows, 1e-11, 10_000), solved(structured, 1e-8)

@@ -23,9 +23,9 @@ from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, Squared
 from skpd.penalties import (
     L1,
-    L2,
     ElasticNet,
     GroupL2,
+    L2Norm,
     NonNegativeL1,
     Separable,
     SparseGroup,
@@ -136,7 +136,7 @@ def test_what_a_penalty_declares():
         (lambda: Separable(1.0, lower=0.5), "lower of Separable must be numbers from -inf to 0"),
         (lambda: Separable([1.0, 1.0], [1.0]), "same length, got lengths"),
         (lambda: Separable(1.0, lower=0.0, upper=0.0), "must differ"),
-        (lambda: for_features(L2(), [1.0]), "need a penalty of single coefficients"),
+        (lambda: for_features(L2Norm(), [1.0]), "need a penalty of single coefficients"),
     ],
 )
 def test_what_is_refused(make, message):

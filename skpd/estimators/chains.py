@@ -32,7 +32,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualEstimator._parameter_constraints,
-        "penalty": [StrOptions({"squared_l2", "l1", "group"})],
+        "penalty": [StrOptions({"l2", "l1", "group"})],
     }
     del _parameter_constraints["solver"], _parameter_constraints["solver_options"]
     del _parameter_constraints["fit_intercept"]
@@ -46,7 +46,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         self,
         alpha: float = 1e-2,
         *,
-        penalty: str = "squared_l2",
+        penalty: str = "l2",
         tol: float = 1e-4,
         max_iter: int = 10_000,
         warm_start: bool = False,
@@ -181,7 +181,7 @@ PARAMETERS = """Parameters
     ----------
     alpha : float, default=1e-2
         Weight of the penalty, greater than 0.
-    penalty : {"squared_l2", "l1", "group"}, default="squared_l2"
+    penalty : {"l2", "l1", "group"}, default="l2"
         Half the squared norm of all weights, those of the transitions too; the sum of their sizes;
         or the sum of the Euclidean norms of groups, times the square root of the number of labels:
         the weights of a feature for all labels, and the transitions from a label.

@@ -50,7 +50,7 @@ class MultiTaskPD(PrimalDualRegressor):
         The loss of each output; "l2_norm" is the Euclidean norm of the residuals of all outputs
         of a sample. For the last four y holds labels -1 and 1, and `predict` returns decision
         values, which are positive where 1 is more likely.
-    penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "squared_l2"} or \
+    penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2"} or \
             Penalty, default="l21"
         With w^j the rows of W: sum_j of the Euclidean norms ("l21", the same features for all
         outputs), of the largest sizes ("l1inf"), of the squared l1 norms ("exclusive", outputs

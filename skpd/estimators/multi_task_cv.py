@@ -43,7 +43,7 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
         equal ratios below one at which all coefficients are 0, for each l1_ratio. The penalties
-        "exclusive", "squared_groups" and "squared_l2" have no such alpha: they begin as those of
+        "exclusive", "squared_groups" and "l2" have no such alpha: they begin as those of
         `path`, and ``eps`` should be smaller: 1e-7.
     cv : int, cross-validation generator or iterable, default=None
         How to split the samples: a number of folds (5 by default) for `KFold`, a splitter, or an

@@ -49,8 +49,8 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
         Weight of the penalty, greater than 0.
     loss : {"softmax", "crammer_singer"}, default="softmax"
         The negative log likelihood of the class, or how far another class comes within 1 of it.
-    penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "squared_l2"} or \
-            Penalty, default="squared_l2"
+    penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2"} or \
+            Penalty, default="l2"
         As for `MultiTaskPD`: "l21" selects features for all classes, "l1" for each of them.
     l1_ratio : float, default=1.0
         Share of the penalty "l21" or "l1", in (0, 1]; the rest is half the squared Frobenius
@@ -148,7 +148,7 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
         alpha: float = 1e-3,
         *,
         loss: str = "softmax",
-        penalty: str | Penalty = "squared_l2",
+        penalty: str | Penalty = "l2",
         l1_ratio: float = 1.0,
         class_weight: dict | str | None = None,
         solver: str = "auto",

@@ -78,7 +78,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         For "precision_at_k" and "recall_at_k": how many samples are to be labelled positive; as a
         float in (0, 1) the share of them, rounded up; as many as there are positive ones by
         default.
-    penalty : str or Penalty, default="squared_l2"
+    penalty : str or Penalty, default="l2"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
         `PdproxSVC`, that leaves no coefficient free.
     l1_ratio : float, default=None
@@ -202,7 +202,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         scoring: str = "f1",
         beta: float | None = None,
         k: float | None = None,
-        penalty: str | Penalty = "squared_l2",
+        penalty: str | Penalty = "l2",
         l1_ratio: float | None = None,
         groups: Any = None,
         solver: str = "auto",

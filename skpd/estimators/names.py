@@ -22,7 +22,6 @@ from ..losses import (
 )
 from ..penalties import (
     L1,
-    L2,
     Box,
     ElasticNet,
     ElasticNetBall,
@@ -31,6 +30,7 @@ from ..penalties import (
     GroupL2,
     GroupLInf,
     L1Ball,
+    L2Norm,
     LInf,
     NonNegativeL1,
     Penalty,
@@ -94,12 +94,11 @@ PENALTIES: dict[str, Callable[..., Penalty]] = {
     "l1_ball": L1Ball,
     "l1inf": GroupLInf,
     "l2": SquaredL2,
-    "l2_norm": L2,
+    "l2_norm": L2Norm,
     "linf": LInf,
     "nonnegative_l1": NonNegativeL1,
     "sparse_group": SparseGroup,
     "squared_groups": SquaredGroupL2,
-    "squared_l2": SquaredL2,
     "total_variation": TotalVariation,
 }
 

@@ -62,7 +62,7 @@ OUTPUT_PENALTIES: dict[str, Callable[[int, int], Penalty]] = {
     "squared_groups": lambda d, n_outputs: SquaredGroupL2(n_outputs),
     "trace": lambda d, n_outputs: Spectral(L1(), n_outputs),
     "l1": lambda d, n_outputs: L1(),
-    "squared_l2": lambda d, n_outputs: SquaredL2(),
+    "l2": lambda d, n_outputs: SquaredL2(),
 }
 
 

@@ -37,7 +37,7 @@ class QuantilePD(PrimalDualRegressor):
         The quantiles to estimate, strictly increasing, between 0 and 1.
     alpha : float, default=1e-3
         Weight of the penalty, greater than 0.
-    penalty : {"l1", "squared_l2", "l21", "l1inf", "exclusive", "trace", "squared_groups"} or \
+    penalty : {"l1", "l2", "l21", "l1inf", "exclusive", "trace", "squared_groups"} or \
             Penalty, default="l1"
         Of all coefficients the l1 norm or half the squares; or, as for `MultiTaskPD`, a penalty
         that ties the quantiles together: "l21" selects the same features for all of them. A

@@ -50,8 +50,8 @@ class PdproxSVC(WithNoiseBudget, LinearlyConstrained, _MarginClassifier):
         Weight of the penalty (the papers' lambda), greater than 0. As in
         `SGDClassifier` it multiplies the penalty beside the *mean* loss.
     penalty : str or Penalty, default="l1"
-        The penalty on the coefficients; an object of `skpd.penalties` or a name: "l1", "l2" or
-        "squared_l2" (half the squared Euclidean norm), "elasticnet", "group" (group lasso),
+        The penalty on the coefficients; an object of `skpd.penalties` or a name: "l1", "l2" (half
+        the squared Euclidean norm, as in scikit-learn), "elasticnet", "group" (group lasso),
         "sparse_group", "l2_norm" (the norm itself), "linf", "total_variation", "fused_lasso",
         "nonnegative_l1", "l1inf", "exclusive", "squared_groups", or the constraints "box",
         "l1_ball" and "elastic_net_ball" with their defaults.

@@ -82,7 +82,7 @@ def certify(
         With ``penalty`` and ``alpha``, an objective in place of the estimator's own: the
         weighted mean of the loss plus ``alpha`` times the penalty. More than two classes are
         taken one-vs-rest, but for the last two, which take all of them together.
-    penalty : {"l1", "squared_l2", "l2_norm", "linf", "l21", "l1inf", "exclusive", "trace", \
+    penalty : {"l1", "l2", "l2_norm", "linf", "l21", "l1inf", "exclusive", "trace", \
             "squared_groups"} or Penalty, default=None
         See ``loss``. The last five are those of a matrix (`MultiTaskPD`): then, and with a
         loss of several outputs, the certificate is one of all outputs together.

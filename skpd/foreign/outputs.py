@@ -26,7 +26,7 @@ COUPLED_LOSSES: dict[str, Callable[[int], Loss]] = {
     "crammer_singer": CrammerSinger,
 }
 # penalties of single coefficients, whose outputs a loss of single predictions leaves alone
-ALONE = {"l1", "squared_l2"}
+ALONE = {"l1", "l2"}
 
 
 def multi_task(estimator: Any, data: Data) -> list[LinearFit]:

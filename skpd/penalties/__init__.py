@@ -18,14 +18,13 @@ from .functions_of_norms import FunctionOfNorm, IncreasingFunction, PowerOfNorm
 from .generalized import GeneralizedLasso, GraphTotalVariation
 from .group_norms import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .groups import GroupL2, SparseGroup
-from .norms import L2, LInf
+from .norms import L2Norm, LInf
 from .separable import L1, ElasticNet, NonNegativeL1, SquaredL2
 from .spectral import Spectral
 from .weighted import Separable, WeightedL1, for_features
 
 __all__ = [
     "L1",
-    "L2",
     "Box",
     "ElasticNet",
     "ElasticNetBall",
@@ -41,6 +40,7 @@ __all__ = [
     "GroupLInf",
     "IncreasingFunction",
     "L1Ball",
+    "L2Norm",
     "LInf",
     "NonNegativeL1",
     "Norm",

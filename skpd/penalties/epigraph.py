@@ -1,4 +1,4 @@
-"""A norm through a radius that is a variable of its own."""
+"""A norm written with its radius as an additional variable (`NormEpigraph`)."""
 
 from dataclasses import dataclass
 from math import inf
@@ -10,21 +10,22 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Norm, Penalty, _half_square, _product
-from .norms import L2, LInf
+from .norms import L2Norm, LInf
 from .separable import L1
 
 __all__ = ["NORMS", "NormEpigraph"]
 
-NORMS: dict[float, type[L1] | type[L2] | type[LInf]] = {1: L1, 2: L2, np.inf: LInf}
-ROUNDING = 64.0 * EPSILON  # of a norm and the few operations on it
+NORMS: dict[float, type[L1] | type[L2Norm] | type[LInf]] = {1: L1, 2: L2Norm, np.inf: LInf}
+ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm and a few operations on it
 
 
 @dataclass(frozen=True)
 class NormEpigraph(Penalty):
-    """``lam + weight ||w||_2^2 / 2`` where ``||w||_q <= lam``, lam the last of the variables.
+    """The penalty ``lam + weight ||w||_2^2 / 2`` under the constraint ``||w||_q <= lam``.
 
-    Without a weight it is a gauge, with the polar ``R°(v, t) = max(R°(v) + t, 0)``. A dual point
-    may ask more of lam than it costs, t > alpha: then the conjugate is infinite.
+    The variables are (w, lam), with lam the last of them. With weight 0 the penalty is a gauge
+    whose polar is ``R°(v, t) = max(R°(v) + t, 0)``. The conjugate is infinite at dual points
+    (v, t) with t > alpha.
 
     Parameters
     ----------
@@ -76,19 +77,19 @@ class NormEpigraph(Penalty):
         return np.append(coef, np.sqrt(grow) * radius)
 
     def feasible(self, w: Array) -> Array:
-        """The same coefficients, with a radius that holds them."""
+        """A feasible point: w with the radius max(lam, ||w||_q)."""
         return np.append(w[:-1], max(float(w[-1]), self.norm.value(np.ascontiguousarray(w[:-1]))))
 
     def dual_norm(self, v: Array) -> float:
-        """R°, where there is no weight."""
+        """The polar R°(v, t) = max(R°(v) + t, 0), for weight 0."""
         return max(self._of_coefficients(v) + float(v[-1]), 0.0)
 
     def _of_coefficients(self, v: Array) -> float:
-        """The dual norm of what belongs to w, no less than it is."""
+        """The dual norm R°(v) of the part v of a dual point (v, t), rounded up."""
         return self.norm.dual_norm(np.ascontiguousarray(v[:-1])) * (1.0 + ROUNDING)
 
     def _room(self, v: Array, alpha: float) -> float:
-        """What lam costs beyond what a dual point asks of it, no more than it is."""
+        """The difference alpha - t at a dual point (v, t), rounded down."""
         return alpha - float(v[-1]) - 4.0 * EPSILON * (alpha + abs(float(v[-1])))
 
     def conjugate(self, v: Array, alpha: float) -> float:

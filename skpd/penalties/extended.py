@@ -1,4 +1,4 @@
-"""Penalties with one more coefficient than those that they are made of."""
+"""Penalties extended by an additional coefficient (`with_coefficient`)."""
 
 from functools import singledispatch
 from math import inf
@@ -8,7 +8,7 @@ import numpy as np
 
 from .base import Penalty, Structure
 from .groups import GroupL2
-from .norms import L2
+from .norms import L2Norm
 from .weighted import Separable
 
 __all__ = ["with_coefficient"]
@@ -16,12 +16,12 @@ __all__ = ["with_coefficient"]
 
 @singledispatch
 def with_coefficient(penalty: Any, n_features: int, weight: float) -> Penalty:
-    """R(w) + weight |t| for the coefficients (w, t): t is the last of them.
+    """The penalty R(w) + weight |t| of the coefficients (w, t), of length n_features + 1.
 
     Parameters
     ----------
     penalty : Penalty
-        R: a sum over single coefficients, the Euclidean norm or a group lasso.
+        R: a sum over single coefficients, the Euclidean norm or a group lasso penalty.
     n_features : int
         The number of coefficients that R has.
     weight : float
@@ -35,7 +35,7 @@ def with_coefficient(penalty: Any, n_features: int, weight: float) -> Penalty:
     if penalty.structure is not Structure.SEPARABLE:
         raise ValueError(
             "The penalty must be a sum over single coefficients (L1, SquaredL2, ElasticNet, "
-            "WeightedL1, Separable ...), L2 or GroupL2 for a model with one more unknown, got "
+            "WeightedL1, Separable ...), L2Norm or GroupL2 for a model with one more unknown, got "
             f"{penalty!r}."
         )
     l1, l2, lower, upper = (np.broadcast_to(term, n_features) for term in penalty.terms)
@@ -45,7 +45,7 @@ def with_coefficient(penalty: Any, n_features: int, weight: float) -> Penalty:
 
 
 @with_coefficient.register
-def _(penalty: L2, n_features: int, weight: float) -> Penalty:
+def _(penalty: L2Norm, n_features: int, weight: float) -> Penalty:
     return GroupL2([n_features, 1], weights=[1.0, weight])
 
 

@@ -1,4 +1,4 @@
-"""Penalties on groups of coefficients."""
+"""Group lasso penalties: sums of Euclidean norms of groups of coefficients."""
 
 from abc import abstractmethod
 from copy import copy
@@ -21,9 +21,9 @@ __all__ = ["GroupL2", "SparseGroup"]
 
 @dataclass(frozen=True, eq=False)
 class _Partitioned:
-    """What penalties of groups share: the partition, fixed by `bind`."""
+    """The base class of penalties of groups, with a partition that `bind` fixes."""
 
-    groups: Any = 1
+    groups: Any
     _partition: Any = field(default=None, init=False, repr=False)
 
     def bind(self, n_features: int) -> Any:
@@ -33,7 +33,7 @@ class _Partitioned:
 
     @property
     def partition(self) -> Partition:
-        """The groups, once the number of features is known."""
+        """The partition of the features, which `bind` has made."""
         return self._partition
 
     @property
@@ -43,14 +43,15 @@ class _Partitioned:
 
     @property
     def _penalised(self) -> Any:
-        """The weights of the groups, 0 for those that are left free."""
+        """The weights of the groups, 0 for groups without a penalty."""
         return np.ones(self._partition.n_groups)
 
     @property
     def penalised_first(self) -> tuple[Indices, Indices, Array]:
-        """Features group by group, those of groups without a norm last; starts and weights.
+        """The features sorted by group, the starts of groups, and their weights.
 
-        The starts are those of the groups with a norm, and where the last of them ends.
+        The features of groups without a penalty come last. The starts are those of the penalised
+        groups, followed by the end of the last one.
         """
         partition, weights = self._partition, self._penalised
         sizes = np.diff(partition.starts)
@@ -72,7 +73,7 @@ class _Partitioned:
 
 @dataclass(frozen=True, eq=False)
 class _Weighted(_Partitioned):
-    """Groups with a weight each, which may be 0."""
+    """The base class of penalties with a weight for each group, which may be 0."""
 
     weights: Any = None
     _weights: Any = field(default=None, init=False, repr=False)
@@ -95,7 +96,7 @@ class _Weighted(_Partitioned):
                     f"least 0, one for each group, got {shown(self.weights)}."
                 )
         object.__setattr__(bound, "_weights", weights)
-        vars(bound).pop("free_features", None)  # of another number of features
+        vars(bound).pop("free_features", None)  # cached for another number of features
         return bound
 
     def _default_weights(self, partition: Partition) -> Array:
@@ -104,13 +105,13 @@ class _Weighted(_Partitioned):
 
     @cached_property
     def free_features(self) -> FreeFeatures:
-        """Those of groups without a penalty."""
+        """The features of groups without a penalty, which have no bounds."""
         free = np.flatnonzero(self._free_groups[self.labels])
         return FreeFeatures(free, np.full(len(free), -np.inf), np.full(len(free), np.inf))
 
     @property
     def _free_groups(self) -> Any:
-        """Whether a group has no penalty."""
+        """A mask of the groups without a penalty."""
         return self._weights == 0.0
 
     @property
@@ -119,7 +120,7 @@ class _Weighted(_Partitioned):
 
 
 class _Grouped(_Weighted, Norm):
-    """An l1 norm and Euclidean norms of groups."""
+    """The base class of sums of an l1 norm and Euclidean norms of groups."""
 
     structure: ClassVar[Structure] = Structure.GROUPED
     group_ridge: ClassVar[float] = 0.0  # the weight of half the squared Euclidean norm
@@ -154,7 +155,7 @@ class GroupL2(_Grouped):
 
     Parameters
     ----------
-    groups : int, array-like of shape (n_features,) or list, default=1
+    groups : int, array-like of shape (n_features,) or list
         The partition of the features: the size of consecutive groups; a label for each feature,
         strings or whole numbers, whose groups are in the order in which the labels first appear;
         a list of the sizes of consecutive groups; or a list of lists of feature indices.
@@ -177,7 +178,7 @@ class GroupL2(_Grouped):
 
     def value(self, w: Array) -> float:
         bound = self._bound(w)
-        return float(np.sum(bound._weights * bound._partition.norms(w)))  # in pairs
+        return float(np.sum(bound._weights * bound._partition.norms(w)))  # pairwise summation
 
     def prox(self, w: Array, step: Array | float) -> Array:
         bound = self._bound(w)
@@ -195,7 +196,7 @@ class SparseGroup(_Grouped):
 
     Parameters
     ----------
-    groups : int, array-like of shape (n_features,) or list, default=1
+    groups : int, array-like of shape (n_features,) or list
         As for `GroupL2`.
     weights : array-like of shape (n_groups,), default=None
         As for `GroupL2`.

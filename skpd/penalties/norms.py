@@ -10,11 +10,11 @@ from .._typing import Array
 from .base import Norm, Structure
 from .intervals import Slopes, intervals_within
 
-__all__ = ["L2", "LInf"]
+__all__ = ["L2Norm", "LInf"]
 
 
 def _within_ball(norm: Norm, slopes: Slopes, most: float, radius: float) -> Array:
-    """Intervals from alpha R(w) - R°(v) R(w) <= most, for norms of at least each abs(w_j)."""
+    """Intervals from alpha R(w) - R°(v) R(w) <= most, for norms with R(w) >= abs(w_j)."""
     widest = norm.widest(slopes.v, slopes.error)
     room = slopes.alpha - norm.dual_norm(widest)
     if room > 0.0:
@@ -23,14 +23,14 @@ def _within_ball(norm: Norm, slopes: Slopes, most: float, radius: float) -> Arra
 
 
 @dataclass(frozen=True)
-class L2(Norm):
+class L2Norm(Norm):
     """Euclidean norm, ``||w||_2``, not squared.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skpd.penalties import L2
-    >>> L2().prox(np.array([3.0, 4.0]), 1.0)
+    >>> from skpd.penalties import L2Norm
+    >>> L2Norm().prox(np.array([3.0, 4.0]), 1.0)
     array([2.4, 3.2])
     """
 
@@ -69,7 +69,7 @@ class LInf(Norm):
         return kernels.max_abs(w)
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        # Moreau: the prox of a norm is what its dual ball's projection leaves over
+        # Moreau's identity: the prox of a norm is w minus its projection onto the dual ball
         return w - kernels.project_l1_ball(np.ascontiguousarray(w), float(np.max(step)))
 
     def dual_norm(self, v: Array) -> float:

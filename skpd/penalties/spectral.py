@@ -1,4 +1,4 @@
-"""Penalties of the singular values of a matrix of coefficients."""
+"""Penalties on the singular values of a matrix of coefficients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,33 +10,33 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Penalty, Structure
-from .norms import L2
+from .norms import L2Norm
 
 __all__ = ["Spectral", "singular_value_rounding"]
 
 
 @dataclass(frozen=True)
 class Spectral(Penalty):
-    """A penalty of the singular values of a matrix, R(W) = r(sigma(W)).
+    """A penalty on the singular values of a matrix, R(W) = r(sigma(W)).
 
-    If r is the same for every order and every sign of its entries, R is convex, its conjugate
-    is that of r at the singular values, and its prox changes nothing but these (Lewis, 1995, The
-    convex analysis of unitarily invariant matrix functions). ``L1()`` makes the trace norm,
-    ``SquaredL2()`` half the squared Frobenius norm, ``SquaredL2OnL1Ball()`` that on a trace-norm
-    ball.
+    If r is invariant under permutations and changes of sign of its entries, R is convex, its
+    conjugate is that of r at the singular values, and its prox is that of r applied to the
+    singular values (Lewis, 1995, The convex analysis of unitarily invariant matrix functions).
+    ``L1()`` gives the trace norm, ``SquaredL2()`` half the squared Frobenius norm, and
+    ``SquaredL2OnL1Ball()`` half the squared Frobenius norm on a ball of the trace norm.
 
     Parameters
     ----------
     of_values : Penalty
-        r, which must be the same for every sign and every order of its entries.
+        The function r, which must be invariant under permutations and changes of sign.
     n_outputs : int, default=None
-        Where coefficients are the rows of a matrix, one after the other, the length of a row;
-        by default they are matrices themselves.
+        The length of a row, if coefficients are the rows of a matrix one after the other; by
+        default coefficients are matrices.
 
     Raises
     ------
     ValueError
-        If r is not.
+        If r does not have this invariance.
 
     Examples
     --------
@@ -75,23 +75,23 @@ class Spectral(Penalty):
 
     @property
     def of_reduced(self) -> Penalty:
-        """r, as `reduced` returns singular values."""
+        """The function r of the singular values, which `reduced` returns."""
         return self.of_values
 
     @property
     def of_one_output(self) -> Penalty | None:
-        """The Euclidean norm for the trace norm: a single column has one singular value."""
-        return L2() if self.n_outputs is not None and self.of_values.is_norm else None
+        """The Euclidean norm, if r is a norm: a single column has one singular value."""
+        return L2Norm() if self.n_outputs is not None and self.of_values.is_norm else None
 
     def value(self, w: Array) -> float:
-        """R(W), no less than it is in exact arithmetic."""
+        """The value R(W), rounded up."""
         return self.of_values.value(self._values(w))
 
     def _values(self, w: Array) -> Array:
         return largest_singular_values(self._matrix(w))
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        """With one step for all, as of `step_sizes`."""
+        """The prox with the smallest of the steps, which `step_sizes` makes equal."""
         left, values, right = np.linalg.svd(self._matrix(w), full_matrices=False)
         found: Array = (left * self.of_values.prox(values, float(np.min(step)))) @ right
         return found.reshape(w.shape)
@@ -118,19 +118,22 @@ class Spectral(Penalty):
             return w
         matrix = self._matrix(w)
         left, values, right = np.linalg.svd(matrix, full_matrices=False)
-        # room for the rounding errors of all singular values
+        # a relative margin for the rounding errors of all singular values
         room = 1e-12 + 2.0 * min(matrix.shape) * singular_value_rounding(matrix.shape)
         nearest: Array = (left * (self.of_values.feasible(values) * (1.0 - room))) @ right
         return nearest.reshape(w.shape)
 
     def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
-        """The singular values, whose error is at most that of the matrix (Weyl's inequality)."""
+        """The singular values and bounds on their errors.
+
+        By Weyl's inequality these are at most the Frobenius norm of the error of the matrix.
+        """
         values = self._values(v)
         return values, np.full_like(values, kernels.euclidean_norm(np.ravel(error)))
 
 
 def largest_singular_values(matrix: Array) -> Array:
-    """Upper bounds on the singular values, up to the rounding errors of their computation."""
+    """Upper bounds on the singular values of a matrix, in decreasing order."""
     if not matrix.any():
         return np.zeros(min(matrix.shape))
     if not np.isfinite(matrix).all():
@@ -143,5 +146,5 @@ def largest_singular_values(matrix: Array) -> Array:
 
 
 def singular_value_rounding(shape: tuple[int, ...]) -> float:
-    """The error of computed singular values of a matrix, in units of the largest of them."""
+    """A bound on the errors of computed singular values, relative to the largest of them."""
     return 4.0 * (sum(shape) + 16) * EPSILON

@@ -1,14 +1,14 @@
 """Directions along which a penalty is differentiable at given coefficients.
 
-At w a penalty R has kinks along some directions, such as those of coefficients that are 0 of the
-l1 norm, and is differentiable along the others. Along these all of its subgradients agree:
-where w is optimal, v = -X' diag(c) theta of an optimal dual point theta has t'v = alpha t'g for
-every direction t of that kind and any subgradient g. (They span the tangent space of the
-manifold on which R is smooth: Lewis, 2002.) Along the boundary of a constraint set the
-gradient is 0.
+At w a penalty R has kinks along some directions, such as the coefficients that are 0 for the l1
+norm, and is differentiable along the others, on which all of its subgradients agree. If w is
+optimal, v = -X' diag(c) theta of an optimal dual point theta therefore has t'v = alpha t'g for
+every such direction t and any subgradient g. These directions span the tangent space of the
+manifold on which R is smooth (Lewis, 2002). Along the boundary of a constraint set the gradient
+is 0.
 
-What is found here is used to improve dual points and proves nothing: coefficients that a solver
-has left near a kink count as being at it where that is easy to tell.
+The directions are used to improve dual points and are no part of a proof: coefficients that a
+solver has left close to a kink are treated as if they were at the kink.
 """
 
 from functools import singledispatch
@@ -21,15 +21,18 @@ from .balls import ElasticNetBall, L1Ball, SquaredL2OnL1Ball
 from .base import Structure
 from .chains import FusedLasso, TotalVariation
 from .groups import GroupL2, SparseGroup
-from .norms import L2, LInf
+from .norms import L2Norm, LInf
 
 __all__ = ["SmoothDirections", "smooth_directions"]
 
-NEAR = 1e-7  # of a radius or of the largest coefficient: within that of it counts as at it
+NEAR = 1e-7  # relative distance from a radius or the largest coefficient that counts as 0
 
 
 class SmoothDirections(NamedTuple):
-    """Directions, in columns, and a subgradient of R of which their part is fixed."""
+    """Directions of differentiability, as columns, and a subgradient of R.
+
+    The products of the subgradient with the directions are those of every subgradient.
+    """
 
     directions: Array
     subgradient: Array
@@ -40,7 +43,10 @@ def _coordinates(chosen: Any, subgradient: Array) -> SmoothDirections:
 
 
 def _proportional(slopes: Array, subgradient: Array) -> SmoothDirections:
-    """Where v is a subgradient but for an unknown multiple of these slopes."""
+    """The directions orthogonal to ``slopes`` among its non-zero entries.
+
+    On a boundary with these slopes, v is known up to a multiple of them.
+    """
     some = np.flatnonzero(slopes)
     largest = some[np.argmax(np.abs(slopes[some]))] if len(some) else 0
     table = np.eye(len(slopes))[:, some[some != largest]]
@@ -59,7 +65,7 @@ def smooth_directions(penalty: Any, w: Array) -> SmoothDirections | None:
 
 
 @smooth_directions.register
-def _(penalty: L2, w: Array) -> SmoothDirections:
+def _(penalty: L2Norm, w: Array) -> SmoothDirections:
     norm = penalty.value(w)
     return _coordinates(np.full(len(w), norm > 0.0), w / (norm or 1.0))
 

@@ -27,7 +27,7 @@ from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from ..certificates.repairs import PLAIN
 from ..designs import Design
 from ..losses import Squared
-from ..penalties import L2, Penalty, Spectral, SquaredL2OnL1Ball
+from ..penalties import L2Norm, Penalty, Spectral, SquaredL2OnL1Ball
 from ..penalties.spectral import singular_value_rounding
 from .base import BaseProblem
 from .solution import Point
@@ -294,4 +294,4 @@ class ResidualPoint(DualPoint):
 
 def norm(values: Array) -> float:
     """The Euclidean norm of all entries, safe from under- and overflow."""
-    return L2().value(np.ravel(values, order="K"))
+    return L2Norm().value(np.ravel(values, order="K"))

@@ -12,7 +12,6 @@ from ...losses import Logistic as LogisticLoss
 from ...losses import Loss, Squared
 from ...penalties import (
     L1,
-    L2,
     Box,
     ElasticNet,
     ElasticNetBall,
@@ -21,6 +20,7 @@ from ...penalties import (
     GraphTotalVariation,
     GroupL2,
     L1Ball,
+    L2Norm,
     LInf,
     NonNegativeL1,
     Penalty,
@@ -194,7 +194,7 @@ def _elastic_net_ball(penalty: ElasticNetBall, programme: Programme) -> None:
     ))  # fmt: skip
 
 
-def _l2(penalty: L2, programme: Programme) -> None:
+def _l2(penalty: L2Norm, programme: Programme) -> None:
     alpha, d = programme.problem.alpha, programme.n_features
     add_groups(programme, np.array([0, d]), np.array([alpha]))
 
@@ -252,7 +252,7 @@ PENALTIES: dict[type[Penalty], Callable] = {
     L1Ball: _l1_ball,
     SquaredL2OnL1Ball: _l1_ball,
     ElasticNetBall: _elastic_net_ball,
-    L2: _l2,
+    L2Norm: _l2,
     LInf: _l_infinity,
     GroupL2: _groups,
     SparseGroup: _groups,
