@@ -23,18 +23,18 @@ __all__ = [
     "relative_gap",
 ]
 
-ROUNDING = 64.0 * EPSILON  # of a norm, of a sum over the rows and of the few operations on them
+ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and the operations on them
 
 
 def primal_objective(
     objective: Objective, coef: Array, intercept: Any, accuracy: float = 0.0
 ) -> float:
-    """P(w, b), rounded up; inf where it is NaN.
+    """The objective value P(w, b), rounded up; inf where it is NaN.
 
-    In place of the intercept there are all free coordinates, where there are others.
+    Where the model has other free coordinates, ``intercept`` holds all of them.
 
-    Rounding errors of products with X are in it, unless they are above ``accuracy`` and
-    more precise products lower them.
+    A bound on the rounding errors of products with X is added. Where it is above ``accuracy``, the
+    products are repeated in twice the working precision.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def dual_bound(
     objective: Objective, theta: Array, upper: float, accuracy: float = 0.0, *,
     coef: Array | None = None, lipschitz: str = "monotone", scaling: bool = True,
 ) -> DualBound:  # fmt: skip
-    """The best of the repaired lower bounds that a dual point gives.
+    """The best lower bound on the optimal value from the repairs of a dual point.
 
     Parameters
     ----------
@@ -61,16 +61,18 @@ def dual_bound(
     upper : float
         The objective value of any model.
     accuracy : float, default=0.0
-        Rounding errors below it, or below a hundredth of the gap, are not worth products
-        in twice the working precision, nor is a gap below ten times it worth any more work.
+        Products are computed in twice the working precision only where their rounding errors are
+        larger than this and larger than a hundredth of the gap. No further repair is tried once
+        the gap is below ten times this.
     coef : ndarray of shape (n_features,), default=None
-        Coefficients near the optimum, if they are known: where theta is not precise enough a
-        number, they say what it should be (`Objective.balanced`).
+        Coefficients near the optimum, if they are known. They determine the correction of theta
+        below its floating-point precision (`Objective.balanced`).
     lipschitz : {"monotone", "initial", "coordinate"}, default="monotone"
-        The ball of Dünner et al. (2016): of radius B = P / alpha, with P the objective value
-        of the best model; the same with the value at the start, that of the best constant
-        prediction; or ``|w_j| <= B`` for every j, for a separable penalty. The first is the
-        smallest of the three and gives the best bound; the others are for comparison.
+        The set that contains an optimum (Dünner et al., 2016). "monotone" is the ball of radius
+        B = P / alpha with P the objective value of the best model. "initial" is the ball with the
+        objective value of the best constant prediction for P. "coordinate" is the box
+        ``|w_j| <= B``, for a separable penalty. The first is the smallest and gives the best
+        bound; the others are for comparison.
     scaling : bool, default=True
         Whether to try "scaling" as well.
 
@@ -101,7 +103,7 @@ def dual_bound(
     repairs = Repairs(objective, upper, ball, scaling, accuracy)
     point = objective.feasible_point(objective.plain_dual(theta))
     best = None if point is None else repairs.best(point, coef)
-    if best is None or not best.value > 0.0:  # theta = 0 proves that P >= 0, as the losses are
+    if best is None or not best.value > 0.0:  # theta = 0 gives P >= 0, as losses are not negative
         best = DualBound(0.0, "scaling", objective.zero_dual(theta))
     lowest, highest = repairs.intervals[0]
     return DualBound(
@@ -111,7 +113,7 @@ def dual_bound(
 
 
 def _has_l1(penalty: Penalty) -> bool:
-    """Whether there is an l1 norm of every coefficient in a penalty."""
+    """Whether a penalty contains an l1 term for every coefficient."""
     terms: Any = penalty
     return penalty.structure is Structure.SEPARABLE and bool(np.all(terms.terms[0] > 0.0))
 
@@ -119,20 +121,20 @@ def _has_l1(penalty: Penalty) -> bool:
 def dual_estimate(
     objective: Objective, value: float, gradient: Array, upper: float, penalty: Any = None
 ) -> float:
-    """`dual_bound` from sums that a solver has at hand: for its decisions, not as proof.
+    """An estimate of `dual_bound` from sums that a solver has computed, which proves nothing.
 
     Parameters
     ----------
     objective : Objective
     value : float
-        -sum_i c_i l*(y_i, theta_i) of a dual point theta, without what it is likely to lose by
-        its sums over the free coordinates.
+        -sum_i c_i l*(y_i, theta_i) of a dual point theta, minus the estimated loss by its sums
+        over the free coordinates.
     gradient : ndarray of shape (n_features,)
         X' (weights * theta).
     upper : float
         The objective value of any model.
     penalty : Penalty, default=None
-        That of the features of the gradient, where it has not all of them.
+        The penalty on the features of ``gradient``, where these are a subset of all.
     """
     penalty = objective.penalty if penalty is None else penalty
     alpha = objective.alpha
@@ -140,7 +142,7 @@ def dual_estimate(
     if penalty.is_norm:
         norm = penalty.dual_norm(-gradient)
         best = value - (upper / alpha) * max(norm - alpha, 0.0)
-        # l* is convex with l*(0) = 0, so that s theta has at least s times the value
+        # l* is convex with l*(0) = 0, so that the value at s theta is at least s times that
         best = max(best, min(1.0, alpha / norm) * value if norm > 0.0 else value)
     else:
         best = value - penalty.bounded_conjugate(-gradient, alpha, upper / alpha)
@@ -150,7 +152,7 @@ def dual_estimate(
 def certify_point(
     objective: Objective, coef: Array, intercept: float, theta: Array, **options: Any
 ) -> tuple[Certificate, Array]:
-    """The certificate of a primal and a dual point, and the dual point as repaired.
+    """The certificate of a primal and a dual point, and the repaired dual point.
 
     Parameters
     ----------
@@ -194,16 +196,16 @@ def certificate_of(
 
 
 def bound_below(objective: Objective, dual: float, primal: float) -> float:
-    """A lower bound, at most the objective value of a model.
+    """The lower bound ``dual``, or the objective value ``primal`` of a model if that is smaller.
 
-    Both are rounded to their sides, so that it is above by no more than what their own roundings
-    leave of sums over the rows.
+    In exact arithmetic the lower bound is never above the objective value. It may be above by the
+    rounding errors of sums over the rows.
 
     Raises
     ------
     ValueError
-        If it is above by more: then something in the bound is not what belongs to the values of
-        the loss and the penalty.
+        If the lower bound is above by more than rounding errors: then a conjugate or another
+        function in the bound does not belong to the loss and the penalty of the objective.
     """
     room = ROUNDING * (primal + objective.objective_unit) + 2.0 * objective.null_rounding
     if dual > primal + room:
@@ -218,10 +220,11 @@ def bound_below(objective: Objective, dual: float, primal: float) -> float:
 
 
 def relative_gap(objective: Objective, gap: float) -> float:
-    """A gap over the objective value of the best constant prediction.
+    """The gap divided by the objective value of the best constant prediction.
 
-    It is 0 where the gap is no more than what rounding may have added to that value: where all
-    targets are in the tube of an epsilon-insensitive loss, say, that value is all rounding.
+    The relative gap is 0 where the gap is at most the rounding error of that value. This occurs,
+    for example, if all targets are in the tube of an epsilon-insensitive loss, where the objective
+    value of the best constant prediction is 0 except for rounding.
     """
     if not gap > 2.0 * objective.null_rounding:
         return 0.0

@@ -1,4 +1,4 @@
-"""What is proven of a model."""
+"""The certificate of a model: an interval that contains the optimal objective value."""
 
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR
@@ -12,16 +12,16 @@ from .digits import rounded
 
 __all__ = ["Certificate", "DualBound"]
 
-DIGITS = 6  # that are shown of an objective value, or more where its bound shares these
-OF_GAP = 2  # digits in which the two then differ
+DIGITS = 6  # digits printed of an objective value, or more where the lower bound shares them
+OF_GAP = 2  # number of differing digits that are then printed
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """An interval [dual, primal] that holds the optimal objective value.
+    """An interval [dual, primal] that contains the optimal objective value.
 
-    Printed, its bounds are rounded to the side on which they hold; `proven_digits` has the digits
-    of the optimal value that they fix.
+    Printed bounds are rounded in the direction in which they hold. The function `proven_digits`
+    returns the digits of the optimal value that the interval determines.
 
     Attributes
     ----------
@@ -30,33 +30,37 @@ class Certificate:
     dual : float
         A lower bound on the objective value of every model.
     gap : float
-        primal - dual, which bounds how far the model is from optimal.
+        primal - dual, an upper bound on the difference between the objective value of the model
+        and the optimal value.
     relative_gap : float
-        gap over the objective value of the best constant prediction. It has no unit
-        and is what ``tol`` is compared with.
+        The gap divided by the objective value of the best constant prediction. It has no unit,
+        and estimators compare it with ``tol``.
     kind : {"exact", "scaling", "lipschitz"}
-        Which bound was the best, see `skpd.certificates`.
+        The repair that gave the best bound, see `skpd.certificates`.
     radius : float
         The radius B such that R(w) <= B at every optimum, as used by "lipschitz".
     radius_kind : {"monotone", "initial", "coordinate"}
-        Where B comes from: the best objective value seen, over alpha; that of the best
-        constant prediction, which is what the former is until a model is better; or, asked
-        for by name (see `dual_bound`), the former for every coefficient alone.
+        The objective value P in B = P / alpha: "monotone" for the best value seen, "initial" for
+        that of the best constant prediction, which is used until a model is better.
+        "coordinate", which has to be requested (see `dual_bound`), stands for the best value and
+        a bound on each coefficient.
     intercept_radius : float
-        Half the length of the interval that holds every optimal intercept; 0 without one.
+        Half the length of an interval that contains every optimal intercept; 0 without an
+        intercept.
     coefficient_bounds : ndarray of shape (n_features, 2)
-        For each coefficient an interval that holds it in every optimal model; ends are infinite
-        where nothing is known, as with penalties that are no sum over coefficients or groups,
-        and neither the l2 nor the l-infinity norm. For several outputs of shape (n_outputs,
-        n_features, 2).
+        For each coefficient an interval that contains it in every optimal model. The ends are
+        infinite where there is no such bound, as for penalties that are neither sums over
+        coefficients or groups nor the l2 or l-infinity norm. The shape is
+        (n_outputs, n_features, 2) for several outputs.
     proven_zero : ndarray of bool, of shape (n_features,) or (n_outputs, n_features)
-        Which coefficients are proven to be 0 in every optimal model; none where nothing is
-        known, as with losses with kinks, and penalties without an l1 norm or groups.
+        Mask of the coefficients that are proven to be 0 in every optimal model. No coefficient is
+        proven to be 0 for losses with kinks, and for penalties without an l1 norm or groups.
     evidence : object or None
-        What the last two follow from (`skpd.certificates.coefficients`).
+        The numbers from which ``coefficient_bounds`` and ``proven_zero`` are computed
+        (`skpd.certificates.coefficients`).
     coef_shape : tuple of int
         The shape of ``proven_zero``; (0,) for models without coefficients of features, such as
-        kernel machines, and for certificates that do not know them.
+        kernel machines, and for certificates without ``evidence``.
 
     Examples
     --------
@@ -107,9 +111,9 @@ class Certificate:
 class DualBound(NamedTuple):
     """A lower bound on the optimal value and the dual point it was computed from.
 
-    ``by_free_sums`` is what the sums over free coordinates have taken off it, ``conjugate``
-    what the conjugate of the penalty has, or a bound on that. ``slopes`` are -A' diag(c) theta on
-    the coefficients and bounds on its errors.
+    The bound has been reduced by ``by_free_sums`` for the sums over free coordinates, and by
+    ``conjugate`` for the conjugate of the penalty, or an upper bound on it. ``slopes`` are
+    -A' diag(c) theta on the coefficients, and bounds on its errors.
     """
 
     value: float

@@ -1,16 +1,16 @@
-"""What a gap proves of the coefficients of optimal models.
+"""Bounds on the coefficients of optimal models, and proven zeros, that follow from a duality gap.
 
 For every optimum w* and dual point theta with v = -A' diag(c) theta the gap G is at least the sum
 of ::
 
     sum_i c_i (l_i(z_i*) + l_i*(theta_i) - theta_i z_i*)   and   alpha R(w*) + (alpha R)*(v) - v.w*
 
-and of what the free coordinates add, none of which is negative. The second term bounds each
+and of terms of the free coordinates, all of them non-negative. The second term bounds each
 coefficient (`skpd.penalties.intervals`). Where the losses are L-smooth, the first is at least
-sum_i c_i (theta_i - theta_i*)^2 / (2 L) with theta* the slopes at the optimum: so v is close to
-v* = -A' diag(c) theta*, and a coefficient is 0 where v* cannot reach a kink of the penalty (the
-"gap safe" rule of Ndiaye, Fercoq, Gramfort and Salmon, 2017, Gap safe screening rules for
-sparsity enforcing penalties).
+sum_i c_i (theta_i - theta_i*)^2 / (2 L) with theta* the gradient of the losses at the optimum.
+Therefore v is close to v* = -A' diag(c) theta*. A coefficient is 0 in every optimal model if v*
+must be in the interior of the subdifferential of the penalty at 0 (the "gap safe" rule of Ndiaye,
+Fercoq, Gramfort and Salmon, 2017, Gap safe screening rules for sparsity enforcing penalties).
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ __all__ = ["Evidence", "evidence_of"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a certificate keeps of its dual point, from which the rest follows when it is asked.
+    """The numbers from which `Certificate` computes bounds on coefficients on demand.
 
     Attributes
     ----------
@@ -39,13 +39,13 @@ class Evidence:
     slopes : Slopes
         v, with bounds on its errors, and alpha.
     most : float
-        alpha R(w) - v.w is at most this at an optimum.
+        An upper bound on alpha R(w) - v.w at an optimum.
     radius : float
-        R(w) is at most this at an optimum.
+        An upper bound on R(w) at an optimum.
     distances : ndarray of shape (n_features,) or None
-        How far v is at most from that of an optimal dual point.
+        Upper bounds on the distances of v_j from those of an optimal dual point.
     shape : tuple of int
-        That of the coefficients as estimators have them.
+        The shape of the coefficients in estimators.
     """
 
     penalty: Penalty
@@ -57,13 +57,13 @@ class Evidence:
 
     @property
     def zeros(self) -> Any:
-        """``proven_zero`` of `Certificate`, None where nothing is known."""
+        """The attribute ``proven_zero`` of `Certificate`; None where there is no rule."""
         zeros = self._zeros()
         return None if zeros is None else self._table(zeros)
 
     @property
     def bounds(self) -> Array | None:
-        """``coefficient_bounds`` of `Certificate`, None where nothing is known."""
+        """The attribute ``coefficient_bounds`` of `Certificate`; None where there is no bound."""
         intervals = self.penalty.intervals(self.slopes, self.most, self.radius)
         if intervals is None:
             return None
@@ -79,9 +79,9 @@ class Evidence:
         return self.penalty.zeros(Slopes(v, error + self.distances, alpha))
 
     def _table(self, numbers: Any) -> Any:
-        """Numbers of coefficients, those of several outputs in a row for each.
+        """A vector of numbers for coefficients in the shape of ``coef_``, (n_outputs, n_features).
 
-        What there is behind them are unknowns that are no coefficients.
+        Entries after these belong to unknowns that are not coefficients, and are left out.
         """
         return numbers[: prod(self.shape)].reshape(self.shape[::-1]).T
 
@@ -97,7 +97,7 @@ def evidence_of(objective: Objective, gap: float, bound: DualBound) -> Evidence 
     bound : DualBound
     """
     penalty = objective.dual_penalty
-    # of a function of the singular values the slopes are singular values as well
+    # for functions of the singular values the slopes are not those of single coefficients
     if bound.slopes is None or penalty.of_reduced is not penalty or not np.isfinite(gap):
         return None
     v, error = bound.slopes

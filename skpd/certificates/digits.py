@@ -1,4 +1,4 @@
-"""Numbers for people to read: no digit that is not proven."""
+"""Numbers as text with no more digits than their bounds prove (`proven_digits`)."""
 
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -8,25 +8,25 @@ __all__ = ["proven_digits", "rounded"]
 
 
 def proven_digits(low: float, high: float, most: int = 6) -> str:
-    """The digits of a number that an interval which holds it fixes.
+    """The significant digits of a number that are determined by an interval that contains it.
 
-    The number that is printed is within one unit of its last digit of every value of the interval,
-    and it has as many digits as that allows: so both ends, rounded to them, differ from it by no
-    more than one in the last one. It is the multiple of that unit which is nearest to the middle.
+    The result has the largest number of digits such that it differs from every value of the
+    interval by at most one unit of its last digit. It is the multiple of that unit that is nearest
+    to the middle of the interval.
 
     Parameters
     ----------
     low, high : float
-        The ends, as ``certificate.dual`` and ``certificate.primal`` for the least objective value,
-        or a row of ``certificate.coefficient_bounds`` for a coefficient.
+        The ends of the interval, such as ``certificate.dual`` and ``certificate.primal`` for the
+        least objective value, or a row of ``certificate.coefficient_bounds`` for a coefficient.
     most : int, default=6
-        Significant digits at most.
+        The largest number of significant digits.
 
     Returns
     -------
     digits : str
-        With an exponent where the last digit stands before the point: "1.3E+3" for 1300 of which
-        the first two digits are proven. "?" where an end is not finite.
+        The number, with an exponent where its last digit stands before the decimal point: "1.3E+3"
+        is 1300 with two proven digits. "?" where an end is not finite.
 
     Raises
     ------
@@ -58,13 +58,13 @@ def proven_digits(low: float, high: float, most: int = 6) -> str:
         if max(last - digits * unit, digits * unit - first) <= unit:
             break
         place += 1
-    while first == last and place < 0 and digits % 10 == 0:  # exact: no more than there are
+    while first == last and place < 0 and digits % 10 == 0:  # an exact number: no trailing zeros
         digits, place = digits // 10, place + 1
     return str(Decimal(digits).scaleb(place)) if digits else "0"
 
 
 def rounded(value: float, digits: int, rounding: str) -> str:
-    """A number in so many digits, rounded to the side on which it is no better than it is."""
+    """A number as text with ``digits`` significant digits, rounded in the given direction."""
     if not isfinite(value):
         return str(value)
     return f"{Context(prec=digits, rounding=rounding).create_decimal(value).normalize():g}"

@@ -1,12 +1,12 @@
-"""What a certificate asks of an objective: sums over the rows, each with its rounding error.
+"""The interface between problems and certificates: sums over the rows with rounding errors.
 
 Every problem is an `Objective` ::
 
     minimise over w and free coordinates f:   sum_i c_i l_i((A (w, f))_i) + alpha R(w)
 
-and whatever is as long as the rows are many stays behind this interface: a certificate sees the
-mean loss of a model, and of a dual point theta the vector A' diag(c) theta, the value of the
-conjugate losses and the sums that belong to the free coordinates.
+Vectors with an entry for each row stay behind this interface. A certificate uses the mean loss of
+a model, and for a dual point theta the vector A' diag(c) theta, the sum of the conjugate losses
+and the sums over the free coordinates. So it works in the same way wherever the rows are stored.
 """
 
 from abc import ABC, abstractmethod
@@ -21,20 +21,20 @@ __all__ = ["NOTHING", "DualPoint", "Interval", "Objective", "Sum"]
 
 Interval = tuple[float, float]
 Sum = tuple[float, float]  # a value and a bound on its rounding error
-NOTHING = (0.0, 0.0)  # a sum that vanishes in exact arithmetic, an interval that holds 0 alone
+NOTHING = (0.0, 0.0)  # a sum that vanishes in exact arithmetic, or the interval {0}
 
 
 class DualPoint(ABC):
-    """A dual point in the domain of the conjugate losses, as certificates see it.
+    """The interface of a dual point in the domain of the conjugate losses.
 
     Attributes
     ----------
     theta : ndarray or SharedVector
-        The dual point itself, or what stands for it where the rows are elsewhere.
+        The vector, or an object that stands for it where the rows are on other machines.
     linear, quadratic : bool
         Whether the conjugate losses at t theta are linear or quadratic in t.
     only_precise : bool
-        Whether its products are known in twice the working precision only.
+        Whether products with the data are available in twice the working precision only.
     """
 
     theta: Any
@@ -44,24 +44,27 @@ class DualPoint(ABC):
 
     @abstractmethod
     def value(self, scale: float) -> Sum:
-        """- sum_i c_i l_i*(t theta_i) for a scale t, and a bound on its rounding error."""
+        """The sum - sum_i c_i l_i*(t theta_i) for a scale t, and a bound on its rounding error."""
 
     @abstractmethod
     def products(self, precise: bool) -> tuple[Array, Array]:
-        """A' diag(c) theta on the penalised coefficients, and bounds on the errors."""
+        """The vector A' diag(c) theta on the penalised coefficients, and bounds on its errors."""
 
     @abstractmethod
     def sums_without_products(self) -> list[Sum]:
-        """The first of the free sums, as far as they need no products with the data."""
+        """The first of the `free_sums`, up to the first one that needs products with the data."""
 
     @abstractmethod
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        """A' diag(c) theta on each free coordinate, (0, 0) without an intercept."""
+        """The entries of A' diag(c) theta for the free coordinates, with bounds on their errors.
+
+        The first is that of the intercept, (0, 0) without an intercept.
+        """
 
     def errors_by_precision(self) -> Array | float:
-        """About what is missing in the products because theta is rounded to numbers.
+        """Estimates of the errors of the products that come from the rounding of theta itself.
 
-        It is 0 for points that `Objective.balanced` leaves as they are.
+        They are 0 for points that `Objective.balanced` does not change.
         """
         return 0.0
 
@@ -71,7 +74,7 @@ class DualPoint(ABC):
 
 
 class Objective(ABC):
-    """A mean loss and a penalty, as certificates see them.
+    """The interface of a mean loss and a penalty that certificates use.
 
     Attributes
     ----------
@@ -84,9 +87,9 @@ class Objective(ABC):
         An upper bound on the value of the best constant prediction, up to a relative rounding
         error.
     null_rounding : float
-        By how much rounding may have raised it.
+        An upper bound on the part of ``null_objective`` that is due to rounding.
     objective_unit : float
-        What a relative gap is relative to.
+        The denominator of relative gaps.
     n_samples : int
         The number of rows.
     largest_target : float
@@ -99,15 +102,15 @@ class Objective(ABC):
 
     @property
     def dual_penalty(self) -> Penalty:
-        """The penalty whose conjugate bounds the optimal value: R, unless R is what is left of it.
+        """The penalty whose conjugate enters the lower bound, which is R in most problems.
 
-        It is another one where the objective has penalised variables beside the coefficients,
-        which are chosen best in `mean_loss`.
+        It differs from R where the objective has penalised variables besides the coefficients,
+        over which `mean_loss` is a minimum.
         """
         return self.penalty
 
     def penalty_value(self, coef: Array, accuracy: float = 0.0) -> float:
-        """R(w), perhaps rounded up: by alpha times that at most ``accuracy``, where it can be."""
+        """An upper bound on R(w), above it by at most accuracy / alpha where that is possible."""
         return float(self.penalty.value(coef))
 
     @property
@@ -116,7 +119,7 @@ class Objective(ABC):
 
     @property
     def null_is_allowed(self) -> bool:
-        """Whether the best constant prediction is a model: it may not obey constraints."""
+        """Whether the best constant prediction satisfies the constraints of the model."""
         return True
 
     @property
@@ -137,12 +140,11 @@ class Objective(ABC):
 
     @abstractmethod
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
-        """What P is beside alpha R(w): sum_i c_i l_i of a model, no less than it is.
+        """The mean loss sum_i c_i l_i of a model, rounded up.
 
-        ``free`` are the free coordinates: a float where there is only an intercept.
-
-        Products with the data are repeated in twice the working precision where their rounding
-        errors cost more than ``accuracy``.
+        ``free`` are the free coordinates: a float where there is only an intercept. Products with
+        the data are repeated in twice the working precision where their rounding errors change the
+        mean loss by more than ``accuracy``.
 
         Raises
         ------
@@ -152,25 +154,30 @@ class Objective(ABC):
 
     @abstractmethod
     def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
-        """The same from products in twice the working precision, and about what it is."""
+        """An upper bound on the mean loss from precise products, and its value without bounds.
+
+        The products are computed in twice the working precision. The second number does not
+        include the bounds on rounding errors.
+        """
 
     @abstractmethod
     def free_intervals(self, upper: float) -> list[Interval]:
-        """For each free coordinate an interval that holds it at an optimum, if P <= upper there.
+        """Intervals that contain the free coordinates of every model with P <= upper.
 
-        The first is that of the intercept, (0, 0) without one.
+        The first is that of the intercept, (0, 0) without an intercept.
         """
 
     def distances_of_slopes(self, gap: float) -> Array | None:
-        """How far A' diag(c) theta is at most from that of an optimum, on each coefficient.
+        """Upper bounds on the distances of A' diag(c) theta from its value at an optimum.
 
-        The gap is that between theta and any model. None where nothing is known, as for losses
-        with kinks.
+        There is a bound for each coefficient. ``gap`` is the difference between the objective
+        value of any model and the lower bound of theta. None where there is no such bound, as for
+        losses with kinks.
         """
         return None
 
     def coef_table(self, coef: Array) -> Array:
-        """Numbers of coefficients as estimators have them, those of an output in a row."""
+        """The coefficients in the shape of ``coef_``, with a row for each of several outputs."""
         return coef
 
     @property
@@ -179,30 +186,30 @@ class Objective(ABC):
         return (self.design.shape[1],)
 
     def plain_dual(self, theta: Any) -> Any:
-        """A dual point in the form in which it is worked with."""
+        """The dual vector theta as a contiguous array of floats, or the problem's own type."""
         return np.ascontiguousarray(theta, dtype=np.float64)
 
     def zero_dual(self, theta: Any) -> Any:
-        """The dual point 0, in the form of another."""
+        """The dual vector 0, of the type and shape of theta."""
         return np.zeros_like(theta, dtype=np.float64)
 
     def copied_dual(self, theta: Any) -> Any:
-        """A dual point that stays as it is, whatever becomes of the one given."""
+        """A copy of the dual vector theta."""
         return np.array(theta)
 
     @abstractmethod
     def feasible_point(self, theta: Any) -> DualPoint | None:
-        """The dual point nearest to theta in the domain of the conjugate losses, None for 0."""
+        """The point nearest to theta in the domain of the conjugate losses; None if it is 0."""
 
     @abstractmethod
     def projected(self, point: DualPoint) -> DualPoint:
-        """A point nearby with smaller free sums; the same point where none is easy to find."""
+        """The point projected so that its free sums are small; the given point if that fails."""
 
     @abstractmethod
     def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
-        """A point nearby whose free sums vanish in exact arithmetic, if one is known to exist.
+        """A point nearby whose free sums vanish in exact arithmetic, if one is proven to exist.
 
-        The same point, or another that is no worse, is returned where none is.
-        Coefficients ``near`` the optimum, where they are given, say what its products with the
-        data should be beyond the precision of its numbers.
+        Otherwise the given point, or one that is no worse, is returned. Coefficients ``near`` the
+        optimum, where they are given, determine the products with the data beyond the
+        floating-point precision of theta.
         """

@@ -1,4 +1,4 @@
-"""Lower bounds from dual points that are not feasible: the repairs, and which to try."""
+"""Lower bounds from dual points that are not feasible, by repairs and the choice among them."""
 
 from collections.abc import Callable, Iterator
 from math import inf, isfinite, isnan
@@ -17,11 +17,11 @@ Ball = Callable[[Array, float, float], float]
 
 __all__ = ["WORTH", "Repairs", "least_linear"]
 
-GOOD = 10.0  # times the accuracy asked for: a gap that needs no better bound
-WORTH = 0.01  # of the gap: what rounding may cost before more precise sums are worth it
-PLAIN = 1e-11  # of the objective: where rounding matters less, plain sums will do
+GOOD = 10.0  # no better bound is tried for a gap of at most this times the accuracy
+WORTH = 0.01  # rounding errors below this times the gap are accepted
+PLAIN = 1e-11  # rounding errors below this times the objective are accepted
 SEARCH = 40  # evaluations for the best scale where the conjugate has kinks along the ray
-PARABOLAS = 4  # through the last three of the scales tried; of the concave dual along a ray
+PARABOLAS = 4  # steps of parabolic interpolation for the best scale
 
 
 class Repairs:
@@ -33,21 +33,21 @@ class Repairs:
     upper : float
         The upper bound.
     ball : callable
-        The penalty's ``bounded_conjugate``, or another with the same arguments: the conjugate of
-        alpha R on a ball that holds an optimum.
+        The ``bounded_conjugate`` of the penalty, or a function with the same arguments: the
+        conjugate of alpha R on a ball that contains an optimum.
     scaling : bool
         Whether to try scaled dual points.
     accuracy : float
-        As for `dual_bound`.
+        See `dual_bound`.
 
     Attributes
     ----------
     radius : float
-        What R is at most at an optimum, as losses are not negative.
+        An upper bound on R at an optimum, upper / alpha, as losses are non-negative.
     intervals : list of tuple
-        Those of the free coordinates.
+        Intervals that contain the free coordinates of an optimum.
     has_free : bool
-        Whether there is such a coordinate.
+        Whether there are free coordinates.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class Repairs:
         self.radius = upper / objective.alpha
         self.intervals = objective.free_intervals(upper)
         self.has_free = any(map(NOTHING.__ne__, self.intervals))
-        # no sum that is not known to vanish gives a bound beside this interval
+        # with an unbounded interval the bound is finite only if the free sum is exactly 0
         self.must_balance = (-inf, inf) in self.intervals
 
     def best(self, point: DualPoint, near: Array | None) -> DualBound:
-        """The best bound from a dual point and points nearby.
+        """The best bound from a dual point, its projection and the balanced point.
 
         ``near`` are coefficients near the optimum, if they are known.
         """
@@ -74,7 +74,7 @@ class Repairs:
                 return best
         worth = WORTH * (self.upper - best.value)
         imprecise = near is not None and worth < inf and self.by_precision(point) > worth
-        # below its precision, a point can be balanced exactly
+        # the point can be balanced exactly by a change below its precision
         if imprecise or (self.has_free and not best.by_free_sums < worth):
             for hint in (near, None) if imprecise else (None,):
                 balanced = self.objective.balanced(point, hint)
@@ -82,7 +82,7 @@ class Repairs:
                     best = _better(best, self.of(balanced))
                 if self._is_good(best):
                     break
-        if self.must_balance and best.value == -inf:  # its sums may be known to vanish
+        if self.must_balance and best.value == -inf:  # the sums of the given point may be 0
             best = _better(best, self.of(point))
         return best
 
@@ -90,7 +90,7 @@ class Repairs:
         return self.upper - bound.value <= GOOD * self.accuracy
 
     def _as_it_is_and_projected(self, point: DualPoint) -> Iterator[DualPoint]:
-        """The point and its projection, what promises more first."""
+        """The point and its projection, the more promising one first."""
         if self.must_balance:
             return
         if not self.has_free:
@@ -102,7 +102,7 @@ class Repairs:
             yield point
             return
         yield point
-        # nothing is gained by projecting it as well, unless it is scaled up
+        # the projection can be better only by being scaled up
         if self.scaling and self.penalty.is_norm:
             yield from self._projected(point)
 
@@ -112,7 +112,7 @@ class Repairs:
             yield projected
 
     def of(self, point: DualPoint) -> DualBound:
-        """The best bound from one dual point, by products as precise as is worth it."""
+        """The best bound from one dual point, with precise products where rounding matters."""
         if not point.only_precise:
             sums = self._sums(point, precise=False)
             plain = self._repaired(point, *sums)
@@ -122,15 +122,15 @@ class Repairs:
         return self._repaired(point, *self._sums(point, precise=True))
 
     def _sums(self, point: DualPoint, precise: bool) -> tuple[Array, Array, list[Sum]]:
-        """What the conjugate takes, -A' diag(c) theta, with its error; and the free sums."""
+        """The argument -A' diag(c) theta of the conjugate with its error, and the free sums."""
         products, errors = point.products(precise)
         sums = point.free_sums(products, errors)
         v = -products
-        del products  # there may be as many as rows, and `reduced` may want room
+        del products  # frees memory for `reduced`, as there may be as many products as rows
         return *self.objective.dual_penalty.reduced(v, errors), sums
 
     def by_precision(self, point: DualPoint) -> float:
-        """About how much a bound loses as theta is rounded to numbers."""
+        """An estimate of the part of a bound that is lost by the rounding of theta."""
         errors = point.errors_by_precision()
         if not np.any(errors):
             return 0.0
@@ -138,7 +138,7 @@ class Repairs:
         return self._by_errors(v, np.broadcast_to(errors, v.shape))
 
     def _by_rounding(self, v: Array, error: Array, sums: list[Sum]) -> float:
-        """How much the errors of the products take off a bound."""
+        """The reduction of a bound by the errors of the products."""
         by_sums = -self._from_free([(0.0, error) for _, error in sums])
         return self._by_errors(v, error) + (by_sums if by_sums < inf else 0.0)
 
@@ -152,7 +152,7 @@ class Repairs:
         return max(losses)
 
     def _from_free(self, sums: list[Sum]) -> float:
-        """The least that the free coordinates, or the first of them, add to a bound."""
+        """The sum of the least values of slope times coordinate over the free coordinates."""
         least = 0.0
         for pair in zip(sums, self.intervals, strict=False):
             least += least_linear(*pair)
@@ -171,8 +171,8 @@ class Repairs:
 
         def bound(scale: float, conjugate: float = 0.0) -> float:
             value, rounding = point.value(scale)
-            # 64: the rounding of a dual norm, of its product with the radius, and of the
-            # few operations here
+            # the factor 64 bounds the rounding of a dual norm, of its product with the radius,
+            # and of the few operations here
             terms = abs(value) + abs(conjugate) + abs(scale * from_free) + self.upper
             return value - conjugate + scale * from_free - rounding - 64.0 * EPSILON * terms
 
@@ -217,7 +217,7 @@ def _better(first: DualBound, second: DualBound) -> DualBound:
 
 
 def least_linear(slope: Sum, interval: Interval) -> float:
-    """The least value of s b over an interval of b and s in slope = (value, error)."""
+    """The least value of s b over b in an interval and s in value -+ error, for a given slope."""
     if NOTHING in (interval, slope):
         return 0.0
     value, error = slope
@@ -234,14 +234,14 @@ def _best_scale(point: DualPoint, largest: float, value: Callable[[float], float
     largest *= 1.0 - 4.0 * EPSILON
     if point.linear or largest == 0.0:
         return largest if isfinite(largest) else 1.0
-    if point.quadratic:  # a parabola through 0 and two more points
+    if point.quadratic:  # a parabola, which its values at 0 and two more points determine
         reach = min(largest, 1.0)
         whole, half = value(reach), value(0.5 * reach)
         linear = 4.0 * half - whole
         square = linear - whole
         peak = 0.5 * reach * linear / square if square > 0.0 else largest
         return min(max(peak, 0.0), largest) if isfinite(peak) else reach
-    # concave in t: widen the range while the value rises, then climb by parabolas
+    # The bound is concave in t: double the range while it rises, then interpolate by parabolas.
     reach = 1.0
     while 2.0 * reach < largest and reach < 1e30 and value(2.0 * reach) > value(reach):
         reach *= 2.0
@@ -258,7 +258,7 @@ def _best_scale(point: DualPoint, largest: float, value: Callable[[float], float
 
 
 def _vertex(t: list[float], f: list[float]) -> float:
-    """Where the parabola through three points is largest, inf where it has no such point."""
+    """The maximiser of the parabola through three points; inf where it has no maximum."""
     first, second = (f[1] - f[0]) / (t[1] - t[0]), (f[2] - f[1]) / (t[2] - t[1])
     curvature = (second - first) / (t[2] - t[0])
     return 0.5 * (t[0] + t[1] - first / curvature) if curvature < 0.0 else inf

@@ -1,29 +1,30 @@
-"""Lower bounds that hold in exact arithmetic, with what that costs.
+"""Bounds on the optimal value that hold in exact arithmetic, with every rounding error bounded.
 
-`dual_bound` allows for rounding as it goes, with one allowance for many small things. Here
-a dual point and a model are evaluated once more, every rounding error bounded by itself.
-With u = 2^-53, n rows and d features:
+`dual_bound` includes a joint allowance for several small rounding errors. Here a dual point and a
+model are evaluated once more, and every rounding error is bounded separately. With u = 2^-53, n
+rows and d features:
 
 products with X
     in twice the working precision, with the error bound of Ogita, Rump and Oishi (2005)
     that `Design` returns.
 sums
-    of n terms of one sign err by at most (64 + n_terms) 2u of themselves, and so do norms,
-    dual norms and conjugates, which are sums of such terms: their arguments are enlarged and
-    alpha is reduced before, and the value is enlarged after.
+    of n terms of one sign have a relative error of at most (64 + n_terms) 2u. The same holds for
+    norms, dual norms and conjugates, which are sums of such terms. Their arguments are enlarged
+    and alpha is reduced before, and the value is enlarged after.
 losses and conjugate losses
-    elementary operations err by u; exp, log, log1p and what NumPy, SciPy and the C library
-    make of them by a few units in the last place, for which 16 are allowed.
+    have relative errors of u for elementary operations, and of a few units in the last place for
+    exp, log, log1p and the functions of NumPy, SciPy and the C library that use them; the bounds
+    include 16 units in the last place.
 predictions
-    enter the loss as intervals, at the ends of which a convex function is largest.
-the intercept's interval
-    is multiplied by a number that rounding has left of 0, so that a millionth of its size
-    more is as good as exact; a dual point that is balanced exactly needs none
+    enter the loss as intervals; a convex function is largest at an end of an interval.
+the interval of the intercept
+    is multiplied by a sum that is 0 except for rounding, so that it may be enlarged by a millionth
+    of its size; a dual point that is balanced exactly does not need the interval
     (`skpd.problems.balance`).
 weights and alpha
-    (s_i / sum(s), 1 / (C sum(s)) and the like) carry relative errors of at most
-    delta = (64 + log2 n) 2u. All terms of the objective are non-negative, so that it changes
-    by the factor 1 +- delta, and so does its least value.
+    (s_i / sum(s), 1 / (C sum(s)) and similar quotients) have relative errors of at most
+    delta = (64 + log2 n) 2u. All terms of the objective are non-negative, so that the objective
+    and its least value change by a factor between 1 - delta and 1 + delta.
 """
 
 from dataclasses import dataclass, field
@@ -41,20 +42,20 @@ from .repairs import WORTH, Repairs, least_linear
 
 __all__ = ["RigorousCertificate", "rigorous_certificate", "rigorous_dual", "rigorous_primal"]
 
-UNDERFLOW = 1e-290  # no sum here can lose more to numbers below the smallest
+UNDERFLOW = 1e-290  # an upper bound on the effect of underflow in the sums of this module
 
 
 @dataclass(frozen=True, repr=False)
 class RigorousCertificate(Certificate):
-    """A certificate whose interval holds the optimal value in exact arithmetic.
+    """A certificate whose interval contains the optimal value in exact arithmetic.
 
-    It has the attributes of `Certificate` and one more; ``evidence`` is None, so that
-    ``coefficient_bounds`` are infinite and nothing is ``proven_zero``.
+    The class has the attributes of `Certificate` and ``rounding``. Its ``evidence`` is None, so
+    that ``coefficient_bounds`` are infinite and no coefficient is ``proven_zero``.
 
     Attributes
     ----------
     rounding : float
-        By how much the bounds on rounding errors widen the interval: included in ``gap``.
+        The width that the bounds on rounding errors add to the interval, included in ``gap``.
     """
 
     rounding: float = field(kw_only=True)
@@ -63,7 +64,7 @@ class RigorousCertificate(Certificate):
 def rigorous_certificate(
     objective: Objective, model: tuple[Array, Any], best: tuple[Array, Any], bound: DualBound
 ) -> RigorousCertificate:
-    """The certificate of a model with every rounding error bounded.
+    """The certificate of a model with every rounding error bounded separately.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def rigorous_certificate(
     model : tuple of ndarray and float
         Coefficients and intercept.
     best : tuple of ndarray and float
-        Those of the best model known, from which the radius follows.
+        Coefficients and intercept of the best model known, from which the radius follows.
     bound : DualBound
         The lower bound to prove again, from its dual point.
     """
@@ -94,7 +95,7 @@ def rigorous_certificate(
 
 
 def of_weights(n_samples: int) -> float:
-    """delta: the relative error of the weights and of alpha, and of a sum over the rows."""
+    """The relative error delta of the weights and of alpha, and of a sum over the rows."""
     return (64.0 + log2(n_samples + 1.0)) * EPSILON
 
 
@@ -104,7 +105,7 @@ def of_coefficients(n_features: int) -> float:
 
 
 def rigorous_primal(objective: Objective, coef: Array, intercept: Any) -> tuple[float, float]:
-    """An upper bound on P(w, b), and by how much it is above the value as computed."""
+    """An upper bound on P(w, b), and its difference from the value without error bounds."""
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     loss, about = objective.precise_mean_loss(coef, intercept)
     penalty = objective.alpha * objective.penalty_value(coef)
@@ -118,7 +119,7 @@ def rigorous_primal(objective: Objective, coef: Array, intercept: Any) -> tuple[
 def rigorous_dual(
     objective: Objective, theta: Array, upper: float, coef: Array | None = None
 ) -> tuple[float, float]:
-    """A lower bound on the optimal value, and by how much it is below the value as computed.
+    """A lower bound on the optimal value, and its difference from the value without error bounds.
 
     Parameters
     ----------
@@ -128,7 +129,8 @@ def rigorous_dual(
     upper : float
         A proven upper bound on the optimal value.
     coef : ndarray, default=None
-        Coefficients near the optimum, with which theta may be made to agree.
+        Coefficients near the optimum, with which theta may be corrected
+        (`Objective.balanced`).
     """
     point = objective.feasible_point(theta)
     if point is None:  # theta = 0 proves that P >= 0
@@ -173,7 +175,7 @@ def _dual(objective: Objective, point: DualPoint, upper: float) -> tuple[float, 
 
 
 def _intervals(objective: Objective, upper: float) -> list[Interval]:
-    """The intervals of the free coordinates, rounding errors and more included."""
+    """The intervals of the free coordinates, enlarged by far more than their rounding errors."""
     found = []
     for lowest, highest in objective.free_intervals(upper):
         room = 0.0

@@ -1,6 +1,6 @@
-"""The models of the package for data of Dask, held by the workers of a cluster.
+"""Estimators and `certify` for Dask collections, whose rows the workers of a cluster hold.
 
-They need dask and distributed: ``pip install 'skpd[dask]'``.
+The module requires dask and distributed: ``pip install 'skpd[dask]'``.
 """
 
 try:

@@ -1,4 +1,4 @@
-"""Certificates for linear models that others fitted, on data of Dask."""
+"""Certificates for fitted linear models on Dask collections (`certify`)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,29 +44,31 @@ def certify(
 ) -> Certificate | list[Certificate]:
     """Certify how far a fitted linear model is from optimal, on data that workers hold.
 
-    As `skpd.certify`, for models with one vector of coefficients for each class or target.
+    This function does for Dask collections what `skpd.certify` does for data in memory. The model
+    must have one vector of coefficients for each class or target.
 
     Parameters
     ----------
     estimator : estimator
-        One of this package, of scikit-learn, celer or skglm, whose objective `skpd.certify`
-        knows; or anything with ``coef_`` and ``intercept_``, such as a model of dask-ml or a
-        linear one of XGBoost, together with ``loss``, ``penalty`` and ``alpha``.
+        An estimator of this package, scikit-learn, celer or skglm whose objective `skpd.certify`
+        knows. Any other model with ``coef_`` and ``intercept_``, such as one of dask-ml or a
+        linear one of XGBoost, requires ``loss``, ``penalty`` and ``alpha``.
     X : dask array or dataframe of shape (n_samples, n_features)
-        The data it was fitted to, chunked by rows.
+        The data that the estimator was fitted to, chunked by rows.
     y : dask array or series of shape (n_samples,)
         Targets or class labels.
     sample_weight : dask array or series of shape (n_samples,), default=None
-        The weights it was fitted with, non-negative; 1 by default.
+        The non-negative weights that the estimator was fitted with; 1 by default.
     client : distributed.Client, default=None
-        The current one, or else one of a new local cluster.
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster.
     rigorous, tol, max_iter, loss, penalty, alpha, fit_intercept
-        As for `skpd.certify`.
+        See `skpd.certify`.
 
     Returns
     -------
     certificate : Certificate, or list of them
-        As of `skpd.certify`.
+        See `skpd.certify`.
 
     Raises
     ------
@@ -115,7 +117,7 @@ def certify(
 
 
 def _on_dask(estimator: PrimalDualEstimator, client: Client) -> Any:
-    """The estimator for data of Dask, with the model of an ordinary one."""
+    """The estimator for Dask collections with the parameters and model of an ordinary one."""
     if isinstance(estimator, models.OnDask):
         return estimator
     kind = getattr(models, type(estimator).__name__, None)
@@ -133,7 +135,7 @@ def _on_dask(estimator: PrimalDualEstimator, client: Client) -> Any:
 
 @dataclass(frozen=True)
 class DaskData:
-    """What objectives ask of data, of those that a team holds: as of `skpd.foreign.data.Data`."""
+    """Data that workers hold, with the interface of `skpd.foreign.data.Data`."""
 
     team: Team
     name: str
@@ -148,11 +150,11 @@ class DaskData:
 
     @property
     def y(self) -> Any:
-        """The labels that there are."""
+        """The sorted distinct labels."""
         return self._class_weights()[0]
 
     def _class_weights(self) -> tuple[Any, Any]:
-        """The labels, and the weights of their rows."""
+        """The sorted distinct labels, and the sum of the weights of the rows of each."""
         answers = self.team.ask_anew("class_weights")
         found = [part for answer in answers for part in answer.values()]
         labels = np.unique(np.concatenate([own for own, _ in found]))
@@ -172,7 +174,7 @@ class DaskData:
         return [{}]
 
     def one_vs_rest(self, estimator: Any, class_weight: Any = None) -> Iterator[dict[str, Any]]:
-        """What distinguishes the tasks of the outputs."""
+        """The arguments of `Task` for each output: the positive class and class weights."""
         classes, labels = estimator.classes_, self._class_weights()[0]
         if not np.array_equal(labels, classes):
             raise ValueError(
@@ -188,7 +190,7 @@ class DaskData:
             yield {"positive": classes[k], "class_weight": (classes, factors)}
 
     def class_weight(self, estimator: Any, *, weighted: bool) -> Any:
-        """The weight of each class; "balanced" by the weights of their rows."""
+        """The weight of each class; "balanced" uses the sums of the weights of rows."""
         labels, sums = self._class_weights()
         if not weighted and estimator.class_weight == "balanced" and self.team.has_weights:
             raise ValueError(
@@ -202,7 +204,7 @@ class DaskData:
         return np.where(np.isfinite(found), found, 1.0)
 
     def rows_of(self, output: dict[str, Any], loss: Loss, column: float | None) -> "DaskRows":
-        """The rows of one output, perhaps with a last column that holds a constant."""
+        """The rows of one output, with a constant last column of value ``column`` if given."""
         shards = DaskShards(self.team, Task(loss, column=column, **output))
         total = shards.sums(target_sums)["weight"].bounded[0]
         return DaskRows(shards, shares(np.array([total]), self.name)[1], loss, self.name)
@@ -218,5 +220,5 @@ class DaskRows:
     name: str
 
     def problem(self, penalty: Penalty, alpha: float, fit_intercept: bool) -> ShardedProblem:
-        """Their problem."""
+        """The problem of these rows with the given penalty."""
         return problem_of_shards(self.shards, self.loss, penalty, alpha, fit_intercept, self.name)

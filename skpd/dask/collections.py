@@ -1,4 +1,4 @@
-"""Dask collections as rows: checks that need no data, and their chunks as futures."""
+"""Checks of Dask collections that need no data, and the chunks of rows as futures."""
 
 import warnings
 from functools import partial
@@ -20,7 +20,7 @@ def is_collection(X: Any) -> bool:
 
 
 def client_of(given: Client | None) -> Client:
-    """The client that is given, the current one, or one of a new local cluster.
+    """The given client, or the current one, or the client of a new local cluster.
 
     Warns
     -----
@@ -42,12 +42,12 @@ def client_of(given: Client | None) -> Client:
 
 
 def as_array(X: Any, name: str) -> Any:
-    """A dask array of a collection.
+    """The collection as a dask array.
 
     Raises
     ------
     ValueError
-        If it is none, or of columns that are no numbers.
+        If X is not a Dask collection, or if a column does not hold numbers.
     """
     if hasattr(X, "to_dask_array"):  # a dataframe or a series
         if name == "X":
@@ -73,7 +73,7 @@ def feature_names(X: Any) -> Any:
 def team_of(
     client: Client, X: Any, y: Any, sample_weight: Any = None, n_features: int | None = None
 ) -> Team:
-    """The workers of a client, each with its chunks of the rows.
+    """The `Team` of workers of a client that hold the chunks of the rows.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def team_of(
     X : dask array or dataframe of shape (n_samples, n_features)
         Chunked by rows.
     y, sample_weight : dask array or series, or array where the chunks of X have known lengths
-        Of shape (n_samples,); weights of 1 by default.
+        Arrays of shape (n_samples,); weights are 1 by default.
 
     Raises
     ------
     ValueError
-        If X is chunked by columns, or if the others do not fit it.
+        If X is chunked by columns, or if the lengths of y or sample_weight differ from that of X.
     """
     X = as_array(X, "X")
     if X.ndim != 2:
@@ -106,10 +106,10 @@ def team_of(
 
 
 def _computed(client: Client, columns: list[Any], in_ranges: bool) -> list[Any]:
-    """Futures of the chunks of X, y and sample_weight, which may be missing.
+    """Futures of the chunks of X, y and sample_weight, which may be None.
 
-    In ranges, chunks that are not yet computed go to workers one range after the other: so each
-    has few partial sums to tell (`DaskShards`).
+    With ``in_ranges``, chunks that are not yet computed are assigned to workers in contiguous
+    ranges, so that each worker sends few partial sums (`DaskShards`).
     """
     delayed = [list(np.ravel(column.to_delayed(optimize_graph=False))) for column in columns]
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"]) if in_ranges else []
@@ -124,10 +124,10 @@ def _computed(client: Client, columns: list[Any], in_ranges: bool) -> list[Any]:
 
 
 def beside(y: Any, X: Any, name: str) -> Any:
-    """Targets or weights with the chunks of X.
+    """Targets or weights, chunked as X is.
 
-    Where the lengths of chunks are not known and their numbers differ, as with the columns of one
-    dataframe once each is read by itself, all are counted first.
+    If the lengths of chunks are not known and the numbers of chunks differ, all rows are counted
+    first. This occurs for columns of a dataframe that are read from files separately.
     """
     if not is_collection(y):
         y = np.asarray(y)
@@ -161,12 +161,12 @@ def beside(y: Any, X: Any, name: str) -> Any:
 
 
 def _are_known(X: Any) -> bool:
-    """Whether the lengths of chunks are."""
+    """Whether the lengths of the chunks of X are known."""
     return not np.isnan(np.array(X.chunks[0], dtype=float)).any()
 
 
 def _counted(X: Any) -> Any:
-    """The same array with the lengths of its chunks."""
+    """The array X with known lengths of its chunks, which may have to be computed."""
     if _are_known(X):
         return X
     blocks = X.to_delayed(optimize_graph=False).ravel()

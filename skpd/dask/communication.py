@@ -1,4 +1,4 @@
-"""What a fit asks of the workers, and what that costs."""
+"""The communication of a fit with the workers: rounds, bytes and seconds."""
 
 from dataclasses import dataclass
 
@@ -11,17 +11,18 @@ __all__ = ["Communication"]
 
 @dataclass
 class Communication:
-    """What a fit has asked of the workers.
+    """The communication of a fit with the workers.
 
     Attributes
     ----------
     n_rounds : int
-        How often all workers were asked, and waited for.
+        The number of requests to all workers, each of which waits for all answers.
     bytes_sent, bytes_received : int
-        About what the questions and the answers took, of all workers together.
+        The approximate sizes of requests and answers, summed over the workers.
     seconds_waiting : float
-        The time between questions and their last answers.
+        The total time between requests and their last answers.
     workers_lost : int
+        The number of workers that were lost during the fit.
     """
 
     n_rounds: int = 0

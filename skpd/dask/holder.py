@@ -1,4 +1,4 @@
-"""What a worker holds: its parts of the data, and shards of them for each problem."""
+"""The actor on a worker that holds its parts of the data, and their shards for each problem."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Part:
     Attributes
     ----------
     number : int
-        Its place among the chunks.
+        The index of the chunk among all chunks.
     X, y : ndarray, sparse matrix
     sample_weight : ndarray or None
     """
@@ -35,17 +35,17 @@ class Part:
 
 @dataclass(frozen=True)
 class Task:
-    """What distinguishes the problems of one fit.
+    """The settings in which the problems of one fit differ, such as the positive class.
 
     Attributes
     ----------
     loss : Loss
     positive, class_weight
-        As of `Targets`.
+        See `Targets`.
     column : float or None
-        The value of a last column of X.
+        The value of an additional constant column of X.
     n_parallel : int
-        How many of them are solved at the same time.
+        The number of problems that are solved at the same time.
     """
 
     loss: Loss
@@ -57,22 +57,23 @@ class Task:
 
 @dataclass
 class Answer:
-    """What comes back from a worker: a result, or the error that was raised there."""
+    """The answer of a worker: a result, or the error that was raised there."""
 
     result: Any = None
     error: Exception | None = None
 
 
 class RowHolder:
-    """Holds the parts of one worker; `ask` calls its methods.
+    """The actor that holds the parts of one worker, and whose methods `ask` calls.
 
     Parameters
     ----------
     numbers : list of int
-        The places of the parts among all.
+        The indices of the parts among all parts.
     X, y, sample_weight : list
-        The parts; None for weights of 1.
+        The chunks of the parts; sample_weight is None for weights of 1.
     n_threads : int
+        The number of threads for products with the data.
     """
 
     def __init__(
@@ -88,12 +89,14 @@ class RowHolder:
         self.shards: dict[int, dict[int, Shard]] = {}
 
     def ask(self, dropped: list[int], method: str, arguments: tuple) -> Answer:
-        """What a method answers, or the error that it raises: none of the connection's.
+        """Call a method and return its result, or the error that it raises.
+
+        Errors are part of the answer to distinguish them from those of the connection.
 
         Parameters
         ----------
         dropped : list of int
-            Problems to forget before.
+            Problems whose shards are deleted first.
         method : str
         arguments : tuple
         """
@@ -105,12 +108,12 @@ class RowHolder:
             return Answer(error=error)
 
     def describe(self) -> dict[int, dict[str, Any]]:
-        """What there is to know of each part before anything is asked of it.
+        """Validate the parts and return the shape and type of each.
 
         Raises
         ------
         ValueError
-            If a part is no matrix of numbers, or if targets or weights do not fit it.
+            If a part is not a matrix of numbers, or if targets or weights do not fit it.
         """
         return {number: self._describe(part) for number, part in self.parts.items()}
 
@@ -152,7 +155,7 @@ class RowHolder:
         }
 
     def class_weights(self) -> dict[int, tuple[Any, Any]]:
-        """The labels of each part, and the weights of their rows together."""
+        """The distinct labels of each part, and the sum of the weights of the rows of each."""
         found = {}
         for number, part in self.parts.items():
             if number in self.blocks:
@@ -161,11 +164,12 @@ class RowHolder:
         return found
 
     def require_numbers(self) -> None:
-        """Refuse targets that are no finite numbers.
+        """Validate that the targets are finite numbers.
 
         Raises
         ------
         ValueError
+            If one is not.
         """
         for number in self.blocks:
             y = self.parts[number].y
@@ -176,9 +180,9 @@ class RowHolder:
         return True
 
     def pose(self, problem: int, task: Task, firsts: dict[int, int], total: float = 1.0) -> None:
-        """Make shards for a problem, their weights divided by a number.
+        """Create the shards of a problem, with weights divided by ``total``.
 
-        ``firsts`` says where each part begins among all rows.
+        ``firsts`` has the index of the first row of each part among all rows.
         """
         self.shards[problem] = {}
         for number, own in self.blocks.items():
@@ -194,7 +198,7 @@ class RowHolder:
     def each(
         self, problem: int, released: list[int], function: Callable[..., Any], arguments: tuple
     ) -> dict[int, Any]:
-        """What a function makes of each shard."""
+        """The results of a function for each shard, after releasing vectors no longer used."""
         shards = self.shards[problem]
         for shard in shards.values():
             shard.release(released)
@@ -204,7 +208,10 @@ class RowHolder:
         self, problem: int, released: list[int], function: Callable[..., Any], arguments: tuple,
         n_parts: int,
     ) -> dict[tuple[int, int], Any]:  # fmt: skip
-        """The sums of ranges of parts that are all here, the longest ranges there are."""
+        """The sums of a function over the longest ranges of parts that this worker has whole.
+
+        Keys are the first and the last index of a range.
+        """
         shards = self.shards[problem]
         for shard in shards.values():
             shard.release(released)
@@ -218,19 +225,19 @@ class RowHolder:
         return {(first, last): of(first, last) for first, last in ranges}
 
     def part_of(self, problem: int, number: int, function: Callable, arguments: tuple) -> Any:
-        """What a function makes of one shard."""
+        """The result of a function for one shard."""
         return function(self.shards[problem][number], *arguments)
 
 
 def added_or_none(one: Any, other: Any) -> Any:
-    """The sum of two results; where one is None, the other."""
+    """The sum of two results, of which None counts as 0."""
     if one is None or other is None:
         return other if one is None else one
     return added([one, other])
 
 
 def _owned(first: int, last: int, numbers: list[int]) -> list[tuple[int, int]]:
-    """The longest of the ranges by `halves` of which all numbers are among some."""
+    """The longest ranges in the binary tree of `halves` whose indices are all in ``numbers``."""
     begin, end = np.searchsorted(numbers, [first, last])
     if end == begin:
         return []

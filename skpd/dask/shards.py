@@ -1,4 +1,4 @@
-"""Shards that workers hold."""
+"""Sums over the rows of one problem that workers hold (`DaskShards`)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,10 +16,10 @@ __all__ = ["DaskShards"]
 
 
 class DaskShards(Shards):
-    """The rows of a team, for one problem.
+    """The rows that a team of workers holds, as the shards of one problem.
 
-    Sums are added up in an order that depends on the number of chunks alone: they are the same
-    numbers whichever worker has which chunk, and whichever is faster.
+    Partial sums are added in an order that depends only on the number of chunks. So the results
+    are the same to the last bit whichever worker has which chunk, and whichever is faster.
 
     Parameters
     ----------
@@ -31,10 +31,10 @@ class DaskShards(Shards):
 
     def __init__(self, team: Team, task: Task) -> None:
         super().__init__()
-        self._problem: int | None = None  # until there is one
+        self._problem: int | None = None  # the number that `Team.pose` returns
         self.team, self._generation = team, team.generation
         self._problem = team.pose(task)
-        self._n_keys = 0  # that are in use
+        self._n_keys = 0  # number of keys in use
         extra = 0 if task.column is None else 1
         self.shape, self.dense = (team.shape[0], team.shape[1] + extra), team.dense
         self.n_shards = len(team.filled)
@@ -73,12 +73,12 @@ class DaskShards(Shards):
     def _ask(
         self, method: str, function: Callable[..., Any], arguments: tuple, *more: Any
     ) -> list[Any]:
-        """What all holders answer.
+        """The answers of all holders.
 
         Raises
         ------
         RowsLostError
-            If workers were lost and something was kept with them.
+            If workers were lost and vectors were kept with them.
         """
         team = self.team
         while True:

@@ -1,4 +1,4 @@
-"""The workers that hold the rows of one fit: questions to all of them, and what they cost."""
+"""The workers that hold the rows of one fit, and the requests to them (`Team`)."""
 
 import time
 import warnings
@@ -19,21 +19,21 @@ from .holder import Answer, RowHolder, Task
 
 __all__ = ["Team", "WorkersLostError"]
 
-WAIT_FOR_WORKER = 60.0  # seconds for another worker, where none is left
-PATIENCE = 2.0  # seconds, after which to look whether a worker is still there
-PAUSE = 0.2  # seconds, for a scheduler to see that a worker is gone
-MOST_LOSSES = 10  # of workers in one fit, after which it is no accident
-# What calls of an actor raise when its worker is gone
+WAIT_FOR_WORKER = 60.0  # seconds to wait for another worker where none is left
+PATIENCE = 2.0  # seconds to wait for an answer before checking that a worker is still there
+PAUSE = 0.2  # seconds in which the scheduler notices that a worker is gone
+MOST_LOSSES = 10  # losses of workers after which a fit stops with an error
+# The errors that calls of an actor raise when its worker is gone
 LOST = OSError, RuntimeError, FutureCancelledError
 
 
 class WorkersLostError(Exception):
-    """Workers are gone; others hold their rows by now, without what was kept with them."""
+    """Workers were lost; others hold their rows now, but vectors kept with them are lost."""
 
 
 @dataclass
 class Posed:
-    """A problem that workers have shards for, and what its weights are divided by."""
+    """A problem for which workers have shards, and the divisor of its weights."""
 
     task: Task
     total: float = 1.0
@@ -49,14 +49,14 @@ class Member:
 
 
 class Team:
-    """The holders of all parts of the rows, one for each worker that has some.
+    """The actors that hold all parts of the rows, one for each worker that has some.
 
     Parameters
     ----------
     client : Client
     compute : callable
-        Takes whether chunks are to be computed in ranges by the workers that there are, and
-        returns the futures of those of X, y and sample_weight, which may be None.
+        Returns the futures of the chunks of X, y and sample_weight (or None). Its argument is
+        whether contiguous ranges of chunks are to be computed by one worker each.
 
     Attributes
     ----------
@@ -66,12 +66,13 @@ class Team:
     n_parts : int
     cost : Communication
     generation : int
-        How often rows were lost.
+        The number of times that rows were lost.
 
     Raises
     ------
     ValueError
-        If the parts are no matrices of numbers with as many columns each, targets and weights.
+        If the parts are not matrices of numbers with the same number of columns, or if the targets
+        and weights do not fit them.
     """
 
     def __init__(self, client: Client, compute: Callable[[bool], list[Any]]) -> None:
@@ -104,23 +105,23 @@ class Team:
 
     @property
     def filled(self) -> list[int]:
-        """The numbers of the parts that have rows."""
+        """The indices of the parts that have rows."""
         return [k for k in range(self.n_parts) if self._rows[k]["n_rows"] > 0]
 
     @property
     def lengths(self) -> list[int]:
-        """The numbers of rows of these."""
+        """The numbers of rows of the parts in ``filled``."""
         return [self._rows[k]["n_rows"] for k in self.filled]
 
     # Questions
 
     def ask(self, method: str, *arguments: Any) -> list[Any]:
-        """What all holders answer to a method of `RowHolder`.
+        """The answers of all holders to a call of a method of `RowHolder`.
 
         Raises
         ------
         WorkersLostError
-            If some are gone.
+            If workers are lost.
         """
         with self._lock:
             start, cost = time.perf_counter(), self.cost
@@ -143,7 +144,10 @@ class Team:
             return [self._result(answer) for answer in answers]
 
     def ask_anew(self, method: str, *arguments: Any) -> list[Any]:
-        """The same, asked again where workers are lost: nothing depends on what they kept."""
+        """The answers of all holders to a call, repeated if workers are lost.
+
+        The method must not depend on vectors that are kept with the workers.
+        """
         while True:
             try:
                 return self.ask(method, *arguments)
@@ -167,12 +171,12 @@ class Team:
         return sum(each["n_bytes"] for each in self._rows.values() if each["n_rows"] > 0)
 
     def parts(self, problem: int, function: Callable[..., Any], arguments: tuple) -> list[Any]:
-        """Futures of what a function makes of each shard, which stay with the workers.
+        """Futures of the results of a function for each shard, which stay with the workers.
 
         Raises
         ------
         WorkersLostError
-            If some are gone.
+            If workers are lost.
         """
         found: dict[int, Any] = {}
         for member in self._members:
@@ -206,25 +210,25 @@ class Team:
     # Problems
 
     def pose(self, task: Task) -> int:
-        """Have all workers make shards for a problem; returns its number."""
+        """Have all workers create shards for a problem, and return the number of the problem."""
         number = next(self._numbers)
         self._posed[number] = Posed(task)
         self.ask_anew("pose", number, task, self._firsts)
         return number
 
     def divide_weights(self, problem: int, total: float) -> None:
-        """Hear that all weights were divided by a number, for workers that come later."""
+        """Record that all weights of a problem were divided by ``total``, for later workers."""
         self._posed[problem].total *= total
 
     def drop(self, problem: int) -> None:
-        """Forget a problem; workers hear it with the next question."""
+        """Forget a problem; workers delete its shards at the next request."""
         self._posed.pop(problem, None)
         self._dropped.append(problem)
 
-    # Who holds what
+    # Assignment of parts to workers
 
     def _hold(self, numbers: Sequence[int]) -> None:
-        """Make holders of some parts, each with a worker that has them already.
+        """Create holders of some parts, each on a worker that already has their chunks.
 
         Raises
         ------
@@ -247,7 +251,7 @@ class Team:
         raise RuntimeError(f"No worker keeps the chunks {numbers} of X for long enough.")
 
     def _made(self, future: Any, worker: str) -> Any:
-        """A holder that a worker makes, None if the worker goes, which it may at any moment."""
+        """The holder that a worker creates, None if the worker is lost meanwhile."""
         while True:
             try:
                 return future.result(timeout=PATIENCE)
@@ -258,11 +262,11 @@ class Team:
                 return None
 
     def _computed(self, numbers: Sequence[int]) -> list[list[Any]]:
-        """Futures of some chunks of X, y and weights, once they are computed.
+        """Futures of some chunks of X, y and weights, after they have been computed.
 
-        What has been lost with a worker is computed again by itself, if it can be. But a scheduler
-        that was without any worker forgets that others may do what one was to do: the chunks are
-        then computed anew.
+        The scheduler recomputes chunks that are lost with a worker, if that is possible. But if
+        there was no worker at all for a while, it does not reassign their tasks to new workers:
+        the chunks are then computed again by new tasks.
 
         Raises
         ------
@@ -283,8 +287,8 @@ class Team:
             if late and not self._workers_then <= (workers := set(self._workers())):
                 for future in [f for column in self._futures if column for f in column]:
                     if future.status != "finished":
-                        future.release()  # so that the scheduler forgets where
-                self._workers()  # an answer, before which that is done
+                        future.release()  # the scheduler then forgets the place of the chunk
+                self._workers()  # its answer comes after the scheduler has done that
                 self._futures, self._workers_then = self._compute(False), workers
             elif late and any(self.client.processing().values()):
                 end = time.monotonic() + WAIT_FOR_WORKER
@@ -302,7 +306,7 @@ class Team:
         return own
 
     def _new_holders(self, numbers: Sequence[int]) -> dict[str, tuple[Any, list[int]]]:
-        """Futures of holders, and the numbers of their parts, by worker."""
+        """Futures of holders and the indices of their parts, by the address of the worker."""
         own = self._computed(numbers)
         places, workers = self.client.who_has(own[0]), self._workers()
         shared: dict[str, list[int]] = {}
@@ -325,12 +329,12 @@ class Team:
         return {number: each for answer in found for number, each in answer.items()}
 
     def _workers(self) -> dict[str, int]:
-        """The threads of each worker.
+        """The number of threads of each worker, by address.
 
         Raises
         ------
         RuntimeError
-            If there is none, nor comes one soon.
+            If there is no worker within `WAIT_FOR_WORKER` seconds.
         """
         end = time.monotonic() + WAIT_FOR_WORKER
         while True:
@@ -345,12 +349,12 @@ class Team:
             time.sleep(0.1)
 
     def _replace(self, lost: list[Member]) -> None:
-        """Have others hold the parts of lost workers, whose chunks are computed again.
+        """Have other workers hold the parts of lost ones, whose chunks are computed again.
 
         Warns
         -----
         UserWarning
-            Always.
+            At every call.
         """
         numbers = [number for member in lost for number in member.numbers]
         self.cost.workers_lost += len(lost)
@@ -380,7 +384,7 @@ class Team:
                 self._result(answer)
 
     def _history(self) -> list[tuple[str, tuple]]:
-        """What a new holder has missed."""
+        """The calls of methods that bring a new holder to the state of the others."""
         found: list[tuple[str, tuple]] = [("describe", ())]
         for number, posed in self._posed.items():
             found.append(("pose", (number, posed.task, self._firsts, posed.total)))
@@ -388,7 +392,7 @@ class Team:
 
 
 def _call(member: Member, method: str, arguments: tuple = (), dropped: Sequence[int] = ()) -> Any:
-    """The pending answer of a holder, None if it is gone."""
+    """The pending answer of a holder, None if its worker is lost."""
     try:
         return member.holder.ask(list(dropped), method, arguments)
     except LOST:
@@ -396,7 +400,7 @@ def _call(member: Member, method: str, arguments: tuple = (), dropped: Sequence[
 
 
 def _answer_of(call: Any) -> Answer | None:
-    """The answer, None if its worker is gone."""
+    """The answer of a pending call, None if its worker is lost."""
     if call is None:
         return None
     try:
@@ -409,7 +413,7 @@ def _answer_of(call: Any) -> Answer | None:
 def _part_of(
     holder: Any, problem: int, number: int, function: Callable[..., Any], arguments: tuple
 ) -> Any:
-    """What a function makes of one shard, by a task with the worker that has it."""
+    """The result of a function for one shard, computed by a task on the worker that has it."""
     answer = holder.ask([], "part_of", (problem, number, function, arguments)).result()
     if answer.error is not None:
         raise answer.error

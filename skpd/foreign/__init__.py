@@ -1,1 +1,1 @@
-"""`certify`: linear models that other libraries have fitted."""
+"""Certificates for linear models that other libraries have fitted (`certify`)."""

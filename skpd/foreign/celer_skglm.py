@@ -1,8 +1,8 @@
-"""What the estimators of celer and skglm minimise.
+"""The objectives of the estimators of celer and skglm.
 
-Neither is imported: their estimators are known by the names of the library and of the class. What
-they minimise is as the documentation of celer 0.7 (Massias et al.) and skglm 0.5 (Bertrand et al.)
-has it, with a_j or a_g their ``weights`` and ratio their ``l1_ratio``:
+Neither library is imported: estimators are recognised by the names of the library and the class.
+The objectives are those in the documentation of celer 0.7 (Massias et al.) and skglm 0.5 (Bertrand
+et al.), with a_j or a_g the ``weights`` and ratio the ``l1_ratio`` of the estimator:
 
     Lasso, WeightedLasso, ElasticNet    ||r||^2 / (2 n) + alpha sum_j a_j R(w_j),
                                         R(w) = ratio |w| + (1 - ratio) w^2 / 2
@@ -12,7 +12,8 @@ has it, with a_j or a_g their ``weights`` and ratio their ``l1_ratio``:
     SparseLogisticRegression (skglm)    mean_i l(y_i, x_i.w + b) + alpha sum_j R(w_j)
     LinearSVC (skglm)                   C sum_i l(y_i, x_i.w) + ||w||^2 / 2
 
-The last has no intercept, whatever its ``fit_intercept``: skglm 0.5 solves its dual without one.
+LinearSVC of skglm has no intercept, whatever its ``fit_intercept``: skglm 0.5 solves the dual of
+the problem without an intercept.
 """
 
 from collections.abc import Callable
@@ -34,7 +35,7 @@ __all__ = ["CELER", "SKGLM"]
 
 
 def _given(estimator: Any, name: str) -> Any:
-    """A parameter, or what cross-validation chose for it."""
+    """The value of a parameter, or the value that cross-validation chose for it."""
     chosen = getattr(estimator, f"{name}_", None)
     return getattr(estimator, name) if chosen is None else chosen
 
@@ -62,7 +63,10 @@ def _group_lasso(estimator: Any, data: Data) -> list[LinearFit]:
 
 
 def _index_lists(groups: Any, n_features: int) -> list[Array]:
-    """Of a size, of sizes or of lists: a list of whole numbers holds sizes, not labels."""
+    """The indices of the features of each group, from a size, a list of sizes or index lists.
+
+    Unlike in `GroupL2`, a list of whole numbers holds sizes, not labels.
+    """
     if isinstance(groups, Integral):
         groups = [groups] * (n_features // int(groups))
     if all(isinstance(group, Integral) for group in groups):
@@ -100,7 +104,8 @@ def _linear_svc(estimator: Any, data: Data) -> list[LinearFit]:
     return _svm(estimator, data, float(estimator.C))
 
 
-# Generalised linear models of skglm: a datafit and a penalty, of which it knows more than are here
+# Generalised linear models of skglm have a datafit and a penalty. The tables have those that
+# losses and penalties of this package correspond to.
 
 DATAFITS: dict[str, Callable[[Any], Loss]] = {
     "Quadratic": lambda datafit: Squared(),
@@ -117,7 +122,7 @@ PENALTIES: dict[str, Callable[[Any], Penalty]] = {
     "L2": lambda penalty: SquaredL2(),
     "WeightedGroupL2": lambda penalty: _weighted_groups(penalty),
 }
-PAIRS = {"QuadraticMultiTask": "L2_1", "QuadraticSVC": "IndicatorBox"}  # which go together alone
+PAIRS = {"QuadraticMultiTask": "L2_1", "QuadraticSVC": "IndicatorBox"}  # allowed only together
 
 
 def _weighted_groups(penalty: Any) -> Penalty:
@@ -152,11 +157,11 @@ def _generalised(estimator: Any, data: Data) -> list[LinearFit]:
 
 
 class _MultiTask:
-    """A generalised model of several targets, as `multi_task` wants it."""
+    """A generalised model of several targets with the attributes that `multi_task` reads."""
 
     def __init__(self, estimator: Any, alpha: float, fit_intercept: bool) -> None:
         self.coef_, self.intercept_ = estimator.coef_, estimator.intercept_
-        if np.shape(self.coef_)[0] == estimator.n_features_in_:  # the solver's, as it returns it
+        if np.shape(self.coef_)[0] == estimator.n_features_in_:  # the solver's orientation
             self.coef_ = np.transpose(self.coef_)
         self.alpha, self.fit_intercept = alpha, fit_intercept
 

@@ -1,4 +1,4 @@
-"""Certificates for linear models that others fitted."""
+"""Certificates for fitted linear models of this package and of other libraries (`certify`)."""
 
 import warnings
 from copy import copy
@@ -39,11 +39,11 @@ def certify(
     alpha: float | None = None,
     fit_intercept: bool | None = None,
 ) -> Certificate | list[Certificate]:
-    """Certify how far a fitted linear model is from optimal, whoever fitted it.
+    """Certify how far a fitted linear model of any library is from optimal.
 
-    The estimator's own objective, as its parameters and the data define it, is evaluated at
-    ``coef_`` and ``intercept_``, and bounded from below for all models. Nothing else of the
-    fit is looked at or trusted.
+    The objective that the estimator's parameters and the data define is evaluated at ``coef_`` and
+    ``intercept_``, and a lower bound on its optimal value is computed. Nothing else of the fit is
+    used or trusted.
 
     Parameters
     ----------
@@ -51,74 +51,78 @@ def certify(
         A fitted `Lasso`, `LassoLars`, `ElasticNet`, `MultiTaskLasso`, `MultiTaskElasticNet`,
         `Ridge`, `RidgeClassifier`, `LinearSVC`, `LinearSVR`, `SVC` or `SVR` with
         ``kernel="linear"``, `LogisticRegression`, `SGDClassifier`, `SGDRegressor`,
-        `QuantileRegressor` or `HuberRegressor` of scikit-learn, their variants with
+        `QuantileRegressor` or `HuberRegressor` of scikit-learn, or one of their variants with
         cross-validation; a `Lasso`, `ElasticNet`, `GroupLasso`,
         `MultiTaskLasso` or `LogisticRegression` of celer; a `Lasso`, `WeightedLasso`,
         `ElasticNet`, `GroupLasso`, `MultiTaskLasso`, `SparseLogisticRegression`, `LinearSVC` or
-        `GeneralizedLinearEstimator` of skglm; or an estimator of this package;
-        also a `OneVsRestClassifier`, a `Pipeline` or a search over parameters, also one within
-        the other, whose (last, best) estimator is one of these.
-        Anything else with ``coef_`` and ``intercept_`` together with ``loss``, ``penalty``
-        and ``alpha``. Factors and biases that anybody found for a matrix can be set as the
-        attributes of a `MatrixCompletionPD`.
+        `GeneralizedLinearEstimator` of skglm; or an estimator of this package.
+        The estimator may also be a `OneVsRestClassifier`, a `Pipeline` or a search over
+        parameters, possibly nested, whose (last, best) estimator is one of these.
+        Any other estimator with ``coef_`` and ``intercept_`` requires ``loss``, ``penalty`` and
+        ``alpha``. Factors and biases of a matrix from another library can be set as the attributes
+        of a `MatrixCompletionPD`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The data it was fitted to; for a `Pipeline` before its transformations.
+        The data that the estimator was fitted to; for a `Pipeline` before its transformations.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Targets or class labels. For `MatrixCompletionPD` and a sparse matrix None.
+        Targets or class labels; None for `MatrixCompletionPD` and a sparse matrix X.
     sample_weight : array-like of shape (n_samples,), default=None
-        The weights it was fitted with, non-negative; 1 by default.
+        The non-negative weights that the estimator was fitted with; 1 by default.
     rigorous : bool, default=False
-        Bound the rounding error of every sum by itself, so that the interval holds the
-        optimal value in exact arithmetic, and report by how much that widens it.
+        Bound the rounding error of every sum separately, so that the interval contains the
+        optimal value in exact arithmetic, and report the width that these bounds add to it.
     tol : float, default=1e-7
-        Improve on the lower bound until it is within ``tol`` of the optimum, as a relative
-        gap, whatever the model is. ``np.inf`` leaves it at what the loss's gradient at the
-        model gives, at the cost of a few products; below about 1e-12 rounding is in the way.
+        A solver improves the lower bound until it is within ``tol`` of the optimum, as a relative
+        gap, whatever the model is. With ``np.inf`` the lower bound is that of the gradient of the
+        loss at the model, which costs a few products with the data. Values below about 1e-12 are
+        out of reach because of rounding errors.
     max_iter : int, default=20_000
-        Iterations of the solver that improves on the lower bound, at most.
+        The largest number of iterations of the solver that improves the lower bound.
     loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", "logistic", \
             "absolute", "epsilon_insensitive", "huber", "pinball", "squared", "l2_norm", \
             "softmax", "crammer_singer"} or Loss, default=None
-        With ``penalty`` and ``alpha``, an objective in place of the estimator's own: the
+        With ``penalty`` and ``alpha``, an objective to use instead of the estimator's own: the
         weighted mean of the loss plus ``alpha`` times the penalty. More than two classes are
-        taken one-vs-rest, but for the last two, which take all of them together.
+        treated one-vs-rest, except by "softmax" and "crammer_singer", which are losses of all
+        classes together.
     penalty : {"l1", "l2", "l2_norm", "linf", "l21", "l1inf", "exclusive", "trace", \
             "squared_groups"} or Penalty, default=None
-        See ``loss``. The last five are those of a matrix (`MultiTaskPD`): then, and with a
-        loss of several outputs, the certificate is one of all outputs together.
+        See ``loss``. The last five are penalties on a matrix of coefficients (`MultiTaskPD`). With
+        one of these, or with a loss of several outputs, there is one certificate for all outputs
+        together.
     alpha : float, default=None
         See ``loss``; greater than 0.
     fit_intercept : bool, default=None
-        See ``loss``: whether the intercept is free, or 0. The estimator's own by default.
+        See ``loss``: whether the intercept is free, or 0. By default as in the estimator.
 
     Returns
     -------
     certificate : Certificate, or list of them
-        A list with one for each class of a one-vs-rest classifier with more than two
-        classes, for each pair of them of an `SVC`, in the order of its ``coef_`` and with S the
-        sum over the rows of the two, or for each of several targets. A multinomial model has
-        one. With ``rigorous`` it is a `RigorousCertificate`.
+        A list with a certificate for each class of a one-vs-rest classifier with more than two
+        classes, for each of several targets, or for each pair of classes of an `SVC`, in the
+        order of its ``coef_`` and with S (see Notes) the sum over the rows of the two classes. A
+        multinomial model has one certificate. With ``rigorous`` they are of the class
+        `RigorousCertificate`.
 
     Raises
     ------
     TypeError
         If the estimator has no coefficients, or if its objective is not known.
     ValueError
-        If the data does not fit the model, if a setting of the estimator makes its objective one
-        that is not known, or if the objective has no penalty: then nothing
-        bounds the coefficients, and no lower bound survives rounding.
+        If the data does not fit the model, if the objective is not known for a setting of the
+        estimator, or if the objective has no penalty. Without a penalty nothing bounds the
+        coefficients, and no lower bound can be proven in spite of rounding errors.
 
     Warns
     -----
     ConvergenceWarning
         If the lower bound is not within ``tol`` of the optimum after ``max_iter``
-        iterations. It holds, but part of the gap may be its own.
+        iterations. The bound is still valid, but part of the gap may be due to the bound.
 
     Notes
     -----
-    ``primal``, ``dual`` and ``gap`` are in units of the weighted mean loss plus alpha times
-    the penalty, with s_i the sample weights, times class weights, and S their sum. The
-    estimator's own objective is larger by a factor, and the relative gap has no unit:
+    ``primal``, ``dual`` and ``gap`` are in units of the weighted mean loss plus alpha times the
+    penalty. The estimator's own objective is larger by the factor in this table, with S the sum of
+    the sample weights times class weights. The relative gap has no unit.
 
     ==========================================  ==================  ===================
     estimator                                   loss                factor
@@ -136,22 +140,23 @@ def certify(
     other estimators of celer and skglm         its own             1
     ==========================================  ==================  ===================
 
-    Each estimator's objective is honoured as it is. liblinear penalises the intercept, divided
-    by ``intercept_scaling``, like a coefficient. It and stochastic gradient descent apply
-    ``class_weight`` to the class itself and weight 1 to the rest where classes are more than
-    two. Stochastic gradient descent divides by the number of rows, not by the sum of the
-    weights; rows that early stopping holds out are taken to be part of the objective.
-    HuberRegressor's objective has its scale as another variable, and so has the bound.
+    The objective of each estimator is taken exactly as its library defines it. liblinear penalises
+    the intercept, divided by ``intercept_scaling``, like a coefficient. For more than two classes,
+    liblinear and stochastic gradient descent apply ``class_weight`` to the class itself, and
+    weight 1 to the other classes. Stochastic gradient descent divides by the number of rows, not
+    by the sum of the weights; rows that early stopping holds out are counted as part of the
+    objective. The scale of `HuberRegressor` is a variable of its objective and of the bound.
 
-    *Rigour.* The interval is then proven for the objective in exact arithmetic, with X, y,
-    sample_weight, the class weights and the parameters as the floating-point numbers that
-    they are: for products with X, all sums, norms and conjugates, the division of weights by
-    their sum, the conversion of C to alpha, the radius and the intercept's interval. Assumed
-    are IEEE 754 arithmetic, rounding to nearest, and an error of at most 16 units in the
-    last place of exp, log, log1p and what SciPy makes of them, which is several times what
-    their makers document. A penalty or a loss of your own is taken at its word, and so is the
-    quotient of an intercept and ``intercept_scaling`` as the coefficient that it stands for.
-    Without ``rigorous`` the same errors are allowed for, but some of them jointly.
+    With ``rigorous=True`` the interval is proven for the objective in exact arithmetic, where X,
+    y, sample_weight, the class weights and the parameters are the given floating-point numbers.
+    The bounds on rounding errors include those of products with X, of all sums, norms and
+    conjugates, of the division of weights by their sum, of the conversion of C to alpha, of the
+    radius and of the interval of the intercept. The proof assumes IEEE 754 arithmetic, rounding to
+    nearest, and an error of at most 16 units in the last place of exp, log, log1p and the SciPy
+    functions that use them, which is several times the documented errors. The functions of a
+    penalty or a loss of your own are assumed to be correct, and the quotient of an intercept and
+    ``intercept_scaling`` is taken as the exact coefficient. Without ``rigorous``, some of these
+    errors have a joint allowance.
 
     References
     ----------
@@ -196,8 +201,8 @@ def certify(
 def certified(
     models: list, *, rigorous: bool, tol: float, max_iter: int, stacklevel: int = 3
 ) -> Certificate | list[Certificate]:
-    """The certificates of models as points of problems, with a warning where they are loose."""
-    # numbers that overflow are infinite, and no certificate takes them for better than they are
+    """The certificates of fits, with a warning where the lower bound is not within ``tol``."""
+    # numbers that overflow become infinite, with which a certificate is valid but not tight
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         options = {"rigorous": rigorous, "tol": tol, "max_iter": max_iter}
         certificates, reached = zip(*(model.certify(**options) for model in models), strict=True)
@@ -215,12 +220,12 @@ def certified(
 
 
 def missing_of_objective(loss: Any, penalty: Any, alpha: Any, fit_intercept: Any) -> list[str]:
-    """What is not given of an objective: all of it, or nothing.
+    """The names of the missing parts of an objective given by loss, penalty and alpha.
 
     Raises
     ------
     TypeError
-        If it is given in part.
+        If some of the parts are given, but not all.
     """
     given = {"loss": loss, "penalty": penalty, "alpha": alpha}
     missing = [name for name, value in given.items() if value is None]
@@ -233,7 +238,7 @@ def missing_of_objective(loss: Any, penalty: Any, alpha: Any, fit_intercept: Any
 
 
 def _own_models(estimator: Any, X: Any, y: Any, sample_weight: Any) -> list:
-    """The fits of what an estimator says that it minimises."""
+    """The fits of an estimator for the objective that its parameters define."""
     if isinstance(estimator, PrimalDualEstimator):
         return own_objective(copy(estimator), X, y, sample_weight)
     objective = objective_of(estimator)
@@ -246,7 +251,7 @@ def _models_by_hand(
     estimator: Any, X: Any, y: Any, sample_weight: Any,
     objective: tuple[str | Loss, str | Penalty, float], fit_intercept: bool | None,
 ) -> list:  # fmt: skip
-    """The fits of an objective that is given, for whatever has coefficients."""
+    """The fits of an estimator with coefficients for an objective that the user gives."""
     if isinstance(estimator, MatrixCompletionPD):
         return own_objective(completion_by_hand(estimator, *objective), X, y, sample_weight)
     data = Data.of(estimator, X, y, sample_weight)
@@ -254,7 +259,7 @@ def _models_by_hand(
 
 
 def _known(estimator: Any) -> bool:
-    """Whether `certify` knows the objective, or looks inside for a model whose it does."""
+    """Whether `certify` knows the objective of an estimator, or of one that it contains."""
     inside = OneVsRestClassifier, BaseSearchCV, Pipeline
     return isinstance(estimator, (PrimalDualEstimator, *inside)) or (
         objective_of(estimator) is not None
@@ -262,7 +267,7 @@ def _known(estimator: Any) -> bool:
 
 
 def check_linear(estimator: Any) -> None:
-    """Refuse what is not fitted, and what has no coefficients although it is."""
+    """Raise an error for an estimator that is not fitted or has no coefficients."""
     own = isinstance(estimator, PrimalDualEstimator)
     attribute = estimator._model_attribute if own else "coef_"
     has_coef = hasattr(estimator, attribute)

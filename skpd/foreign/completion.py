@@ -1,4 +1,4 @@
-"""Factors and biases of a matrix as a point of what `MatrixCompletionPD` minimises."""
+"""Factors and biases of a matrix as a point of the problem of `MatrixCompletionPD`."""
 
 from copy import copy
 from typing import Any
@@ -21,7 +21,7 @@ __all__ = ["completion_by_hand", "factors_of"]
 def factors_of(
     estimator: MatrixCompletionPD, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> list[LinearFit]:
-    """The fit of the factors and biases, whoever found them, on the pairs that are given."""
+    """The fit of the factors and biases of an estimator, for the observed entries in X and y."""
     levels = estimator.levels_ if estimator.loss == "hinge" else None
     (problem,) = estimator._fitted_problems(X, y, sample_weight)
     if levels is not None and not np.array_equal(levels, estimator.levels_):
@@ -29,8 +29,8 @@ def factors_of(
     labels: Labels = estimator._seen[0]
     rows = _of_labels(estimator.row_factors_, estimator.row_labels_, labels.rows)
     columns = _of_labels(estimator.column_factors_, estimator.column_labels_, labels.columns)
-    # the trace norm of factors that are not singular vectors times equal roots is less than
-    # half their squares
+    # Half the sum of squares of the factors is larger than the trace norm unless the factors are
+    # singular vectors times roots of singular values, to which `compressed` changes them.
     coef = compressed(Factors(rows, columns)).coef
     return [LinearFit(problem, coef, _free_numbers(estimator, labels))]
 
@@ -38,7 +38,7 @@ def factors_of(
 def completion_by_hand(
     estimator: MatrixCompletionPD, loss: str | Loss, penalty: str | Penalty, alpha: float
 ) -> MatrixCompletionPD:
-    """The same model, with another objective for its own."""
+    """A copy of the estimator with the given objective in place of its own."""
     if penalty != "trace":
         raise ValueError(f"penalty must be 'trace' for MatrixCompletionPD, got {penalty!r}.")
     if (loss == "hinge") != (estimator.loss == "hinge"):
@@ -49,7 +49,7 @@ def completion_by_hand(
 
 
 def _of_labels(table: Any, known: Any, labels: Any) -> Array:
-    """What belongs to labels, which is 0 for those that the model has not seen."""
+    """The entries of a table for the given labels, 0 for labels that the model has not seen."""
     place, is_known = places_of(known, labels)
     table = np.asarray(table, dtype=np.float64)[place]
     found: Array = np.where(is_known.reshape(-1, *[1] * (table.ndim - 1)), table, 0.0)
@@ -57,7 +57,7 @@ def _of_labels(table: Any, known: Any, labels: Any) -> Array:
 
 
 def _free_numbers(estimator: MatrixCompletionPD, labels: Labels) -> Array:
-    """Those of the left groups, rows or thresholds, and behind them those of the right ones."""
+    """The free coordinates: row biases or thresholds, followed by the column biases."""
     if estimator.loss == "hinge" and not estimator.biases:
         return np.append(np.ravel(estimator.thresholds_), 0.0)
     if not estimator.biases:

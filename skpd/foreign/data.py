@@ -1,4 +1,4 @@
-"""Validated data, and what the objectives of all families are made of."""
+"""Validated data, targets and weights, from which the objectives of all estimators are made."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Data:
-    """Validated data, the targets as given."""
+    """Validated X and sample_weight, and the targets as given."""
 
     X: Any
     y: Any
@@ -55,7 +55,13 @@ class Data:
 
     @cached_property
     def design(self) -> Design:
-        """Raises a ValueError if the data are not in memory."""
+        """The data as a `Design`.
+
+        Raises
+        ------
+        ValueError
+            If the data are not in memory.
+        """
         if isinstance(self.X, RowBlocks):
             raise ValueError(
                 f"{self.name}, as a model of several outputs or with a scale, needs X in memory, "
@@ -75,12 +81,18 @@ class Data:
 
     @cached_property
     def targets(self) -> Array:
-        """Numbers, of shape (n_samples, n_targets)."""
+        """The targets of a regression as numbers, of shape (n_samples, n_targets)."""
         y = validated_array(self.y, ensure_2d=False, dtype=np.float64)
         return y.reshape(len(y), -1)
 
     def labels(self, classes: Any) -> Any:
-        """The index of each row's class, of which every one must occur."""
+        """The index of the class of each row.
+
+        Raises
+        ------
+        ValueError
+            If the classes in y are not exactly the given ones.
+        """
         found, labels = np.unique(column_or_1d(self.y), return_inverse=True)
         if not np.array_equal(found, classes):
             raise ValueError(
@@ -92,10 +104,11 @@ class Data:
     def one_vs_rest(
         self, estimator: Any, class_weight: Array | None = None
     ) -> Iterator[tuple[Array, Array]]:
-        """(targets -1 and 1, weights) for each output.
+        """Pairs of targets, -1 or 1, and weights, one pair for each output.
 
-        ``class_weight`` holds the weight of each class. With more than two of them the rest
-        has weight 1, as in liblinear and in scikit-learn's stochastic gradient descent.
+        ``class_weight`` has the weight of each class. With more than two classes, the rows of
+        other classes have weight 1, as in liblinear and in scikit-learn's stochastic gradient
+        descent.
         """
         classes = estimator.classes_
         labels = self.labels(classes)
@@ -112,16 +125,16 @@ class Data:
             )
 
     def outputs(self) -> list[tuple[Array, Array]]:
-        """(targets, weights) for each target of a regression."""
+        """Pairs of targets and weights, one pair for each target of a regression."""
         return [(y, self.sample_weight) for y in self.targets.T]
 
     def rows_of(self, output: Any, loss: Loss, column: float | None) -> "OutputRows":
-        """The rows of one output, perhaps with a last column that holds a constant."""
+        """The rows of one output, with a constant last column of value ``column`` if given."""
         y, weights = output
         return OutputRows(self._matrix(column), y, *shares(weights, self.name), loss, self.name)
 
     def _matrix(self, column: float | None) -> Any:
-        """The design of the data, perhaps with a last column, or blocks."""
+        """The data as `Design` or `RowBlocks`, with a constant last column if given."""
         if column is None:
             return self.X if isinstance(self.X, RowBlocks) else self.design
         if column not in self._with_column:
@@ -130,7 +143,7 @@ class Data:
         return self._with_column[column]
 
     def class_weight(self, estimator: Any, *, weighted: bool) -> Array:
-        """The weight of each class; "balanced" with or without regard to sample_weight."""
+        """The weight of each class; ``weighted`` is whether "balanced" uses sample_weight."""
         self.labels(estimator.classes_)
         with np.errstate(divide="ignore"):
             weights = compute_class_weight(
@@ -139,12 +152,12 @@ class Data:
                 y=column_or_1d(self.y),
                 sample_weight=self.sample_weight if weighted else None,
             )
-        return np.where(np.isfinite(weights), weights, 1.0)  # no rows, no weight
+        return np.where(np.isfinite(weights), weights, 1.0)  # "balanced" is infinite without rows
 
 
 @dataclass(frozen=True)
 class OutputRows:
-    """The rows of one output, and the sum that their weights had once."""
+    """The rows of one output, with weights of sum 1, and the sum of the original weights."""
 
     X: Any
     y: Array
@@ -154,7 +167,7 @@ class OutputRows:
     name: str
 
     def problem(self, penalty: Penalty, alpha: float, fit_intercept: bool) -> Any:
-        """Their problem."""
+        """The problem of these rows with the given penalty."""
         if isinstance(self.X, RowBlocks):
             targets = Targets(self.y, self.weights)
             return problem_of_blocks(
@@ -173,14 +186,20 @@ class OutputRows:
 
 
 def coefficients(estimator: Any, data: Data, n_outputs: int) -> tuple[Array, Array]:
-    """coef of shape (n_outputs, n_features) and intercept of shape (n_outputs,)."""
+    """The coefficients (n_outputs, n_features) and intercepts (n_outputs,) of an estimator."""
     return own_coefficients(estimator, data.name, data.X.shape[1], n_outputs)
 
 
 def own_coefficients(
     estimator: Any, name: str, n_features: int, n_outputs: int
 ) -> tuple[Array, Array]:
-    """The same for so many features."""
+    """The coefficients (n_outputs, n_features) and intercepts (n_outputs,) of an estimator.
+
+    Raises
+    ------
+    ValueError
+        If ``coef_`` has another shape, or if they are not finite.
+    """
     coef = estimator.coef_
     coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef)
     coef = np.atleast_2d(coef.astype(np.float64))
@@ -197,7 +216,7 @@ def own_coefficients(
 
 
 def shares(weights: Array, name: str) -> tuple[Array, float]:
-    """The weights over their sum, and the sum."""
+    """The weights divided by their sum, and the sum."""
     total = float(np.sum(weights))
     if not 0.0 < total < np.inf:
         raise ValueError(
@@ -218,14 +237,15 @@ def fits(
     fit_intercept: bool | None = None,
     column: float | None = None,
 ) -> list[LinearFit]:
-    """One fit for each output.
+    """The fits of an estimator, one for each output.
 
     Parameters
     ----------
     outputs : list
-        What ``data`` has for them: targets and weights.
+        Targets and weights of each output, as the functions of ``data`` return them.
     alpha : callable
-        The weight of the penalty beside the mean loss from the sum of the weights.
+        Returns the weight of the penalty for an objective with the mean loss, from the sum of the
+        weights.
     fit_intercept : bool, default=None
         Whether there is a free intercept; the estimator's own by default.
     column : float, default=None
@@ -248,7 +268,7 @@ def fits(
 
 
 def positive(alpha: float, name: str) -> float:
-    """alpha, if there is a penalty."""
+    """The given alpha; a ValueError unless it is positive and finite."""
     if not 0.0 < alpha < np.inf:
         raise ValueError(
             f"{name} has no penalty to speak of (alpha = {alpha} beside the mean loss), so that "
@@ -259,7 +279,7 @@ def positive(alpha: float, name: str) -> float:
 
 
 def signed(estimator: Any, penalty: Penalty) -> Penalty:
-    """A penalty on the coefficients that the estimator allows: with ``positive`` those >= 0."""
+    """The penalty, with the constraint w >= 0 if the estimator has ``positive=True``."""
     return for_features(penalty, lower=0.0) if getattr(estimator, "positive", False) else penalty
 
 

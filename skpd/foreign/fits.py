@@ -1,4 +1,4 @@
-"""Models as points of problems, and their certificates."""
+"""Fitted models as points of problems of this package, and their certificates."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,18 +27,18 @@ __all__ = ["ConcomitantFit", "LinearFit"]
 
 @dataclass(frozen=True)
 class LinearFit:
-    """Coefficients and an intercept, or one for each output, that somebody found for a problem."""
+    """Coefficients and intercepts from any source, as a point of a problem."""
 
     problem: BaseProblem
     coef: Array
     intercept: Any
 
     def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
-        """Its certificate, and the relative gap to which the lower bound is optimal.
+        """The certificate of the model, and the relative gap of the best model and lower bound.
 
-        The first dual point is the loss's gradient at the model. Unless that closes the gap
-        to ``tol``, a solver improves on the model and on the dual point: then the lower bound
-        is that of the solution.
+        The first dual point is the gradient of the loss at the model. Unless its gap is at most
+        ``tol``, a solver finds a better model and dual point, and the lower bound is that of the
+        solution.
         """
         problem = self.problem
         primal = primal_objective(problem, self.coef, self.intercept)
@@ -46,7 +46,8 @@ class LinearFit:
         point = best = Point(self.coef, self.intercept, theta)
         bound, solved = dual_bound(problem, theta, primal), None
         gap = relative_gap(problem, primal - bound.value)
-        # from the model if it is of any use, then from nothing, as some are a bad start
+        # start from the model if it is better than a constant, then without a start, as a model
+        # may be a bad one
         for start in (point, None) if primal <= problem.null_objective else (None,):
             if gap <= tol:
                 break
@@ -72,7 +73,7 @@ class LinearFit:
                 )
         if not rigorous:
             certificate = certificate_of(problem, primal, bound)[0]
-            if solved is not None:  # what it says of optimal models holds here as well
+            if solved is not None:  # bounds on optimal models do not depend on the model
                 certificate = replace(certificate, evidence=solved.evidence)
             return certificate, gap
         model, better = (self.coef, self.intercept), (best.coef, best.intercept)
@@ -81,7 +82,7 @@ class LinearFit:
 
 @dataclass(frozen=True)
 class ConcomitantFit:
-    """Coefficients, an intercept and a scale that somebody found."""
+    """Coefficients, an intercept and a scale from any source, as a point of `ConcomitantHuber`."""
 
     problem: ConcomitantHuber
     coef: Array
@@ -89,7 +90,7 @@ class ConcomitantFit:
     scale: float
 
     def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
-        """As for `LinearFit`."""
+        """The certificate of the model, and the relative gap of the best model and lower bound."""
         problem = self.problem
         with np.errstate(over="ignore", invalid="ignore"):
             primal, above = rigorous_primal(problem, self.coef, (self.intercept, self.scale))
@@ -106,9 +107,10 @@ class ConcomitantFit:
 def _between(
     problem: Objective, primal: float, upper: float, bound: DualBound, rounding: float | None
 ) -> tuple[Certificate, float]:
-    """The certificate of an objective value, and the relative gap to the best one known.
+    """The certificate of an objective value, and the relative gap of the best value known.
 
-    It is rigorous where the rounding errors of the bounds are given.
+    The certificate is a `RigorousCertificate` if ``rounding``, the sum of the bounds on rounding
+    errors, is given.
     """
     certificate, _ = certificate_of(problem, primal, bound)
     if rounding is not None:

@@ -1,4 +1,4 @@
-"""What estimators of several outputs or classes minimise, as points of one problem."""
+"""The objectives of estimators of several outputs or classes, as problems of all outputs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,12 +25,12 @@ COUPLED_LOSSES: dict[str, Callable[[int], Loss]] = {
     "softmax": Softmax,
     "crammer_singer": CrammerSinger,
 }
-# penalties of single coefficients, whose outputs a loss of single predictions leaves alone
+# penalties of single coefficients: with a loss of single predictions, outputs are independent
 ALONE = {"l1", "l2"}
 
 
 def multi_task(estimator: Any, data: Data) -> list[LinearFit]:
-    """sum_i ||r_i||^2 / (2 n) + alpha R(W), of all outputs together."""
+    """The fit of the objective sum_i ||r_i||^2 / (2 n) + alpha R(W) of all outputs together."""
     alpha = float(estimator.alpha_ if hasattr(estimator, "alpha_") else estimator.alpha)
     ratio = float(getattr(estimator, "l1_ratio_", getattr(estimator, "l1_ratio", 1.0)))
     if isinstance(estimator, linear_model.MultiTaskLassoCV):
@@ -50,11 +50,15 @@ def multi_task(estimator: Any, data: Data) -> list[LinearFit]:
 
 
 def crammer_singer(estimator: Any, data: Data) -> list[LinearFit]:
-    """Whose intercepts are penalised; of two classes it keeps the difference of their columns."""
+    """The fits of liblinear's Crammer-Singer SVM, whose intercepts are penalised.
+
+    For two classes the model stores the difference of the coefficients of the classes only.
+    """
     classes, C = estimator.classes_, float(estimator.C)
     class_weight = data.class_weight(estimator, weighted=True)
     if len(classes) == 2:
-        # with -w / 2 and w / 2 the penalty is half of that of w, the loss that of hinges
+        # with the coefficients -w / 2 and w / 2 the penalty is half of that of w, and the loss is
+        # the hinge loss
         outputs = list(data.one_vs_rest(estimator, class_weight))
         column = float(estimator.intercept_scaling) if estimator.fit_intercept else None
         return fits(
@@ -69,7 +73,7 @@ def of_classes(
     estimator: Any, data: Data, loss: LabelLoss, penalty: Penalty, C: float, class_weight: Array,
     *, penalised_intercept: bool = False,
 ) -> LinearFit:  # fmt: skip
-    """The fit of C sum_i s_i l(y_i, W x_i + b) + R(W), for a loss of the classes."""
+    """The fit of the objective C sum_i s_i l(y_i, W x_i + b) + R(W), with a loss of classes."""
     n_classes = len(estimator.classes_)
     labels = data.labels(estimator.classes_)
     weights, total = shares(data.sample_weight * class_weight[labels], data.name)
@@ -93,13 +97,13 @@ def of_classes(
 
 
 def ties_outputs(loss: str | Loss, penalty: str | Penalty) -> bool:
-    """Whether an objective that is given is one of all outputs together."""
+    """Whether a loss and a penalty define one problem of all outputs together."""
     coupled = loss in COUPLED_LOSSES if isinstance(loss, str) else loss.couples_outputs
     return coupled or (isinstance(penalty, str) and penalty in {*OUTPUT_PENALTIES} - ALONE)
 
 
 def has_intercept(estimator: Any, fit_intercept: bool | None) -> bool:
-    """Whether the intercept is free: as given, or as the estimator seems to have it."""
+    """Whether the intercept is free: as given, or by the attributes of the estimator."""
     if fit_intercept is not None:
         return fit_intercept
     fitted = np.any(getattr(estimator, "intercept_", 0.0))
@@ -110,7 +114,7 @@ def by_hand_of_outputs(
     estimator: Any, data: Data, loss: str | Loss, penalty: str | Penalty, alpha: float,
     fit_intercept: bool | None,
 ) -> LinearFit:  # fmt: skip
-    """The fit of anything with coef_ and intercept_ for an objective of all outputs together."""
+    """The fit of any estimator with coef_ and intercept_ for an objective of all outputs."""
     classes = getattr(estimator, "classes_", None)
     takes_classes = loss in ("softmax", "crammer_singer") or (
         not isinstance(loss, str) and loss.of_classes
