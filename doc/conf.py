@@ -122,6 +122,8 @@ intersphinx_mapping = {
 READING_ORDER = [
     "plot_credit_table.py",
     "plot_claims.py",
+    "plot_pathways.py",
+    "plot_topic_words.py",
     "plot_first_certificate.py",
     "plot_linear_svc_converged.py",
     "plot_certify.py",
