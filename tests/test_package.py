@@ -119,6 +119,12 @@ def test_workflows_run_the_python_versions_of_the_wheels():
 
 
 @in_a_clone
+def test_workflows_run_the_oldest_scikit_learn():
+    (need,) = (need for need in project()["dependencies"] if need.startswith("scikit-learn"))
+    assert need.partition(">=")[2] in jobs()["scikit-learn"]["strategy"]["matrix"]["version"]
+
+
+@in_a_clone
 def test_the_oldest_build_tools_are_tested():
     for need in settings()["build-system"]["requires"]:
         name, bound = need.split(">=")
