@@ -1,4 +1,4 @@
-"""Estimators for data of Dask: those of the package, their rows with the workers of a cluster."""
+"""Estimators of the package for Dask collections, whose rows the workers of a cluster hold."""
 
 import inspect
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_n_features, check_is_fitted
 
-from ..estimators import elastic_net, lasso, regression, svm
+from ..estimators import elastic_net, group_lasso, lasso, regression, svm
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
 from ..estimators.regressor import PrimalDualRegressor
@@ -29,9 +29,10 @@ __all__ = [
 
 
 class OnDask(PrimalDualEstimator):
-    """What the estimators for data of Dask have in common; ``_local`` is the ordinary one.
+    """The base class of estimators for Dask collections.
 
-    They take its parameters and ``client``.
+    ``_local`` is the ordinary estimator, whose parameters and ``client`` are the parameters of
+    the subclass.
     """
 
     _local: ClassVar[type]
@@ -69,7 +70,7 @@ class OnDask(PrimalDualEstimator):
     def to_local(self) -> Any:
         """The ordinary estimator with the same parameters and the same model.
 
-        Its ``dual_coef_`` is computed to an array; nothing of it needs Dask.
+        Its ``dual_coef_`` is an array in memory, and the estimator does not need Dask.
 
         Returns
         -------
@@ -102,7 +103,10 @@ class OnDask(PrimalDualEstimator):
         return team
 
     def _start(self, k: int, shape: tuple[int, ...], n_outputs: int) -> Point | None:
-        """Where a warm start resumes output k: with the slopes of the losses for dual point."""
+        """The model at which a warm start of output k begins; None without one.
+
+        The dual point of the start is the gradient of the losses at that model.
+        """
         if not (self.warm_start and hasattr(self, "dual_coef_")):
             return None
         coef = np.atleast_2d(self._dense_coef)
@@ -123,7 +127,7 @@ class OnDask(PrimalDualEstimator):
     # Predictions
 
     def _of_chunks(self, method: str, X: Any, n_columns: int | None, dtype: Any) -> Any:
-        """What a method of the ordinary estimator makes of X, chunk by chunk when asked for."""
+        """The lazy result of a method of the ordinary estimator, applied to the chunks of X."""
         check_is_fitted(self)
         local = self._model_alone()
         given = getattr(local, method)
@@ -143,7 +147,7 @@ class OnDask(PrimalDualEstimator):
         return X.map_blocks(given, dtype=dtype, chunks=(X.chunks[0], (n_columns,)))
 
     def _model_alone(self) -> Any:
-        """The ordinary estimator with what predictions need."""
+        """The ordinary estimator with the attributes that predictions need."""
         without = "dual_coef_", "gap_history_", "communication_", "client", "feature_names_in_"
         kind: Any = self._local
         local = kind.__new__(kind)
@@ -154,7 +158,7 @@ class OnDask(PrimalDualEstimator):
 
 
 class ClassifierOnDask(OnDask, PrimalDualClassifier):
-    """Classifiers, one-vs-rest for more than two classes."""
+    """The base class of classifiers, one-vs-rest for more than two classes."""
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, list, Any]:
         team = self._team(X, y, sample_weight)
@@ -190,7 +194,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         return self._of_chunks("predict_log_proba", X, len(self.classes_), np.float64)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """The share of labels that are predicted; of a collection when it is computed."""
+        """The accuracy, as a lazy number if X is a collection."""
         if not is_collection(X):
             return super().score(X, y, sample_weight)
         y, weights = beside_rows(X, y, sample_weight)
@@ -198,7 +202,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
 
 
 class RegressorOnDask(OnDask, PrimalDualRegressor):
-    """Regressors of one target."""
+    """The base class of regressors of one target."""
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, list, Any]:
         team = self._team(X, y, sample_weight)
@@ -212,7 +216,7 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         return self._of_chunks("predict", X, None, None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """The coefficient of determination; of a collection when it is computed."""
+        """The coefficient of determination, as a lazy number if X is a collection."""
         if not is_collection(X):
             return super().score(X, y, sample_weight)
         y, weights = beside_rows(X, y, sample_weight)
@@ -222,42 +226,44 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
 
 
 def beside_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """Targets and weights, which may be None, with the chunks of X."""
+    """Targets and weights, which may be None, chunked as X is."""
     X = as_array(X, "X")
     weights = None if sample_weight is None else beside(sample_weight, X, "sample_weight")
     return beside(y, X, "y"), weights
 
 
 def mean_of(values: Any, weights: Any) -> Any:
-    """The mean of a dask array, the lengths of whose chunks need not be known."""
+    """The weighted mean of a dask array whose chunks may have unknown lengths."""
     return values.mean() if weights is None else (weights * values).sum() / weights.sum()
 
 
 class Shape:
-    """What fits ask of validated data: their shape."""
+    """The shape of validated data, with the interface that the fits of estimators use."""
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
 
 
 class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
-    """`skpd.PdproxSVC` for arrays and dataframes of Dask, held by workers.
+    """`skpd.PdproxSVC` for arrays and dataframes of Dask, whose rows workers hold.
 
-    What is not said here is as for `skpd.PdproxSVC`: parameters, attributes,
-    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+    Parameters, attributes, errors and warnings are those of `skpd.PdproxSVC`,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        Whose workers hold the rows. None for the current client, or else one of a new local
-        cluster, with a warning.
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
 
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+        Rounds, bytes and seconds of the communication with the workers, and the number of workers
+        that were lost.
     dual_coef_ : dask.array.Array
-        Chunked as the rows are.
+        The dual point, chunked as the rows are.
 
     Examples
     --------
@@ -275,24 +281,26 @@ class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
     _local = svm.PdproxSVC
 
 
-class GroupLassoSVC(ClassifierOnDask, svm.GroupLassoSVC):
-    """`skpd.GroupLassoSVC` for arrays and dataframes of Dask, held by workers.
+class GroupLassoSVC(ClassifierOnDask, group_lasso.GroupLassoSVC):
+    """`skpd.GroupLassoSVC` for arrays and dataframes of Dask, whose rows workers hold.
 
-    What is not said here is as for `skpd.GroupLassoSVC`: parameters, attributes,
-    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+    Parameters, attributes, errors and warnings are those of `skpd.GroupLassoSVC`,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        Whose workers hold the rows. None for the current client, or else one of a new local
-        cluster, with a warning.
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
 
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+        Rounds, bytes and seconds of the communication with the workers, and the number of workers
+        that were lost.
     dual_coef_ : dask.array.Array
-        Chunked as the rows are.
+        The dual point, chunked as the rows are.
 
     Examples
     --------
@@ -307,27 +315,29 @@ class GroupLassoSVC(ClassifierOnDask, svm.GroupLassoSVC):
     >>> client.close()
     """
 
-    _local = svm.GroupLassoSVC
+    _local = group_lasso.GroupLassoSVC
 
 
 class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifier):
-    """`skpd.ElasticNetPDClassifier` for arrays and dataframes of Dask, held by workers.
+    """`skpd.ElasticNetPDClassifier` for arrays and dataframes of Dask, whose rows workers hold.
 
-    What is not said here is as for `skpd.ElasticNetPDClassifier`: parameters, attributes,
-    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+    Parameters, attributes, errors and warnings are those of `skpd.ElasticNetPDClassifier`,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        Whose workers hold the rows. None for the current client, or else one of a new local
-        cluster, with a warning.
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
 
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+        Rounds, bytes and seconds of the communication with the workers, and the number of workers
+        that were lost.
     dual_coef_ : dask.array.Array
-        Chunked as the rows are.
+        The dual point, chunked as the rows are.
 
     Examples
     --------
@@ -346,23 +356,25 @@ class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifie
 
 
 class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
-    """`skpd.PdproxRegressor` for arrays and dataframes of Dask, held by workers.
+    """`skpd.PdproxRegressor` for arrays and dataframes of Dask, whose rows workers hold.
 
-    What is not said here is as for `skpd.PdproxRegressor`: parameters, attributes,
-    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+    Parameters, attributes, errors and warnings are those of `skpd.PdproxRegressor`,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        Whose workers hold the rows. None for the current client, or else one of a new local
-        cluster, with a warning.
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
 
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+        Rounds, bytes and seconds of the communication with the workers, and the number of workers
+        that were lost.
     dual_coef_ : dask.array.Array
-        Chunked as the rows are.
+        The dual point, chunked as the rows are.
 
     Examples
     --------
@@ -381,23 +393,25 @@ class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
 
 
 class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
-    """`skpd.LassoPDCertified` for arrays and dataframes of Dask, held by workers.
+    """`skpd.LassoPDCertified` for arrays and dataframes of Dask, whose rows workers hold.
 
-    What is not said here is as for `skpd.LassoPDCertified`: parameters, attributes,
-    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+    Parameters, attributes, errors and warnings are those of `skpd.LassoPDCertified`,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        Whose workers hold the rows. None for the current client, or else one of a new local
-        cluster, with a warning.
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
 
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+        Rounds, bytes and seconds of the communication with the workers, and the number of workers
+        that were lost.
     dual_coef_ : dask.array.Array
-        Chunked as the rows are.
+        The dual point, chunked as the rows are.
 
     Examples
     --------
@@ -416,23 +430,25 @@ class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
 
 
 class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
-    """`skpd.ElasticNetPD` for arrays and dataframes of Dask, held by workers.
+    """`skpd.ElasticNetPD` for arrays and dataframes of Dask, whose rows workers hold.
 
-    What is not said here is as for `skpd.ElasticNetPD`: parameters, attributes,
-    errors and warnings. X is chunked by rows, in arrays or CSR matrices; y and weights alike.
+    Parameters, attributes, errors and warnings are those of `skpd.ElasticNetPD`,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        Whose workers hold the rows. None for the current client, or else one of a new local
-        cluster, with a warning.
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
 
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds that the fit took to ask the workers, and how many were lost.
+        Rounds, bytes and seconds of the communication with the workers, and the number of workers
+        that were lost.
     dual_coef_ : dask.array.Array
-        Chunked as the rows are.
+        The dual point, chunked as the rows are.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What other estimators minimise: each of them as a point of a problem of this package.
+"""The objectives of other libraries' estimators, as problems of this package.
 
-Every function here takes a fitted estimator and data and returns its fits, one for each
-output: the estimator's own objective, divided by a constant so that the weights of the rows
-sum to 1, is that of `Problem`. The constants are listed at `skpd.certify`.
+Every function here takes a fitted estimator and data and returns its fits, one for each output.
+The estimator's own objective, divided by a constant so that the weights of the rows sum to 1, is
+that of a `Problem`. The constants are listed in the docstring of `skpd.certify`.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from .._typing import Array, ArrayLike
 from ..estimators.base import PrimalDualEstimator
+from ..estimators.group_lasso import WithGroups
 from ..estimators.names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES, chosen, elastic_net
 from ..estimators.outputs import OUTPUT_PENALTIES
-from ..estimators.svm import GroupLassoSVC
 from ..losses import (
     EpsilonInsensitive,
     Hinge,
@@ -63,7 +63,7 @@ __all__ = ["by_hand", "known_objectives", "objective_of", "own_objective"]
 
 
 def _lasso(estimator: Any, data: Data) -> list[LinearFit]:
-    """sum_i s_i r_i^2 / (2 sum(s)) + alpha R(w)."""
+    """The fits of the objective sum_i s_i r_i^2 / (2 sum(s)) + alpha R(w)."""
     alpha = getattr(estimator, "alpha_", None)
     alpha = estimator.alpha if alpha is None else alpha
     ratio = 1.0
@@ -83,7 +83,7 @@ def _lasso(estimator: Any, data: Data) -> list[LinearFit]:
 
 
 def _ridge(estimator: Any, data: Data) -> list[LinearFit]:
-    """sum_i s_i r_i^2 + alpha ||w||^2."""
+    """The fits of the objective sum_i s_i r_i^2 + alpha ||w||^2."""
     alpha = np.asarray(getattr(estimator, "alpha_", getattr(estimator, "alpha", None)))
     outputs = regression_outputs(data)
     penalty = signed(estimator, SquaredL2())
@@ -91,7 +91,7 @@ def _ridge(estimator: Any, data: Data) -> list[LinearFit]:
 
 
 def _ridge_classifier(estimator: Any, data: Data) -> list[LinearFit]:
-    """As `_ridge`, for targets -1 and 1."""
+    """The fits of the objective sum_i s_i r_i^2 + alpha ||w||^2 with targets -1 and 1."""
     alpha = np.asarray(getattr(estimator, "alpha_", getattr(estimator, "alpha", None)))
     weights = data.sample_weight
     if estimator.class_weight:
@@ -101,7 +101,7 @@ def _ridge_classifier(estimator: Any, data: Data) -> list[LinearFit]:
     return fits(estimator, data, outputs, Squared(), penalty, lambda total: alpha / total)
 
 
-# liblinear: sum_i C s_i l(y_i, x_i.w + b) + R(w, b / intercept_scaling)
+# The objective of liblinear is sum_i C s_i l(y_i, x_i.w + b) + R(w, b / intercept_scaling).
 
 
 def _liblinear(
@@ -134,11 +134,14 @@ def _linear_svr(estimator: Any, data: Data) -> list[LinearFit]:
     return _liblinear(estimator, data, regression_outputs(data), loss, SquaredL2())
 
 
-# libsvm: the same with a free intercept
+# The objective of libsvm is sum_i C s_i l(y_i, x_i.w + b) + ||w||^2 / 2 with a free intercept.
 
 
 def _svc(estimator: Any, data: Data) -> list[LinearFit]:
-    """For several classes each pair alone, with the first of the two as 1."""
+    """The fits of `SVC`: one for two classes, otherwise one for each pair of classes.
+
+    The first class of a pair has the label 1 in its problem.
+    """
     class_weight = data.class_weight(estimator, weighted=False)
     outputs = list(data.one_vs_rest(estimator, class_weight))
     if len(outputs) > 1:
@@ -164,7 +167,7 @@ def _svr(estimator: Any, data: Data) -> list[LinearFit]:
     )  # fmt: skip
 
 
-# Logistic regression: sum_i s_i l(y_i, x_i.w + b) + R(w) / C
+# The objective of logistic regression is sum_i s_i l(y_i, x_i.w + b) + R(w) / C.
 
 
 def _logistic(estimator: Any, data: Data) -> list[LinearFit]:
@@ -186,7 +189,7 @@ def _logistic(estimator: Any, data: Data) -> list[LinearFit]:
 
 
 def _logistic_penalty(estimator: Any) -> tuple[float, float]:
-    """(C, l1_ratio), whether given as such or, before scikit-learn 1.10, by the penalty's name."""
+    """The pair (C, l1_ratio); before scikit-learn 1.10 l1_ratio may follow from ``penalty``."""
     if isinstance(estimator, linear_model.LogisticRegressionCV):
         C, ratio = np.ravel(estimator.C_)[0], np.ravel(estimator.l1_ratio_)[0]
     else:
@@ -198,7 +201,8 @@ def _logistic_penalty(estimator: Any) -> tuple[float, float]:
     return float(C), {"l1": 1.0, "l2": 0.0}.get(named, ratio)
 
 
-# Stochastic gradient descent: sum_i s_i l(y_i, x_i.w + b) / n_samples + alpha R(w)
+# The objective of stochastic gradient descent is
+# sum_i s_i l(y_i, x_i.w + b) / n_samples + alpha R(w).
 
 SGD_LOSSES: dict[str, Callable[[float], Loss]] = {
     "hinge": lambda epsilon: Hinge(),
@@ -241,14 +245,17 @@ def _sgd_regressor(estimator: Any, data: Data) -> list[LinearFit]:
 
 
 def _quantile(estimator: Any, data: Data) -> list[LinearFit]:
-    """sum_i s_i l(y_i, x_i.w + b) / sum(s) + alpha ||w||_1."""
+    """The fits of the objective sum_i s_i l(y_i, x_i.w + b) / sum(s) + alpha ||w||_1."""
     loss = Pinball(quantile=float(estimator.quantile))
     alpha = float(estimator.alpha)
     return fits(estimator, data, regression_outputs(data), loss, L1(), lambda total: alpha)
 
 
 def _huber(estimator: Any, data: Data) -> list[ConcomitantFit]:
-    """sum_i s_i (sigma + 2 sigma h(r_i / sigma)) + alpha ||w||^2, see `_concomitant`."""
+    """The fit of the objective sum_i s_i (sigma + 2 sigma h(r_i / sigma)) + alpha ||w||^2.
+
+    Here h is the Huber loss and sigma > 0 the scale (`ConcomitantHuber`).
+    """
     coef, intercept = coefficients(estimator, data, data.targets.shape[1])
     weights, total = shares(data.sample_weight, data.name)
     problem = ConcomitantHuber(
@@ -291,11 +298,11 @@ OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
 }
 
 
-BY_NAME = {"celer": CELER, "skglm": SKGLM}  # of libraries that are not imported
+BY_NAME = {"celer": CELER, "skglm": SKGLM}  # libraries that are not imported
 
 
 def objective_of(estimator: Any) -> Callable[[Any, Data], list] | None:
-    """What makes the fits of an estimator of another library, None where that is not known."""
+    """The function that makes the fits of another library's estimator; None if it is not known."""
     kind = type(estimator)
     by_name = BY_NAME.get(kind.__module__.partition(".")[0], {})
     return OBJECTIVES.get(kind) or by_name.get(kind.__name__)
@@ -329,14 +336,15 @@ def own_objective(
 
 @own_objective.register
 def _(
-    estimator: GroupLassoSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    estimator: WithGroups, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> list[LinearFit]:
-    """With groups that overlap, those of the coefficients of each group."""
+    """The fits of a group lasso; for overlapping groups with the copies of the coefficients."""
     copies = estimator._copies()
     if copies is None:
         return own_objective.dispatch(PrimalDualEstimator)(estimator, X, y, sample_weight)
     problems = estimator._fitted_problems(X, y, sample_weight)
-    fits = zip(problems, estimator.latent_coef_, estimator.intercept_, strict=True)
+    latent, intercepts = np.atleast_2d(estimator.latent_coef_), np.ravel(estimator.intercept_)
+    fits = zip(problems, latent, intercepts, strict=True)
     return [LinearFit(problem, coef, float(intercept)) for problem, coef, intercept in fits]
 
 
@@ -348,7 +356,7 @@ def by_hand(
     alpha: float,
     fit_intercept: bool | None,
 ) -> list[LinearFit]:
-    """The fits of anything with coef_ and intercept_ for an objective that is given."""
+    """The fits of any estimator with coef_ and intercept_ for an objective that the user gives."""
     if ties_outputs(loss, penalty):
         return [by_hand_of_outputs(estimator, data, loss, penalty, alpha, fit_intercept)]
     names = {**MARGIN_LOSSES, **RESIDUAL_LOSSES}

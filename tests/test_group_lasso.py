@@ -1,0 +1,106 @@
+"""GroupLassoPD against closed forms, the conditions of its optimum and other solvers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import QuantileRegressor
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skpd import GroupLassoPD, LassoPDCertified, PathCV, RowBlocks, certify
+
+GROUPS = {"person": [0, 1], "body": [2, 3], "blood": [4, 5, 6, 7, 8, 9]}
+
+
+@parametrize_with_checks([GroupLassoPD(alpha=0.01, groups=1, tol=1e-13)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def test_orthogonal_features_shrink_in_groups():
+    """With X'X = n I and z = X'y / n: w_g = max(0, 1 - alpha sqrt(size) / ||z_g||) z_g."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((60, 7)))[0] * np.sqrt(60)
+    y = Q @ np.array([2.0, -1.0, 0.3, 0.2, 0.1, 0.0, 3.0]) + 0.1 * rng.standard_normal(60)
+    z, alpha, groups = Q.T @ y / 60, 0.4, [[0, 1], [2, 3, 4], [5, 6]]
+    expected = np.zeros(7)
+    for group in groups:
+        shrink = 1.0 - alpha * np.sqrt(len(group)) / np.linalg.norm(z[group])
+        expected[group] = max(0.0, shrink) * z[group]
+    model = GroupLassoPD(alpha, groups=groups, fit_intercept=False, tol=1e-12).fit(Q, y)
+    assert_allclose(model.coef_, expected, atol=1e-6)
+    assert not model.coef_[2:5].any()
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
+def test_conditions_of_the_optimum(layout, diabetes):
+    X, y = diabetes
+    weights = {"person": 1.0, "body": 0.5}
+    sample_weight = np.random.default_rng(0).uniform(0.0, 2.0, len(y))
+    model = GroupLassoPD(12.0, groups=GROUPS, group_weights=weights, tol=1e-12)
+    model.fit(layout(X), y, sample_weight)
+    residuals = sample_weight * (model.predict(X) - y) / sample_weight.sum()
+    gradient = X.T @ residuals
+    assert abs(residuals.sum()) < 1e-6
+    kept = {}
+    for name, group in GROUPS.items():
+        w, bound = model.coef_[group], 12.0 * weights.get(name, np.sqrt(len(group)))
+        kept[name] = bool(w.any())
+        if kept[name]:
+            assert_allclose(gradient[group], -bound * w / np.linalg.norm(w), atol=1e-4)
+        else:
+            assert np.linalg.norm(gradient[group]) <= bound
+    assert kept == {"person": False, "body": True, "blood": True}
+
+
+def test_groups_of_one_are_the_lasso(diabetes):
+    ours = GroupLassoPD(2.0, groups=1, tol=1e-12).fit(*diabetes)
+    assert_allclose(ours.coef_, LassoPDCertified(2.0, tol=1e-12).fit(*diabetes).coef_, atol=1e-6)
+    with pytest.warns(UserWarning, match="GroupLassoPD has groups=None") as caught:
+        GroupLassoPD(2.0).fit(*diabetes)
+    assert caught[0].filename == __file__
+
+
+def test_quantiles(diabetes):
+    X, y = diabetes
+    ours = GroupLassoPD(0.1, groups=1, loss="pinball", quantile=0.8, tol=1e-9).fit(X, y)
+    theirs = QuantileRegressor(alpha=0.1, quantile=0.8).fit(X, y)
+    r = y - theirs.predict(X)
+    objective = np.maximum(0.8 * r, -0.2 * r).mean() + 0.1 * abs(theirs.coef_).sum()
+    assert_allclose(ours.certificate_.primal, objective, rtol=1e-8)
+
+
+def test_groups_that_overlap(diabetes):
+    """The sums of the latent vectors are the coefficients, for `certify` too."""
+    X, y = diabetes
+    groups = [[0, 1, 2], [2, 3], [4, 5, 6, 7, 8, 9]]
+    model = GroupLassoPD(3.0, groups=groups, tol=1e-9).fit(X, y)
+    latent = np.split(model.latent_coef_, [3, 5])
+    sums = np.zeros(10)
+    for group, part in zip(groups, latent, strict=True):
+        sums[group] += part
+    assert_allclose(model.coef_, sums, atol=1e-12)
+    norms = sum(np.sqrt(len(part)) * np.linalg.norm(part) for part in latent)
+    objective = ((y - model.predict(X)) ** 2).mean() / 2 + 3.0 * norms
+    assert_allclose(model.certificate_.primal, objective, rtol=1e-10)
+    assert_allclose(certify(model, X, y).primal, objective, rtol=1e-10)
+
+
+def test_blocks_paths_and_single_precision(diabetes):
+    X, y = diabetes
+    options = {"groups": GROUPS, "tol": 1e-9}
+    in_memory = GroupLassoPD(5.0, **options).fit(X, y)
+    blocks = RowBlocks(np.array_split(X, 4))
+    assert_allclose(GroupLassoPD(5.0, **options).fit(blocks, y).coef_, in_memory.coef_, atol=1e-4)
+    single = GroupLassoPD(5.0, groups=GROUPS).fit(X.astype(np.float32), y)
+    assert single.coef_.dtype == np.float32
+    search = PathCV(GroupLassoPD(groups=GROUPS), alphas=8, cv=4).fit(X, y)
+    assert 0.4 < search.best_score_ < 0.55
