@@ -10,9 +10,11 @@ from .estimators.chains import ChainCRF, ChainM3N
 from .estimators.displays import GapDisplay
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.elastic_net_cv import ElasticNetPDCV
+from .estimators.group_lasso import GroupLassoPD, GroupLassoSVC
 from .estimators.groups import groups_from
 from .estimators.kernel_machines import KernelPdproxRegressor, KernelPdproxSVC
 from .estimators.lasso import LassoPDCertified, LassoPDCertifiedCV
+from .estimators.logistic import LogisticPD
 from .estimators.matrix_completion import MatrixCompletionPD
 from .estimators.multi_task import MultiTaskPD
 from .estimators.multi_task_cv import MultiTaskPDCV
@@ -27,7 +29,7 @@ from .estimators.regularization_path import RegularizationPath
 from .estimators.robust_grid import robust_grid
 from .estimators.robust_svm import DRSVMClassifier
 from .estimators.sourced import sourced
-from .estimators.svm import GroupLassoSVC, PdproxSVC
+from .estimators.svm import PdproxSVC
 from .estimators.trace_norm import TraceNormPD
 from .foreign.certify import certify
 
@@ -41,12 +43,14 @@ __all__ = [
     "ElasticNetPDCV",
     "ElasticNetPDClassifier",
     "GapDisplay",
+    "GroupLassoPD",
     "GroupLassoSVC",
     "KernelPdproxRegressor",
     "KernelPdproxSVC",
     "LPBoostClassifier",
     "LassoPDCertified",
     "LassoPDCertifiedCV",
+    "LogisticPD",
     "MKLClassifier",
     "MKLRegressor",
     "MatrixCompletionPD",

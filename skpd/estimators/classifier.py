@@ -70,9 +70,13 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         X, y, problems, classes = self._problems(X, y, sample_weight)
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         names = [f"class {label}" for label in classes]
-        starts = [self._start(k, X.shape, len(problems)) for k in range(len(problems))]
+        starts = self._starts(problems, X)
         fit_problems(self, problems, task, classes, starts, names, self.n_jobs)
         return self
+
+    def _starts(self, problems, X):
+        """Where a warm start resumes each problem."""
+        return [self._start(k, X.shape, len(problems)) for k in range(len(problems))]
 
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
         return {
@@ -89,14 +93,18 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
             return X, y, self._problems_of_blocks(X, y, classes, sample_weight), classes
         labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
         self._checked_options()
-        positives = range(len(classes)) if len(classes) > 2 else [1]
-        design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(positives)))
-        problems = [
-            self._problem(design, np.where(labels == k, 1.0, -1.0), weights) for k in positives
-        ]
+        problems = self._problems_of_classes(X, labels, weights, classes)
         if unchecked:
             self._require_finite(problems[0], X)
         return X, y, problems, classes
+
+    def _problems_of_classes(self, X, labels, weights, classes):
+        """One problem for two classes, else one against the others for each."""
+        positives = range(len(classes)) if len(classes) > 2 else [1]
+        design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(positives)))
+        return [
+            self._problem(design, np.where(labels == k, 1.0, -1.0), weights) for k in positives
+        ]
 
     def _labels_and_weights(self, X, y, classes, sample_weight):
         """The place of each sample's class, and its weight times that of the class."""

@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, ArrayLike
+from .._typing import Array
 from ..designs import Design
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
@@ -19,14 +17,13 @@ from ..problems import Point, Solution
 from ..problems.outputs import OutputsProblem
 from ..solvers import OUTPUTS_SOLVERS
 from .base import _DATA, PrimalDualEstimator
-from .classifier import checked_classes, weights_of_classes
-from .fits import fit_problems
+from .classifier import PrimalDualClassifier
+from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty, start_of_outputs
 from .predictions import linear_predictions
-from .probabilities import ProbabilisticClassifier
-from .validation import checked_weights, validated
+from .validation import validated
 
-__all__ = ["MultinomialPD"]
+__all__ = ["MultinomialPD", "joint_problem", "start_of_classes"]
 
 LOSSES: dict[str, type[LabelLoss]] = {
     "softmax": Softmax,
@@ -34,7 +31,43 @@ LOSSES: dict[str, type[LabelLoss]] = {
 }
 
 
-class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimator):
+def joint_problem(estimator, X, labels, weights, classes, loss, penalty) -> OutputsProblem:
+    """The problem of all classes together, for a loss of the scores of all of them.
+
+    Raises
+    ------
+    ValueError
+        If a class has no samples of positive weight.
+    """
+    without = np.flatnonzero(~(np.bincount(labels, weights, len(classes)) > 0.0))
+    if len(without):
+        raise ValueError(
+            "Every class must have samples of positive sample_weight and class_weight, but "
+            f"{classes[without].tolist()[0]!r} has none: leave its samples out."
+        )
+    shares, total = estimator._normalised(weights)
+    return OutputsProblem.shared(
+        Design(X),
+        labels[:, np.newaxis] == np.arange(len(classes)),
+        shares,
+        loss,
+        penalty,
+        alpha=float(estimator.alpha),
+        fit_intercept=bool(estimator.fit_intercept),
+        total_weight=total,
+    )
+
+
+def start_of_classes(estimator, problem: OutputsProblem) -> Point | None:
+    """Where a warm start resumes a problem of all classes."""
+    K, d = problem.n_outputs, problem.design.n_inputs
+    return start_of_outputs(
+        estimator, (K, d), (problem.n_samples // K, K), estimator.fit_intercept
+    )
+
+
+@documented
+class MultinomialPD(PrimalDualClassifier):
     """Multinomial logistic regression or the multi-class SVM of Crammer and Singer, certified.
 
     Minimises over W and b the weighted mean of the loss plus ``alpha`` times the penalty of W,
@@ -134,6 +167,7 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
     (np.int64(28), True)
     """
 
+    n_jobs: ClassVar[None] = None  # all classes are one problem
     _solvers: ClassVar[dict] = OUTPUTS_SOLVERS
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualEstimator._parameter_constraints,
@@ -174,84 +208,22 @@ class MultinomialPD(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimato
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model and certify it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
-            they are, without a copy.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, non-negative and not all zero; 1 by default. A weight
-            of 2 equals a repeated row.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data or the weights are invalid, or if a class has no samples of
-            positive weight.
-        KeyboardInterrupt
-            After Ctrl-C; the fitted attributes then hold the best model so far and its
-            certificate.
-        """
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        X, y, problems, classes = self._problems(X, y, sample_weight)
-        task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        fit_problems(self, problems, task, classes, [self._start_of(problems[0], classes)])
-        return self
-
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
         return {**coefficients_of_outputs(points[0]), "classes_": classes}
 
     def _get_loss(self) -> LabelLoss:
         return LOSSES[self.loss](len(self.classes_))
 
-    def _problems(self, X, y, sample_weight):
-        """The validated data, the one problem in a list, and the classes."""
-        X, y = validated(self, X, y, **_DATA)
-        classes = checked_classes(y)
-        sample_weight = checked_weights(sample_weight, X)
-        labels = np.searchsorted(classes, y)
-        weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes, got 1 class: "
-                f"{classes[0]!r}."
-            )
-        without = np.flatnonzero(~(np.bincount(labels, weights, len(classes)) > 0.0))
-        if len(without):
-            raise ValueError(
-                "Every class must have samples of positive sample_weight and class_weight, but "
-                f"{classes[without[0]]!r} has none: leave its samples out."
-            )
-        self._checked_options()
-        shares, total = self._normalised(weights)
-        n_classes = len(classes)
-        problem = OutputsProblem.shared(
-            Design(X),
-            labels[:, np.newaxis] == np.arange(n_classes),
-            shares,
-            LOSSES[self.loss](n_classes),
-            output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], n_classes),
-            alpha=float(self.alpha),
-            fit_intercept=bool(self.fit_intercept),
-            total_weight=total,
-        )
-        return X, y, [problem], classes
+    def _problems_of_classes(self, X, labels, weights, classes):
+        K = len(classes)
+        penalty = output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], K)
+        return [joint_problem(self, X, labels, weights, classes, LOSSES[self.loss](K), penalty)]
 
-    def _start_of(self, problem: OutputsProblem, classes: Any) -> Point | None:
-        K, d = problem.n_outputs, problem.design.n_inputs
-        dual_shape = problem.n_samples // K, K
-        return start_of_outputs(self, (K, d), dual_shape, self.fit_intercept)
+    def _starts(self, problems, X):
+        return [start_of_classes(self, problems[0])]
+
+    def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
+        return dual_coefs[0]
 
     def decision_function(self, X: Any) -> Array:
         """The scores of the classes.

@@ -16,7 +16,8 @@ def _has_probabilities(estimator: "ProbabilisticClassifier") -> bool:
         return True
     raise AttributeError(
         f"{type(estimator).__name__} predicts no probabilities: its loss is not a negative log "
-        "likelihood. Take loss='logistic' (loss='softmax' for MultinomialPD), or wrap it in "
+        "likelihood. Fit LogisticPD, take loss='logistic' (loss='softmax' for MultinomialPD), or "
+        "wrap it in "
         "sklearn.calibration.CalibratedClassifierCV."
     )
 

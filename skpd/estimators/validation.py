@@ -100,8 +100,9 @@ def _validated_blocks(
     if not estimator._takes_blocks:
         raise ValueError(
             f"{type(estimator).__name__} takes X as an array or a sparse matrix, got RowBlocks. "
-            "PdproxSVC, GroupLassoSVC, PdproxRegressor, LassoPDCertified, ElasticNetPD and "
-            "ElasticNetPDClassifier take these; gathered() copies them to memory."
+            "PdproxSVC, LogisticPD, GroupLassoSVC, PdproxRegressor, GroupLassoPD, "
+            "LassoPDCertified, ElasticNetPD and ElasticNetPDClassifier take these; gathered() "
+            "copies them to memory."
         )
     check_features(estimator, X, *y, reset=reset)
     if not y:

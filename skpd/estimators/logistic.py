@@ -1,0 +1,188 @@
+"""Logistic regression of two classes or more."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array
+from ..losses import Logistic, Softmax
+from ..penalties import GroupL2, Penalty
+from ..problems import Point, Solution
+from ..problems.outputs import OutputsProblem
+from .classifier import PrimalDualClassifier
+from .docstrings import documented
+from .multinomial import joint_problem, start_of_classes
+from .names import PENALTIES, chosen
+from .outputs import coefficients_of_outputs
+from .parameters import OF_NAMES
+
+__all__ = ["LogisticPD"]
+
+NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2")}
+
+
+@documented
+class LogisticPD(PrimalDualClassifier):
+    """Logistic regression of two classes or more, fitted with a certificate.
+
+    Minimises the weighted mean of the negative log likelihood of the classes plus ``alpha`` times
+    the penalty. Two classes have one vector of coefficients, more have one each and the softmax
+    of all scores. With ``penalty="l2"`` that is the objective of `LogisticRegression` divided by C
+    times the sum of the weights, its C being ``1 / (alpha * n_samples)``.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Weight of the penalty, greater than 0.
+    penalty : {"l2", "l1", "elasticnet", "group"} or Penalty, default="l2"
+        Half the squared l2 norm of the coefficients, their l1 norm, both, or the group lasso,
+        whose groups hold the coefficients of their features for all classes. An object of
+        `skpd.penalties` is, for more than two classes, one of the coefficients of all classes
+        for the first feature, then for the next.
+    l1_ratio : float, default=None
+        Share of the l1 norm for "elasticnet", in [0, 1]; 0.5 by default.
+    {groups_of_names}
+    {class_weight}
+    {tol}
+    max_iter : int, default=50_000
+        Newton steps, or passes over the rows, at most.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept for each vector of coefficients, which is not penalised.
+    {warm_start}
+    random_state : int, RandomState instance or None, default=None
+        The order of rows in dual coordinate descent.
+    {verbose}
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients, in the precision of X.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (1, n_samples) or (n_samples, n_classes)
+        Dual solution theta: up to the tolerance, the derivative of each sample's loss with respect
+        to its scores.
+    {groups_found}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    {certificate}
+    {solver_found}
+    {converged}
+    n_iter_ : int
+        Iterations.
+    {features_in}
+
+    Raises
+    ------
+    ValueError
+        In `fit`, if a class has no samples of positive weight, or if more than two classes are
+        given in blocks.
+
+    Warns
+    -----
+    {warns}
+
+    See Also
+    --------
+    MultinomialPD : More penalties of the matrix of coefficients, and the SVM of all classes.
+    PdproxSVC : Any penalty, bounds and linear constraints; more than two classes one-vs-rest.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skpd import LogisticPD
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = StandardScaler().fit_transform(X)
+    >>> model = LogisticPD(alpha=0.01).fit(X, y)
+    >>> model.predict_proba(X[60:61]).round(2)
+    array([[0.01, 0.96, 0.04]])
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    """
+
+    n_jobs: ClassVar[None] = None  # all classes are one problem
+    solver: ClassVar[str] = "auto"
+    solver_options: ClassVar[None] = None
+    _takes_blocks: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict] = {
+        **PrimalDualClassifier._parameter_constraints,
+        "penalty": [StrOptions(set(NAMES)), *PrimalDualClassifier._penalty_constraint[1:]],
+        **OF_NAMES,
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1e-3,
+        *,
+        penalty: str | Penalty = "l2",
+        l1_ratio: float | None = None,
+        groups: Any = None,
+        class_weight: dict | str | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 50_000,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.groups = groups
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _get_loss(self) -> Logistic:
+        """The loss of two classes; that of more is the softmax."""
+        return Logistic()
+
+    def _get_penalty(self) -> Penalty:
+        given = {"l1_ratio": self.l1_ratio, "groups": self._places_of(self.groups)}
+        penalty: Penalty = chosen("penalty", self.penalty, NAMES, **given)
+        return penalty
+
+    def _problems_of_classes(self, X, labels, weights, classes):
+        K, penalty = len(classes), self._get_penalty()
+        if K == 2:
+            return super()._problems_of_classes(X, labels, weights, classes)
+        if self.penalty == "group":
+            penalty = GroupL2(np.repeat(penalty.bind(X.shape[1]).labels, K))
+        return [joint_problem(self, X, labels, weights, classes, Softmax(K), penalty)]
+
+    def _problems_of_blocks(self, X, y, classes, sample_weight):
+        if len(classes) > 2:
+            raise ValueError(
+                f"LogisticPD needs X in memory for more than two classes, got {len(classes)} in "
+                "blocks: fit PdproxSVC(loss='logistic'), one class against the others."
+            )
+        return super()._problems_of_blocks(X, y, classes, sample_weight)
+
+    def _starts(self, problems, X):
+        if isinstance(problems[0], OutputsProblem):
+            return [start_of_classes(self, problems[0])]
+        return super()._starts(problems, X)
+
+    def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
+        return dual_coefs[0] if dual_coefs[0].ndim == 2 else super()._stacked(dual_coefs)
+
+    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
+        if len(classes) == 2:
+            return super()._model(points, y, classes)
+        return {**coefficients_of_outputs(points[0]), "classes_": classes}
+
+    def _log_probabilities(self, X: Any) -> Array:
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            return super()._log_probabilities(X)
+        found: Array = log_softmax(self.decision_function(X), axis=1)
+        return found

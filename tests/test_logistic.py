@@ -1,0 +1,121 @@
+"""LogisticPD against scikit-learn's LogisticRegression and the conditions of its optimum."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skpd import LogisticPD, PathCV, RowBlocks, certify
+from skpd.penalties import ElasticNet
+
+ALPHA = 0.02
+GROUPS = np.repeat(["a", "b", "c"], [4, 4, 5])
+
+
+@parametrize_with_checks([LogisticPD(), LogisticPD(penalty="l1", alpha=1e-2)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(params=[2, 3], ids=["two classes", "three classes"])
+def wine(request):
+    X, y = load_wine(return_X_y=True)
+    rows = y < request.param
+    return StandardScaler().fit_transform(X)[rows], np.array(["x", "y", "z"])[y[rows]]
+
+
+@pytest.mark.parametrize(
+    "given", [{"penalty": "l2"}, {"penalty": "l1"}, {"penalty": "elasticnet", "l1_ratio": 0.3}]
+)
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
+def test_model_is_that_of_scikit_learn(wine, given, layout):
+    X, y = wine
+    sample_weight = np.random.default_rng(0).uniform(0.0, 2.0, len(y))
+    l1_ratio = {"l1": 1.0, "l2": 0.0}.get(given["penalty"], given.get("l1_ratio"))
+    theirs = LogisticRegression(
+        C=1.0 / (ALPHA * sample_weight.sum()), l1_ratio=l1_ratio, solver="saga", tol=1e-9,
+        max_iter=100_000,
+    ).fit(X, y, sample_weight)  # fmt: skip
+    ours = LogisticPD(ALPHA, tol=1e-11, **given).fit(layout(X), y, sample_weight)
+    assert ours.coef_.shape == theirs.coef_.shape
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+    assert_allclose(ours.decision_function(X).shape, theirs.decision_function(X).shape)
+    assert (ours.predict(X) == theirs.predict(X)).all()
+
+
+def test_groups_hold_the_coefficients_of_all_classes(wine):
+    """The gradient of a group has norm alpha weight_g, or at most that where the group is 0."""
+    X, y = wine
+    model = LogisticPD(0.1, penalty="group", groups=GROUPS, tol=1e-12).fit(X, y)
+    targets = y[:, np.newaxis] == model.classes_
+    if len(model.classes_) == 2:
+        slopes = expit(model.decision_function(X))[:, np.newaxis] - targets[:, 1:]
+    else:
+        slopes = softmax(model.decision_function(X), axis=1) - targets
+    gradient = slopes.T @ X / len(y)
+    assert_allclose(slopes.mean(axis=0), 0.0, atol=1e-6)
+    zero = 0
+    for group in "abc":
+        w, g = model.coef_[:, group == GROUPS], gradient[:, group == GROUPS]
+        bound = 0.1 * np.sqrt(w.size)
+        if w.any():
+            assert_allclose(g, -bound * w / np.linalg.norm(w), atol=1e-5)
+        else:
+            zero += 1
+            assert np.linalg.norm(g) <= bound + 1e-9
+    assert 0 < zero < 3
+
+
+def test_certificate_and_attributes(wine):
+    X, y = wine
+    model = LogisticPD(ALPHA).fit(X, y)
+    certificate = certify(model, X, y)
+    assert certificate.primal == model.certificate_.primal
+    assert model.converged_ and 0.0 <= model.certificate_.gap == model.duality_gap_
+    assert len(model.classes_) == 2 or model.dual_coef_.shape == (len(y), 3)
+    again = clone(model).set_params(penalty="l1", warm_start=True, tol=1e-8).fit(X, y)
+    again.fit(X, y)
+    assert again.n_iter_ == 0  # resumed where it was
+
+
+def test_numbers_of_classes_may_change():
+    X, y = load_wine(return_X_y=True)
+    model = LogisticPD(1e-1, warm_start=True).fit(X, y)
+    assert model.coef_.shape == (3, 13)
+    assert model.fit(X[y > 0], y[y > 0]).coef_.shape == (1, 13)
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_path_chooses_alpha(wine):
+    search = PathCV(LogisticPD(penalty="l1"), alphas=6, cv=3, scoring="neg_log_loss").fit(*wine)
+    assert search.best_score_ > -0.3
+    assert search.best_estimator_.predict_proba(wine[0]).shape == (len(wine[1]), len(set(wine[1])))
+
+
+def test_blocks_and_objects(wine):
+    X, y = wine
+    blocks = RowBlocks(np.array_split(X, 3))
+    if len(set(y)) == 2:
+        theirs = LogisticPD(ALPHA, tol=1e-9).fit(X, y)
+        assert_allclose(LogisticPD(ALPHA, tol=1e-9).fit(blocks, y).coef_, theirs.coef_, atol=1e-5)
+    by_name = LogisticPD(ALPHA, penalty="elasticnet", l1_ratio=0.3, tol=1e-9).fit(X, y)
+    by_object = LogisticPD(ALPHA, penalty=ElasticNet(0.3), tol=1e-9).fit(X, y)
+    assert_allclose(by_object.coef_, by_name.coef_, atol=1e-6)
+
+
+def test_errors(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match=r"penalty='group' needs groups"):
+        LogisticPD(penalty="group").fit(X, y)
+    with pytest.raises(ValueError, match="l1_ratio belongs to penalty='elasticnet'"):
+        LogisticPD(l1_ratio=0.5).fit(X, y)
+    few = r"'x' has none" if len(set(y)) > 2 else "got 1 of the 2 class"
+    with pytest.raises(ValueError, match=few):
+        LogisticPD(class_weight={"x": 0.0}).fit(X, y)
