@@ -302,12 +302,12 @@ class Ticks:
         self.totals[context.task_name] = context.max_subtasks
 
     def on_fit_task_end(self, estimator, context):
-        if context.task_name.startswith("decibel"):
+        if context.task_name.startswith("tenth"):
             name = context.parent.task_name
             self.ended[name] = self.ended.get(name, 0) + 1
 
 
-def test_a_tick_for_each_decibel_of_the_gap(cancer):
+def test_ten_ticks_for_each_power_of_ten_of_the_gap(cancer):
     X, y = cancer
     ticks = Ticks()
     PdproxSVC(alpha=0.02, tol=1e-3).set_callbacks(ticks).fit(X, y)
@@ -358,7 +358,7 @@ def test_a_callback_can_stop_the_fit(cancer):
         def teardown(self, estimator, context): ...
         def on_fit_task_begin(self, estimator, context): ...
         def on_fit_task_end(self, estimator, context):
-            return context.task_name.startswith("decibel") and context.task_id >= 9
+            return context.task_name.startswith("tenth") and context.task_id >= 9
 
     with pytest.warns(ConvergenceWarning, match="was stopped by a callback"):
         model = PdproxSVC(alpha=0.02, tol=1e-6).set_callbacks(Stop()).fit(X, y)
@@ -373,7 +373,7 @@ def test_ctrl_c_leaves_a_certified_model(cancer):
         def teardown(self, estimator, context): ...
         def on_fit_task_begin(self, estimator, context): ...
         def on_fit_task_end(self, estimator, context):
-            if context.task_name.startswith("decibel") and context.task_id >= 9:
+            if context.task_name.startswith("tenth") and context.task_id >= 9:
                 raise KeyboardInterrupt
 
     model = PdproxSVC(alpha=0.02, tol=1e-6).set_callbacks(Interrupt())

@@ -279,7 +279,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
 
     @property
     def _n_ticks(self):
-        """Ticks of the progress bar: one for each decibel of the relative gap."""
+        """Ticks of the progress bar: ten for each power of ten of the relative gap."""
         return max(1, ceil(-10.0 * log10(max(self.tol, 1e-16))))
 
     def _reporter(self, context, task, *, attributes=None, label="", stop=None):
@@ -288,7 +288,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         Parameters
         ----------
         context : CallbackContext
-            The task whose subtasks are the decibels of the relative gap.
+            The task whose subtasks are steps of the logarithm of the relative gap.
         task : dict
             What scikit-learn's hooks are told of the fit.
         attributes : callable, default=None
@@ -316,7 +316,9 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
             while ticks < reached:
                 ticks += 1
                 with _CALLBACK_LOCK:
-                    tick = context.subcontext(task_name="decibel of the relative gap")
+                    tick = context.subcontext(
+                        task_name="tenth of a power of ten of the relative gap"
+                    )
                     tick.call_on_fit_task_begin(**task)
                     now = {}
                     if ticks == reached and attributes is not None:
