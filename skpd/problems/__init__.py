@@ -1,4 +1,4 @@
-"""The optimisation problems that estimators pose and solvers solve."""
+"""The optimisation problems that estimators define and solvers solve."""
 
 from .problem import Problem
 from .solution import Point, Solution

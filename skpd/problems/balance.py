@@ -1,25 +1,26 @@
-"""Dual points that are exactly orthogonal to the free directions, and known beyond rounding.
+"""Dual points that are exactly orthogonal to the free directions, beyond rounding errors.
 
-A free direction f, such as an intercept or a feature that is not penalised, asks of a dual point
-that sum_i c_i f_i theta_i = 0. What rounding leaves of such a sum costs a bound that sum times an
-interval that holds the free variable. The interval is long where alpha is small or features are
-far from 0, and infinite where classes are separable or a feature is not penalised. Here the
-dual point is theta + change + rest:
+A free direction f, such as an intercept or a feature that is not penalised, requires of a dual
+point that sum_i c_i f_i theta_i = 0. If rounding makes this sum differ from 0, a lower bound is
+reduced by the sum times the length of an interval that contains the free variable. The interval is
+long where alpha is small or features are far from 0, and infinite where classes are separable or a
+feature is not penalised. Here the dual point is theta + change + rest:
 
 change
-    cancels the sums with the least norm, on rows that are well inside the box of the conjugate
-    loss. It is kept apart from theta, so that it is not rounded away, and what sums are left
-    is known in twice the working precision.
+    is the vector of least norm that cancels the sums, on rows that are well inside the box of the
+    conjugate loss. It is stored separately from theta, so that it is not rounded away, and the
+    remaining sums are computed in twice the working precision.
 rest
-    cancels these as well. It need not be known: a vector of that kind exists, of a norm of at
-    most the size of the sums left over the least singular value of the directions, which bounds
-    what it changes.
+    cancels the remaining sums. It is not computed: such a vector exists, with a norm of at most
+    the norm of the remaining sums divided by the least singular value of the directions, and this
+    bound on its norm bounds its effect.
 
-The change can do one thing more. X' diag(c) theta is as inexact as theta is, which costs a bound
-that times the coefficients that the penalty allows: too much for balls far larger than the optimal
-coefficients, or for features far from 0. Along the directions in which the penalty is
-differentiable at coefficients near the optimum (`skpd.penalties.tangents`) its optimal values are
-known, and the change can give it these.
+The change also serves another purpose. The rounding of theta causes an error of X' diag(c) theta,
+which reduces a bound by that error times the coefficients that the penalty allows. This is too
+much if the ball is far larger than the optimal coefficients, or if features are far from 0. Along
+the directions in which the penalty is differentiable at coefficients near the optimum
+(`skpd.penalties.tangents`) the optimal values of X' diag(c) theta are known, and the change can
+establish them.
 """
 
 from collections.abc import Callable
@@ -39,18 +40,18 @@ from .rows import Rows
 
 __all__ = ["Balance", "balance_exactly"]
 
-MOST = 0.25  # of the way to the boundary of the box that a change may go
-LEAST_ROOM = 1e-10  # of the largest: rows with less room stay where they are
-PASSES = 2  # of which the second, with precise sums, takes off the rounding errors of the first
-# A scaled point s theta has steeper conjugates than theta: by s for quadratic ones, and up to
-# log(1e-308) in place of 1/2 for the logistic loss
+MOST = 0.25  # largest change, as a share of the distance to the boundary of the box
+LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest distance stay
+PASSES = 2  # number of corrections; the second, with precise sums, removes rounding errors
+# The slopes of conjugates at a scaled point s theta are larger than at theta: by a factor s for
+# quadratic conjugates, and up to log(1e-308) in place of 1/2 for the logistic loss.
 SCALES = 2048.0
-LARGEST_TABLE = 1e8  # rows times features squared, for what is not proven: 0.1 s
-CONDITION = 1e10  # largest of the directions, so that half of their singular values is certain
+LARGEST_TABLE = 1e8  # largest rows times features squared for the known products, 0.1 s
+CONDITION = 1e10  # largest condition number at which singular values are known to one half
 
 
 class Direction(NamedTuple):
-    """A free direction: its values, beyond them what rounding took off, and a bound on the rest.
+    """A free direction: its values, their rounding errors, and a bound on what these miss.
 
     The latter two are None where the values are exact.
     """
@@ -62,22 +63,22 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True)
 class Balance:
-    """How a dual point theta becomes orthogonal to the free directions.
+    """A change of a dual point theta that makes it orthogonal to the free directions.
 
     Attributes
     ----------
     change : ndarray of shape (n_samples,)
     towards : ndarray of shape (n_samples,)
-        The point theta + change / share, which is inside the box too. As conjugates are convex,
-        they are at most (1 - share) times that of theta plus share times that of this point.
+        The point theta + change / share, which is also inside the box. By convexity the conjugates
+        at theta + change are at most (1 - share) times those at theta plus share times those here.
     share : float
     rest : float
         A bound on the norm of the rest, sqrt(sum_i c_i rest_i^2).
     cost : float
-        A bound on what the rest adds to the sum of the conjugates of t (theta + change), over
-        the square of t if that is above 1.
+        A bound on the effect of the rest on the sum of the conjugates at t (theta + change),
+        divided by max(1, t^2).
     columns : ndarray
-        The features whose sums vanish.
+        The indices of the features whose sums vanish.
     """
 
     change: Array
@@ -97,9 +98,9 @@ def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> B
     theta : ndarray of shape (n_samples,)
         Dual-feasible.
     coef : ndarray of shape (n_features,), default=None
-        Coefficients that may be optimal: the change makes theta agree with them as well, below
-        the precision of theta where need be, along all directions in which the penalty is
-        differentiable there. That need not succeed, and is no part of what is proven.
+        Coefficients near the optimum. The change then also gives X' diag(c) theta, below the
+        precision of theta where necessary, its optimal values along the directions in which the
+        penalty is differentiable at these coefficients. The proof does not depend on its success.
 
     Returns
     -------
@@ -109,7 +110,7 @@ def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> B
     weights = problem.weights
     lower, upper = problem.loss.dual_bounds(problem.y)
     room = np.minimum(np.minimum(theta - lower, upper - theta), kernels.max_abs(theta))
-    # rows at 0 stay there, where conjugates may have a kink
+    # rows with theta_i = 0 do not change, as conjugates may have a kink there
     room = np.where((weights > 0.0) & (theta != 0.0), 0.5 * room, 0.0)
     inside = np.flatnonzero(room > LEAST_ROOM * float(np.max(room, initial=0.0)))
     moving = np.flatnonzero(theta)
@@ -123,7 +124,7 @@ def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> B
     )
     if not (free or smooth) or len(inside) < len(directions):
         return None
-    # changes are measured in units of the room that a row has
+    # changes are measured in units of the distance (room) of each row from the boundary
     rows = _Rows(problem, theta, inside, room[inside], np.zeros_like(theta))
     if smooth:
         rows.change_towards(smooth, directions)
@@ -140,7 +141,7 @@ def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> B
 
 @dataclass
 class _Rows:
-    """The rows that may change: those inside the box, the room that each has, the change."""
+    """The rows inside the box with their distances (room) from its boundary, and their change."""
 
     problem: Rows
     theta: Array
@@ -149,7 +150,7 @@ class _Rows:
     change: Array
 
     def table(self, directions: list[Direction]) -> Array:
-        """The directions, in units of the rooms and of the square roots of the weights."""
+        """The directions times room and square roots of the weights, one in each column."""
         everywhere = len(self.inside) == len(self.theta)
         columns = [f.values if everywhere else f.values[self.inside] for f in directions]
         return (self.scales * np.stack(columns)).T
@@ -167,11 +168,11 @@ class _Rows:
         return np.array([kernels.dot(rows, f.values) for f in directions])
 
     def add(self, q: Array) -> None:
-        """Adds a change in those units."""
+        """Add a change q, in units of room over the square roots of the weights."""
         self.change[self.inside] += self.room * q / np.sqrt(self.problem.weights[self.inside])
 
     def balance(self, directions: list[Direction]) -> tuple[float, float] | None:
-        """Changes the rows so that sums vanish but for a rest; what that is and costs."""
+        """Change the rows so that their sums nearly vanish; the norm of the rest and its cost."""
         A = self.table(directions)
         sizes = np.sqrt(np.einsum("ij,ij->j", A, A))
         if not np.all(sizes > 0.0):
@@ -191,7 +192,7 @@ class _Rows:
         root = np.sqrt(self.problem.weights[self.inside])
         if not float(np.max(rest / root)) <= MOST:
             return None
-        # the slope of a convex function near theta is at most that of a chord to either side
+        # the slope of a convex function near theta is at most those of chords to both sides
         loss, y, middle = self.problem.loss, self.problem.y[self.inside], self.theta[self.inside]
         here = loss.conjugate(y, middle)
         chords = [loss.conjugate(y, middle + side * self.room) - here for side in (-1.0, 1.0)]
@@ -200,7 +201,7 @@ class _Rows:
         return rest * float(np.max(self.room)), SCALES * cost
 
     def change_towards(self, wanted: tuple[Array, Array], directions: list[Direction]) -> None:
-        """Adds the least change after which, about, T'X' diag(c) theta has given values."""
+        """Add the least change after which T'X' diag(c) theta has nearly the given values."""
         design, weights = self.problem.design, self.problem.weights
         T, values = wanted
         A = np.asarray(design.rows_as_they_are(self.inside) @ T)
@@ -219,10 +220,10 @@ class _Rows:
 
 
 def _least_singular(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
-    """The least singular value of A, known to one half, and x with A'A x = b for any b.
+    """The least singular value of A, up to a factor 1/2, and a function that solves A'A x = b.
 
-    From A'A where its rounding errors allow, else from a QR factorisation. None where A has
-    columns that are nearly dependent.
+    A factorisation of A'A is used if its rounding errors are small enough, otherwise a QR
+    factorisation. None if A has nearly dependent columns.
     """
     n, k = A.shape
     gram = A.T @ A
@@ -237,7 +238,7 @@ def _least_singular(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
 
 
 def _known_products(problem: Rows, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
-    """Directions T, and what T'X' diag(c) theta is at the optimum (`skpd.penalties.tangents`)."""
+    """Directions T and the optimal values of T'X' diag(c) theta (`skpd.penalties.tangents`)."""
     if problem.n_features**2 * n_rows > LARGEST_TABLE:
         return None
     found = smooth_directions(problem.penalty, coef)
@@ -248,9 +249,9 @@ def _known_products(problem: Rows, coef: Array, n_rows: int) -> tuple[Array, Arr
 
 
 def _directions(problem: Rows, rows: Indices) -> list[Direction]:
-    """The intercept and the level.
+    """The directions of the intercept and of the level.
 
-    A level that is nothing else on these rows than 0 or the intercept is left out.
+    The level is left out if it is constant on these rows, and so a multiple of the intercept.
     """
     found = []
     if problem.fit_intercept:
@@ -266,9 +267,9 @@ def _directions(problem: Rows, rows: Indices) -> list[Direction]:
 
 
 def _of_features(problem: Rows, places: Indices, rows: Indices) -> list[Direction]:
-    """The directions of some free features, but for those implied on these rows.
+    """The directions of some free features, without those that others imply on these rows.
 
-    Others and the intercept imply them.
+    A feature is implied if it is a combination of the others and the intercept.
     """
     table = problem.free_table
     if len(places) == table.shape[1] and len(rows) == len(table):
@@ -280,7 +281,7 @@ def _of_features(problem: Rows, places: Indices, rows: Indices) -> list[Directio
 
 
 def _sum(problem: Rows, direction: Direction, parts: list[Array]) -> tuple[float, float]:
-    """sum_i c_i f_i theta_i of a dual point given in parts, with a bound on its error."""
+    """The sum of c_i f_i theta_i for a dual point given in parts, with a bound on its error."""
     weights, value, bound = problem.weights, 0.0, 0.0
     for part in parts:
         for factor in (direction.values, direction.low):

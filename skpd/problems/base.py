@@ -1,4 +1,4 @@
-"""What monitors ask of every problem, beside what certificates do."""
+"""The interface of problems that solvers and monitors use, in addition to `Objective`."""
 
 from abc import abstractmethod
 from functools import cached_property
@@ -17,16 +17,17 @@ __all__ = ["BaseProblem"]
 
 
 class BaseProblem(Objective):
-    """An objective with data and a model to begin with.
+    """An objective with data, a loss and an initial model.
 
     Attributes
     ----------
     design : Design
         The data X of shape (n_samples, n_features).
     loss : Loss
-        That of a row, or of an entry of the targets.
+        The loss of a row, or of an entry of the targets.
     no_path : str
-        Why its models do not make a path over alpha, and what to do; empty where they do.
+        The reason why there is no path of models over alpha, and what to do instead; empty where
+        there is a path.
     """
 
     design: Design
@@ -41,72 +42,79 @@ class BaseProblem(Objective):
     @property
     @abstractmethod
     def coef_shape(self) -> tuple[int, ...]:
-        """That of the coefficients of a point: (n_features,), or (n_features, n_outputs)."""
+        """The shape of coefficients, (n_features,) or (n_features, n_outputs)."""
 
     @property
     def n_outputs(self) -> int:
-        """How many vectors of coefficients there are."""
+        """The number of vectors of coefficients."""
         return int(np.prod(self.coef_shape[1:]))
 
     @property
     def intercept_shape(self) -> tuple[int, ...]:
-        """That of the intercept of a point, () for a number."""
+        """The shape of the intercept, () for a number and (n_outputs,) for several outputs."""
         return self.coef_shape[1:]
 
     def dual_table(self, dual_coef: Array) -> Array:
-        """A dual point as estimators have it, what belongs to a sample in a row."""
+        """The dual point in the shape of ``dual_coef_``, with a row for each sample."""
         return dual_coef
 
     def in_workspace(self) -> "BaseProblem":
-        """The problem as a run wants it, with room for what it keeps."""
+        """The problem with a workspace for one run of a solver."""
         return self
 
     @property
     def centred(self) -> Any:
-        """The problem with features shifted to where solvers do better, if there is one."""
+        """The problem with shifted features, on which solvers converge faster, and the shift.
+
+        None where no shift helps.
+        """
         return None
 
     def feasible_model(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
-        """A model nearby with a finite objective value: with coefficients that the penalty allows.
+        """A model nearby with a finite objective value, whose coefficients the penalty allows.
 
-        The same model, but for rounding, where it has one.
+        The given model is returned, up to rounding, if its objective value is finite.
         """
         return self.penalty.feasible(coef), intercept
 
     def repaired(self, theta: Any) -> Any:
-        """A dual point as it is after `RowsLostError`."""
+        """The dual point theta with values for the rows that a `RowsLostError` reported lost."""
         return theta
 
     def expect(self, point: Point) -> None:
-        """Hear which point a certificate is about to be asked for.
+        """Prepare for a certificate of a point.
 
-        Where rows are far away one reading of them may answer for the model and the dual point.
+        Where rows are in files or on other machines, the sums of the model and of the dual point
+        can then be computed in one pass over the rows.
         """
 
     @property
     @abstractmethod
     def null_point(self) -> Point:
-        """The best constant prediction with a dual point."""
+        """The best constant prediction, with a dual point."""
 
     @property
     @abstractmethod
     def null_may_be_optimal(self) -> bool:
-        """Whether the dual point of the best constant prediction may be worth a certificate."""
+        """Whether the best constant prediction may be optimal, so that a certificate is tried."""
 
     @cached_property
     def largest_alpha(self) -> float:
-        """An alpha from which on the best constant prediction is optimal; nan if none is known."""
+        """An alpha at and above which the best constant is optimal; nan if none is known."""
         return nan
 
     @property
     def features_say_nothing(self) -> bool:
-        """Whether the best constant is seen to be optimal whatever alpha is, but for rounding."""
+        """Whether the best constant is optimal for every alpha, up to rounding errors."""
         return self.largest_alpha == 0.0
 
     @abstractmethod
     def estimated_gap(self, point: Point) -> float:
-        """The gap of a point by plain sums, for decisions and not as proof; 0 if not known."""
+        """An estimate of the gap of a point, without bounds on rounding; 0 if it is not known.
+
+        Solvers base decisions on it, and certificates do not use it.
+        """
 
     @abstractmethod
     def dual_point_of(self, coef: Array, intercept: Any) -> Any:
-        """The dual point that goes with the predictions of a model."""
+        """The dual point of a model: the gradient of the losses at its predictions."""

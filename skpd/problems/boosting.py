@@ -1,4 +1,4 @@
-"""Entropy-regularised LPBoost: distributions over the rows, mixtures of hypotheses, their bounds.
+"""Entropy-regularised LPBoost: distributions over the rows, mixtures of hypotheses and bounds.
 
 With the edge vectors u_h = (y_i h(x_i))_i of hypotheses h with values -1 and 1 ::
 
@@ -23,19 +23,19 @@ from ..certificates.objective import Sum
 
 __all__ = ["BoostingProblem"]
 
-OPERATIONS = 16  # roundings of a term of a sum, at most, beside those of the sum itself
+OPERATIONS = 16  # an upper bound on the rounding errors of one term of a sum
 
 
 @dataclass(frozen=True, eq=False)
 class BoostingProblem:
-    """Distributions over rows whose weights are capped.
+    """The problem of LPBoost over distributions on the rows with capped weights.
 
     Parameters
     ----------
     weights : ndarray of shape (n_samples,)
         The weights c_i > 0, which sum to 1 but for rounding.
     nu : float
-        In (0, 1]: a distribution has at most ``weights / nu``.
+        In (0, 1]: the entries of a distribution are at most ``weights / nu``.
     entropy : float, default=0.0
         The weight of the relative entropy KL(w, c), at least 0.
     """
@@ -51,7 +51,7 @@ class BoostingProblem:
 
     @property
     def entropy_range(self) -> float:
-        """The largest KL(w, c) in Q."""
+        """The largest value of KL(w, c) over Q, log(1 / nu)."""
         return log(1.0 / self.nu)
 
     def with_entropy(self, entropy: float) -> "BoostingProblem":
@@ -59,10 +59,10 @@ class BoostingProblem:
         return BoostingProblem(self.weights, self.nu, entropy)
 
     def distribution(self, margins: Array) -> tuple[float, Array]:
-        """F for these margins and the w that attains it, in plain arithmetic.
+        """The value F for these margins and the w that attains it, without bounds on rounding.
 
-        It is the entropic projection onto the capped simplex: in the order of the margins the
-        first rows are at their caps, and the others have c_i exp((level - m_i) / entropy).
+        The minimiser w is the entropic projection onto the capped simplex: in the order of the
+        margins the first rows are at their caps, the others are c_i exp((level - m_i) / entropy).
         """
         if self.entropy == 0.0:
             w = self._smallest_first(margins)
@@ -71,7 +71,7 @@ class BoostingProblem:
         return self.entropy * self.divergence(w)[0] + float(w @ margins), w
 
     def _smallest_first(self, margins: Array) -> Array:
-        """The least m.w over Q: the caps for the smallest margins, as far as a sum of 1 allows."""
+        """The minimiser of m.w over Q: caps for the smallest margins until the sum is 1."""
         order = np.argsort(margins, kind="stable")
         caps = self.caps[order]
         before = np.concatenate([[0.0], np.cumsum(caps)[:-1]])
@@ -80,12 +80,12 @@ class BoostingProblem:
         return w
 
     def _ratios(self, margins: Array, level: float) -> Array:
-        """w_i / c_i = min(1 / nu, exp((level - m_i) / entropy))."""
+        """The ratios w_i / c_i = min(1 / nu, exp((level - m_i) / entropy))."""
         exponents = np.minimum((level - margins) / self.entropy, self.entropy_range)
         return np.minimum(np.exp(exponents), 1.0 / self.nu)
 
     def _level(self, margins: Array) -> float:
-        """The level at which the c_i `_ratios` sum to 1, found among sorted margins."""
+        """The level at which sum_i c_i ratio_i = 1 (see `_ratios`), by sorting the margins."""
         order = np.argsort(margins, kind="stable")
         m, c = margins[order], self.weights[order]
         room = 1.0 - np.concatenate([[0.0], np.cumsum(c)[:-1]]) / self.nu  # with k at their caps
@@ -100,7 +100,7 @@ class BoostingProblem:
         return float(levels[k])
 
     def divergence(self, w: Array) -> Sum:
-        """KL(w, c) and a bound on its rounding error."""
+        """The divergence KL(w, c) and a bound on its rounding error."""
         inside = w > 0.0
         w, c = w[inside], self.weights[inside]
         logarithms = np.log(w / c)
@@ -109,11 +109,11 @@ class BoostingProblem:
 
     @property
     def _rounding(self) -> float:
-        """The relative rounding error of a sum over the rows, at most."""
+        """A bound on the relative rounding error of a sum over the rows."""
         return (len(self.weights) + OPERATIONS) * EPSILON
 
     def feasible(self, w: Array) -> Array:
-        """A distribution near w within the caps, whose sum is 1 but for rounding."""
+        """A distribution near w within the caps, whose sum is 1 up to rounding."""
         w = np.fmin(np.fmax(w, 0.0), self.caps)
         total = float(np.sum(w))
         if total >= 1.0:
@@ -123,14 +123,15 @@ class BoostingProblem:
         return w + room * min((1.0 - total) / wide, 1.0) if wide > 0.0 else w
 
     def upper_bound(self, w: Array, largest_edge: Sum) -> float:
-        """J(w), no less than it is for a distribution in Q.
+        """The value J(w), rounded up so that it holds for a distribution in Q near w.
 
         Parameters
         ----------
         w : ndarray of shape (n_samples,)
-            As `feasible` returns it. A distribution in Q is as near to it as the sum is to 1, up
-            to the rounding of caps: its edges are that much larger at most, and its divergence
-            times its slope, log(1 / nu) + 1, or in proportion.
+            A distribution that `feasible` returned. Its distance from Q is that of its sum from 1,
+            up to the rounding of caps. The edges of the nearest distribution in Q are larger by at
+            most this distance, and its divergence by at most this times log(1 / nu) + 1, its
+            largest slope.
         largest_edge : tuple of float
             The largest u_h.w over the hypotheses, and a bound on its rounding error.
         """
@@ -145,9 +146,9 @@ class BoostingProblem:
         return upper + 4.0 * EPSILON * abs(upper)
 
     def lower_bound(self, margins: Array, error: float) -> float:
-        """F of a mixture, no more than it is.
+        """The value F of a mixture, rounded down.
 
-        It is the Lagrangian at a level, which is at most F whatever the level is.
+        The bound is the Lagrangian at a level, which is at most F for every level.
 
         Parameters
         ----------
@@ -164,12 +165,12 @@ class BoostingProblem:
         else:
             level = self._level(margins)
             ratios = self._ratios(margins, level)
-            # the multiplier of the sum is level + entropy: then `_ratios` minimise, or are capped
+            # with the multiplier level + entropy of the sum, `_ratios` minimise the Lagrangian
             with np.errstate(divide="ignore", invalid="ignore"):
                 logarithms = np.where(ratios > 0.0, np.log(ratios), 0.0)
             slopes = margins - level - self.entropy
             terms = ratios * (self.entropy * logarithms + slopes)
-            # where a ratio is not the minimiser, for rounding, the term is off by its square
+            # a rounding error of the minimiser changes the term by the square of the error
             sizes = ratios * (np.abs(self.entropy * logarithms) + np.abs(slopes) + self.entropy)
             sizes = sizes + ratios * (abs(level) + np.abs(margins))
             value = level + self.entropy + float(c @ terms)
@@ -177,12 +178,12 @@ class BoostingProblem:
         return value - error - self._rounding * size
 
     def _soft_level(self, margins: Array) -> float:
-        """The rho that maximises rho - sum_i c_i max(0, rho - m_i) / nu: a quantile of margins."""
+        """The maximiser rho of rho - sum_i c_i max(0, rho - m_i) / nu, a quantile of margins."""
         order = np.argsort(margins, kind="stable")
         k = int(np.searchsorted(np.cumsum(self.caps[order]), 1.0))
         return float(margins[order[min(k, len(order) - 1)]])
 
     def certificate(self, primal: float, dual: float) -> Certificate:
-        """The interval of the two bounds. Edges are at most 1, which is the unit of the gap."""
+        """The certificate of two bounds; gaps are in units of the largest possible edge, 1."""
         gap = max(primal - dual, 0.0)
         return Certificate(max(primal, dual), dual, gap, gap, "exact", 1.0, 0.0)

@@ -1,17 +1,18 @@
-"""The hinge loss with a budget of multipliers, for labels that may be wrong.
+"""The hinge loss with a noise budget, a bound on its multipliers, for labels that may be wrong.
 
     minimise over w, b   max over p in [0, 1]^n, sum_i c_i p_i <= nu
                              of sum_i c_i p_i (1 - y_i (x_i.w + b))  +  alpha R(w)
 
-(Yang, Mahdavi, Jin and Zhu, 2015, (19), with nu = m / n.) The mean hinge loss is the maximum
-without the budget; with it a few rows that no model fits no longer decide. The multiplier of the
-budget is a number t >= 0 by which all margins are longer ::
+(Yang, Mahdavi, Jin and Zhu, 2015, (19), with nu = m / n.) Without the budget the maximum is the
+mean hinge loss; the budget limits the influence of rows that no model fits. The multiplier of the
+noise budget is a number t >= 0 that is added to all margins ::
 
     minimise over w, b, t   nu t + sum_i c_i max(0, 1 - t - y_i (x_i.w + b)) + alpha R(w)
 
-As the hinge loss falls with the margin, nu |t| is as good as nu t with t >= 0. So it is an
-ordinary problem with one more feature, y itself, whose penalty is (nu / alpha) |t|: the *lifted*
-problem, which the certificates are of. They see the coefficients w alone, with the best t.
+As the hinge loss decreases with the margin, nu |t| has the same minimum as nu t with t >= 0. This
+is therefore an ordinary problem with an additional feature, y itself, whose penalty is
+(nu / alpha) |t|. It is called the *lifted* problem, and certificates are computed for it. The
+coefficients of a model are w, and t is the best one for them.
 """
 
 from dataclasses import dataclass, field, fields
@@ -32,18 +33,18 @@ from .solution import Point
 
 __all__ = ["BudgetProblem"]
 
-# what is computed once and depends on alpha
+# cached attributes that depend on alpha
 ALPHA_KNOWS = "lifted", "dual_penalty"
 
 
 @dataclass(frozen=True, eq=False)
 class BudgetProblem(Problem):
-    """A `Problem` with the hinge loss whose multipliers have a budget.
+    """A `Problem` with the hinge loss and a noise budget.
 
     Parameters
     ----------
     budget : float
-        nu > 0: sum_i c_i p_i is at most this.
+        The upper bound nu > 0 on sum_i c_i p_i.
 
     Raises
     ------
@@ -55,7 +56,7 @@ class BudgetProblem(Problem):
 
     @cached_property
     def lifted(self) -> Problem:
-        """The problem with t as the last coefficient, behind w."""
+        """The lifted problem, whose coefficients are (w, t)."""
         return Problem(
             design=self._lifted_design,
             y=self.y,
@@ -77,7 +78,7 @@ class BudgetProblem(Problem):
         return one_more.bind(self.n_features + 1)
 
     def with_alpha(self, alpha: float) -> "BudgetProblem":
-        """The same problem with another alpha."""
+        """The problem with another alpha, which shares cached values that do not depend on it."""
         _ = self._lifted_design
         other: Any = super().with_alpha(alpha)
         for name in ALPHA_KNOWS:
@@ -87,13 +88,13 @@ class BudgetProblem(Problem):
 
     @property
     def centred(self) -> None:
-        """The lifted problem has its own."""
+        """None, as solvers centre the lifted problem."""
         return None
 
     # Models
 
     def shift_of_margins(self, coef: Array, intercept: float) -> float:
-        """The best t: the least at which rows with a margin below 1 - t weigh at most nu."""
+        """The best t, the least for which rows with margins below 1 - t have weight at most nu."""
         margins = self.y * self.predictions(coef, intercept)[0]
         order = np.argsort(margins)
         beyond = np.cumsum(self.weights[order]) > self.budget
@@ -122,7 +123,7 @@ class BudgetProblem(Problem):
 
     @cached_property
     def null_point(self) -> Point:
-        """The best constant: with t = 1 it is 0, and costs the budget, where that is less."""
+        """The best constant: that of the hinge loss, or 0 with t = 1 where nu is less."""
         null, total = self._null_without_budget
         if total <= self.budget:
             return null
@@ -130,14 +131,14 @@ class BudgetProblem(Problem):
 
     @cached_property
     def _null_without_budget(self) -> tuple[Point, float]:
-        """The best constant of the mean hinge loss, and the sum of its multipliers: its loss."""
+        """The best constant of the mean hinge loss, and its loss, the sum of its multipliers."""
         values = {own.name: getattr(self, own.name) for own in fields(Problem)}
         null = Problem(**values).null_point
         return null, kernels.dot(self.weights, np.abs(null.dual_coef))
 
     @cached_property
     def null_objective(self) -> float:
-        """As of any problem; the multipliers of the best constant sum to it."""
+        """The objective value of the best constant, the smaller one of hinge loss and nu."""
         _, total = self._null_without_budget
         return super().null_objective if total <= self.budget else self.budget * (1.0 + EPSILON)
 
@@ -150,20 +151,20 @@ class BudgetProblem(Problem):
         return max(self.null_objective, EPSILON)
 
     def coef_table(self, coef: Array) -> Array:
-        """Without what belongs to t."""
+        """The coefficients w, without t."""
         return coef[: self.n_features]
 
     # Dual points
 
     def prox_dual(self, theta: Array, step: Array | float) -> Array:
-        """The projection onto box and budget (Lemma 13), after a step along linear conjugates."""
+        """The prox of the conjugates: a step, then a projection onto box and budget (Lemma 13)."""
         found = super().prox_dual(theta, step)
         if kernels.dot(self.weights, np.abs(found)) <= self.budget:
             return found
         return -self.y * self._within_budget(step - self.y * theta)
 
     def _within_budget(self, p: Array) -> Array:
-        """The projection of multipliers p onto the box, with the whole budget."""
+        """The projection of multipliers p onto the box and sum_i c_i p_i = nu."""
         zeros, ones = np.zeros_like(p), np.ones_like(p)
         return kernels.project_box_hyperplane(
             p, zeros, ones, self.weights, self.weights, self.budget
@@ -179,7 +180,7 @@ class BudgetProblem(Problem):
         return self.lifted.projected(point)
 
     def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
-        # what products should be, by coefficients near the optimum, leaves the budget out
+        # optimal products by coefficients near the optimum do not include the budget
         return self.lifted.balanced(point, None)
 
     def free_intervals(self, upper: float) -> list[Interval]:

@@ -1,9 +1,9 @@
-"""Matrices of low rank of which some entries are seen.
+"""Matrix completion: matrices of low rank of which some entries are observed.
 
     minimise over M, f   sum_i c_i l(y_i, M_a(i)b(i) + f_i) + alpha ||M||_*
 
-with f_i a sum of free numbers of the groups that row i belongs to (`skpd.problems.free_groups`):
-biases of the rows and columns of M, or thresholds. M is known by its factors
+with f_i a sum of free numbers of the groups that observation i belongs to, such as biases of the
+rows and columns of M, or thresholds (`skpd.problems.free_groups`). M is represented by its factors
 (`skpd.penalties.FactoredTraceNorm`).
 """
 
@@ -29,14 +29,14 @@ from .solution import Point
 
 __all__ = ["CompletionProblem"]
 
-NULL_STEPS = 8  # of Lanczos, to see whether a matrix of 0 may be optimal
-NEAR = 0.99  # of a lower bound on the alpha from which on it is
-ROOM = 1e-9  # of their bounds that dual variables keep, to be balanced exactly
+NULL_STEPS = 8  # Lanczos steps to decide whether the zero matrix may be optimal
+NEAR = 0.99  # factor on a lower bound on the alpha at and above which it is optimal
+ROOM = 1e-9  # relative distance of dual variables from their bounds, for exact balancing
 
 
 @dataclass(frozen=True, eq=False)
 class CompletionProblem(BaseProblem):
-    """Entries of a matrix, a loss of each and free numbers added to groups of them.
+    """The problem of matrix completion, with free numbers added to groups of entries.
 
     Parameters
     ----------
@@ -44,16 +44,16 @@ class CompletionProblem(BaseProblem):
     y, weights : ndarray of shape (n_rows,)
         Targets, and weights c_i >= 0 that sum to 1.
     loss : Loss
-        One of single predictions.
+        A loss of single predictions.
     alpha : float
         Weight of the trace norm, greater than 0.
     groups : FreeGroups or None
-        None where predictions are entries of the matrix alone.
+        The groups of the free numbers; None where predictions are entries of the matrix only.
     levels : ndarray of shape (n_left,) or None
-        Which of the left groups have the same number in the best constant prediction; all of them
-        by default.
+        A label for each left group: groups of the same label have the same number in the best
+        constant prediction. By default all have the same label.
     order : ndarray of shape (n_rows,) or None
-        Where each row stood in data that have been sorted.
+        The index of each row in the user's data, where the rows have been sorted.
     """
 
     design: EntriesDesign  # type: ignore[assignment]
@@ -80,12 +80,12 @@ class CompletionProblem(BaseProblem):
 
     @property
     def coef_shape(self) -> tuple[int, ...]:
-        """Of a matrix of rank 0."""
+        """The shape of the factors of a matrix of rank 0, (n_left + n_right, 0)."""
         return self.design.n_left + self.design.n_right, 0
 
     @cached_property
     def largest_weight(self) -> float:
-        """The largest sum of the weights of the rows that see the same entry."""
+        """The largest sum of the weights of observations of the same entry."""
         return float(np.max(self.design.of_rows(self.weights)))
 
     @cached_property
@@ -98,7 +98,7 @@ class CompletionProblem(BaseProblem):
         return 0.0 if self.groups is None else self.groups.values(free)
 
     def predictions(self, coef: Array, free: Array) -> tuple[Array, Array]:
-        """Those of all rows, and bounds on their rounding errors."""
+        """The predictions of all rows, and bounds on their rounding errors."""
         z, error = self.design.matvec_bounded(coef)
         if self.groups is None:
             return z, error
@@ -107,7 +107,7 @@ class CompletionProblem(BaseProblem):
         return z + added, error
 
     def dual_table(self, dual_coef: Array) -> Array:
-        """In the order of the data."""
+        """The dual point in the order of the user's data."""
         if self.order is None:
             return dual_coef
         table = np.empty_like(dual_coef)
@@ -116,7 +116,7 @@ class CompletionProblem(BaseProblem):
 
     @property
     def null_gradient(self) -> Array:
-        """The entries of the derivatives at the best constant prediction."""
+        """The gradient in the observed entries of M at the best constant prediction."""
         return self.design.of_rows(self.weights * self.null_point.dual_coef)
 
     def dual_point_of(self, coef: Array, intercept: Any) -> Array:
@@ -126,7 +126,10 @@ class CompletionProblem(BaseProblem):
 
     @property
     def null_point(self) -> Point:
-        """It is made anew each time: its dual variables take as much memory as the targets."""
+        """The best constant prediction, with a dual point.
+
+        The point is not cached, as its dual variables take as much memory as the targets.
+        """
         coef, free = np.zeros(self.coef_shape), self._null_free
         return Point(coef, free, self.dual_point_of(coef, free))
 
@@ -156,7 +159,10 @@ class CompletionProblem(BaseProblem):
 
     @property
     def null_may_be_optimal(self) -> bool:
-        """Unless a singular vector shows that it is not."""
+        """Whether the zero matrix may be optimal, by an estimate of a largest singular value.
+
+        With free groups the answer is always True.
+        """
         if self.groups is not None:
             return True
         gradient = self.design.sparse(self.null_gradient)
@@ -164,10 +170,10 @@ class CompletionProblem(BaseProblem):
         return self.alpha >= NEAR * least
 
     def estimated_gap(self, point: Point) -> float:
-        """Not known without singular values."""
+        """The value 0, as the gap is not known without singular values."""
         return 0.0
 
-    # What certificates ask
+    # The interface of certificates
 
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
         z, error = self.predictions(coef, free)
@@ -179,7 +185,10 @@ class CompletionProblem(BaseProblem):
         return self.loss.largest_mean(self.y, self.weights, z, 0.0, error), about
 
     def free_intervals(self, upper: float) -> list[Interval]:
-        """Of the sum of the sizes of all free sums, which must vanish."""
+        """The interval for the one free sum of `EntryPoint`, the sum of all sizes of group sums.
+
+        The interval is unbounded, so that this sum must vanish.
+        """
         return [NOTHING if self.groups is None else (-inf, inf)]
 
     def feasible_point(self, theta: Array) -> DualPoint | None:
@@ -199,7 +208,7 @@ class CompletionProblem(BaseProblem):
 
     @property
     def balanced_bounds(self) -> tuple[Array, Array]:
-        """Those of dual points whose sums vanish: 0 in rows that no cycle of the graph has."""
+        """Bounds on dual points whose group sums vanish: 0 for rows in no cycle of the graph."""
         lower, upper = self.loss.dual_bounds(self.y)
         return np.where(self._is_connected, lower, 0.0), np.where(self._is_connected, upper, 0.0)
 
@@ -218,7 +227,7 @@ class EntryPoint(RowPoint):
         super().__init__(problem, theta)
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        """The entries of the matrix, on the pattern of what is seen."""
+        """The entries of A' diag(c) theta at the observed places, and bounds on their errors."""
         product = self.problem.weights * self.theta
         design = self.problem.design
         sizes = design.of_rows(np.abs(product))
@@ -236,9 +245,9 @@ class EntryPoint(RowPoint):
 
 
 class BalancedEntryPoint(EntryPoint):
-    """A dual point beside another that is not known, whose sums over all groups are exactly 0.
+    """A dual point with a proof that a point nearby has sums of exactly 0 over all groups.
 
-    See `skpd.problems.free_groups` for why there is one, and how far off it is.
+    See `skpd.problems.free_groups` for the existence of that point and its distance.
     """
 
     def __init__(self, problem: CompletionProblem, theta: Array) -> None:
@@ -250,8 +259,8 @@ class BalancedEntryPoint(EntryPoint):
         rooms = np.concatenate(self._room)
         self._least_room = float(np.min(rooms[rooms > 0.0], initial=1.0))
         self._flow = groups.largest_sums(self.theta)
-        self._change = self._flow / groups.least_strong_weight  # of an entry of theta, at most
-        # of all entries together, weighted
+        self._change = self._flow / groups.least_strong_weight  # bounds that of an entry of theta
+        # an upper bound on the sum of all weighted changes
         self._path = 2.0 * (groups.n_left + groups.n_right) * self._flow
 
     def value(self, scale: float) -> Sum:
@@ -261,9 +270,9 @@ class BalancedEntryPoint(EntryPoint):
         return value, rounding + scale * self._path * self._steepest(scale)
 
     def _steepest(self, scale: float) -> float:
-        """The largest slope of the conjugates between theta and the ends of their room.
+        """The largest slope of chords of the conjugates from theta to the ends of an interval.
 
-        They are convex: a change by less costs no more than in proportion.
+        By convexity a smaller change costs at most this slope times the change.
         """
         loss, y, theta = self.problem.loss, self.problem.y, scale * self.theta
         here, steepest = loss.conjugate(y, theta), 0.0
@@ -276,7 +285,7 @@ class BalancedEntryPoint(EntryPoint):
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         product, error = super().products(precise)
-        # the Euclidean norm of these is at least the sum of those of both errors
+        # the Euclidean norm of this bound is at least the sum of the norms of both errors
         return product, np.sqrt(2.0 * (error**2 + self._path**2 / len(error)))
 
     def sums_without_products(self) -> list[Sum]:

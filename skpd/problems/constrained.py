@@ -3,12 +3,14 @@
     minimise over w, b   sum_i c_i l(y_i, x_i.w + b) + alpha R(w)
     subject to           lower <= C w <= upper
 
-A dual point holds a multiplier for each constraint beside a number for each row. With them ::
+A dual point has a number theta_i for each row and a multiplier mu_k for each constraint. The bound
+is ::
 
     P(w, b) >= - sum_i c_i l_i*(theta_i) - sigma(mu) - (alpha R)*(- X' diag(c) theta - C'mu)
 
-for every model that obeys the constraints (`LinearConstraints`), so that a certificate sees two
-differences alone: C'mu in the products of a dual point, and sigma(mu) in its value.
+for every model that satisfies the constraints (`LinearConstraints`). So a certificate differs from
+one without constraints in two terms: C'mu in the products of a dual point, and sigma(mu) in its
+value.
 """
 
 from dataclasses import dataclass, field
@@ -32,10 +34,10 @@ __all__ = ["ConstrainedPoint", "ConstrainedProblem"]
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedProblem(Problem):
-    """A `Problem` whose coefficients obey linear constraints.
+    """A `Problem` whose coefficients satisfy linear constraints.
 
-    A dual point of it holds n_samples numbers for the rows and behind them the multipliers of the
-    constraints; one of the former alone has multipliers of 0.
+    A dual point is a vector of n_samples numbers for the rows, followed by the multipliers of the
+    constraints. A vector of length n_samples stands for multipliers of 0.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ class ConstrainedProblem(Problem):
     Raises
     ------
     ValueError
-        If coefficients that the penalty leaves free have a part in a constraint.
+        If a constraint involves coefficients that the penalty leaves free.
     """
 
     constraints: LinearConstraints = field(kw_only=True)
@@ -66,7 +68,7 @@ class ConstrainedProblem(Problem):
 
     @property
     def threshold(self) -> float:
-        return 0.0  # what C'mu adds to small products may make them large
+        return 0.0  # small products matter, as C'mu is added to them
 
     # Models
 
@@ -84,7 +86,11 @@ class ConstrainedProblem(Problem):
 
     @property
     def objective_unit(self) -> float:
-        """That of a model that is allowed, where constant predictions have no loss."""
+        """The unit of the relative gap: the objective value of the best constant or a model.
+
+        The value of a feasible model is used where constant predictions are not allowed or have
+        no loss.
+        """
         unit = super().objective_unit
         if self.null_is_allowed or 0.0 < unit <= self.null_objective:
             return unit
@@ -92,11 +98,11 @@ class ConstrainedProblem(Problem):
         return max(unit, rigorous_primal(self, coef, intercept)[0])
 
     def estimated_gap(self, point: Point) -> float:
-        """Not known: plain sums leave the multipliers out."""
+        """The value 0 for an unknown gap, as an estimate would not include the multipliers."""
         return 0.0
 
     def feasible_model(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
-        """With coefficients that obey the constraints, and the same mean prediction."""
+        """A model nearby whose coefficients satisfy the constraints, with the same mean."""
         coef, intercept = super().feasible_model(coef, intercept)
         restored = self.constraints.restored(coef)
         if restored is not coef:
@@ -124,7 +130,7 @@ class ConstrainedProblem(Problem):
     # Dual points
 
     def of_rows_and_constraints(self, theta: Array) -> tuple[Array, Array]:
-        """The parts of a dual point."""
+        """The parts theta and mu of a dual point."""
         mu = np.zeros(len(self.constraints))
         mu[: len(theta) - self.n_samples] = theta[self.n_samples :]
         return theta[: self.n_samples], mu
@@ -136,7 +142,7 @@ class ConstrainedProblem(Problem):
         return self.of_rows_and_constraints(dual_coef)[0]
 
     def distances_of_slopes(self, gap: float) -> Array | None:
-        """Nothing is known of the multipliers at an optimum, which the slopes depend on."""
+        """None, as there is no bound on the optimal multipliers, on which the slopes depend."""
         return None
 
     def feasible_point(self, theta: Array) -> DualPoint | None:
@@ -151,11 +157,11 @@ class ConstrainedProblem(Problem):
         return self._with_rows(point, super().projected(point.rows))
 
     def balanced(self, point: Any, near: Array | None) -> DualPoint:
-        # what products should be, by coefficients near the optimum, leaves the multipliers out
+        # optimal products by coefficients near the optimum do not include the multipliers
         return self._with_rows(point, super().balanced(point.rows, None))
 
     def _with_rows(self, point: Any, rows: DualPoint) -> DualPoint:
-        """A point with another part of the rows; the same one if that is what it has."""
+        """The point with another part of the rows; the given point if the part is its own."""
         return point if rows is point.rows else ConstrainedPoint(self.constraints, rows, point.mu)
 
 
@@ -167,7 +173,7 @@ class ConstrainedPoint(DualPoint):
     constraints : LinearConstraints
     rows : DualPoint
     mu : ndarray of shape (n_constraints,)
-        Of the signs that the constraints allow.
+        Multipliers whose signs are those that the constraints allow.
     """
 
     def __init__(self, constraints: LinearConstraints, rows: DualPoint, mu: Array) -> None:

@@ -1,4 +1,4 @@
-"""Dual points of problems with a scalar loss for each row, as certificates see them."""
+"""Dual points of problems with a scalar loss for each row, with the interface of `DualPoint`."""
 
 from functools import cached_property
 from math import fsum, inf, sqrt
@@ -27,7 +27,7 @@ class RowPoint(DualPoint):
     def value(self, scale: float) -> Sum:
         if scale == 1.0 or not self.quadratic:
             return self._value_at(scale)
-        # the parabola through 0, and the values at 1/2 and 1
+        # the parabola through the values at 0, 1/2 and 1
         parts = [
             (4.0 * scale * (1.0 - scale), *self._value_at(0.5)),
             (scale * (2.0 * scale - 1.0), *self._value_at(1.0)),
@@ -88,14 +88,16 @@ class RowPoint(DualPoint):
 
 
 class BalancedPoint(DualPoint):
-    """theta + balance.change + a rest that is not known, with free sums of exactly 0.
+    """The point theta + balance.change + rest, whose free sums are exactly 0.
+
+    The rest is not computed, see `skpd.problems.balance`.
 
     Parameters
     ----------
     problem : ColumnSide
     point, towards, change : DualPoint
-        Those of theta, of ``balance.towards``, and of ``balance.change``, of which only the
-        products are asked for.
+        The dual points of theta, of ``balance.towards`` and of ``balance.change``; only the
+        products of the last one are used.
     balance : Balance
     only_precise : bool, default=True
         Whether products are always in twice the working precision.
@@ -111,7 +113,7 @@ class BalancedPoint(DualPoint):
         self._point, self._towards, self._change = point, towards, change
 
     def value(self, scale: float) -> Sum:
-        """As conjugates are convex, by the values at theta and at balance.towards."""
+        """A lower bound by convexity, from the values at theta and at balance.towards."""
         balance = self.balance
         (value, rounding), (other, more) = self._point.value(scale), self._towards.value(scale)
         rounding += balance.share * more + 4.0 * EPSILON * (abs(value) + abs(other))

@@ -1,9 +1,9 @@
-"""Free directions: coordinates that the penalty leaves free, and where they may lie at an optimum.
+"""Free directions: coordinates that the penalty leaves free, and intervals that contain them.
 
-They are the intercept, the level of a total variation (a constant added to all coefficients) and
-coefficients that are not penalised.
-Each asks of a dual point that a sum over the rows vanishes, or costs a bound that sum times an
-interval that holds the coordinate.
+Free directions are the intercept, the level of a total variation (a constant added to all
+coefficients) and coefficients that are not penalised. Each of them defines a sum over the rows
+that should vanish for a dual point. Otherwise a bound is reduced by the largest product of that
+sum with a number in an interval that contains the coordinate at every optimum.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from ..losses.base import Stratum
 from ..penalties import Penalty
 from .free_features import independent_columns
 
-Support = Callable[[float], float]  # of a radius
+Support = Callable[[float], float]  # a bound on x.w as a function of the radius
 
 __all__ = ["FreeDirections"]
 
@@ -47,21 +47,21 @@ class FreeDirections:
     loss: Loss
     penalty: Penalty
     fit_intercept: bool
-    _last: Any = field(default=None, init=False, repr=False)  # what the intervals were for
+    _last: Any = field(default=None, init=False, repr=False)  # cached arguments
 
     @property
     def columns(self) -> Indices:
-        """The coefficients that are free."""
+        """The indices of the free coefficients."""
         return self.penalty.free_features.columns
 
     @cached_property
     def table(self) -> Array:
-        """Their columns of X, as an array, each of them contiguous."""
+        """The free columns of X as an array whose columns are contiguous."""
         return np.asfortranarray(self.design.table(self.columns))
 
     @cached_property
     def squares(self) -> Array:
-        """Their mean squares, weighted."""
+        """The weighted mean squares of the free columns."""
         if self.outnumber_rows:
             squares: Array = self.design.column_norms(self.weights)[self.columns] ** 2
             return squares
@@ -69,19 +69,20 @@ class FreeDirections:
 
     @cached_property
     def independent(self) -> list[int]:
-        """Those of the columns that no others, nor an intercept, imply."""
+        """The free columns that are not combinations of others and of the intercept."""
         return independent_columns(self.table, self.fit_intercept)
 
     @property
     def outnumber_rows(self) -> bool:
-        """Whether free coefficients are more than rows: of a dual point that is orthogonal to
-        them little but 0 is left, and nothing is made of their table.
+        """Whether there are more free coefficients than rows.
+
+        Only dual points near 0 are then orthogonal to them, and their table is not used.
         """
         return len(self.columns) > self.design.shape[0]
 
     @property
     def has_level(self) -> bool:
-        """Whether the penalty is the same for w + m, whatever the constant m."""
+        """Whether R(w + m) = R(w) for every constant m."""
         return self.penalty.free_level
 
     def sums(self, gradient: Array, slope: Any) -> list[float]:
@@ -98,10 +99,10 @@ class FreeDirections:
         return sums + gradient[self.columns].tolist() if len(self.columns) else sums
 
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
-        """Intervals that hold the intercept and the level of an optimum with P <= upper.
+        """Intervals that contain the free coordinates of an optimum with P <= upper.
 
-        The intercept's is (0, 0) without one; there is none of a level that is not free. Those
-        of coefficients that are not penalised are their bounds.
+        The first is that of the intercept, (0, 0) without an intercept. It is followed by that of
+        the level, if the level is free, and by the bounds on coefficients that are not penalised.
         """
         last = self._last
         if last is None or last[0] != (alpha, upper):
@@ -113,7 +114,7 @@ class FreeDirections:
         return last[1]
 
     def _intercepts(self, upper: float, radius: float) -> list[Interval]:
-        """Those of the intercept and of the level."""
+        """The intervals of the intercept and, if it is free, of the level."""
         if self.has_level:
             return list(self._intercept_and_level(upper, radius))
         return [self.intercept(upper, radius)] if self.fit_intercept else [NOTHING]
@@ -129,9 +130,9 @@ class FreeDirections:
 
     @cached_property
     def _mean_rows(self) -> tuple[list[Stratum], list[list[Support]]]:
-        """The strata, and of each the supports of its mean row x and of -x: functions of a radius.
+        """The strata, and bounds on x.w and -x.w for the mean row x of each.
 
-        As the mean has an error, that is the furthest within it.
+        The bounds are functions of the radius, and include the rounding error of the mean row.
         """
         strata, means = self.loss.strata(self.y, self.weights), []
         for stratum in strata:
@@ -141,7 +142,10 @@ class FreeDirections:
         return strata, self._supports(means)
 
     def _supports(self, means: list[tuple[Array, Array]]) -> list[list[Support]]:
-        """Those of mean rows and of their negatives, given with errors."""
+        """The `_support` of mean rows and of their negatives, given with errors.
+
+        For penalties with R(-w) = R(w) both are equal, and only one is computed.
+        """
         found = []
         for mean, error in means:
             sides = [mean] if self.penalty.even else [mean, -mean]
@@ -149,23 +153,24 @@ class FreeDirections:
         return found
 
     def _support(self, row: Array, error: Array) -> Support:
-        """What x.w is at most, for a row x with an error, as a function of the radius."""
+        """An upper bound on x.w for a row x with an error, as a function of the radius."""
         penalised = self.penalty.support_by_radius(self.penalty.widest(row, error))
         columns, lower, upper = self.penalty.free_features
         if not len(columns):
             return penalised
         ends = [row[columns] + side * error[columns] for side in (-1.0, 1.0)]
-        with np.errstate(invalid="ignore"):  # 0 times inf: the coefficient has no part in the row
+        with np.errstate(invalid="ignore"):  # 0 times inf, for entries of the row that are 0
             products = [np.where(x == 0.0, 0.0, x * y) for x in ends for y in (lower, upper)]
         free = float(np.sum(np.max(products, axis=0))) * (1.0 + 64.0 * EPSILON)
         return lambda radius: penalised(radius) + free
 
     def _intercept_and_level(self, upper: float, radius: float) -> tuple[Interval, Interval]:
-        """Intervals of b and of the level m that hold an optimal pair.
+        """Intervals for b and the level m that contain an optimal pair.
 
-        z_i = b + g_i m + x_i.v with g_i the sum of row i and v = w - m of level 0. Jensen's
-        inequality bounds b + g m + x.v for the mean row x of any set of rows, g its sum, and
-        the penalty bounds x.v. Sets of rows with small and with large g_i bound m.
+        The predictions are z_i = b + g_i m + x_i.v with g_i the sum of row i and v = w - m of
+        level 0. For any set of rows with mean row x and its sum g, Jensen's inequality bounds
+        b + g m + x.v, and the penalty bounds x.v. Sets of rows with small and with large g_i
+        together bound m.
         """
         same_sum, sets = self._sets_of_rows
         bounds = []  # lower <= b + g m <= upper, with an error of g
@@ -173,7 +178,7 @@ class FreeDirections:
             largest = max(self.penalty.support(side, radius) for side in box)
             lower, above = self.loss.constant_interval(strata, upper, [largest] * len(strata))
             bounds.append((mean, error, lower, above))
-        if same_sum:  # b does all that m could do, so that m = 0 is optimal
+        if same_sum:  # b and m have the same effect, so that m = 0 is optimal
             lower = max(bound[2] for bound in bounds)
             above = min(bound[3] for bound in bounds)
             return (lower, above) if lower <= above else (-np.inf, np.inf), (0.0, 0.0)
@@ -215,7 +220,7 @@ class FreeDirections:
     def _sets_of_rows(self) -> tuple[bool, list[tuple]]:
         """Whether all rows have the same sum, and sets of rows that bound the level.
 
-        Of each set the strata, the sum of its mean row with an error, and the mean row.
+        A set is given by its strata, the sum of its mean row with an error, and the mean row.
         """
         same_sum = self.fit_intercept and self.design.common_row_sum() is not None
         sums = self.design.matvec(np.ones(self.design.shape[1]))
@@ -230,7 +235,7 @@ class FreeDirections:
                     continue
                 scale = np.full(self.design.shape[0], 1.0 / total)
                 row, error = self.design.rmatvec_compensated(weights, scale)
-                # the total and its inverse are rounded
+                # the rounding errors of the total and of its inverse
                 error = error + (16.0 + np.log2(self.design.shape[0])) * EPSILON * np.abs(row)
                 mean = fsum(row)
                 sets.append((

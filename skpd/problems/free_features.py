@@ -1,7 +1,8 @@
 """Dual points that are orthogonal to features that are not penalised.
 
-Of a feature j without a penalty, or with a bound on one side alone, a dual point theta must have
-sum_i c_i x_ij theta_i = 0, or of one sign: it is projected onto the points of the box that have.
+For a feature j without a penalty, a dual point theta must have sum_i c_i x_ij theta_i = 0; if the
+coefficient has a bound on one side, the sum must have one sign. The functions of this module
+project theta onto the points of the box with these properties.
 """
 
 from math import sqrt
@@ -15,19 +16,19 @@ from .rows import Rows
 
 __all__ = ["independent_columns", "project_onto_free", "to_balance"]
 
-NEARLY = 1e-6  # of its size: a sum so near 0 may have the wrong sign
-CERTAIN = 1e-8  # an eigenvalue of scaled columns above it is no rounding error
-HOPELESS = 1e-11  # of its size: what is left of a column that others imply but for rounding
-SMALL = 1e-14  # of its size: a sum is as good as 0
-MOST_STEPS = 50  # of a Newton method that takes about ten
-LARGEST_WHOLE = 2.0**20  # whole numbers whose products and sums are exact
-RIDGE = 1e-14  # of a diagonal entry, so that dependent columns do no harm
+NEARLY = 1e-6  # a sum below this times its size may have the wrong sign
+CERTAIN = 1e-8  # an eigenvalue of scaled columns above it is not a rounding error
+HOPELESS = 1e-11  # a column whose remainder is below this times its size is implied by others
+SMALL = 1e-14  # a sum below this times its size counts as 0
+MOST_STEPS = 50  # most Newton steps; about ten are usual
+LARGEST_WHOLE = 2.0**20  # largest whole number whose products and sums are exact
+RIDGE = 1e-14  # relative to a diagonal entry, for systems with dependent columns
 
 
 def to_balance(problem: Rows, theta: Array) -> Indices:
-    """Which of the free features have sums that must vanish at a dual point or nearby.
+    """The indices of the free features whose sums must be made 0 by a projection or a change.
 
-    Of a feature with a bound on one side a sum that is well on the right side of 0 may stay.
+    A feature with a bound on one side is not among them if its sum clearly has the right sign.
     """
     _, lower, upper = problem.penalty.free_features
     table, weights = problem.free_table, problem.weights
@@ -42,10 +43,10 @@ def to_balance(problem: Rows, theta: Array) -> Indices:
 
 
 def independent_columns(table: Array, ones: bool) -> list[int]:
-    """Columns of a table without those that are combinations of others in exact arithmetic.
+    """The columns of a table without those that are combinations of others in exact arithmetic.
 
-    These are zeros, copies, and sums and differences of columns of whole numbers, such as those
-    of one-hot features. With ``ones`` there is a column of ones before the others.
+    Combinations are detected if they are zeros, copies, or sums and differences of columns of
+    whole numbers, such as one-hot features. With ``ones``, a column of ones comes first.
     """
     if ones:
         table = np.vstack([np.ones(len(table)), table.T]).T
@@ -60,9 +61,10 @@ def independent_columns(table: Array, ones: bool) -> list[int]:
 
 
 def _without_combinations(table: Array, gram: Array, sizes: Array) -> list[int]:
-    """The columns that `independent_columns` keeps; all from the first that is beyond proof.
+    """The columns that `independent_columns` keeps, by a growing Cholesky factor.
 
-    A Cholesky factor of the Gram matrix of those kept grows with them.
+    The factor is that of the Gram matrix of the columns kept so far. All columns are kept from the
+    first one on whose dependence cannot be decided.
     """
     largest = np.max(np.abs(table), axis=0, initial=0.0)
     whole = np.all(table == np.rint(table), axis=0) & (largest < LARGEST_WHOLE)
@@ -89,22 +91,22 @@ def _without_combinations(table: Array, gram: Array, sizes: Array) -> list[int]:
 def _is_exactly(table: Array, kept: list[int], j: int, factors: Array, whole: Array) -> bool:
     """Whether a column is a combination of others by whole factors, in exact arithmetic.
 
-    Sums are without rounding of a copy, perhaps with the other sign, or of whole numbers.
+    The sums are free of rounding for copies, also with the opposite sign, and for whole numbers.
     """
     used = factors != 0.0
     is_exact = bool(whole[np.array(kept)[used]].all()) or float(np.abs(factors).sum()) == 1.0
     if not (is_exact and float(np.abs(factors).max()) < LARGEST_WHOLE):
         return False
-    # first on a few rows, which tell most of the others apart
+    # a few rows are compared first, which suffice to rule out most combinations
     parts = table[:100], table
     return all(np.array_equal(part[:, kept] @ factors, part[:, j]) for part in parts)
 
 
 def project_onto_free(problem: Rows, theta: Array) -> Array:
-    """About the nearest point of the box whose sums over the free directions vanish.
+    """The approximate projection onto the points of the box whose free sums vanish.
 
-    With F the columns of the free features that count, and of ones with an intercept, it is
-    clip(theta - F mu), the box's ends the bounds, for the mu at which the concave dual function
+    With F the columns of the free features in question, and a column of ones with an intercept,
+    the projection is clip(theta - F mu) to the box, for the mu at which the concave dual function
 
         sum_i c_i ((x_i - theta_i)^2 / 2 + (F mu)_i x_i),    x = clip(theta - F mu),
 

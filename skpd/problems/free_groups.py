@@ -1,16 +1,17 @@
 """Free numbers added to the predictions of groups of rows, each row in two groups.
 
-A row i belongs to a left group a(i) and a right group b(i), say a row and a column of a matrix,
-and its prediction holds f_a(i) + g_b(i). As f and g are free, dual points theta must have sums of
-c_i theta_i of 0 over each group.
+Each row i belongs to a left group a(i) and a right group b(i), for example a row and a column of a
+matrix, and f_a(i) + g_b(i) is added to its prediction. As f and g are free, the sums of
+c_i theta_i over each group must be 0 for a dual point theta.
 
-With groups for nodes and rows for edges, c_i theta_i is a flow from the left to the right, and the
-sums vanish where it is conserved: the sum of a left group is what leaves it, that of a right one
-what arrives. In a strongly connected part of the graph of what theta can still rise (along the
-edge) or fall (against it) an amount that is missing in one node can be sent there from any other.
-So where rounding leaves sums r, there is a point with sums of exactly 0 nearby, whose flow differs
-by at most sum |r| on each edge, and by as much on a path, which no more edges than nodes are part
-of, from a node to a root and from there to another.
+Consider the graph with a node for each group and an edge for each row. Then c_i theta_i is a flow
+from left to right. The sum of a left group is the flow that leaves it, the sum of a right group
+the flow that arrives. Flow can be added along an edge where theta_i can increase, and against it
+where theta_i can decrease. In a strongly connected component of the graph of these possibilities,
+an amount that is missing in one node can be sent there from any other node. So if rounding leaves
+sums r, there is a point with sums of exactly 0 nearby. Its flow differs by at most sum |r| on each
+edge, and only on paths from a node to a root and from the root to another node, each of which has
+fewer edges than there are nodes.
 """
 
 from dataclasses import dataclass
@@ -26,16 +27,16 @@ from .._typing import Array, Indices
 
 __all__ = ["FreeGroups"]
 
-SMALL_WEIGHT = 1e-6  # of the largest: rows with less do not connect groups
-FEW_GROUPS = 400  # an inverse takes 20 ms, and less memory than many rows
-LINEAR_STEPS = 200  # of conjugate gradients, which take ten or twenty
-LINEAR_ACCURACY = 1e-8  # of the steps of a projection, which are repeated
-NEWTON_STEPS = 50  # of a projection, which takes a few
+SMALL_WEIGHT = 1e-6  # rows with less than this times the largest weight do not connect groups
+FEW_GROUPS = 400  # most groups for which an inverse is computed
+LINEAR_STEPS = 200  # most steps of conjugate gradients; ten or twenty are usual
+LINEAR_ACCURACY = 1e-8  # relative accuracy of the linear systems of a projection
+NEWTON_STEPS = 50  # most Newton steps of a projection; a few are usual
 HALVINGS = 30
-ARMIJO = 1e-4  # of the decrease that the slope promises
-NEARER = 0.5  # of the largest sum: a step that makes it so is taken as well
-RIDGE = 1e-12  # of the weights of groups: rounding
-SHORT = 0.1  # of the root of the relative error: a ridge that vanishes with it
+ARMIJO = 1e-4  # required share of the decrease that the slope predicts
+NEARER = 0.5  # a step that reduces the largest sum by this factor is also accepted
+RIDGE = 1e-12  # smallest ridge, relative to the weights of groups, against rounding errors
+SHORT = 0.1  # factor of the ridge in a Newton step, times the root of the relative error
 LONG = float(np.finfo(np.longdouble).eps)
 TINY = np.finfo(float).tiny
 
@@ -60,28 +61,31 @@ class FreeGroups:
     weights: Array
 
     def values(self, free: Array) -> Array:
-        """What the numbers of the left groups and, behind them, the right ones add to the rows."""
+        """The sums f_a(i) + g_b(i) for all rows, from the vector (f, g)."""
         return free[self.left] + free[self.n_left + self.right]
 
     def sums(self, rows: Array) -> Array:
-        """The sums of the rows over the groups, left and right."""
+        """The sums of row values over the left groups, followed by the right groups."""
         left = np.bincount(self.left, rows, self.n_left)
         return np.append(left, np.bincount(self.right, rows, self.n_right))
 
     @cached_property
     def _pattern(self) -> tuple[Indices, Indices, Indices]:
-        """The rows in the order of their left groups, their right ones, where each left begins."""
+        """The order of the rows by left group, their right groups, and the starts of left groups.
+
+        These are the index arrays of a CSR matrix.
+        """
         order, _ = self._orders[0]
         counts = np.bincount(self.left, minlength=self.n_left)
         return order, self.right[order], np.append(0, np.cumsum(counts))
 
     def _between(self, h: Array) -> Any:
-        """The sums of h over the rows of each pair of a left and a right group."""
+        """The sums of h over the rows of each pair of groups, of shape (n_left, n_right)."""
         order, right, starts = self._pattern
         return sp.csr_array((h[order], right, starts), shape=(self.n_left, self.n_right))
 
     def _system(self, h: Array) -> Array:
-        """F' diag(h) F as an array."""
+        """The matrix F' diag(h) F as an array, with F the indicators of the groups."""
         system, between = np.diag(self.sums(h)), self._between(h).toarray()
         system[: self.n_left, self.n_left :] = between
         system[self.n_left :, : self.n_left] = between.T
@@ -101,9 +105,10 @@ class FreeGroups:
         return np.asarray(np.linalg.pinv(system, rcond=RIDGE, hermitian=True), dtype=np.float64)
 
     def solve_for_weights(self, right_side: Array, accuracy: float) -> Array:
-        """f with sums of weights * values(f) as given, which are sums of rows.
+        """A solution f of sums(weights * values(f)) = right_side, for sums of rows.
 
-        The system is singular, as a number can go from left groups to right ones.
+        The system is singular: a constant added to all left groups and subtracted from all right
+        groups does not change the values.
         """
         if self._is_small:
             f: Any = self._inverse @ right_side
@@ -111,9 +116,10 @@ class FreeGroups:
         return self._solve(self.weights, right_side, RIDGE, accuracy)
 
     def _solve(self, h: Array, right_side: Array, ridge: float, accuracy: float) -> Array:
-        """The same for h >= 0, with a share of the weights of the groups on the diagonal.
+        """The solution of F' diag(h) F f = right_side with a ridge, for h >= 0.
 
-        By conjugate gradients, or directly where the groups are few.
+        ``ridge`` is multiplied with the weights of the groups. The method is conjugate gradients,
+        or a direct solver for few groups.
         """
         more = ridge * self._of_weights + TINY
         if self._is_small:
@@ -142,10 +148,10 @@ class FreeGroups:
         return x
 
     def projected(self, theta: Array, lower: Array, upper: Array) -> Array:
-        """About the nearest point between bounds whose weighted sums vanish.
+        """The approximate projection onto the points between bounds whose weighted sums vanish.
 
-        It is theta - values(f), clipped, for the f that minimises a convex function with these
-        sums for its gradient, by Newton's method.
+        The projection is theta - values(f), clipped, where f minimises a convex function whose
+        gradient is the vector of sums. Newton's method finds f.
         """
         c, free = self.weights, np.zeros(self.n_left + self.n_right)
 
@@ -162,14 +168,14 @@ class FreeGroups:
             relative = largest / most
             if not relative > EPSILON:
                 break
-            # rows at their bounds may leave directions without curvature: less and less of a
-            # ridge keeps steps along them short
+            # If many rows are at their bounds, some directions have no curvature. A ridge, which
+            # decreases with the error, keeps steps along them short.
             ridge = max(RIDGE, SHORT * relative**0.5)
             step = self._solve(c * (u == x), sums, ridge, LINEAR_ACCURACY)
             slope, length = float(sums @ step), 1.0
             for _ in range(HALVINGS):
                 after = at(free + length * step)
-                # near the end the value no longer shows the decrease
+                # near convergence the decrease of the value is below its rounding error
                 if after[2] <= value - ARMIJO * length * slope or after[4] <= NEARER * largest:
                     break
                 length *= 0.5
@@ -179,7 +185,7 @@ class FreeGroups:
         return x
 
     def connected(self, lower: Array, upper: Array) -> Any:
-        """Which rows have both groups in one strongly connected part of the graph."""
+        """A mask of the rows whose two groups are in one strongly connected component."""
         strong = self.weights > SMALL_WEIGHT * np.max(self.weights, initial=0.0)
         up, down = strong & (upper > 0.0), strong & (lower < 0.0)
         left, right = self.left, self.n_left + self.right
@@ -197,7 +203,7 @@ class FreeGroups:
         return float(np.min(self.weights[self.weights > SMALL_WEIGHT * most], initial=most))
 
     def largest_sums(self, theta: Array) -> float:
-        """A bound on the sum of the sizes of all sums of c theta, rounding included."""
+        """An upper bound on the sum of abs(sum of c theta) over all groups, with rounding."""
         product = self.weights.astype(np.longdouble) * theta
         total = 0.0
         for order, starts in self._orders:
@@ -210,7 +216,7 @@ class FreeGroups:
 
     @cached_property
     def _orders(self) -> list[tuple[Indices, Indices]]:
-        """The rows in the order of their groups, and where each group begins."""
+        """The order of the rows by group and the starts of the groups, for left and right."""
         found = []
         for groups in (self.left, self.right):
             order = np.argsort(groups, kind="stable")

@@ -33,7 +33,7 @@ class Hypotheses(ABC):
         signed : ndarray of shape (n_samples,)
             w_i y_i.
         count : int, default=1
-            How many are wanted at most.
+            The largest number of hypotheses to return.
 
         Returns
         -------
@@ -48,13 +48,13 @@ class Hypotheses(ABC):
 
 @dataclass(frozen=True)
 class DecisionStump:
-    """``sign`` where a feature is at most a threshold, and ``-sign`` elsewhere.
+    """A decision stump: ``sign`` where a feature is at most a threshold, and ``-sign`` elsewhere.
 
     Parameters
     ----------
     feature : int
     threshold : float
-        ``inf`` for a constant.
+        The threshold; ``inf`` for a constant function.
     sign : float
         -1 or 1.
     """
@@ -69,12 +69,12 @@ class DecisionStump:
 
 
 class AllStumps(Hypotheses):
-    """Every stump on every feature, and the two constants, which are stumps beyond the data.
+    """The class of all decision stumps on all features, including the two constant functions.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        In float64. Its columns are sorted once.
+        The data in float64, whose columns are sorted once.
     """
 
     maximises: ClassVar[bool] = True
@@ -88,7 +88,7 @@ class AllStumps(Hypotheses):
         self.ties[:, :-1] = ordered[:, :-1] == ordered[:, 1:]
 
     def best(self, signed: Array, count: int = 1) -> tuple[list[tuple[Any, Array]], Sum]:
-        """The best stumps of the best features, from partial sums in the order of each."""
+        """The best stumps of the best features, from partial sums in the order of each feature."""
         sums = np.cumsum(signed[self.order], axis=1)
         edges = 2.0 * sums - sums[:, -1:]  # of +1 up to the threshold and -1 beyond
         sizes = np.abs(edges)
@@ -107,10 +107,10 @@ class AllStumps(Hypotheses):
         return DecisionStump(feature, self._threshold(feature, int(place)), sign)
 
     def _threshold(self, feature: int, place: int) -> float:
-        """Halfway to the next value in the order, infinite after the last."""
+        """The threshold halfway between a value and the next in the order; inf after the last."""
         order = self.order[feature]
         if place == len(order) - 1:
             return np.inf
         low, high = self.X[order[place], feature], self.X[order[place + 1], feature]
-        middle = 0.5 * low + 0.5 * high  # whose sum may not overflow
+        middle = 0.5 * low + 0.5 * high  # cannot overflow, unlike low + high
         return float(middle if low <= middle < high else low)

@@ -1,39 +1,41 @@
-"""Kernel machines: functions f_k in the Hilbert spaces of one or several kernels.
+"""Kernel machines: functions f_k in the Hilbert spaces (RKHS) of one or several kernels.
 
-With the matrices K_k of the kernels between the rows, c weights that sum to 1, and R a function
-of norms that depends on those of groups of coefficients alone,
+With K_k the RKHS kernel matrices between the rows, c weights that sum to 1, and R a function of
+the norms of the f_k,
 
     primal   P(f, b) = sum_i c_i l_i(sum_k f_k(x_i) + b) + alpha R(||f_1||, ||f_2||, ...)
     dual     D(theta) = - sum_i c_i l_i*(theta_i) - (alpha R)*(||v_1||, ||v_2||, ...)
              where ||v_k||^2 = (c theta)' K_k (c theta).
 
-A solver sees K_k = L_k L_k' + E_k with a low-rank factor L_k (`skpd.designs.KernelMatrix`), whose
-columns are features: a group of coefficients w_k with the norm ||f_k|| = ||w_k||. It is a problem
-of some of the functions, so that its objective values are upper bounds. The products of a dual
-point with the features left out, those of a factor of E_k, are not known one by one; but their
-norm is, as ||v_k||^2 comes from K_k itself. Each group has one more coefficient that stands for
-them. Its column of the design is 0, and the product of a dual point with it is that norm,
-rounded up: so a bound neither depends on the accuracy of the factor nor trusts it.
+A solver uses a decomposition K_k = L_k L_k' + E_k with a low-rank factor L_k
+(`skpd.designs.KernelMatrix`). The columns of L_k are features, with a group of coefficients w_k
+such that ||f_k|| = ||w_k||. This problem is over a subset of all functions, so that its objective
+values are upper bounds. The products of a dual point with the residual features, those of a factor
+of E_k, are not computed one by one. But their norm is known, as ||v_k||^2 is computed from K_k
+itself. Each group has an additional coefficient that stands for the residual features. Its column
+of the design is 0, and the product of a dual point with it is that norm, rounded up. So a bound
+is valid whatever the accuracy of the factor.
 
 A matrix K of kernel values in floating point is seldom positive semidefinite, and predictions are
-made by K itself. So let S be a diagonal, at least 0, for which K + S / 2 is positive semidefinite,
-and measure with K + S: a function sum_i a_i k(x_i, .) has the values K a and the squared norm
-a'(K + S) a, no less than a'K a, so that P is no less than the objective of what predicts. For
-every number t and sign ::
+computed with K itself. So let S >= 0 be a diagonal matrix for which K + S / 2 is positive
+semidefinite, and use the norm of K + S: a function sum_i a_i k(x_i, .) has the values K a and the
+squared norm a'(K + S) a, which is at least a'K a, so that P is at least the objective of the
+function that predicts. For every number t and sign ::
 
     (a +- t x)'K (a +- t x)  >=  - (a +- t x)'S (a +- t x) / 2  >=  - a'S a - t^2 x'S x,
 
     thus  a'(K + S) a +- 2 t x'K a + t^2 x'(K + S) x  >=  0   for every t,
 
-which is Cauchy and Schwarz's inequality, (x'K a)^2 <= a'(K + S) a x'(K + S) x, as it is of a
-positive semidefinite K without S. Nothing else is asked of K: with x = c theta and the norms of
-K + S it gives D(theta) <= P(a, b) by Fenchel and Young's inequality, for R applied to norms, and
-with x a unit vector the intervals of intercepts. Where K is positive semidefinite the interval
-from D to P holds the optimum of K itself: D falls by S, and P rises.
+which is the Cauchy-Schwarz inequality (x'K a)^2 <= a'(K + S) a x'(K + S) x, as it holds without S
+for a positive semidefinite K. The proof needs no other property of K. With x = c theta and the
+norms of K + S this inequality and that of Fenchel and Young give D(theta) <= P(a, b), for R
+applied to norms; with x a unit vector it gives the intervals of intercepts. Where K is positive
+semidefinite, the interval from D to P contains the optimum of K itself, as S decreases D and
+increases P.
 
-A solver works on K + S throughout, so that what it takes for P may be below the least P, but is
-not below the largest D. A bound that presupposes P <= U, by a radius U / alpha, holds in this
-case too, if U is its largest value: where P > U it is no more than P.
+A solver works on K + S only, so that its objective value may be below the least P, but not below
+the largest D. A bound that assumes P <= U, by a radius U / alpha, also holds in this case if U is
+its largest value: where P > U, it is at most P.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,23 +61,23 @@ from .solution import Point
 __all__ = ["ExpandedModel", "KernelProblem", "kernel_problems"]
 
 PenaltyOf = Callable[[Array], Penalty]
-# What the residuals may cost a bound, as a share of the gap that is asked for
+# The largest reduction of a bound by the residuals, as a share of the requested gap
 RESIDUAL_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class ExpandedModel:
-    """Functions as sums over the rows, f_k = sum_i a_ki k_k(x_i, .).
+    """A model whose functions are sums over the rows, f_k = sum_i a_ki k_k(x_i, .).
 
     Attributes
     ----------
     weights : ndarray of shape (n_kernels, n_samples)
-        a.
+        The numbers a_ki.
     intercept : float
     norms : ndarray of shape (n_kernels,)
-        ||f_k||.
+        The norms ||f_k||.
     objective : float
-        P, rounded up.
+        The objective value P, rounded up.
     """
 
     weights: Array
@@ -91,13 +93,13 @@ class KernelProblem(Problem):
     Parameters
     ----------
     design, y, weights, loss, penalty, alpha, fit_intercept, total_weight, workspace
-        As for `skpd.problems.Problem`. The design has a group of columns for each kernel, those
-        of its factor and one more of zeros; the penalty depends on the Euclidean norms of these
-        groups alone, and not on their signs.
+        See `skpd.problems.Problem`. The design has a group of columns for each kernel: those of
+        its factor, and a column of zeros. The penalty is a function of the Euclidean norms of
+        these groups.
     matrices : tuple of KernelMatrix
     factors : tuple of KernelFactor
     penalty_of : callable
-        The penalty, of the number of the kernel to which each coefficient belongs.
+        Returns the penalty for a vector with the index of the kernel of each coefficient.
     """
 
     no_path: ClassVar[str] = (
@@ -110,15 +112,15 @@ class KernelProblem(Problem):
 
     @cached_property
     def ends(self) -> Array:
-        """Where the group of each kernel ends."""
+        """The end of the group of columns of each kernel."""
         return np.cumsum([factor.rank + 1 for factor in self.factors])
 
     def groups_of(self, coef: Array) -> list[Array]:
-        """Coefficients kernel by kernel, without those that stand for the residuals."""
+        """The coefficients of each kernel, without those that stand for residual features."""
         return [part[:-1] for part in np.split(coef, self.ends[:-1])]
 
     def norms_of(self, coef: Array) -> Array:
-        """||f_k|| of each kernel."""
+        """The norms ||f_k|| of the kernels."""
         return np.array([kernels.euclidean_norm(part) for part in self.groups_of(coef)])
 
     def row_point(self, theta: Array) -> RowPoint:
@@ -126,14 +128,14 @@ class KernelProblem(Problem):
 
     @cached_property
     def squares(self) -> Array:
-        """With sum_i c_i E_ii for the features left out."""
+        """The sums sum_i c_i x_ij^2, with sum_i c_i E_ii for the residual features."""
         squares = self.design.column_norms(self.weights) ** 2
         for end, factor in zip(self.ends, self.factors, strict=True):
             squares[end - 1] = float(self.weights @ factor.residual)
         return np.append(squares, 1.0) if self.fit_intercept else squares
 
     def residual_cost(self, theta: Array, upper: float) -> float:
-        """About what the residuals take off the bound of a dual point."""
+        """An estimate of the reduction of a bound by the residual features."""
         v = KernelPoint(self, theta).products(precise=False)[0]
         without = v.copy()
         without[self.ends - 1] = 0.0
@@ -143,7 +145,10 @@ class KernelProblem(Problem):
 
     @property
     def has_pairs(self) -> bool:
-        """Whether its dual is half a square of one kernel, with losses of quadratic pieces."""
+        """Whether the method of pairs applies: one kernel, squared norm, piecewise quadratic loss.
+
+        Losses with constant curvature are excluded.
+        """
         loss, penalty = self.loss, self.penalty
         own_method = loss.is_compiled and loss.piecewise_quadratic and not loss.constant_curvature
         return own_method and len(self.matrices) == 1 and penalty == SquaredL2()
@@ -155,26 +160,32 @@ class KernelProblem(Problem):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the factors are as accurate as they can be."""
+        """Whether all factors have reached the largest possible accuracy."""
         return all(factor.is_complete for factor in self.factors)
 
     def expanded(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
-        """The model of a point as sums over the rows, with weights at the pivots.
+        """The model of a point as sums over the rows, with non-zero weights at the pivots only.
 
-        Its objective value is computed anew, in twice the working precision where rounding costs
-        more than ``accuracy``.
+        Its objective value is recomputed, in twice the working precision where rounding errors are
+        larger than ``accuracy``.
         """
         parts = zip(self.factors, self.groups_of(point.coef), strict=True)
         weights = np.stack([f.weights(w) for f, w in parts])
         return self._expansion(weights, point.intercept, accuracy)
 
     def expanded_by_dual(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
-        """The model that its dual point makes: sparse where the loss makes that sparse."""
+        """The model f_k = -scale_k sum_i c_i theta_i k_k(x_i, .) of a dual point.
+
+        Its weights are sparse where the dual point is.
+        """
         x = self.weights * point.dual_coef
         return self._expansion(-np.outer(self.scales_of(point), x), point.intercept, accuracy)
 
     def _expansion(self, weights: Array, intercept: float, accuracy: float) -> ExpandedModel:
-        """By plain products where these will do."""
+        """The model with these weights, and its objective value with an error below ``accuracy``.
+
+        Products in twice the working precision are used only where they are necessary.
+        """
         for precise in (False, True):
             most, least, norms = self._objective_of(weights, intercept, precise)
             if most - least <= accuracy:
@@ -184,7 +195,7 @@ class KernelProblem(Problem):
     def _objective_of(
         self, weights: Array, intercept: float, precise: bool
     ) -> tuple[float, float, Array]:
-        """P rounded up, and without its rounding errors; and ||f_k||."""
+        """The value P rounded up, P without bounds on rounding errors, and the norms ||f_k||."""
         z, low, error = np.full((3, self.n_samples), [[float(intercept)], [0.0], [0.0]])
         norms, most_norms = np.zeros(self.n_features), np.zeros(self.n_features)
         for matrix, end, a in zip(self.matrices, self.ends, weights, strict=True):
@@ -206,7 +217,7 @@ class KernelProblem(Problem):
     def with_factors(
         self, factors: tuple[KernelFactor, ...], design: Design | None = None
     ) -> "KernelProblem":
-        """The same with other factors, and with the design that these make."""
+        """The problem with other factors and the design of their columns."""
         assert self.penalty_of is not None
         if design is None:
             design = _features(factors)
@@ -214,12 +225,12 @@ class KernelProblem(Problem):
         return replace(self, design=design, penalty=penalty, factors=factors, workspace=None)
 
     def with_residuals(self, traces: list[float]) -> "KernelProblem":
-        """The same with factors whose residuals have at most these traces, where they can."""
+        """The problem with factors whose residuals have at most these traces, if possible."""
         pairs = zip(self.matrices, traces, strict=True)
         return self.with_factors(tuple(matrix.factor(trace) for matrix, trace in pairs))
 
     def start_at(self, coarser: "KernelProblem", point: Any) -> Point:
-        """A point of a problem of coarser factors: the functions of its dual point."""
+        """A starting point: the functions of a dual point for a problem with coarser factors."""
         x = self.weights * point.dual_coef
         parts = []
         scales = coarser.scales_of(point)
@@ -228,19 +239,23 @@ class KernelProblem(Problem):
         return Point(np.concatenate(parts), point.intercept, point.dual_coef)
 
     def scales_of(self, point: Any) -> Array:
-        """||f_k|| / ||v_k||: at the optimum f_k is - scale_k sum_i c_i theta_i k_k(x_i, .)."""
+        """The ratios scale_k = ||f_k|| / ||v_k||.
+
+        At the optimum f_k = -scale_k sum_i c_i theta_i k_k(x_i, .).
+        """
         x = self.weights * point.dual_coef
         sizes = np.sqrt([max(matrix.squared_norm(x)[0], 0.0) for matrix in self.matrices])
         norms = self.norms_of(point.coef)
         return np.divide(norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0)
 
     def residual_traces(self, tol: float) -> list[float]:
-        """Traces of residuals that cannot cost a bound a part of a relative gap that matters.
+        """Traces of residuals whose effect on a bound is small in comparison with ``tol``.
 
-        (c theta)' E (c theta) is at most the trace of E times ||c theta||^2, which is at most
-        sum_i c_i^2 times the square of the Lipschitz constant of the loss, or, as the square of
-        its slope is at most 2 smoothness l, 2 smoothness P max(c). A bound loses half of it over
-        alpha by a squared norm, and about P over alpha^2 times that by a norm.
+        The residual norm (c theta)' E (c theta) is at most the trace of E times ||c theta||^2.
+        The latter is at most sum_i c_i^2 times the squared Lipschitz constant of the loss. It is
+        also at most 2 smoothness P max(c), as the squared slope of a loss l is at most
+        2 smoothness l. The bound decreases by the residual norm over 2 alpha for half the squared
+        norm as penalty, and by about P / alpha^2 times it for a norm.
         """
         upper = self.null_objective
         bounds = [inf]
@@ -261,7 +276,7 @@ class KernelProblem(Problem):
 
 
 class KernelPoint(RowPoint):
-    """A dual point with its products with the features that the factors leave out."""
+    """A dual point whose products include those with the residual features of the factors."""
 
     problem: KernelProblem
 
@@ -299,23 +314,23 @@ def kernel_problems(
     penalty_of: PenaltyOf, alpha: float, fit_intercept: bool, tol: float,
     total_weight: float | None = None, n_parallel: int = 1,
 ) -> list[KernelProblem]:  # fmt: skip
-    """Problems of the same rows, with factors that are accurate enough for a relative gap.
+    """Kernel problems of the same rows, with factors accurate enough for a relative gap.
 
-    They have empty factors where `KernelProblem.has_pairs`.
+    Their factors have no columns if `KernelProblem.has_pairs`, as the method of pairs uses K.
 
     Parameters
     ----------
     matrices : list of KernelMatrix
     targets : sequence of ndarray of shape (n_samples,)
-        The y of each problem.
+        The targets y of each problem.
     weights, loss, alpha, fit_intercept, total_weight
-        As for `skpd.problems.Problem`.
+        See `skpd.problems.Problem`.
     penalty_of : callable
-        The penalty, of the number of the kernel to which each coefficient belongs.
+        Returns the penalty for a vector with the index of the kernel of each coefficient.
     tol : float
         The relative gap.
     n_parallel : int, default=1
-        How many of the problems are solved at a time.
+        The number of problems that are solved at the same time.
 
     Returns
     -------
@@ -330,7 +345,7 @@ def kernel_problems(
         )
         for y in targets
     ]  # fmt: skip
-    if problems[0].has_pairs:  # which asks for K alone
+    if problems[0].has_pairs:  # the method of pairs uses K, not a factor
         return problems
     traces = np.min([problem.residual_traces(tol) for problem in problems], axis=0)
     pairs = zip(matrices, traces.tolist(), strict=True)
@@ -340,12 +355,12 @@ def kernel_problems(
 
 
 def _labels(factors: tuple[KernelFactor, ...]) -> Array:
-    """The number of the kernel of each column: those of its factor, and that of the residual."""
+    """The index of the kernel of each column, including the columns of the residuals."""
     return np.repeat(np.arange(len(factors)), [factor.rank + 1 for factor in factors])
 
 
 def _features(factors: tuple[KernelFactor, ...]) -> Design:
-    """The columns of all factors, and zeros for the residuals."""
+    """The design with the columns of all factors, and columns of zeros for the residuals."""
     if len(factors) == 1:
         return Design(factors[0].padded)
     return Design(np.hstack([factor.padded for factor in factors]))

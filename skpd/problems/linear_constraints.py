@@ -1,17 +1,17 @@
-"""Linear constraints on coefficients: which models obey them, and what their multipliers prove.
+"""Linear constraints on coefficients, their slack for rounding errors, and their multipliers.
 
-Multipliers mu of ``lower <= C w <= upper``, positive at an upper and negative at a lower bound,
-prove for every w that obeys them ::
+Let mu be multipliers of ``lower <= C w <= upper``, positive at an upper and negative at a lower
+bound. Every w that satisfies the constraints has ::
 
     mu.(C w) <= sigma(mu) = sum_k max(upper_k mu_k, lower_k mu_k)
 
-No w obeys an equality exactly once its coefficients are rounded. So a row may miss its bounds by
-``slack |C_k|.|w|``, what the rounding of its own terms amounts to. For all such w ::
+Rounded coefficients w seldom satisfy an equality exactly. So a constraint may be violated by
+``slack |C_k|.|w|``, a bound on the rounding errors of its own terms. All such w have ::
 
     (C'mu).w <= sigma(mu) + slack (|C|'|mu|).|w|
 
-and the second part is the same as an error of C'mu: certificates, which allow for errors of these
-products anyway, hold for the models that obey the constraints exactly and for those with slack.
+The last term has the form of an error of C'mu. As certificates include errors of such products,
+they hold for models that satisfy the constraints exactly and for those that need the slack.
 """
 
 from dataclasses import dataclass, replace
@@ -29,25 +29,25 @@ from ..certificates.objective import NOTHING, Sum
 
 __all__ = ["LinearConstraints"]
 
-ROUNDS = 30  # of corrections at most: one may break what another has mended
-TARGET = 0.25  # of the slack: how far inside its bounds a corrected row is to be
-INFEASIBLE = 2  # the status of `linprog` for constraints that cannot all be met
+ROUNDS = 30  # most rounds of corrections, as one may violate constraints that others repaired
+TARGET = 0.25  # distance of corrected constraints inside their bounds, times the slack
+INFEASIBLE = 2  # the status of `linprog` for infeasible constraints
 
 
 @dataclass(frozen=True, eq=False)
 class LinearConstraints:
-    """lower <= C w <= upper.
+    """The constraints lower <= C w <= upper.
 
     Parameters
     ----------
     matrix : csr_array of shape (n_constraints, n_features)
-        C.
+        The matrix C.
     lower, upper : ndarray of shape (n_constraints,)
-        With lower <= upper, -inf and inf for none.
+        Bounds with lower <= upper; -inf and inf where there is none.
     exponents : ndarray of int of shape (n_constraints,) or int, default=0
-        Those of the powers of 2 that rows and bounds were divided by (`with_unit_rows`).
+        The exponents of the powers of 2 by which rows and bounds were divided (`with_unit_rows`).
     model : ndarray of shape (n_features,), default=None
-        Coefficients that obey them, for where none are found near others.
+        Feasible coefficients, used where none are found near given ones.
     """
 
     matrix: csr_array
@@ -58,13 +58,17 @@ class LinearConstraints:
 
     @np.errstate(over="ignore", under="ignore")
     def with_unit_rows(self) -> "LinearConstraints":
-        """The same, with the largest number of each row in [1/2, 1), if that is exact."""
+        """The constraints scaled so that the largest entry of each row is in [1/2, 1).
+
+        Rows and bounds are divided by powers of 2. The constraints are returned unchanged if that
+        would not be exact.
+        """
         powers = np.frexp(self.sizes.max(axis=1).toarray().ravel())[1]
         each = np.repeat(powers, np.diff(self.matrix.indptr)), powers, powers
         given = self.matrix.data, self.lower, self.upper
         data, lower, upper = scaled = [np.ldexp(x, -k) for x, k in zip(given, each, strict=True)]
         if any(np.any(np.ldexp(x, k) != y) for x, k, y in zip(scaled, each, given, strict=True)):
-            return self  # digits would be lost
+            return self  # the scaling would underflow or overflow
         matrix = csr_array((data, self.matrix.indices, self.matrix.indptr), self.matrix.shape)
         return replace(self, matrix=matrix, lower=lower, upper=upper, exponents=powers)
 
@@ -73,36 +77,36 @@ class LinearConstraints:
 
     @cached_property
     def sizes(self) -> csr_array:
-        """|C|."""
+        """The matrix |C| of absolute values."""
         return abs(self.matrix)
 
     @cached_property
     def slack(self) -> float:
-        """What a row may miss its bounds by, in units of |C_k|.|w|: twice its rounding error."""
+        """The allowed violation of a constraint over |C_k|.|w|: twice its rounding error."""
         longest = int(np.max(np.diff(self.matrix.indptr), initial=0))
         return (4.0 * longest + 16.0) * EPSILON
 
     @property
     def allow_zero(self) -> bool:
-        """Whether w = 0 obeys them."""
+        """Whether w = 0 is feasible."""
         return bool(np.all(self.lower <= 0.0) and np.all(self.upper >= 0.0))
 
     def hold(self, coef: Array) -> bool:
-        """Whether coefficients obey them, rounding errors of this sum within the slack."""
+        """Whether coefficients satisfy the constraints up to the slack, with rounding errors."""
         sums, room = self.matrix @ coef, 0.5 * self.slack * (self.sizes @ np.abs(coef))
         return bool(np.all(sums >= self.lower - room) and np.all(sums <= self.upper + room))
 
     # Multipliers
 
     def multipliers(self, mu: Array) -> Array:
-        """Those nearest to mu that are 0 where there is no bound of their sign."""
+        """The projection of mu onto valid multipliers, which are 0 where a bound is infinite."""
         low = np.where(np.isfinite(self.lower), -np.inf, 0.0)
         high = np.where(np.isfinite(self.upper), np.inf, 0.0)
         clipped: Array = np.clip(np.where(np.isfinite(mu), mu, 0.0), low, high)
         return clipped
 
     def support(self, mu: Array) -> Sum:
-        """sigma(mu), and a bound on its rounding error."""
+        """The value sigma(mu) and a bound on its rounding error."""
         if not np.any(mu):
             return NOTHING
         bounds = np.where(mu > 0.0, self.upper, np.where(mu < 0.0, self.lower, 0.0))
@@ -111,16 +115,16 @@ class LinearConstraints:
         return float(np.sum(terms)), (8.0 + len(self)) * EPSILON * size
 
     def products(self, mu: Array) -> tuple[Array, Array]:
-        """C'mu with an error for its rounding and for the slack of the models."""
+        """The products C'mu, with an error that includes rounding and the slack of models."""
         share = self.slack + 2.0 * len(self) * EPSILON
         return self.matrix.T @ mu, share * (self.sizes.T @ np.abs(mu))
 
     # Models
 
     def restored(self, coef: Array) -> Array:
-        """Coefficients near these that obey them, or the same ones where none are found.
+        """Feasible coefficients near the given ones, which are returned if none are found.
 
-        Those that are 0 stay 0 where that is possible.
+        Coefficients of 0 stay 0 where that is possible.
         """
         if self.hold(coef):
             return coef
@@ -132,7 +136,10 @@ class LinearConstraints:
         return coef
 
     def _corrected(self, coef: Array, scale: Array) -> Array:
-        """By least changes, in units of ``scale``, of all rows that miss their bounds at once."""
+        """The coefficients after least-norm corrections of all violated constraints together.
+
+        The norm is that of the changes divided by ``scale``.
+        """
         for _ in range(ROUNDS):
             sums, room = self.matrix @ coef, TARGET * self.slack * (self.sizes @ np.abs(coef))
             room = np.minimum(room, 0.5 * (self.upper - self.lower))
@@ -141,18 +148,20 @@ class LinearConstraints:
             if not len(some):
                 break
             rows = self.matrix[some] @ diags_array(np.sqrt(scale))
-            unit = float(np.max(np.abs(missing))) or 1.0  # squares of less may underflow
+            unit = float(np.max(np.abs(missing))) or 1.0  # squares could underflow otherwise
             change = lsqr(rows, missing[some] / unit, atol=EPSILON, btol=EPSILON)[0]
             coef = coef + np.sqrt(scale) * (unit * change)
         return coef
 
     def with_model(self, lower: Any, upper: Any) -> "LinearConstraints":
-        """The same with a model between such bounds, if rounding lets it obey them.
+        """The constraints with a feasible model between the given bounds as ``model``.
+
+        The attribute is None if the model found is not feasible because of rounding.
 
         Raises
         ------
         ValueError
-            If a linear programme says that there is none.
+            If a linear programme finds the constraints infeasible.
         """
         n_features = self.matrix.shape[1]
         bounds = np.column_stack([np.broadcast_to(x, n_features) for x in (lower, upper)])

@@ -1,4 +1,4 @@
-"""Dual points of several outputs, and the free directions that their intercepts are."""
+"""Dual points of several outputs, and the free directions of their intercepts."""
 
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ class OutputsPoint(RowPoint):
 
     @cached_property
     def _spread(self) -> Array | None:
-        """The weighted errors of entries that stand for exact sums."""
+        """The weighted errors of the entries of theta that stand for exact sums, or None."""
         loss: Any = self.problem.loss
         if not loss.of_classes:
             return None
@@ -46,7 +46,7 @@ class OutputsPoint(RowPoint):
         found = []
         for rows in problem.places:
             weights, theta = (np.ascontiguousarray(x[rows]) for x in (problem.weights, self.theta))
-            if not theta.any():  # exactly 0, beside an interval that may be infinite
+            if not theta.any():  # exactly 0, also times an infinite interval
                 found.append(NOTHING)
                 continue
             value, error = kernels.compensated_dot(weights, theta)
@@ -71,7 +71,7 @@ class OutputsPoint(RowPoint):
 
 
 class FreeOutputs(FreeDirections):
-    """The intercepts of the outputs, and coefficients that are not penalised."""
+    """The free directions of several outputs: intercepts and coefficients without a penalty."""
 
     design: OutputsDesign  # type: ignore[assignment]
 
@@ -88,7 +88,7 @@ class FreeOutputs(FreeDirections):
 
     @cached_property
     def _each(self) -> list[FreeDirections]:
-        """Those of each output alone, the weights of other rows being 0."""
+        """The free directions of each output by itself, with weights 0 for other rows."""
         alone = self.penalty.of_one_output
         if alone is not None:
             found = []
@@ -106,13 +106,16 @@ class FreeOutputs(FreeDirections):
         return found
 
     def _support(self, row: Array, error: Array) -> Support:
-        """For a loss of classes, of the mean row of a class less that for any other class."""
+        """An upper bound on x.w as a function of the radius, for the mean row x of an output.
+
+        For a loss of classes, w is the difference of the coefficients of the class and another.
+        """
         if not self.loss.of_classes:
             return super()._support(row, error)
         n_outputs = self.design.n_outputs
         own = int(np.argmax(np.any(np.reshape(row, (-1, n_outputs)) != 0.0, axis=0)))
         others = [k for k in range(n_outputs) if k != own]
-        if self.penalty.symmetric:  # which treats all classes alike
+        if self.penalty.symmetric:  # the bound is then the same for all classes
             others = others[:1]
         supports = []
         for other in others:

@@ -2,10 +2,11 @@
 
     minimise over W, b   sum_i c_i l(y_i, A_i W + b) + alpha R(W)
 
-With one X for all outputs a row of the problem is one prediction of a sample: losses of single
-predictions are added up over them, a `skpd.losses.CoupledLoss` takes those of a sample together.
-With tasks it is a sample, which has a prediction for its own task only. Coefficients are the rows
-of W one after the other (`skpd.designs.outputs`).
+With one X for all outputs, each prediction of a sample is a row of the problem. Losses of single
+predictions are summed over the outputs; a `skpd.losses.CoupledLoss` is a function of all
+predictions of a sample. With tasks, a row of the problem is a sample, which has a prediction for
+its own task only. The vector of coefficients has the rows of W one after the other
+(`skpd.designs.outputs`).
 """
 
 from dataclasses import dataclass, replace
@@ -32,19 +33,19 @@ from .workspace import Workspace
 
 __all__ = ["OutputsProblem"]
 
-FAR_FOR_GRADIENTS = 0.3  # as FAR: gradients, unlike Newton steps, feel every shift
-BALANCE_STEPS = 30  # of Newton's method, which takes about five
-FURTHEST = 40.0  # in place of an infinite intercept of a logistic loss
-RIDGE = 1e-12  # of the largest diagonal entry: coupled losses leave a direction without curvature
+FAR_FOR_GRADIENTS = 0.3  # like FAR, for gradient methods, which even small means slow down
+BALANCE_STEPS = 30  # most Newton steps of a projection; about five are usual
+FURTHEST = 40.0  # used for an infinite intercept of a logistic loss
+RIDGE = 1e-12  # relative ridge, as coupled losses have a direction without curvature
 
 
 @dataclass(frozen=True, eq=False)
 class OutputsProblem(Problem):
-    """A problem with an intercept for each output, in place of one for all rows.
+    """A problem with several outputs, each with its own intercept.
 
-    Parameters are those of `Problem`; the design is an `OutputsDesign`. The weights of the rows
-    sum to the number of outputs where they share X, so that the objective is the mean over the
-    samples of the sum over the outputs, else to 1.
+    The parameters are those of `Problem`, and the design is an `OutputsDesign`. If the outputs
+    share X, the weights of the rows sum to the number of outputs, so that the objective is the
+    mean over the samples of the sum over the outputs. Otherwise they sum to 1.
     """
 
     design: OutputsDesign  # type: ignore[assignment]
@@ -54,7 +55,7 @@ class OutputsProblem(Problem):
         cls, design: Design, Y: Array, weights: Array, loss: Loss, penalty: Penalty, *,
         alpha: float, fit_intercept: bool, total_weight: float | None = None,
     ) -> "OutputsProblem":  # fmt: skip
-        """One X for all outputs, with targets of shape (n_samples, n_outputs)."""
+        """The problem of one X for all outputs, with targets of shape (n_samples, n_outputs)."""
         n_outputs = Y.shape[1]
         return cls(
             design=SharedDesign(design, n_outputs),
@@ -91,7 +92,7 @@ class OutputsProblem(Problem):
 
     @property
     def places(self) -> list:
-        """For each output the places of its rows."""
+        """The indices of the rows of each output."""
         return self.design.places
 
     def shift_of_features(self) -> Array | None:
@@ -122,7 +123,10 @@ class OutputsProblem(Problem):
         return replace(self, design=self.design.by_columns, workspace=None).in_workspace()
 
     def in_workspace(self, of_path: bool = False) -> "OutputsProblem":
-        """As of any problem; products of paths are not kept from one alpha to the next."""
+        """The problem with a workspace for a run; ``of_path`` has no effect.
+
+        Products are not kept from one alpha of a path to the next.
+        """
         other = self._with(workspace=Workspace(self))
         assert isinstance(other, OutputsProblem)
         return other
@@ -134,9 +138,10 @@ class OutputsProblem(Problem):
         )
 
     def of_output(self, k: int) -> Problem:
-        """The problem of an output alone, divided by the sum of its weights.
+        """The problem of one output, divided by the sum of its weights.
 
-        With a loss of single predictions and a penalty of single coefficients they are alone.
+        With a loss of single predictions and a penalty of single coefficients, the problems of
+        the outputs are independent.
         """
         rows = self.places[k]
         weights = np.ascontiguousarray(self.weights[rows])
@@ -153,17 +158,17 @@ class OutputsProblem(Problem):
         )
 
     def loss_of_output(self, k: int) -> Loss:
-        """The loss of an output's predictions alone."""
+        """The loss of the predictions of a single output."""
         return self.loss
 
-    # The intercepts behind the coefficients
+    # Vectors of primal variables: the coefficients, followed by the intercepts
 
     def spread(self, intercept: Any) -> Array:
-        """For each row the intercept of its output."""
+        """The intercept of the output of each row, of shape (n_rows,)."""
         return self.design.spread(np.broadcast_to(intercept, self.n_outputs))
 
     def sums(self, rows: Array) -> Array:
-        """For each output the sum over its rows."""
+        """The sum over the rows of each output, of shape (n_outputs,)."""
         return self.design.sums(rows)
 
     @property
@@ -175,7 +180,7 @@ class OutputsProblem(Problem):
         if not self.fit_intercept:
             return coef, np.zeros(self.n_outputs)
         intercept = variables[self.n_features :]
-        if self.loss.of_classes:  # a number added to all of them changes nothing
+        if self.loss.of_classes:  # adding a number to all intercepts does not change the loss
             return coef, intercept - np.mean(intercept)
         return coef, intercept.copy()
 
@@ -226,7 +231,7 @@ class OutputsProblem(Problem):
         b = self.spread(intercept)
         total = z + b
         share = total - z
-        rest = (z - (total - share)) + (b - share)  # what rounding took off, exactly
+        rest = (z - (total - share)) + (b - share)  # the exact rounding error
         both = low + rest
         return total, both, error + EPSILON * np.abs(both)
 
@@ -237,7 +242,7 @@ class OutputsProblem(Problem):
         b = np.zeros(self.n_outputs)
         if self.fit_intercept:
             found = self.loss.best_constants(self.y, self.weights, self.places)
-            # labels that are all the same: the loss is 0 but for rounding
+            # if all labels are the same, the loss is 0 up to rounding
             b = np.where(np.isinf(found), np.copysign(FURTHEST, found), found)
         theta = self.loss.gradient(self.y, self.spread(b))
         if self.fit_intercept and not np.isfinite(self.loss.smoothness):
@@ -282,7 +287,7 @@ class OutputsProblem(Problem):
         return self.projected(point)
 
     def _projected_on_intervals(self, theta: Array, lower: Array, upper: Array) -> Array:
-        """The nearest point between bounds whose sums over the rows of outputs vanish."""
+        """The projection onto the points between bounds whose sums over each output vanish."""
         found = theta.copy()
         for rows in self.places:
             own, low, high, c = (
@@ -290,19 +295,20 @@ class OutputsProblem(Problem):
             )
             some = c > 0.0
             if not (np.any(low[some] < 0.0) and np.any(high[some] > 0.0)):
-                found[rows] = 0.0  # one class alone: nothing else has a sum of 0, to the last bit
+                found[rows] = 0.0  # one class: 0 is the only point whose sum is exactly 0
                 continue
             try:
                 found[rows] = kernels.project_box_hyperplane(own, low, high, c, c, 0.0)
-            except ValueError:  # rounding can leave no such point
+            except ValueError:  # because of rounding there may be no such point
                 continue
         return found
 
     def _balanced_rows(self, theta: Array) -> Array:
-        """About the nearest dual point whose sums vanish: a projection of theta - mu.
+        """The approximate projection of theta onto the dual points whose sums vanish.
 
-        mu has a number for each output. The sums of the projection of theta - mu are the
-        gradient of a convex function of mu, whose minimum a Newton method finds.
+        The result is the projection of theta - mu onto the dual domain, with a number mu_k for
+        each output. The sums of this projection are the gradient of a convex function of mu,
+        which Newton's method minimises.
         """
         loss: Any = self.loss
         mu = np.zeros(self.n_outputs)

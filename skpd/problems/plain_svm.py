@@ -1,11 +1,12 @@
 """The distributionally robust SVM at a radius of 0: the mean hinge loss of the data themselves.
 
-With epsilon = 0 the radius lam of the coefficients costs nothing. Once
+With epsilon = 0 the objective does not depend on the radius lam of the coefficients, except
+through the losses. For lam with
 
     kappa lam >= min(2 m_i, 1 + m_i)   for all rows,
 
-1 + m_i - kappa lam is at most max(1 - m_i, 0), so that for every kappa > 0 the least value over
-lam >= ||w||_q is the mean hinge loss: neither kappa nor the norm have a part in it.
+1 + m_i - kappa lam is at most max(1 - m_i, 0). So for every kappa > 0 the least value over
+lam >= ||w||_q is the mean hinge loss, which depends neither on kappa nor on the norm.
 
 Without a ridge all coefficients are free directions (`skpd.problems.free_directions`), and the
 objective is bounded below by 0, which is its value where a hyperplane separates the classes.
@@ -29,10 +30,10 @@ __all__ = ["PlainSVM", "plain_svm"]
 
 @dataclass(frozen=True, eq=False)
 class PlainSVM(Problem):
-    """The hinge loss, alone or beside half the squared norm, for the robust SVM's methods too.
+    """The hinge loss with or without half the squared norm, for the methods of the robust SVM.
 
-    Its dual points hold a number for each row, theta_i = -y_i p_i; those of the robust SVM, p and
-    r, are taken for theta_i = -y_i (p_i - r_i). `plain_svm` makes one.
+    Dual points have a number for each row, theta_i = -y_i p_i. Multipliers p and r of the robust
+    SVM are converted to theta_i = -y_i (p_i - r_i). The function `plain_svm` creates the problem.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class PlainSVM(Problem):
     """
 
     q: float = 2
-    # as `RobustProblem`, to those methods; labels that are certain, as kappa has no part
+    # The attributes of `RobustProblem` that its methods use, for kappa = inf (certain labels)
     epsilon = 0.0
     kappa = inf
 
@@ -57,17 +58,17 @@ class PlainSVM(Problem):
         return super().feasible_point(self.from_multipliers(theta))
 
     def from_multipliers(self, theta: Array) -> Array:
-        """theta of the multipliers p and r, where it is not of rows already."""
+        """The vector theta from multipliers p and r, or the given vector if it is one already."""
         return -self.y * (theta[0] - theta[1]) if np.ndim(theta) == 2 else theta
 
     def to_multipliers(self, theta: Array) -> Array:
-        """p and r of shape (2, n_samples)."""
+        """The multipliers p and r = 0 as an array of shape (2, n_samples)."""
         p = np.abs(theta)
         return np.stack([p, np.zeros_like(p)])
 
 
 def plain_svm(problem: RobustProblem) -> PlainSVM:
-    """The problem that a distributionally robust SVM with epsilon = 0 is."""
+    """The `PlainSVM` that is equivalent to a distributionally robust SVM with epsilon = 0."""
     nothing = Separable(np.zeros(problem.n_features), 0.0, -inf, inf)
     return PlainSVM(
         design=problem.design,

@@ -1,4 +1,4 @@
-"""The optimisation problem that every estimator poses and every solver solves."""
+"""The optimisation problem of linear models with a scalar loss for each row (`Problem`)."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,9 +26,9 @@ __all__ = ["Problem"]
 
 @dataclass(frozen=True, eq=False)
 class Problem(ColumnSide, RowObjective):
-    """minimise over w, b:  sum_i c_i l(y_i, x_i.w + b) + alpha R(w).
+    """The problem of minimising sum_i c_i l(y_i, x_i.w + b) + alpha R(w) over w and b.
 
-    It never changes: methods like `with_alpha` return others.
+    Instances are immutable: methods such as `with_alpha` return a new problem.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ class Problem(ColumnSide, RowObjective):
     fit_intercept : bool, default=True
         Whether b is free, or 0.
     total_weight : float, default=None
-        The number of rows that the weights stand for: the sum of the sample weights
-        before they were divided by it. The number of rows by default.
+        The sum of the sample weights before they were divided by it; the number of rows by
+        default.
     workspace : Workspace, default=None
-        What a run, or the runs along a path, keep; see `in_workspace`.
+        Results that one run, or the runs along a path, keep; see `in_workspace`.
 
     Raises
     ------
@@ -71,26 +71,26 @@ class Problem(ColumnSide, RowObjective):
         if self.total_weight is None:
             self._fix("total_weight", float(self.design.shape[0]))
         if self.workspace is not None and not self.workspace.fits(self):
-            self._fix("workspace", None)  # dataclasses.replace hands it on
+            self._fix("workspace", None)  # dataclasses.replace copies it from another problem
 
     def _fix(self, name: str, value: Any) -> None:
-        """Sets an attribute of a problem that nobody has seen yet."""
+        """Set an attribute of a new problem during its initialisation."""
         object.__setattr__(self, name, value)
 
     def in_workspace(self, of_path: bool = False) -> "Problem":
-        """The same problem with a workspace for a run, or for the runs along a path."""
+        """The problem with a workspace for one run, or for the runs along a path."""
         return self._with(workspace=Workspace(self, of_path))
 
     def shift_of_features(self) -> Array | None:
-        """What features far from 0 are shifted by, None if there are none."""
+        """The shift of features whose mean is far from 0; None if there are none."""
         return self.design.shift_of_columns(self.weights)
 
     def of_design(self, design: Any) -> "Problem":
-        """The same with other data."""
+        """The problem with another design in place of X."""
         return replace(self, design=design, workspace=None)
 
     def of_rows(self, rows: Indices) -> "Problem":
-        """The problem of some of the rows, their weights summing to 1."""
+        """The problem of a subset of the rows, whose weights are divided by their sum."""
         weights = self.weights[rows]
         return Problem(
             design=self.design.rows(rows),
@@ -104,25 +104,25 @@ class Problem(ColumnSide, RowObjective):
 
     @property
     def n_weighty(self) -> int:
-        """How many rows have a positive weight."""
+        """The number of rows with a positive weight."""
         return int(np.count_nonzero(self.weights > 0.0))
 
     @property
     def most_copied_rows(self) -> float:
-        """How many rows a solver may copy, to go on with them for a while."""
+        """The largest number of rows that a solver may copy to work on a subset of them."""
         return self.design.most_copied_rows
 
     def random_sample(self, size: int) -> "Problem":
-        """The problem of about so many rows, the same from one time to the next.
+        """The problem of a reproducible random sample of about ``size`` rows.
 
-        They may be a few more, as what belongs together stays together.
+        Rows that belong together, such as the outputs of a sample, stay together.
         """
         heavy, share = self.weights > 0.0, size / max(self.n_weighty, 1)
         chosen = np.flatnonzero((uniform_by_place(np.arange(len(heavy))) < share) & heavy)
         return self.of_rows(self.design.whole_rows(chosen))
 
     def of_columns(self, columns: Indices, penalty: Penalty) -> "Problem":
-        """The problem of some of the features, with a penalty of theirs and alpha = 1."""
+        """The problem of a subset of the features, with a penalty on these and alpha = 1."""
         return Problem(
             design=self.design.columns(columns),
             y=self.y,
@@ -134,13 +134,13 @@ class Problem(ColumnSide, RowObjective):
         )
 
     def rows_of(self, samples: Indices) -> Indices:
-        """The rows that belong to samples of the data: the same where there is one output."""
+        """The indices of the rows of some samples, which are equal for a single output."""
         return samples
 
     def of_samples(self, samples: Indices) -> "Problem":
-        """The problem of some of the samples, as if they were all of the data.
+        """The problem of a subset of the samples, as for a fit of only these.
 
-        One that is named twice counts twice. Their weights must not all be 0.
+        A sample whose index occurs twice counts twice. The weights must not all be 0.
         """
         rows = self.rows_of(samples)
         weights = self.weights[rows]
@@ -155,7 +155,7 @@ class Problem(ColumnSide, RowObjective):
         )
 
     def by_columns(self) -> "Problem":
-        """The same problem for a path, with X by columns where Newton steps solve it."""
+        """The problem prepared for a path, with X stored by columns if Newton's method is used."""
         penalty = self.penalty
         by_newton = penalty.structure.in_parts and not penalty.is_quadratic
         if self.loss.linear_tails or not by_newton:
@@ -179,17 +179,17 @@ class Problem(ColumnSide, RowObjective):
 
     @property
     def products(self) -> DualProducts:
-        """X' diag(c) theta of dual points, with bounds on their errors."""
+        """The products X' diag(c) theta of dual points, with bounds on their errors."""
         if self.workspace is None:
             return DualProducts(self.design, self.weights)
         return self.workspace.products
 
     @property
     def centred(self) -> "tuple[Problem, Array] | None":
-        """The same problem with features that are far from 0 shifted to mean 0, and the shift.
+        """The problem with features far from 0 shifted to mean 0, and the shift.
 
-        With an intercept b, predictions x.w + b are (x - shift).w + b' for b' = b + shift.w, so
-        that nothing changes but the numbers that a solver calculates with. None where no
+        With an intercept b, predictions x.w + b are (x - shift).w + b' for b' = b + shift.w. So
+        the problems are equivalent, but the shifted one is better conditioned. None where no
         feature is far from 0, or without an intercept.
         """
         if not self.fit_intercept:
@@ -209,7 +209,7 @@ class Problem(ColumnSide, RowObjective):
 
     @cached_property
     def squares(self) -> Array:
-        """sum_i c_i x_ij^2 for every primal variable, the intercept's 1 included."""
+        """The sums sum_i c_i x_ij^2, followed by 1 for an intercept."""
         squares = self.design.column_norms(self.weights) ** 2
         return np.append(squares, 1.0) if self.fit_intercept else squares
 
@@ -220,23 +220,23 @@ class Problem(ColumnSide, RowObjective):
         return z + intercept if self.fit_intercept else z
 
     def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
-        """X w + b and a bound on its rounding error."""
+        """The predictions X w + b and a bound on their rounding errors."""
         coef = np.ascontiguousarray(coef)
         if self.workspace is None:
             return self.design.matvec_bounded(coef, float(intercept))
         return self.workspace.predictions(coef, float(intercept))
 
     def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
-        """X w + b as a sum (high, low), and a bound on its rounding error."""
+        """The predictions X w + b as a sum of high and low, and a bound on their errors."""
         return self.design.matvec_compensated(coef, float(intercept))
 
     def rmatvec(self, rows: Array) -> Array:
-        """The transpose of `matvec`."""
+        """The transpose of `matvec` applied to a vector of the rows."""
         product = self.design.rmatvec(rows)
         return np.append(product, rows.sum()) if self.fit_intercept else product
 
     def prox(self, variables: Array, step: Array | float) -> Array:
-        """Proximal operator of step alpha R(w), the intercept left alone.
+        """The proximal operator of step alpha R(w), which does not change the intercept.
 
         ``step`` is a float or an array of shape (n_variables,).
         """
@@ -248,11 +248,11 @@ class Problem(ColumnSide, RowObjective):
         return out
 
     def prox_dual(self, theta: Array, step: Array | float) -> Array:
-        """Of every dual variable the prox of ``step`` times its conjugate loss."""
+        """The prox of ``step`` times the conjugate loss, for every dual variable."""
         return self.loss.prox_conjugate(self.y, theta, step)
 
     def dual_point(self, predictions: Array) -> Array:
-        """A dual point that goes with predictions: the derivatives of the losses there."""
+        """The dual point of predictions: the derivatives of the losses there."""
         return self.loss.gradient(self.y, predictions)
 
     def dual_point_of(self, coef: Array, intercept: Any) -> Array:
@@ -264,7 +264,7 @@ class Problem(ColumnSide, RowObjective):
     def null_point(self) -> Point:
         """The best constant prediction, with a subgradient of the losses there as dual point.
 
-        Where the loss has a kink there, it is one whose part for the intercept vanishes.
+        Where the loss has a kink, the subgradient is one whose weighted sum is 0.
         """
         b = 0.0
         if self.fit_intercept:
@@ -274,7 +274,7 @@ class Problem(ColumnSide, RowObjective):
         if self.fit_intercept and not np.isfinite(self.loss.smoothness):
             near = 1e-9 * (1.0 + abs(b) + np.abs(self.y))
             ends = [self.loss.gradient(self.y, b + side * near) for side in (-1.0, 1.0)]
-            with suppress(ValueError):  # rounding can leave no such point
+            with suppress(ValueError):  # because of rounding there may be no such point
                 theta = kernels.project_box_hyperplane(
                     theta, np.minimum(*ends), np.maximum(*ends), self.weights, self.weights, 0.0
                 )
@@ -287,30 +287,30 @@ class Problem(ColumnSide, RowObjective):
 
     @property
     def null_slope(self) -> float:
-        """The same in an intercept."""
+        """The derivative of the mean loss in the intercept at the null model."""
         return kernels.dot(self.weights, self.null_point.dual_coef)
 
     @cached_property
     def null_predictions(self) -> Array:
-        """Those of the best constant."""
+        """The predictions of the best constant, of shape (n_samples,)."""
         return np.full(self.n_samples, self.null_point.intercept)
 
     @cached_property
     def null_objective(self) -> float:
-        """P at the null model, an upper bound up to a relative rounding error."""
+        """The objective value at the null model, rounded up to a relative rounding error."""
         z = self.null_predictions
         return float(np.sum(self.weights * self.loss.largest(self.y, z, 0.0, 0.0)))
 
     @cached_property
     def null_rounding(self) -> float:
-        """By how much rounding may have raised P at the null model."""
+        """The increase of `null_objective` by bounds on rounding errors."""
         z = self.null_predictions
         plain = float(np.sum(self.weights * self.loss.value(self.y, z)))
         return max(self.null_objective - plain, 0.0)
 
     @cached_property
     def objective_unit(self) -> float:
-        """What a relative gap is relative to: P at the null model, or its rounding error."""
+        """The denominator of relative gaps: P at the null model, or its rounding error."""
         if not np.any(self.null_point.intercept):
             return self.null_objective
         at_zero = float(np.sum(self.weights * self.loss.value(self.y, np.zeros(self.n_samples))))
@@ -318,13 +318,13 @@ class Problem(ColumnSide, RowObjective):
 
     @cached_property
     def prediction_scale(self) -> float:
-        """How far predictions go: the loss of the best constant over its mean slope there."""
+        """The scale of predictions: the loss of the best constant over its mean slope there."""
         slope = float(self.weights @ np.abs(self.loss.gradient(self.y, self.null_predictions)))
         return self.null_objective / slope if slope > 0.0 and self.null_objective > 0.0 else 1.0
 
     @cached_property
     def free(self) -> FreeDirections:
-        """The intercept and whatever else the penalty leaves free."""
+        """The intercept and other directions that the penalty leaves free."""
         return FreeDirections(
             self.design, self.y, self.weights, self.loss, self.penalty, self.fit_intercept
         )

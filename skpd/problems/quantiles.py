@@ -3,13 +3,13 @@
     minimise over W, b   sum_i c_i sum_k pinball_k(x_i.w_k + b_k - y_i) + alpha R(W)
     subject to           x_i.w_k + b_k <= x_i.w_{k+1} + b_{k+1}    for all rows i and all k
 
-The rows are those of positive weight. As the differences of predictions are affine in x, they do
-not cross within the convex hull of the rows either.
+The rows are those of positive weight. As the differences of predictions are affine in x, the
+quantiles do not cross within the convex hull of the rows either.
 
-The order belongs to the loss of a row (`skpd.losses.NonCrossingPinball`), and so every lower bound
-holds as it does for other losses. An upper bound needs a model whose predictions are in order in
-exact arithmetic: as intercepts are free, they are raised, one after the other, by the most that a
-quantile is above the next.
+The constraint of order is part of the loss of a row (`skpd.losses.NonCrossingPinball`), so that
+lower bounds are computed as for other losses. An upper bound requires a model whose predictions
+are in order in exact arithmetic. As intercepts are free, each of them in turn is raised by the
+largest amount by which the previous quantile is above it.
 """
 
 from math import inf
@@ -28,22 +28,22 @@ __all__ = ["NonCrossingProblem"]
 
 
 class NonCrossingProblem(OutputsProblem):
-    """The quantiles of one target as outputs, each with an intercept.
+    """The problem of several quantiles of one target, each an output with an intercept.
 
-    Parameters are those of `OutputsProblem`, with the loss `NonCrossingPinball` and the target in
-    the place of every quantile.
+    The parameters are those of `OutputsProblem`, with the loss `NonCrossingPinball` and the target
+    repeated for every quantile.
     """
 
     loss: NonCrossingPinball
 
     def loss_of_output(self, k: int) -> Loss:
-        """That of a quantile that may cross the others."""
+        """The pinball loss of a single quantile, which may cross the others."""
         return Pinball(self.loss.quantiles[k])
 
     # Models in order
 
     def feasible_model(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
-        """With intercepts raised until no predictions cross, neither exact nor rounded ones."""
+        """The model with intercepts raised until neither exact nor rounded predictions cross."""
         coef, intercept = super().feasible_model(coef, intercept)
         coef = np.ascontiguousarray(coef, dtype=np.float64)
         apart, errors = self._apart(*self.precise_predictions(coef, intercept))
@@ -54,7 +54,7 @@ class NonCrossingProblem(OutputsProblem):
     def _apart(
         self, z: Array, low: Array | float = 0.0, error: Array | float = 0.0
     ) -> tuple[Array, Array]:
-        """How far predictions are above those of the quantile before, and bounds on the errors.
+        """The differences of predictions of successive quantiles, and bounds on their errors.
 
         Both are of shape (n_counted_rows, n_outputs - 1).
         """
@@ -68,9 +68,10 @@ class NonCrossingProblem(OutputsProblem):
         return high + low, error[:, 1:] + error[:, :-1] + rounding
 
     def _largest_loss(self, z: Array, low: Array | float, error: Array) -> float:
-        """That of the model with intercepts raised by what errors may hide of crossings.
+        """The largest mean loss, of the model with intercepts raised by possible crossings.
 
-        It is inf where predictions cross by more than that.
+        Errors of predictions may hide crossings of at most their size. The value is inf where
+        predictions cross by more than that.
         """
         apart, errors = self._apart(z, low, error)
         if not np.all(apart >= -errors):
@@ -79,27 +80,30 @@ class NonCrossingProblem(OutputsProblem):
         return super()._largest_loss(z, low + self.spread(raises), error)
 
     def _loss_by_errors(self, value: float, error: Array) -> float:
-        """By those of a row, and by what all rows are raised for the largest."""
+        """An estimate of the change of the loss by errors, including the raised intercepts."""
         return 2.0 * self.n_outputs * float(np.max(error) * np.sum(self.weights))
 
     # Dual points
 
     def projected(self, point: DualPoint) -> DualPoint:
-        """By the projection, for each quantile, onto a box around the point and sums of 0."""
+        """The projection of each quantile onto a box around the point and sums of 0."""
         bounds = self.loss.box_around(self.y, point.theta)
         theta = self._projected_on_intervals(point.theta, *bounds)
         return OutputsPoint(self, self.loss.project_dual(self.y, theta))
 
 
 def _raises(overlaps: Array, size: float) -> Array:
-    """The least that each of several quantiles is to be raised, the first by 0; rounded up.
+    """The least amounts by which to raise the quantiles so that they do not cross, rounded up.
+
+    The amount of the first quantile is 0.
 
     Parameters
     ----------
     overlaps : ndarray of shape (n_outputs - 1,)
-        The most that each but the last is above the next; negative, if it is not.
+        The largest amount by which each quantile except the last is above the next; negative if
+        it is below.
     size : float
-        That of the numbers to which these are added, whose rounding they make up for.
+        The size of the intercepts to which the amounts are added, for a bound on rounding.
     """
     raises = np.zeros(len(overlaps) + 1)
     for k, overlap in enumerate(overlaps):

@@ -1,12 +1,12 @@
-"""Models of one kernel with a weight for each row, in place of coefficients of a factor.
+"""Kernel machines with a weight for each row, instead of coefficients of a factor of K.
 
-With half the squared norm as the penalty the functions are f = sum_j a_j k(x_j, .), and
+With one kernel and half the squared norm as penalty, the functions are f = sum_j a_j k(x_j, .) and
 
     primal   P(a, b) = sum_i c_i l_i((K a)_i + b) + (alpha / 2) a'(K + S) a
 
-with S as in `skpd.problems.kernel`, so that a method which works on K needs no factor. The dual
-is that of a `KernelProblem` whose factor has no columns: all of the penalty is that of what the
-factor leaves out.
+with S as in `skpd.problems.kernel`. A method that works on K itself then needs no factor. The dual
+problem is that of a `KernelProblem` whose factor has no columns, so that all features are residual
+features.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -27,11 +27,11 @@ __all__ = ["RepresenterProblem", "in_rows"]
 
 @dataclass(frozen=True, eq=False)
 class RepresenterProblem(KernelProblem):
-    """A `KernelProblem` of one kernel, whose points have the weights of the rows as ``coef``."""
+    """A `KernelProblem` of one kernel, whose ``coef`` are the weights a of the rows."""
 
     @property
     def kernel(self) -> KernelMatrix:
-        """K."""
+        """The kernel matrix K."""
         return self.matrices[0]
 
     @property
@@ -66,7 +66,7 @@ class RepresenterProblem(KernelProblem):
         return z, low, error + EPSILON * np.abs(z)
 
     def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
-        # weights of the rows do not say what the products with features should be
+        # weights of the rows do not determine the optimal products with features
         return super().balanced(point, None)
 
     def expanded(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
@@ -74,6 +74,6 @@ class RepresenterProblem(KernelProblem):
 
 
 def in_rows(problem: KernelProblem) -> RepresenterProblem:
-    """The same problem, of one kernel and half the squared norm, with weights of the rows."""
+    """The problem of one kernel and half the squared norm as a `RepresenterProblem`."""
     values = {field.name: getattr(problem, field.name) for field in fields(problem)}
     return RepresenterProblem(**values | {"workspace": None})

@@ -11,9 +11,10 @@ every point ::
                     + ridge ||w||^2 / 2,
     v = sum_i c_i (p_i - r_i) y_i x_i,   s = sum_i c_i (p_i - r_i) y_i,   rho = sum_i c_i r_i.
 
-For a certificate (w, lam) is what is penalised, by `skpd.penalties.NormEpigraph`, with the
-products (-v, -kappa rho) of a dual point. lam is chosen best for every (w, b). As h is at least
-the hinge loss, the hinge loss's interval for b holds here too.
+In a certificate the penalised variables are (w, lam), with the penalty
+`skpd.penalties.NormEpigraph` and the products (-v, -kappa rho) of a dual point. For a model (w, b)
+the best lam is chosen. As h is at least the hinge loss, the interval of b for the hinge loss is
+valid here as well.
 """
 
 from dataclasses import dataclass
@@ -36,28 +37,28 @@ from .solution import Point
 
 __all__ = ["RobustProblem", "best_radius", "robust_loss", "robust_problem"]
 
-# what is computed once and depends on epsilon
+# cached attributes that depend on epsilon
 EPSILON_KNOWS = (
     "null_point", "null_objective", "objective_unit", "prediction_scale", "null_predictions",
     "null_gradient", "dual_penalty", "hinge",
 )  # fmt: skip
-ROUNDING = 64.0 * EPSILON  # of a norm, a sum of rows and the few operations on them
+ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and operations on them
 
 
 @dataclass(frozen=True, eq=False)
 class RobustProblem(Problem):
-    """The distributionally robust SVM, the hinge loss beside a norm with labels in doubt.
+    """The distributionally robust SVM, with a norm penalty and possibly uncertain labels.
 
-    As a `Problem` it is that of the hinge loss and ``epsilon`` times the norm, to which it
-    reduces for ``kappa = inf`` and ``ridge = 0``; a dual point holds p and r, as an array
-    of shape (2, n_samples). `robust_problem` makes one.
+    The attributes inherited from `Problem` are those of the hinge loss with ``epsilon`` times the
+    norm, to which the problem reduces for ``kappa = inf`` and ``ridge = 0``. A dual point is an
+    array of shape (2, n_samples) of p and r. The function `robust_problem` creates the problem.
 
     Parameters
     ----------
     q : {1, 2, inf}, default=2
         The norm, which is the penalty as well.
     kappa : float, default=inf
-        What it costs to flip a label; greater than 0.
+        The cost of flipping a label; greater than 0.
     ridge : float, default=0.0
         Weight of half the squared norm.
     """
@@ -65,7 +66,7 @@ class RobustProblem(Problem):
     q: float = 2
     kappa: float = inf
     ridge: float = 0.0
-    centred = None  # its methods take the features as they are
+    centred = None  # the methods for this problem do not shift features
 
     @property
     def epsilon(self) -> float:
@@ -77,7 +78,7 @@ class RobustProblem(Problem):
         return self.penalty
 
     def with_alpha(self, alpha: float) -> "RobustProblem":
-        """The same problem with another epsilon."""
+        """The problem with another epsilon, which shares the cached values of the data."""
         _ = self.free, self.squares, self._classes
         other: Any = self._with(alpha=alpha)
         for name in EPSILON_KNOWS:
@@ -86,11 +87,12 @@ class RobustProblem(Problem):
 
     @cached_property
     def largest_alpha(self) -> float:
-        """An epsilon from which on lam = 0, and so w = 0, is optimal.
+        """An epsilon at and above which lam = 0, and so w = 0, is optimal.
 
-        It is where multipliers with p_i + r_i = 1 are feasible, which prove the value 1, or the
-        hinge loss's of the best constant for kappa = inf: ||v||° + kappa rho of those with r = 0
-        in the smaller class and equal ones in the other, or kappa / 2 of p = r = 1/2.
+        At this epsilon there are feasible multipliers with p_i + r_i = 1, which prove the optimal
+        value 1 (or, for kappa = inf, the hinge loss of the best constant). The smaller one of two
+        choices is returned: kappa / 2 for p = r = 1/2, or ||v||° + kappa rho for r = 0 in the
+        smaller class and equal r_i in the other.
         """
         share = np.ones(self.n_samples)  # p - r
         if self.fit_intercept:
@@ -109,7 +111,7 @@ class RobustProblem(Problem):
 
     @property
     def null_pieces(self) -> list[tuple[float, float]]:
-        """P at the null model over epsilon, the least of lines: their values at 0 and slopes."""
+        """Lines (value at 0, slope) in epsilon whose minimum is P at the null model."""
         pieces = [(1.0, 0.0)]
         if self.fit_intercept:
             pieces.append((2.0 * self._classes[2], 2.0 / self.kappa))
@@ -117,39 +119,39 @@ class RobustProblem(Problem):
 
     @cached_property
     def _classes(self) -> tuple[float, float, float]:
-        """The sign of the larger class, its share of the weights, and that of the other."""
+        """The sign of the larger class, its share of the weights, and the other class's share."""
         shares = {sign: float(np.sum(self.weights[self.y == sign])) for sign in (1.0, -1.0)}
         sign = max(shares, key=lambda side: shares[side])
         return sign, shares[sign], shares[-sign]
 
     def dual_point(self, predictions: Array) -> Array:
-        """The multipliers of the null model: those of others need its radius too."""
+        """The multipliers of the null model, as those of other models depend on the radius too."""
         return self.null_point.dual_coef
 
     @property
     def null_may_be_optimal(self) -> bool:
-        """It may for all that is known of epsilon."""
+        """The value True: the null model is always tried."""
         return True
 
     def estimated_gap(self, point: Point) -> float:
-        """Not known: `dual_estimate` is for one multiplier a row."""
+        """The value 0 for an unknown gap, as `dual_estimate` requires one multiplier per row."""
         return 0.0
 
-    # What certificates ask
+    # The interface of certificates
 
     @cached_property
     def dual_penalty(self) -> NormEpigraph:
-        """That of (w, lam), of which lam is chosen best in `mean_loss`."""
+        """The penalty on (w, lam), over whose last variable `mean_loss` is a minimum."""
         return NormEpigraph(self.q, self.ridge / self.epsilon)
 
     @cached_property
     def hinge(self) -> Problem:
-        """The problem of the hinge loss and the norm: its dual points are those without flips."""
+        """The problem of the hinge loss and the norm, whose dual points are those with r = 0."""
         fields = self.design, self.y, self.weights, self.loss, self.penalty, self.alpha
         return Problem(*fields, self.fit_intercept)
 
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
-        """With what the best lam costs beyond the norm of w, and the ridge."""
+        """The mean loss, plus epsilon (lam - ||w||_q) for the best lam, plus the ridge."""
         if self.kappa == inf:
             return self.hinge.mean_loss(coef, free, accuracy) + self._ridge(coef)
         if abs(free) > 0.0 and not self.fit_intercept:
@@ -171,7 +173,7 @@ class RobustProblem(Problem):
             least, largest = loss.arguments(self.y, z, low, error)
             most = float(np.sum(self.weights * _largest_loss(least, largest, radius, self.kappa)))
             about = float(np.sum(self.weights * robust_loss(self.y * z, radius, self.kappa)))
-        # lam is a number, and its cost and the norm's cancel
+        # the rounding error of epsilon (lam - norm), which may cancel
         rounding = 4.0 * EPSILON * self.epsilon * (radius + norm)
         return most + beside + rounding, about + beside
 
@@ -187,14 +189,14 @@ class RobustProblem(Problem):
         return TrianglePoint(self, p, r) if p.any() or r.any() else None
 
     def projected(self, point: Any) -> DualPoint:
-        """With the nearest p on the grid that balances the classes, or almost."""
+        """The point with the nearest p on the grid for which s is 0, or nearly 0."""
         if not self.fit_intercept:
             return point
         if self.kappa == inf:
             return HingePoint(self, self.hinge.projected(point.inner))
         try:
             return TrianglePoint(self, balanced_on_grid(self, *point.theta), point.theta[1])
-        except ValueError:  # r alone may be too unbalanced
+        except ValueError:  # there may be no p that balances r
             return point
 
     def balanced(self, point: Any, near: Array | None) -> DualPoint:
@@ -205,11 +207,11 @@ class RobustProblem(Problem):
 
     @cached_property
     def null_point(self) -> Point:
-        """The best constant prediction, with multipliers that prove it the best.
+        """The best constant prediction, with multipliers that prove that it is the best.
 
-        With the shares c+ >= c- of the classes, it is b = 0 with the value 1, or the larger
-        class's side with 2 c- + 2 epsilon / kappa: lam = 2 / kappa then keeps flipped labels
-        from costing more than the others.
+        With the shares c+ >= c- of the classes, it is b = 0 with the value 1, or the sign of the
+        larger class with the value 2 c- + 2 epsilon / kappa. In the second case lam = 2 / kappa,
+        the least at which the losses of flipped labels are not larger than the hinge losses.
         """
         y = self.y
         p, r = np.ones(self.n_samples), np.zeros(self.n_samples)
@@ -226,7 +228,7 @@ class RobustProblem(Problem):
 
     @cached_property
     def null_objective(self) -> float:
-        """P at the null model, an upper bound up to a relative rounding error."""
+        """The objective value at the null model, rounded up to a relative rounding error."""
         margins = self.y * self.null_point.intercept
         radius = best_radius(self, margins, 0.0)
         losses = _largest_loss(margins, margins, radius, self.kappa)
@@ -234,12 +236,12 @@ class RobustProblem(Problem):
 
     @cached_property
     def null_rounding(self) -> float:
-        """P at the null model is a sum of a few numbers."""
+        """The value 0, as P at the null model is a sum of a few numbers."""
         return 0.0
 
     @cached_property
     def objective_unit(self) -> float:
-        """What a relative gap is relative to: P at the null model, or its rounding error."""
+        """The denominator of relative gaps: P at the null model, or its rounding error."""
         return max(self.null_objective, EPSILON)
 
 
@@ -260,11 +262,11 @@ def robust_problem(
     Parameters
     ----------
     design, y, weights, fit_intercept, total_weight
-        As for `skpd.problems.Problem`.
+        See `skpd.problems.Problem`.
     epsilon : float
         Radius of the Wasserstein ball, greater than 0; for 0 see `skpd.problems.plain_svm`.
     kappa, ridge : float
-        As for `RobustProblem`.
+        See `RobustProblem`.
     norm : {1, 2, inf}
         The q of the norm on w.
 
@@ -288,7 +290,7 @@ def robust_problem(
 
 
 def robust_loss(margins: Array, radius: float, kappa: float) -> Array:
-    """h(m_i, lam) for every margin."""
+    """The losses h(m_i, lam) of all margins."""
     hinge = np.maximum(1.0 - margins, 0.0)
     if kappa == inf:
         return hinge
@@ -301,7 +303,7 @@ def _largest_loss(lower: Array, upper: Array, radius: float, kappa: float) -> Ar
     if kappa == inf:
         return hinge
     flipped = (1.0 + upper) - kappa * radius
-    # its operands are rounded, and may cancel
+    # the operands have rounding errors, and may cancel
     flipped = flipped + EPSILON * (1.0 + np.abs(upper) + kappa * radius)
     return np.maximum(hinge, flipped)
 
@@ -309,8 +311,9 @@ def _largest_loss(lower: Array, upper: Array, radius: float, kappa: float) -> Ar
 def best_radius(problem: RobustProblem, margins: Array, norm: float) -> float:
     """The least lam >= norm that minimises the objective at these margins.
 
-    A row's loss falls with the slope kappa up to lam = min(2 m, 1 + m) / kappa: lam is the
-    kink beyond which the rows left weigh at most epsilon / kappa.
+    The loss of a row decreases with slope -kappa up to the kink lam = min(2 m, 1 + m) / kappa. The
+    best lam is the least kink such that rows with larger kinks have a weight of at most
+    epsilon / kappa.
     """
     if problem.kappa == inf:
         return norm

@@ -1,6 +1,6 @@
 """Dual points of the distributionally robust SVM: multipliers p and r of every row.
 
-They lie in the triangle p, r >= 0, p + r <= 1 (`skpd.problems.robust`).
+The multipliers of a row are in the triangle p, r >= 0, p + r <= 1 (`skpd.problems.robust`).
 """
 
 from functools import cached_property
@@ -23,12 +23,12 @@ def project_triangle(p: Array, r: Array) -> tuple[Array, Array]:
     excess = np.maximum(0.5 * (p + r - 1.0), 0.0)
     over = np.maximum(p, 0.0) + np.maximum(r, 0.0) > 1.0
     along = np.clip(np.where(over, p - excess, p), 0.0, 1.0)
-    # on the hypotenuse r = 1 - p, which rounding must not leave
+    # on the hypotenuse r is computed as 1 - p, so that rounding does not leave the triangle
     return along, np.where(over, 1.0 - along, np.clip(r, 0.0, 1.0))
 
 
 class TrianglePoint(DualPoint):
-    """Multipliers p and r of every row, of which sums and differences are exact."""
+    """A dual point of multipliers p and r whose sums and differences are exact."""
 
     linear, quadratic, only_precise = True, False, True
 
@@ -45,7 +45,7 @@ class TrianglePoint(DualPoint):
         return kernels.compensated_dot(self.problem.weights, p + r)
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        """Those of w, and what the flips ask of lam."""
+        """The products (-v, -kappa rho) with (w, lam), and bounds on their errors."""
         problem, (p, r) = self.problem, self.theta
         u, error = problem.design.rmatvec_compensated(problem.weights, (r - p) * problem.y)
         flipped, rounding = kernels.compensated_dot(problem.weights, r)
@@ -68,7 +68,7 @@ class TrianglePoint(DualPoint):
 
 
 class HingePoint(DualPoint):
-    """Multipliers p of the hinge loss alone, from a dual point theta = -y p of that loss."""
+    """A dual point with r = 0, from a dual point theta = -y p of the hinge loss."""
 
     def __init__(self, problem: Any, inner: DualPoint) -> None:
         self.inner, p = inner, -problem.y * inner.theta
@@ -103,14 +103,14 @@ def on_grid(theta: Array) -> tuple[Array, Array]:
     )
     p, r = project_triangle(np.clip(p, -1e100, 1e100), np.clip(r, -1e100, 1e100))
     largest = float(np.max(p + r, initial=0.0))
-    if 0.0 < largest < 2.0**-20:  # what a scale undoes that is a power of two
+    if 0.0 < largest < 2.0**-20:  # small multipliers are scaled by a power of 2, which is exact
         scale = 2.0 ** np.floor(-np.log2(largest) - 1.0)
         p, r = p * scale, r * scale
     return np.floor(p * GRID) / GRID, np.floor(r * GRID) / GRID
 
 
 def balanced_on_grid(problem: Any, p: Array, r: Array) -> Array:
-    """The nearest p on the grid with sum_i c_i (p_i - r_i) y_i = 0, or almost."""
+    """The nearest p on the grid with sum_i c_i (p_i - r_i) y_i = 0, up to the grid's spacing."""
     normal = problem.weights * problem.y
     total = float(np.sum(normal * r))
     p = kernels.project_box_hyperplane(

@@ -1,4 +1,4 @@
-"""Problems with a scalar loss for each row, as certificates see them."""
+"""Problems with a scalar loss for each row, with the interface of `Objective`."""
 
 from abc import abstractmethod
 from functools import cached_property
@@ -19,13 +19,13 @@ from .solution import Point
 
 __all__ = ["RowObjective"]
 
-PLAIN = 1e-11  # of the mean loss: where rounding matters less, plain products will do
-SMALLEST = 1e-60  # multipliers beside the largest: less would harm products
-NEGLIGIBLE = 1e-9  # multipliers beside the largest: 0 may do as well
+PLAIN = 1e-11  # rounding errors below this times the mean loss need no precise products
+SMALLEST = 1e-60  # multipliers below this times the largest are set to 0 against underflow
+NEGLIGIBLE = 1e-9  # multipliers below this times the largest may be set to 0
 
 
 class RowObjective(Rows, Objective):
-    """What certificates ask of a `Problem`: sums over its rows."""
+    """The sums over the rows of a `Problem` that certificates use."""
 
     @property
     @abstractmethod
@@ -72,15 +72,15 @@ class RowObjective(Rows, Objective):
         return self._largest_loss(z, low, error), about
 
     def _largest_loss(self, z: Array, low: Array | float, error: Array) -> float:
-        """sum_i c_i max l(y_i, .) over z + low -+ error."""
+        """The sum of c_i times the largest l(y_i, .) between z_i + low_i -+ error_i."""
         return self.loss.largest_mean(self.y, self.weights, z, low, error)
 
     def _loss_by_errors(self, value: float, error: Array) -> float:
-        """About how much errors of the predictions may add to a mean loss of this value."""
+        """An estimate of the change of a mean loss of this value by errors of the predictions."""
         loss, weights = self.loss, self.weights
         if loss.lipschitz < inf:
             return loss.lipschitz * kernels.dot(weights, error)
-        # l' ** 2 <= 2 smoothness l, and the inequality of Cauchy and Schwarz
+        # l'^2 <= 2 smoothness l, and the Cauchy-Schwarz inequality
         return sqrt(2.0 * loss.smoothness * value * kernels.dot(weights, error * error))
 
     def feasible_point(self, theta: Array) -> DualPoint | None:
@@ -90,7 +90,7 @@ class RowObjective(Rows, Objective):
         return self.row_point(kernels.without_negligible(theta, SMALLEST))
 
     def row_point(self, theta: Array) -> RowPoint:
-        """A dual point in the box of the conjugate losses, as it is."""
+        """The `DualPoint` of a theta that is in the box of the conjugate losses."""
         return RowPoint(self, theta)
 
     def projected(self, point: DualPoint) -> DualPoint:
@@ -113,12 +113,12 @@ class RowObjective(Rows, Objective):
         if self.free.outnumber_rows:
             return point
         theta, balance = point.theta, None
-        if len(self.free_columns):  # projecting it takes longer than seeing that it is near enough
+        if len(self.free_columns):  # a projection takes longer than the test whether it is needed
             balance = balance_exactly(self, theta, near)
         if balance is None:
             theta = self._projected(theta)
             balance = balance_exactly(self, theta, near)
-        if balance is None:  # perhaps only rows that the free directions classify are in its way
+        if balance is None:  # rows that the free directions separate may prevent the balance
             theta = kernels.without_negligible(theta, NEGLIGIBLE)
             balance = balance_exactly(self, theta, near)
         found = self.row_point(theta)

@@ -1,4 +1,4 @@
-"""The data and the loss of a problem: whatever is as long as there are rows."""
+"""The part of a problem that belongs to the rows: data, targets, weights and the loss."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -12,7 +12,7 @@ __all__ = ["Rows"]
 
 
 class Rows(ABC):
-    """Data, targets, weights, the loss and the penalty, and what is computed from them.
+    """Data, targets, weights, the loss and the penalty, and products computed from them.
 
     Attributes
     ----------
@@ -25,11 +25,11 @@ class Rows(ABC):
     fit_intercept, has_free_level : bool
         The free directions: a constant added to all predictions, or to all coefficients.
     products : DualProducts
-        X' diag(weights) theta of dual points.
+        The products X' diag(weights) theta of dual points.
     squares : ndarray of shape (n_features + fit_intercept,)
         sum_i weights_i x_ij^2, and 1 for an intercept.
     threshold : float
-        What entries of these may be without a part in any bound.
+        A size below which entries of the products have no effect on bounds.
     """
 
     design: Design
@@ -52,17 +52,17 @@ class Rows(ABC):
     @property
     @abstractmethod
     def free_table(self) -> Array:
-        """Their columns of X, as an array."""
+        """The columns of X of the free coefficients, as an array."""
 
     @property
     @abstractmethod
     def free_squares(self) -> Array:
-        """Their weighted mean squares."""
+        """The weighted mean squares of the free columns."""
 
     @property
     @abstractmethod
     def independent_free(self) -> list[int]:
-        """Those of these columns that no others, nor an intercept, imply."""
+        """The free columns that are not combinations of others and of the intercept."""
 
     @property
     @abstractmethod
@@ -77,7 +77,7 @@ class Rows(ABC):
     def threshold(self) -> float: ...
 
     def new_gram(self) -> Any:
-        """What keeps Gram matrices of weighted rows and some columns, the intercept's included."""
+        """A cache of Gram matrices of weighted rows, over some columns and the intercept."""
         return WeightedGram(bool(self.fit_intercept))
 
     @property
@@ -92,5 +92,5 @@ class Rows(ABC):
     def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]: ...
 
     def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
-        """X w + b and a bound on its rounding error."""
+        """The predictions X w + b and a bound on their rounding errors."""
         return self.design.matvec_bounded(coef, intercept)

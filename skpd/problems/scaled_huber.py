@@ -1,15 +1,16 @@
 """Huber regression with a concomitant scale, as in scikit-learn's HuberRegressor.
 
-Beside w and b its scale sigma > 0 is chosen. With h(r) = r^2 / 2 up to |r| = epsilon and
-epsilon |r| - epsilon^2 / 2 beyond (Huber and Ronchetti, 2009, section 7.8),
+The model is fitted together with its scale sigma > 0. With h(r) = r^2 / 2 up to |r| = epsilon and
+h(r) = epsilon |r| - epsilon^2 / 2 beyond (Huber and Ronchetti, 2009, section 7.8),
 
     primal   P(w, b, sigma) = sigma / 2 + sum_i c_i sigma h(r_i / sigma) + (alpha / 2) ||w||^2
     dual     D(theta) = - sum_i c_i theta_i y_i - ||X' diag(c) theta||^2 / (2 alpha)
              subject to |theta_i| <= epsilon, sum_i c_i theta_i^2 <= 1
              and sum_i c_i theta_i = 0 if b is free.
 
-For sigma h(r / sigma) is the largest theta r - sigma theta^2 / 2 over |theta| <= epsilon, so
-that P is bounded below by a function linear in sigma, whose slope must not be negative.
+This holds because sigma h(r / sigma) is the maximum of theta r - sigma theta^2 / 2 over
+|theta| <= epsilon, so that P is bounded below by a linear function of sigma, whose slope must not
+be negative.
 
 The derivative of P in sigma is (1 - sum_i c_i theta_i^2) / 2 at theta_i = clip(r_i / sigma) to
 [-epsilon, epsilon], which is the dual point of a model.
@@ -36,7 +37,7 @@ __all__ = ["ConcomitantHuber"]
 
 @dataclass(frozen=True, eq=False)
 class ConcomitantHuber(Objective):
-    """minimise P(w, b, sigma) over w, b and sigma > 0.
+    """The problem of minimising P(w, b, sigma) over w, b and sigma > 0.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class ConcomitantHuber(Objective):
     weights : ndarray of shape (n_samples,)
         The weights c_i >= 0, which sum to 1.
     epsilon : float
-        Where the loss turns linear, in units of sigma, at least 1.
+        The size of residuals, in units of sigma, beyond which the loss is linear; at least 1.
     alpha : float
         Weight of the penalty, greater than 0.
     fit_intercept : bool
@@ -61,10 +62,11 @@ class ConcomitantHuber(Objective):
     penalty: SquaredL2 = field(default_factory=SquaredL2)
 
     def best_scale(self, residuals: Array, least: float) -> float:
-        """The sigma >= least that minimises P: sum_i c_i clip(r_i / sigma)^2 = 1.
+        """The sigma >= least that minimises P, where sum_i c_i clip(r_i / sigma)^2 = 1.
 
-        The rows beyond epsilon sigma for a sigma that is too large are among those beyond the
-        best one, so that each sigma that the others give is nearer, from above.
+        Starting from a sigma that is too large, the rows that are clipped are among those clipped
+        at the best sigma. Solving the equation with these rows fixed gives a smaller sigma that is
+        still not below the best one.
         """
         size = np.abs(residuals)
         scale = float(np.sqrt(np.sum(self.weights * size**2)))
@@ -79,7 +81,7 @@ class ConcomitantHuber(Objective):
 
     @cached_property
     def null_model(self) -> tuple[float, float]:
-        """The best constant prediction and its scale, nearly."""
+        """The approximate best constant prediction and its scale."""
         least = float(np.finfo(float).tiny)
         intercept = float(self.weights @ self.y) if self.fit_intercept else 0.0
         scale = self.best_scale(intercept - self.y, least)
@@ -100,7 +102,7 @@ class ConcomitantHuber(Objective):
 
     @cached_property
     def null_objective(self) -> float:
-        """P at the best constant prediction."""
+        """The objective value at the best constant prediction, rounded up."""
         return rigorous_primal(self, np.zeros(self.design.shape[1]), self.null_model)[0]
 
     @property
@@ -109,14 +111,17 @@ class ConcomitantHuber(Objective):
 
     @property
     def objective_unit(self) -> float:
-        """P at the best constant prediction, what a relative gap is relative to."""
+        """The denominator of relative gaps, P at the best constant prediction."""
         return self.null_objective
 
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
         return self.precise_mean_loss(coef, free)[0]
 
     def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
-        """sigma / 2 and the mean loss; ``free`` are intercept and scale."""
+        """An upper bound on sigma / 2 plus the mean loss, and its value without bounds.
+
+        ``free`` are the intercept and the scale.
+        """
         intercept, scale = free
         z, low, error = self.design.matvec_compensated(coef, float(intercept))
         residuals = np.abs((z - self.y) + low)
@@ -133,12 +138,15 @@ class ConcomitantHuber(Objective):
         return 0.5 * scale + mean(residuals + error), 0.5 * scale + mean(residuals)
 
     def free_intervals(self, upper: float) -> list[Interval]:
-        """That of the intercept; the scale is at least 0, where dual points cost nothing."""
+        """The interval of the intercept only.
+
+        The scale needs none: the bound of a feasible dual point holds for every sigma >= 0.
+        """
         radius = self.intercept_radius(upper) if self.fit_intercept else 0.0
         return [(-radius, radius)]
 
     def feasible_point(self, theta: Array) -> "ScaledHuberPoint | None":
-        """The best multiple of the point nearest to theta, if there is no penalty to be had."""
+        """The multiple of the projection of theta with the best dual value; None if it is 0."""
         edge = np.full(len(self.y), self.epsilon)
         theta = np.clip(np.nan_to_num(theta), -edge, edge)
         weights = self.weights
@@ -147,7 +155,7 @@ class ConcomitantHuber(Objective):
         size = sqrt(kernels.dot(weights * theta, theta))
         if size == 0.0:
             return None
-        # the bound of t theta is t A - t^2 B
+        # the bound of t theta is the parabola t A - t^2 B
         linear = -kernels.dot(weights * theta, self.y)
         square = self.penalty.value(self.design.rmatvec(weights * theta)) / self.alpha
         largest = min(1.0 / size, self.epsilon / kernels.max_abs(theta))
@@ -162,10 +170,10 @@ class ConcomitantHuber(Objective):
         return point
 
     def intercept_radius(self, upper: float) -> float:
-        """A bound on |b| where P(w, b, sigma) <= upper.
+        """An upper bound on |b| for models with P(w, b, sigma) <= upper.
 
-        As epsilon >= 1, the dual point theta = (1, ..., 1) and its negative show that the mean
-        residual is at most the loss; ||w||^2 is at most 2 upper / alpha.
+        As epsilon >= 1, the dual points theta = (1, ..., 1) and -theta show that the absolute mean
+        residual is at most the loss. The norm has ||w||^2 <= 2 upper / alpha.
         """
         total = float(np.sum(self.weights))
         mean = self.design.rmatvec(self.weights) / total

@@ -1,4 +1,4 @@
-"""Points of a problem, and what a solver returns."""
+"""Points of a problem (`Point`) and the results of solvers (`Solution`)."""
 
 from dataclasses import dataclass
 from math import inf
@@ -11,9 +11,9 @@ __all__ = ["Point", "Solution"]
 
 @dataclass(frozen=True)
 class Point:
-    """A primal point (coef, intercept) beside a dual point.
+    """A primal point (coef, intercept) with a dual point.
 
-    For several outputs they are a matrix, with an intercept for each output.
+    For several outputs coef is a matrix, with an intercept for each output.
     """
 
     coef: Any
@@ -23,29 +23,29 @@ class Point:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver found, with its certificate.
+    """The result of a solver, with its certificate.
 
     Attributes
     ----------
     coef : ndarray of shape (n_features,) or (n_features, n_outputs)
     intercept : float or ndarray of shape (n_outputs,)
-    dual_coef : ndarray of shape (n_samples,) or as the problem has it
+    dual_coef : ndarray of shape (n_samples,), or the problem's own type
         The dual point theta of the certificate.
     certificate : Certificate
     n_iter : int
     converged : bool
         Whether the relative gap reached the tolerance.
     history : structured ndarray
-        Fields n_iter, seconds, primal, dual, gap: the best certified interval over time; and
-        iterate_primal, iterate_dual: that of each recorded iterate by itself.
+        The best certified interval over time in the fields n_iter, seconds, primal, dual and gap,
+        and the bounds of each recorded iterate in iterate_primal and iterate_dual.
     interrupted : bool
         Whether Ctrl-C ended the solver.
     stopped : bool
-        Whether the caller ended it after a check.
+        Whether a callback of the caller ended the solver.
     method : str
-        The method that reported last.
+        The name of the method that finished.
     before_rounding : float
-        The relative gap before coefficients were rounded to float32; infinite where they were not.
+        The relative gap before coefficients were rounded to float32; infinite if they were not.
     """
 
     coef: Any

@@ -2,15 +2,16 @@
 
     minimise over w, b   L(A w + b) + alpha R(w),
 
-L the largest over labelings (`skpd.losses.structured`). Dual points are mixtures of labelings:
-with theta the mean of one, every model obeys ::
+where L is a maximum over labelings (`skpd.losses.structured`). Dual points are mixtures of
+labelings. With theta and E[loss] the means of a mixture, every model has ::
 
     P(w, b) >= E[loss] + sum_i c_i theta_i (A w + b)_i + alpha R(w)
 
 so that a certificate needs the mean loss and A' diag(c) theta. Mixing with the true labeling,
-whose loss and theta are 0, is the scaling of other problems. An intercept asks for
-sum_i c_i theta_i = 0, to which any mixture comes by mixing with a labeling whose sum has the other
-sign; and those two labelings bound it, as L is at least what each of them says.
+whose loss and theta are 0, corresponds to the scaling of dual points in other problems. An
+intercept requires sum_i c_i theta_i = 0, which a mixture with a labeling whose sum has the
+opposite sign satisfies. Two labelings with sums of both signs also bound the intercept, as L is at
+least the linear function of each of them.
 """
 
 from dataclasses import dataclass, field, replace
@@ -31,32 +32,32 @@ from .solution import Point
 
 __all__ = ["StructuredPoint", "StructuredProblem"]
 
-MARGIN = 1e-9  # of a norm: what its rounding may be, and more
-HALVINGS = 200  # of an interval of intercepts: to its last bit
-SAFE = 1e-6  # of an interval: it is multiplied by what rounding has left of 0
+MARGIN = 1e-9  # relative margin of a norm, above its rounding error
+HALVINGS = 200  # most bisections of an interval of intercepts, until no number is between its ends
+SAFE = 1e-6  # relative margin of an interval that is multiplied by a sum of nearly 0
 
 
 @dataclass(frozen=True, eq=False)
 class StructuredProblem(BaseProblem):
-    """minimise L(A w + b) + alpha R(w), for a loss L of all scores.
+    """The problem of minimising L(A w + b) + alpha R(w), for a loss L of all scores.
 
     Parameters
     ----------
     design : Design
-        A, of shape (n_scores, n_features).
+        The matrix A, of shape (n_scores, n_features).
     loss : StructuredLoss
     penalty : Penalty
-        One that leaves no coefficient free.
+        A penalty that leaves no coefficient free.
     alpha : float
     fit_intercept : bool, default=False
     n_labels : int, default=None
-        The number of samples; that of the scores by default.
+        The number of samples; the number of scores by default.
 
     Raises
     ------
     ValueError
-        If the penalty leaves coefficients free, or if there is an intercept that a constant in
-        all scores gives no meaning.
+        If the penalty leaves coefficients free, or if there is an intercept although a constant
+        added to all scores does not change the predicted labels.
     """
 
     design: Any
@@ -94,7 +95,7 @@ class StructuredProblem(BaseProblem):
         return 1.0
 
     def with_alpha(self, alpha: float) -> "StructuredProblem":
-        """The same problem with another alpha."""
+        """The problem with another alpha, which shares cached values that do not depend on it."""
         other = replace(self, alpha=alpha)
         for name in ("null_point", "_column_norms", "_bounding"):
             if name in vars(self):
@@ -102,7 +103,7 @@ class StructuredProblem(BaseProblem):
         return other
 
     def by_columns(self) -> "StructuredProblem":
-        """The same problem for a path."""
+        """The problem prepared for a path, which is the problem itself."""
         return self
 
     # Models
@@ -138,7 +139,7 @@ class StructuredProblem(BaseProblem):
 
     @cached_property
     def null_point(self) -> Point:
-        """The best constant score, by halving an interval that holds it, with a mixture."""
+        """The best constant score, found by bisection, with a mixture as dual point."""
         coef = np.zeros(self.n_features)
         if not self.fit_intercept:
             return Point(coef, 0.0, self._mixture_at(0.0))
@@ -164,7 +165,7 @@ class StructuredProblem(BaseProblem):
         return Point(coef, (low, high)[int(np.argmin(values))], mixed)
 
     def _intervals_of_constant(self, upper: float) -> Interval:
-        """Constants outside of this interval have larger losses than 0 has."""
+        """An interval outside of which constants have larger losses than the constant 0."""
         bounds = [(upper - m.mean_loss) / self._slope(m)[0] for m in self.loss.opposed]
         return min(bounds) - 1.0, max(bounds) + 1.0
 
@@ -189,7 +190,7 @@ class StructuredProblem(BaseProblem):
 
     @cached_property
     def largest_alpha(self) -> float:
-        """An alpha from which on the best constant is optimal: no larger one is needed."""
+        """An alpha at and above which the best constant is optimal."""
         return self.penalty.largest_alpha(-self.null_gradient)
 
     @property
@@ -232,7 +233,7 @@ class StructuredProblem(BaseProblem):
         return StructuredPoint(self, theta) if np.any(theta.theta) else None
 
     def projected(self, point: Any) -> DualPoint:
-        """Mixed with the labeling whose sum has the other sign, so that the sums cancel."""
+        """The mixture with a labeling whose sum has the opposite sign, so that the sums cancel."""
         if not self.fit_intercept or point.is_balanced:
             return point
         slope, _ = self._slope(point.theta)
@@ -248,13 +249,13 @@ class StructuredProblem(BaseProblem):
         return self.projected(point)
 
     def _slope(self, mixture: Mixture) -> Sum:
-        """sum_i c_i theta_i."""
+        """The sum of c_i theta_i, and a bound on its error."""
         weights = self.loss.weights
         value, error = kernels.compensated_dot(weights, mixture.theta)
         return value, error + mixture.theta_error * float(np.sum(weights)) * (1.0 + MARGIN)
 
     def free_intervals(self, upper: float) -> list[Interval]:
-        """By two labelings: L >= loss + sum_i c_i theta_i (A w + b)_i bounds b on both sides."""
+        """The interval of b, from L >= loss + sum_i c_i theta_i (A w + b)_i for two labelings."""
         if not self.fit_intercept:
             return [NOTHING]
         radius, low, high = upper / self.alpha, -inf, inf
@@ -267,7 +268,10 @@ class StructuredProblem(BaseProblem):
 
     @cached_property
     def _bounding(self) -> list[tuple[Mixture, tuple[Array, Array], Sum]]:
-        """The opposed labelings with -A' diag(c) theta and sum_i c_i theta_i, and their errors."""
+        """The mixtures `StructuredLoss.opposed` with -A' diag(c) theta and sum_i c_i theta_i.
+
+        Both come with bounds on their errors.
+        """
         found = []
         for mixture in self.loss.opposed:
             v, error = StructuredPoint(self, mixture).products(True)
@@ -276,22 +280,22 @@ class StructuredProblem(BaseProblem):
 
     @cached_property
     def _column_norms(self) -> Array:
-        """Bounds on sum_i c_i abs(a_ij), by Cauchy and Schwarz."""
+        """Upper bounds on sum_i c_i abs(a_ij), by the Cauchy-Schwarz inequality."""
         weights = self.loss.weights
         norms: Array = self.design.column_norms(weights)
         return sqrt(float(np.sum(weights))) * norms * (1.0 + MARGIN)
 
 
 class StructuredPoint(DualPoint):
-    """A mixture of labelings, perhaps with sums that cancel.
+    """A mixture of labelings as a dual point, which may be balanced by another mixture.
 
     Parameters
     ----------
     problem : StructuredProblem
     mixture : Mixture
     beyond : float, default=0.0
-        Of a mixture that is balanced by another, the sum of the other one: shares that rounding
-        has moved by at most 4 units in the last place have a sum of exactly 0.
+        For a mixture that is balanced by another, the sum sum_i c_i theta_i of the other one.
+        Shares that differ by at most 4 units in the last place give a sum of exactly 0.
     """
 
     linear, quadratic, only_precise = True, False, True
@@ -299,7 +303,7 @@ class StructuredPoint(DualPoint):
     def __init__(self, problem: StructuredProblem, mixture: Mixture, beyond: float = 0.0) -> None:
         self.problem, self.theta, self.is_balanced = problem, mixture, beyond > 0.0
         self.linear = mixture.is_linear
-        # by how much the share of the other mixture may differ from that with a sum of 0
+        # a bound on the difference of the other mixture's share from that with a sum of 0
         self._moved = 0.0
         if self.is_balanced:
             value, error = problem._slope(mixture)

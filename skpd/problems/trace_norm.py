@@ -1,16 +1,15 @@
-"""Least squares for many outputs over the trace-norm ball.
+"""Least squares for many outputs over a ball of the trace norm.
 
     minimise over ||W||_* <= radius, b   sum_i c_i ||W'x_i + b - y_i||^2 / 2 + (alpha/2) ||W||_F^2
 
-with W of shape (features, outputs) and its dual point theta of shape (samples, outputs). The
-penalty is one of the singular values of W (`skpd.penalties.Spectral`), and certificates are those
-of every objective (`skpd.certificates`).
+with W of shape (n_features, n_outputs) and dual points theta of shape (n_samples, n_outputs). The
+penalty is a function of the singular values of W (`skpd.penalties.Spectral`), and certificates
+are computed as for every objective (`skpd.certificates`).
 
-With intercepts the features may be taken to be x_i - m, exactly and for any m, and the targets to
-be y_i - t, if b + W' m - t takes the place of the intercept: no bound presupposes more of m and
-t than that they are near the mean row and the mean of the targets. By Jensen's inequality that
-coordinate is then at most sqrt(2 P) in size at an optimum, and what m and t are off the means
-comes on top.
+With intercepts, the features may be replaced by x_i - m and the targets by y_i - t for any m and
+t, if b + W' m - t replaces the intercept. The equivalence is exact for rounded means m and t. By
+Jensen's inequality the new intercept is at most sqrt(2 P) in size at an optimum, plus a bound on
+the effect of the differences between m and t and the exact means.
 """
 
 from dataclasses import dataclass
@@ -37,12 +36,12 @@ __all__ = ["TraceNormProblem", "norm"]
 
 @dataclass(frozen=True, eq=False)
 class TraceNormProblem(BaseProblem):
-    """The problem, its features and targets centred where an intercept is fitted.
+    """The problem, with centred features and targets if an intercept is fitted.
 
     Parameters
     ----------
     X : {ndarray, sparse array} of shape (n_samples, n_features)
-        In float64.
+        The data in float64.
     Y : ndarray of shape (n_samples, n_outputs)
     weights : ndarray of shape (n_samples,)
         The weights c_i >= 0, which sum to 1.
@@ -81,14 +80,14 @@ class TraceNormProblem(BaseProblem):
 
     @cached_property
     def _means(self) -> tuple[Array, Array, tuple[float, float]]:
-        """m, t, and how far these are at most off the means."""
+        """The rounded means m and t, and bounds on their distances from the exact means."""
         n, d, c = self.shape
         if not self.fit_intercept:
             return np.zeros(d), np.zeros(c), NOTHING
         ones = np.ones(n)
         m, of_m = self.design.rmatvec_compensated(self.weights, ones)
         t, of_t = Design(self.Y).rmatvec_compensated(self.weights, ones)
-        sum_of_weights = 64.0 * EPSILON  # off 1
+        sum_of_weights = 64.0 * EPSILON  # a bound on its difference from 1
         return m, t, (
             norm(of_m) + sum_of_weights * norm(m), norm(of_t) + sum_of_weights * norm(t)
         )  # fmt: skip
@@ -107,7 +106,7 @@ class TraceNormProblem(BaseProblem):
 
     @cached_property
     def inner_radius(self) -> float:
-        """The radius less room for the rounding errors of all singular values."""
+        """The radius reduced by a bound on the rounding errors of all singular values."""
         room = 2.0 * min(self.coef_shape) * singular_value_rounding(self.coef_shape)
         return self.radius * (1.0 - 1e-12 - room)
 
@@ -124,12 +123,12 @@ class TraceNormProblem(BaseProblem):
         return self.shape[2], self.shape[1]
 
     def dual_point_of(self, coef: Array, intercept: Any) -> Array:
-        """The residuals."""
+        """The residuals X W + b - Y, which are the gradient of the loss."""
         return self.X @ coef + intercept - self.Y
 
     @cached_property
     def null_point(self) -> Point:
-        """W = 0 with the mean of the targets, and the residuals."""
+        """The point W = 0 with the mean of the targets, and the residuals as dual point."""
         W = np.zeros(self.shape[1:])
         return Point(W, self.intercept(W), -self.targets)
 
@@ -144,7 +143,7 @@ class TraceNormProblem(BaseProblem):
 
     @cached_property
     def objective_unit(self) -> float:
-        """What a relative gap is relative to: P at W = 0, or its rounding error."""
+        """The denominator of relative gaps: P at W = 0, or its rounding error."""
         return max(self.null_objective, EPSILON * self.mean_square(self.Y))
 
     @cached_property
@@ -154,13 +153,13 @@ class TraceNormProblem(BaseProblem):
     @cached_property
     def column_sizes(self) -> Array:
         """Upper bounds on the Euclidean norms of the features, centred or not."""
-        lost = 1e-150 * sqrt(len(self.Y))  # to underflow of squares
+        lost = 1e-150 * sqrt(len(self.Y))  # a bound on the effect of underflow of squares
         sizes = self.design.column_norms(np.ones(len(self.Y))) * (1.0 + 1e-9) + lost
         return sizes + sqrt(len(self.Y)) * np.abs(self.x_mean)
 
     @cached_property
     def row_norms(self) -> Array:
-        """Those of X, with what squares lose to underflow."""
+        """Upper bounds on the norms of the rows of X, including underflow of squares."""
         return self.design.row_norms() + 1e-150 * sqrt(self.shape[1])
 
     def matmul(self, M: Array) -> Array:
@@ -168,40 +167,40 @@ class TraceNormProblem(BaseProblem):
         return product - self.x_mean @ M if self.fit_intercept else product
 
     def rmatmul(self, R: Array, rows: Any = slice(None)) -> Array:
-        """X' R over some of the rows."""
+        """The product X' R over some of the rows, with centred features."""
         X = self.X if len(R) == self.n_samples else self.X[rows]  # a slice of all would be a copy
         product = np.asarray(X.T @ R)
         return product - np.outer(self.x_mean, R.sum(axis=0)) if self.fit_intercept else product
 
     def mean_square(self, residuals: Array) -> float:
-        """The mean loss."""
+        """The mean loss of residuals, half the weighted mean of their squared norms."""
         return 0.5 * self._mean(residuals**2)
 
     def _mean(self, rows: Array) -> float:
         return float(np.sum(self.weights @ rows))
 
     def intercept(self, W: Array) -> Array:
-        """The best b for W, rounded."""
+        """The best intercepts b for W, rounded."""
         return self.y_mean - self.x_mean @ W
 
     @property
     def rounding(self) -> float:
-        """The relative error of a sum over rows, features and outputs, of terms of one sign."""
+        """A bound on the relative error of a sum over rows, features and outputs of one sign."""
         return (sum(self.shape) + 64) * EPSILON
 
     @property
     def null_may_be_optimal(self) -> bool:
-        """No: there is no alpha from which on W = 0 is optimal."""
+        """The value False, as W = 0 is not optimal for any alpha."""
         return False
 
     def estimated_gap(self, point: Point) -> float:
-        """Not known without singular values."""
+        """The value 0, as the gap is not known without singular values."""
         return 0.0
 
-    # What certificates ask
+    # The interface of certificates
 
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
-        """For W and b as they are stored."""
+        """The mean loss of the stored numbers W and b, rounded up."""
         b, loss = np.asarray(free), self.loss
         z = self.X @ coef + b
         error = np.outer(self.row_norms, np.linalg.norm(coef, axis=0)) + np.abs(b)
@@ -220,7 +219,7 @@ class TraceNormProblem(BaseProblem):
         return value * (1.0 + self.shape[2] * EPSILON), about
 
     def free_intervals(self, upper: float) -> list[Interval]:
-        """Those of the coordinates b + W' m - t."""
+        """The intervals of the coordinates b + W' m - t."""
         if not self.fit_intercept:
             return [NOTHING] * self.shape[2]
         off = self._means[2]
@@ -239,7 +238,10 @@ class TraceNormProblem(BaseProblem):
 
 
 class ResidualPoint(DualPoint):
-    """Any theta of shape (n_samples, n_outputs): the conjugate of half a square is finite."""
+    """A dual point theta of shape (n_samples, n_outputs), which is always feasible.
+
+    The conjugate of half a square is finite everywhere.
+    """
 
     linear, quadratic = False, True
 
@@ -257,7 +259,7 @@ class ResidualPoint(DualPoint):
         return -value, self.problem.rounding * terms
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        """(X - m)' diag(c) theta, of shape (n_features, n_outputs)."""
+        """The products (X - m)' diag(c) theta, of shape (n_features, n_outputs)."""
         problem = self.problem
         if not precise:
             product = np.asarray(problem.X.T @ self._scaled)

@@ -1,4 +1,4 @@
-"""What is kept from one call to the next."""
+"""The cache of one run of a solver, or of the runs along a path (`Workspace`)."""
 
 from typing import Any
 
@@ -13,10 +13,11 @@ __all__ = ["Workspace"]
 
 
 class Workspace:
-    """Products and factors of the data of a problem, of one run or of the runs along one path.
+    """Products and Gram matrices that one run, or the runs along one path, keep.
 
-    Products and matrices depend on the data and the weights alone and are asked for by value: they
-    keep the vectors that they are of. So nothing of another problem can reach a proof.
+    They depend on the data and the weights only, and are stored with the vectors from which they
+    were computed. A cached result is used only if these vectors are equal, so that results of
+    another problem cannot enter a proof.
 
     Parameters
     ----------
@@ -29,17 +30,17 @@ class Workspace:
     Attributes
     ----------
     products : DualProducts
-        X' diag(c) theta of dual points, with bounds on their errors.
+        The products X' diag(c) theta of dual points, with bounds on their errors.
     gram : WeightedGram or OutputsGram
-        The last Gram matrix of weighted rows and some columns, the intercept's included.
+        The last Gram matrix of weighted rows, over some columns and the intercept.
     centred : Problem, Array or None
-        See `Problem.centred`, once that has been asked for.
+        The result of `Problem.centred`, after its first call.
     choices : dict
         The methods selected, by the type of the penalty and whether there is a start. They are
-        those for the first alpha of a path: another may change which is the fastest, but not
-        which apply.
+        selected for the first alpha of a path; for another alpha they apply as well, even if
+        another method may be faster.
     solved : object
-        What the last run of the method of multipliers tells the next one.
+        The state that the method of multipliers passes from one run to the next.
     """
 
     def __init__(self, rows: Rows, of_path: bool = False) -> None:
@@ -52,17 +53,17 @@ class Workspace:
         self.centred: Any = None
         self.choices: dict[tuple[type, bool], list] = {}
         self.solved: Any = None
-        self._predictions: Any = None  # the last, and what of
+        self._predictions: Any = None  # the last predictions, and their model
 
     def fits(self, rows: Rows) -> bool:
-        """Whether it is one of these rows and of their loss."""
+        """Whether the workspace was created for these rows and their loss."""
         given = rows.design, rows.weights, rows.y, rows.loss
         return all(a is b for a, b in zip(self._given, given, strict=True))
 
     def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
-        """X w + b and a bound on its rounding error.
+        """The predictions X w + b and a bound on their rounding errors.
 
-        The last are kept: a solver and, after it, a certificate want the same.
+        The last ones are cached, as a solver and then a certificate use the same predictions.
         """
         last = self._predictions
         if last is not None and last[0] == intercept and kernels.equal(last[1], coef):

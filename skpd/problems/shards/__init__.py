@@ -1,1 +1,1 @@
-"""Problems whose rows are read in blocks or held by other processes, and seen as sums alone."""
+"""Problems whose rows are read in blocks or held by other processes, and used through sums."""

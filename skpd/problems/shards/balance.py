@@ -1,8 +1,8 @@
-"""Dual points of rows that are seen as sums, balanced exactly: `skpd.problems.balance`.
+"""Exact balancing of dual points of shards, by sums over the rows (see `skpd.problems.balance`).
 
-The change of row i is room_i^2 (F q)_i, of least norm in units of the room that rows have, and q
-follows from the Gram matrix of the free directions F in these units. It is made anew, block by
-block, wherever it is asked for.
+The change of row i is room_i^2 (F q)_i with room_i the distance of theta_i from the boundary of
+its box. It has the least norm in units of these distances, and q follows from the Gram matrix of
+the free directions F in these units. The change is recomputed block by block wherever it is used.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ __all__ = ["balanced_point"]
 
 @dataclass(frozen=True)
 class SharedBalance:
-    """What `BalancedPoint` is told: as of `skpd.problems.balance.Balance`."""
+    """The numbers that `BalancedPoint` uses, see `skpd.problems.balance.Balance`."""
 
     share: float
     rest: float
@@ -35,8 +35,8 @@ class SharedBalance:
 def balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
     """The point with a change after which its sums over the free directions vanish.
 
-    None where the rows inside the box cannot take up the sums, or where it is not certain that
-    the directions are independent.
+    None where the rows inside the box cannot cancel the sums, or where the independence of the
+    directions is not certain.
     """
     theta, columns, ones = point.theta, problem.free_columns, bool(problem.fit_intercept)
     n_directions = len(columns) + ones
@@ -69,8 +69,8 @@ def balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
         columns=columns,
     )
     changed = theta.changed(replace(change, share=share if share > 0.0 else 1.0))
-    # one reading answers for all three, and plain products may do: a reading for precise ones
-    # takes several times as long
+    # One pass over the rows computes the sums of all three points. Plain products may suffice; a
+    # pass with precise products takes several times as long.
     sums = DualSums(problem.shards, changed.recipe)
     own, towards, moved = (
         PartOfPoint(problem, vector, sums, name)
@@ -80,7 +80,7 @@ def balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
 
 
 def _least_singular(gram: Array, n_rows: int) -> float | None:
-    """The least singular value of a matrix with this Gram matrix, known to one half."""
+    """The least singular value of a matrix with this Gram matrix, up to a factor 1/2, or None."""
     k = len(gram)
     values = np.linalg.eigvalsh(gram)
     if not values[0] > 8.0 * (n_rows + k) * k * EPSILON * values[-1]:

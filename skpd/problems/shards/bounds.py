@@ -1,4 +1,4 @@
-"""Sums of a shard's rows with bounds on their errors, as certificates ask for them."""
+"""Sums over the rows of a shard, with bounds on their errors, for certificates."""
 
 from collections.abc import Sequence
 from math import inf
@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 NO_COLUMNS: Indices = np.empty(0, dtype=np.int64)
-LEAST_ROOM = 1e-10  # of the largest dual variable: rows with less room stay where they are
+LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest variable stay
 
 # The targets
 
@@ -61,7 +61,7 @@ def constant_sums(shard: Shard, constant: float) -> dict[str, Any]:
 
 
 def null_sums(shard: Shard, constant: float, near: bool) -> dict[str, Any]:
-    """What there is to know of the best constant prediction."""
+    """Sums of the best constant prediction: losses, slopes and ranges of dual variables."""
 
     def of_block(block: Block) -> dict[str, Any]:
         _, _, y, weights = block
@@ -86,12 +86,12 @@ def null_sums(shard: Shard, constant: float, near: bool) -> dict[str, Any]:
 
 
 def survey(shard: Shard, null: DualRecipe, name: str) -> dict[str, Any]:
-    """Sums over the columns, of all rows and of those of each stratum.
+    """Sums over the columns of X, of all rows and of the rows of each stratum.
 
     Raises
     ------
     ValueError
-        If a number is not finite; ``name`` is that of the estimator.
+        If a number is not finite. The message contains ``name``, the name of the estimator.
     """
 
     def of_block(block: Block) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def survey(shard: Shard, null: DualRecipe, name: str) -> dict[str, Any]:
 
 
 def _product(design: Design, weights: Array, rows: Array, precise: bool) -> BoundedSum:
-    """X' (weights * rows)."""
+    """The product X' (weights * rows), with a bound on its error."""
     if not precise:
         return BoundedSum(*design.rmatvec_bounded(weights, rows))
     high, low, error = design.rmatvec_high_low(weights, rows)
@@ -125,7 +125,7 @@ def _product(design: Design, weights: Array, rows: Array, precise: bool) -> Boun
 def point_sums(
     shard: Shard, model: tuple[Array, float], dual: DualRecipe, precise: bool
 ) -> dict[str, Any]:
-    """`loss_sums` and `dual_sums` in one reading of the rows."""
+    """The results of `loss_sums` and `dual_sums` from one pass over the rows."""
 
     def of_block(block: Block) -> dict[str, Any]:
         rows, design, y, weights = block
@@ -139,7 +139,7 @@ def point_sums(
 
 
 def loss_sums(shard: Shard, model: tuple[Array, float], precise: bool) -> dict[str, Any]:
-    """The mean loss of a model, not below what it is, and the errors of its predictions."""
+    """The mean loss of a model, rounded up, and sums of the errors of its predictions."""
 
     def of_block(block: Block) -> dict[str, Any]:
         _, design, y, weights = block
@@ -166,7 +166,7 @@ def _loss_sums(
 
 
 def dual_sums(shard: Shard, dual: DualRecipe, precise: bool) -> dict[str, Any]:
-    """What a certificate asks of a dual point, its change included."""
+    """The sums of a dual point, including its change, that a certificate uses."""
 
     def of_block(block: Block) -> dict[str, Any]:
         rows, design, y, weights = block
@@ -202,7 +202,7 @@ def _dual_sums(
 
 
 def _scales(loss: Loss) -> tuple[float, ...]:
-    """Those at which the conjugates of a point are taken at once."""
+    """The scales at which the conjugates of a dual point are computed in one pass."""
     return (1.0, 0.5) if loss.quadratic_conjugate else (1.0,)
 
 
@@ -211,7 +211,7 @@ def _as_sums(values: list[tuple[float, float]]) -> list[BoundedSum]:
 
 
 def _largest_scale(loss: Loss, y: Array, theta: Array) -> float:
-    """The largest t with t theta in the box."""
+    """The largest t with t theta in the box of the conjugate losses."""
     if not np.isfinite(loss.conjugate_domain).any():
         return inf
     lower, upper = loss.dual_bounds(y)
@@ -223,7 +223,7 @@ def _largest_scale(loss: Loss, y: Array, theta: Array) -> float:
 def dual_values(shard: Shard, dual: DualRecipe, scales: Sequence[float]) -> dict[str, Any]:
     """Minus the sums of the conjugate losses at multiples of a dual point.
 
-    With a change, at multiples of the point towards which that goes.
+    If the dual point has a change, the multiples are those of theta + change / share.
     """
     columns = NO_COLUMNS if dual.change is None else dual.change.columns
 
@@ -254,18 +254,18 @@ def keep_gradient(shard: Shard, model: tuple[Array, float], key: int) -> dict[st
 def keep_repaired(
     shard: Shard, model: tuple[Array, float], key: int, new_key: int
 ) -> dict[str, Any]:
-    """Keep a copy of a vector, or the derivatives of the losses at a model where it is lost."""
+    """Keep a copy of a vector, or, if it is lost, the derivatives of the losses at a model."""
     if key not in shard.kept:
         return keep_gradient(shard, model, new_key)
     shard.new_vector(new_key)[:] = shard.kept[key]
     return {}
 
 
-# Changes that balance a dual point: `skpd.problems.balance`
+# Changes that balance a dual point, see `skpd.problems.balance`
 
 
 def _room(loss: Loss, y: Array, weights: Array, theta: Array, largest: float) -> Array:
-    """How far rows inside the box may go, half of that; 0 for rows that stay."""
+    """Half the distances of theta_i from the boundary of the box; 0 for rows that stay fixed."""
     lower, upper = loss.dual_bounds(y)
     room = np.minimum(np.minimum(theta - lower, upper - theta), largest)
     room = np.where((weights > 0.0) & (theta != 0.0), 0.5 * room, 0.0)
@@ -292,7 +292,7 @@ def _change_of(
 def box_sums(
     shard: Shard, dual: DualRecipe, largest: float, columns: Indices, ones: bool
 ) -> dict[str, Any]:
-    """The Gram matrix of the free directions times room and weights, and their sums with theta."""
+    """The Gram matrix of the free directions times room, with weights, and their free sums."""
 
     def of_block(block: Block) -> dict[str, Any]:
         rows, design, y, weights = block
@@ -316,7 +316,7 @@ def _sums_with(weights: Array, theta: Array, table: Array) -> BoundedSum:
 
 
 def balance_sums(shard: Shard, dual: DualRecipe) -> dict[str, Any]:
-    """What is left of the free sums after a change, and what that may cost."""
+    """The remaining free sums after a change, and sums that bound their effect."""
     change = dual.change
     assert change is not None
 
@@ -329,7 +329,7 @@ def balance_sums(shard: Shard, dual: DualRecipe) -> dict[str, Any]:
         room = _room(loss, y, weights, theta, change.largest)
         inside = room > 0.0
         y, theta, room, weights = y[inside], theta[inside], room[inside], weights[inside]
-        # the slope of a convex function near theta is at most that of a chord to either side
+        # the slope of a convex function near theta is at most those of chords to both sides
         here = loss.conjugate(y, theta)
         chords = [np.abs(loss.conjugate(y, theta + side * room) - here) for side in (-1, 1)]
         return {

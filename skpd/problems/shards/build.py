@@ -1,4 +1,4 @@
-"""Problems of rows in blocks, or of shards that somebody else holds."""
+"""Functions that create problems of rows in blocks, or of shards that other processes hold."""
 
 from ...designs import RowBlocks
 from ...losses import Loss
@@ -21,15 +21,15 @@ def problem_of_blocks(
     ----------
     blocks : RowBlocks
     targets : Targets
-        With weights of any sum.
+        Targets with weights of any positive sum.
     loss : Loss
     penalty : Penalty
     alpha : float
     fit_intercept : bool
     name : str, default=""
-        Of the estimator, for messages.
+        The name of the estimator, for messages.
     n_parallel : int, default=1
-        How many such problems are solved at the same time.
+        The number of such problems that are solved at the same time.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def problem_of_blocks(
 def problem_of_shards(
     shards: Shards, loss: Loss, penalty: Penalty, alpha: float, fit_intercept: bool, name: str = ""
 ) -> ShardedProblem:
-    """The same of shards, whose weights are divided by their sum."""
+    """The problem of shards, whose weights are divided by their sum."""
     targets, total = TargetSums.of(shards)
     shards.divide_weights(total)
     return ShardedProblem(

@@ -1,4 +1,4 @@
-"""What is known of rows that are seen as sums, from one question to the next."""
+"""Cached sums of shards, and the properties of their data that select a solver."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,25 +13,25 @@ from .recipes import DualRecipe
 
 __all__ = ["COPIED", "KnownSums", "SharedData", "SharedFreeDirections", "SharedWorkspace"]
 
-COPIED = 1 << 28  # bytes of rows that a shard may copy: 256 MB
+COPIED = 1 << 28  # most bytes of rows that a shard may copy, 256 MB
 
 
 @dataclass
 class SharedWorkspace:
-    """What is kept from one call to the next, by one run or the runs along one path.
+    """The cache of one run of a solver, or of the runs along a path.
 
     Attributes
     ----------
     gram : None
-        Gram matrices are kept with the rows of a run.
+        Unused, as the objects of a run keep Gram matrices.
     centred : tuple or None
-        See `ShardedProblem.centred`, once that has been asked for.
+        The result of `ShardedProblem.centred`, after its first call.
     choices : dict
         The methods selected, by the type of the penalty and whether there is a start.
     solved : object
-        What the last run of the method of multipliers tells the next one.
+        The state that the method of multipliers passes from one run to the next.
     known : KnownSums or None
-        Of the last model and dual point.
+        The sums of the last model and dual point.
     """
 
     gram: None = None
@@ -43,9 +43,10 @@ class SharedWorkspace:
 
 @dataclass(frozen=True)
 class KnownSums:
-    """The sums of a model and of a dual point, as of `point_sums`.
+    """The sums of a model and a dual point that `point_sums` returned.
 
-    A recipe names what never changes, and no other ever has its key.
+    They are identified by the recipe of the dual point: the vector under its key never changes,
+    and keys are not reused.
     """
 
     coef: Array
@@ -59,14 +60,14 @@ class KnownSums:
 
 @dataclass(frozen=True)
 class SharedData:
-    """What solvers may ask of data that are not at hand, before they choose.
+    """Properties of data in files or other processes, for the selection of a solver.
 
     Attributes
     ----------
     shape : tuple of int
     dense : bool
     n_entries : float
-        Entries that a product reads.
+        The number of entries that a product reads.
     n_shards : int
     """
 
@@ -77,22 +78,22 @@ class SharedData:
 
     @property
     def most_copied_rows(self) -> float:
-        """How many rows shards may copy, to go on with them for a while."""
+        """The largest number of rows that all shards together may copy to work on a subset."""
         return self.n_shards * self.rows_in(COPIED)
 
     def rows_in(self, n_bytes: float) -> float:
-        """About how many rows so many bytes hold."""
+        """The approximate number of rows in ``n_bytes`` bytes."""
         length = self.n_entries / max(self.shape[0], 1)
         return n_bytes / max(length * (8.0 if self.dense else 12.0), 1.0)
 
     def work_on(self, columns: Any) -> float:
-        """About the time of a gradient of some columns over that of all: both read all rows."""
+        """The relative time of a gradient over some columns, 1 as all rows have to be read."""
         return 1.0
 
 
 @dataclass
 class SharedFreeDirections(FreeDirections):
-    """Free directions of rows that are seen as sums."""
+    """Free directions of shards, computed from sums over the rows."""
 
     problem: Any = field(default=None, repr=False)
 

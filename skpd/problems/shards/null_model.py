@@ -1,4 +1,4 @@
-"""The best constant prediction of rows that are seen as sums."""
+"""The best constant prediction for the rows of shards, from sums over the rows."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from .shards import Shards
 
 __all__ = ["NullModel", "TargetSums"]
 
-ENOUGH = 1e-7  # of the range of the targets: how near the best constant is found
+ENOUGH = 1e-7  # accuracy of the best constant, relative to the range of the targets
 
 
 @dataclass(frozen=True)
 class TargetSums:
-    """What the targets and their weights, which sum to 1, have in common.
+    """Sums over the targets, with weights that sum to 1.
 
     Attributes
     ----------
     n_heavy : int
-        Rows with a positive weight.
+        The number of rows with a positive weight.
     above, below : float
-        The weights of the rows whose targets are positive, and of the others.
+        The total weights of the rows with positive targets, and of the others.
     mean, error : float
         The mean target, and a bound on its error.
     least, largest : float
@@ -44,12 +44,12 @@ class TargetSums:
 
     @classmethod
     def of(cls, shards: Shards) -> "tuple[TargetSums, float]":
-        """Those of weights divided by their sum, and this sum.
+        """The sums for weights divided by their total, and this total.
 
         Raises
         ------
         ValueError
-            If that is no positive, finite number.
+            If the total is not positive and finite.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             found = shards.sums(target_sums)
@@ -72,32 +72,33 @@ class TargetSums:
         ), total
 
     def strata(self, loss: Loss) -> list[Stratum]:
-        """Those of a loss; they have no weights."""
+        """The strata of a loss, without the arrays of weights."""
         nothing = np.empty(0)
         if loss.of_labels:
             return [Stratum(nothing, share) for share in (self.above, self.below)]
-        # the weights sum to 1 but for rounding
+        # the weights sum to 1 up to rounding
         error = self.error + 8.0 * EPSILON * abs(self.mean)
         return [Stratum(nothing, 1.0, self.mean, error)]
 
 
 @dataclass(frozen=True)
 class NullModel:
-    """The best constant prediction, its objective value, and a dual point that goes with it.
+    """The best constant prediction, its objective value and dual point.
 
     Attributes
     ----------
     constant : float
     recipe : DualRecipe
-        A subgradient of the losses there, whose sum vanishes if the constant is free.
+        The dual point: a subgradient of the losses, whose sum vanishes if the constant is free.
     objective, rounding, at_zero : float
-        The mean loss, rounded up; by how much; and that of the prediction 0.
+        The mean loss, rounded up; the part of it that is due to rounding; and the mean loss of
+        the prediction 0.
     slope, steepest : float
-        The mean and the largest size of a slope there.
+        The mean and the largest absolute slope of the losses.
     slope_of_dual : float
-        The sum of the dual point.
+        The weighted sum of the dual point.
     dual_range : float
-        The longest interval of a dual variable, inf where there is no end.
+        The length of the longest interval of a dual variable, which may be inf.
     """
 
     constant: float
@@ -135,13 +136,13 @@ class NullModel:
 
 
 def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> float:
-    """The constant with the least mean loss, or one that is nearly as good."""
+    """The constant with nearly the least mean loss."""
     if loss.of_labels:
         weights = np.array([targets.above, targets.below])
         return loss.best_constant(np.array([1.0, -1.0]), weights)
     if loss.constant_curvature:
         return targets.mean
-    # the mean loss is convex, and least between the targets, where its slope changes its sign
+    # the mean loss is convex, and its minimiser is between the least and the largest target
     width = targets.largest - targets.least
     tried: list[tuple[float, float]] = []
 
@@ -150,6 +151,6 @@ def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> float:
         tried.append((found["value"], b))
         return float(found["slope"])
 
-    with suppress(ValueError):  # it has the same sign at both ends, of which one is best then
+    with suppress(ValueError):  # the slope has the same sign at both ends: one of them is best
         brentq(slope, targets.least, targets.largest, xtol=ENOUGH * width, disp=False)
     return min(tried)[1]

@@ -1,4 +1,4 @@
-"""Dual points of rows that are seen as sums, as certificates see them."""
+"""Dual points of shards, with the interface of `DualPoint`."""
 
 from math import sqrt
 from typing import Any
@@ -16,15 +16,15 @@ __all__ = ["DualSums", "PartOfPoint", "SharedPoint", "gathered_part"]
 
 
 class DualSums:
-    """`dual_sums` of a dual point, asked for when they are wanted.
+    """The results of `dual_sums` for a dual point, computed on demand.
 
     Parameters
     ----------
     shards : Shards
     recipe : DualRecipe
     plain, precise : dict, default=None
-        Those by plain products, and by products in twice the working precision, where they are
-        known.
+        The sums from plain products, and from products in twice the working precision, where they
+        have been computed.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class PartOfPoint(DualPoint):
     problem : ShardedProblem
     theta : SharedVector
     sums : DualSums
-        By name, each name with a prefix.
+        The sums by name; the names start with ``prefix``.
     prefix : str, default=""
     """
 
@@ -68,7 +68,7 @@ class PartOfPoint(DualPoint):
 
     def value(self, scale: float) -> Sum:
         if self.quadratic and scale not in self._values:
-            # the parabola through 0, and the values at 1/2 and 1
+            # the parabola through the values at 0, 1/2 and 1
             parts = [
                 (4.0 * scale * (1.0 - scale), *self._values[0.5]),
                 (scale * (2.0 * scale - 1.0), *self._values[1.0]),
@@ -119,7 +119,7 @@ class SharedPoint(PartOfPoint):
     problem : ShardedProblem
     theta : SharedVector
     plain : dict, default=None
-        `dual_sums` by plain products, where they are known.
+        The results of `dual_sums` from plain products, where they have been computed.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class SharedPoint(PartOfPoint):
 
 
 def gathered_part(shard: Shard, recipe: DualRecipe) -> Array:
-    """A shard's part of a dual point."""
+    """The part of a dual point that belongs to the rows of a shard."""
     found = np.empty(shard.n_rows)
 
     def of_block(block: Block) -> dict[str, Any]:

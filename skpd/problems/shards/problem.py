@@ -1,4 +1,4 @@
-"""A problem whose rows are seen as sums: in blocks from files, or held by other processes."""
+"""The problem of rows in blocks or other processes, used through sums over the rows."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,16 +30,17 @@ from .smoothing import put, sample, sampled_rows
 
 __all__ = ["ShardedProblem"]
 
-PLAIN = 1e-11  # of the mean loss: where rounding matters less, plain products will do
-FAR = 10.0  # mean over standard deviation from which on a feature is far from 0
-CERTAIN = 64.0 * EPSILON  # of a mean square: a variance above it is no rounding error
+PLAIN = 1e-11  # rounding errors below this times the mean loss need no precise products
+FAR = 10.0  # features with a larger ratio of mean and standard deviation are far from 0
+CERTAIN = 64.0 * EPSILON  # a variance above this times the mean square is no rounding error
 
 
 @dataclass(frozen=True, eq=False)
 class ShardedProblem(ColumnSide):
-    """minimise over w, b:  sum_i c_i l(y_i, x_i.w + b) + alpha R(w).
+    """The problem of minimising sum_i c_i l(y_i, x_i.w + b) + alpha R(w) over w and b.
 
-    What a `Problem` is, but for the rows. A dual point is a `SharedVector`, which stays with them.
+    Unlike a `Problem`, it uses the rows only through sums over shards. A dual point is a
+    `SharedVector`, whose entries stay with the rows.
 
     Parameters
     ----------
@@ -52,9 +53,9 @@ class ShardedProblem(ColumnSide):
         Weight of the penalty, greater than 0.
     fit_intercept : bool
     total_weight : float
-        The number of rows that the weights stand for.
+        The sum of the sample weights before they were divided by it.
     name : str, default=""
-        Of the estimator, for messages.
+        The name of the estimator, for messages.
     workspace : SharedWorkspace, default=None
     """
 
@@ -75,7 +76,7 @@ class ShardedProblem(ColumnSide):
         return self._with(workspace=SharedWorkspace())
 
     def by_columns(self) -> "ShardedProblem":
-        """The same problem for a path."""
+        """The problem with a workspace for the runs along a path."""
         return self.in_workspace()
 
     @property
@@ -86,7 +87,7 @@ class ShardedProblem(ColumnSide):
     def n_features(self) -> int:
         return self.shards.shape[1]
 
-    # What is known from the beginning
+    # Cached sums that do not depend on a model
 
     @cached_property
     def null_model(self) -> NullModel:
@@ -94,7 +95,7 @@ class ShardedProblem(ColumnSide):
 
     @cached_property
     def survey(self) -> dict[str, Any]:
-        """Sums over the columns.
+        """Sums over the columns of X (see `skpd.problems.shards.bounds.survey`).
 
         Raises
         ------
@@ -153,7 +154,7 @@ class ShardedProblem(ColumnSide):
 
     @cached_property
     def free(self) -> FreeDirections:
-        nothing: Any = None  # of all rows
+        nothing: Any = None  # stands for arrays of all rows
         design: Any = self.design
         return SharedFreeDirections(
             design, nothing, nothing, self.loss, self.penalty, self.fit_intercept, self
@@ -166,13 +167,16 @@ class ShardedProblem(ColumnSide):
         for k, stratum in enumerate(self.targets.strata(self.loss)):
             scale = 1.0 / max(stratum.total, np.finfo(float).tiny)
             mean, error = self.survey[f"row_{k}"].bounded
-            rounding = (16.0 + log2(self.n_samples)) * EPSILON  # of the total and its inverse
+            rounding = (16.0 + log2(self.n_samples)) * EPSILON  # of total and its inverse
             found.append((scale * mean, scale * (error * (1.0 + rounding) + rounding * abs(mean))))
         return found
 
     @property
     def centred(self) -> "tuple[ShardedProblem, Array] | None":
-        """As of `Problem`: features that are far from 0 shifted to mean 0, and the shift."""
+        """The problem with features far from 0 shifted to mean 0, and the shift; or None.
+
+        See `Problem.centred`.
+        """
         if not self.fit_intercept:
             return None
         workspace = self.workspace or SharedWorkspace()
@@ -186,7 +190,7 @@ class ShardedProblem(ColumnSide):
         return None if base is None else (base.with_penalty(self.penalty, self.alpha), shift)
 
     def _shift_of_features(self) -> Array | None:
-        """The means of features that are far from 0, 0 for others; None without any."""
+        """The means of features far from 0, and 0 for others; None if no feature is far."""
         mean = sum(self.survey[f"row_{k}"].bounded[0] for k in range(self._n_strata))
         squares = self.survey["squares"]
         variance = squares - mean * mean
@@ -198,9 +202,9 @@ class ShardedProblem(ColumnSide):
         return len(self.targets.strata(self.loss))
 
     def random_sample(self, size: int) -> "Problem | ShardedProblem":
-        """The problem of about so many rows, the same ones from one time to the next.
+        """The problem of a reproducible random sample of about ``size`` rows.
 
-        If they are few they are copied to this process.
+        A small sample is copied to this process.
         """
         share = size / max(self.targets.n_heavy, 1)
         if size <= self.design.rows_in(self.shards.most_gathered):
@@ -245,7 +249,7 @@ class ShardedProblem(ColumnSide):
     # Models and dual points
 
     def expect(self, point: Point) -> None:
-        """One reading of the rows for a model and a dual point that are not yet known."""
+        """Compute the sums of a new model and dual point in one pass over the rows."""
         recipe = point.dual_coef.recipe
         if self.workspace is None or point.dual_coef.is_zero:
             return
@@ -279,7 +283,7 @@ class ShardedProblem(ColumnSide):
         return found["loss"].bounded[0], found["loss_about"]
 
     def _loss_by_errors(self, value: float, found: dict[str, Any]) -> float:
-        """About how much errors of the predictions may add to a mean loss, as in memory."""
+        """An estimate of the change of a mean loss of this value by errors of the predictions."""
         if self.loss.lipschitz < inf:
             return self.loss.lipschitz * found["error"]
         return sqrt(2.0 * self.loss.smoothness * value * found["squared_error"])
@@ -315,13 +319,13 @@ class ShardedProblem(ColumnSide):
         return None if point.largest == 0.0 else point
 
     def projected(self, point: DualPoint) -> DualPoint:
-        """The same point: changes that balance it do as much, in fewer readings."""
+        """The given point, as `balanced` improves it as much with fewer passes over the rows."""
         return point
 
     def balanced(self, point: Any, near: Array | None) -> DualPoint:
         return (balanced_point(self, point) if near is None else None) or point
 
-    # Dual points as they are handed about
+    # Vectors of dual variables
 
     def plain_dual(self, theta: Any) -> SharedVector:
         return self.shared(theta)
@@ -330,10 +334,10 @@ class ShardedProblem(ColumnSide):
         return SharedVector(DualRecipe(), self.n_samples)
 
     def copied_dual(self, theta: Any) -> SharedVector:
-        return self.shared(theta)  # which never changes
+        return self.shared(theta)  # a `SharedVector` is immutable
 
     def shared(self, theta: Any) -> SharedVector:
-        """A dual point with the rows, of one that may be an array here."""
+        """The dual point as a `SharedVector`; an array is sent to the shards."""
         if isinstance(theta, SharedVector):
             return theta
         kept = self.shards.new()
@@ -341,7 +345,7 @@ class ShardedProblem(ColumnSide):
         return SharedVector(DualRecipe(kept.key), self.n_samples, kept)
 
     def repaired(self, theta: SharedVector) -> SharedVector:
-        """A dual point of which rows have been lost, with slopes of the losses in their place."""
+        """The dual point with the gradient of the losses at its model for rows that were lost."""
         if theta.recipe.key is None:
             return theta
         kept = self.shards.new()
@@ -351,7 +355,7 @@ class ShardedProblem(ColumnSide):
         return SharedVector(recipe, self.n_samples, kept, theta.model)
 
     def dual_table(self, dual_coef: Any) -> Any:
-        """A dual point as estimators have it."""
+        """The dual point in the form of ``dual_coef_``, gathered from the shards."""
         theta = self.shared(dual_coef)
         while True:
             try:

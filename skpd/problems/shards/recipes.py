@@ -1,4 +1,4 @@
-"""Dual points that stay where the rows are: how each is made, block by block."""
+"""Dual points that stay with the rows, and recipes that compute them block by block."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ from ...losses import Loss
 
 __all__ = ["Change", "DualRecipe", "Kept", "SharedVector", "null_ends"]
 
-SMALLEST = 1e-60  # multipliers beside the largest of a block: less would harm products
-NEAR = 1e-9  # of a kink, beside the sizes of targets: rows at it
+SMALLEST = 1e-60  # multipliers below this times the largest of a block are set to 0
+NEAR = 1e-9  # predictions within this times the size of the target of a kink count as at it
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a dual point by room_i^2 (F q)_i in row i, F the free directions.
+    """A change of a dual point by room_i^2 (F q)_i in row i, with F the free directions.
 
     Attributes
     ----------
     columns : ndarray of int
         The free features among the directions.
     ones : bool
-        Whether the intercept is the first of them.
+        Whether the intercept is the first direction.
     q : ndarray of shape (n_directions,)
     largest : float
-        The largest size of a dual variable, as rows have no more room than that.
+        The largest size of a dual variable, an upper bound on room_i.
     share : float
-        A bound on the change over the room that a row has: theta + change / share is in the box.
+        An upper bound on change_i / room_i, so that theta + change / share is in the box.
     """
 
     columns: Indices
@@ -41,19 +41,19 @@ class Change:
 
 
 class DualRecipe(NamedTuple):
-    """A dual point of the rows of a shard: scale times one of those below, clipped to its box.
+    """A dual point of the rows of a shard: scale times one of three vectors, clipped to the box.
 
     Attributes
     ----------
     key : int or None
-        The vector kept under this key.
+        The key of a vector that the shard keeps.
     null : tuple of float or None
-        Of the best constant b, a subgradient of the losses there: (b, whether rows are to be
-        looked at that are near a kink, share of the way from the lower to the upper end).
+        For a subgradient of the losses at a constant b: (b, whether to use the one-sided slopes of
+        rows near a kink, position between the lower slope, 0, and the upper slope, 1).
     reach : float or None
-        The middle of the box, cut off at this distance from 0.
+        For the middle of the box, whose ends are cut off at this distance from 0.
     change : Change or None
-        What is added in the end.
+        A change that is added in the end.
     """
 
     key: int | None = None
@@ -81,7 +81,7 @@ class DualRecipe(NamedTuple):
 
 
 def null_ends(loss: Loss, y: Array, constant: float, near: bool) -> tuple[Array, Array]:
-    """The least and the largest slopes of the losses at a constant, or very near to it."""
+    """The slopes of the losses at a constant, or just below and just above it if ``near``."""
     if not near:
         slope = loss.gradient(y, np.full(len(y), constant))
         return slope, slope
@@ -91,7 +91,10 @@ def null_ends(loss: Loss, y: Array, constant: float, near: bool) -> tuple[Array,
 
 
 class Kept:
-    """Owns what shards keep under a key; when it goes, they are told with the next question."""
+    """The owner of objects that shards keep under a key, which are released when it is deleted.
+
+    The shards receive the key of a deleted owner with the next request.
+    """
 
     def __init__(self, key: int, released: deque[int]) -> None:
         self.key, self._released = key, released
@@ -101,17 +104,17 @@ class Kept:
 
 
 class SharedVector:
-    """A dual point of all rows, which stays where they are.
+    """A dual point of all rows, whose entries stay with the rows.
 
     Attributes
     ----------
     recipe : DualRecipe
     shape : tuple of int
     model : ndarray or None
-        The variables at whose predictions it was taken.
+        The primal variables at whose predictions the dual point was computed.
     """
 
-    __array_ufunc__ = None  # so that NumPy's numbers leave products to it
+    __array_ufunc__ = None  # NumPy's scalars then leave products to __rmul__
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The rows of one process: their data in blocks, targets, weights and dual points."""
+"""The rows of one process (`Shard`): data in blocks, targets, weights and dual points."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -22,19 +22,19 @@ __all__ = ["Block", "Shard", "Targets"]
 
 @dataclass(frozen=True)
 class Targets:
-    """Targets and weights of rows, in whatever types they are given.
+    """Targets and weights of rows, stored in the types in which they were given.
 
     Attributes
     ----------
     y : ndarray of shape (n_rows,)
     sample_weight : ndarray of shape (n_rows,) or None
-        None for 1.
+        The sample weights; None for weights of 1.
     positive : object
-        The label whose rows have the target 1, others -1; None where y are the targets.
+        The label whose rows have the target 1, other rows having -1; None if y are the targets.
     class_weight : tuple of ndarray or None
-        The labels in increasing order, and what the weights of their rows are multiplied by.
+        The labels in increasing order, and the factors of the weights of their rows.
     total : float
-        What weights are divided by.
+        The divisor of the weights.
     """
 
     y: Any
@@ -62,14 +62,14 @@ class Targets:
 
 
 class Block(NamedTuple):
-    """Rows that are at hand.
+    """A block of rows in memory.
 
     Attributes
     ----------
     rows : slice
-        Which rows of the shard they are.
+        The indices of the rows in the shard.
     design : Design
-        Their data; None where they were not asked for.
+        The data of the rows; None if they were not requested.
     y, weights : ndarray
     """
 
@@ -80,7 +80,7 @@ class Block(NamedTuple):
 
 
 class Shard:
-    """Rows of one process, which answer questions block by block.
+    """The rows of one process, whose sums are computed block by block.
 
     Parameters
     ----------
@@ -88,16 +88,16 @@ class Shard:
     targets : Targets
     loss : Loss
     first : int, default=0
-        The place of the first row among those of all shards.
+        The index of the first row among the rows of all shards.
     n_parallel : int, default=1
-        How many shards share the threads of this process.
+        The number of shards that share the threads of this process.
     n_threads : int, default=None
-        The threads of this process; those of OpenMP by default.
+        The number of threads of this process; that of OpenMP by default.
 
     Attributes
     ----------
     kept : dict
-        What is kept for later questions, by keys: dual points and shards of some of the rows.
+        Objects kept for later requests, by key: dual points, and shards of subsets of the rows.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Shard:
         self.blocks, self.targets, self.loss, self.first = blocks, targets, loss, first
         self.n_parallel, self._given_threads = n_parallel, n_threads
         self.shift: Array | None = None
-        self.places: Indices = np.empty(0, dtype=np.int64)  # of its rows in a larger shard
+        self.places: Indices = np.empty(0, dtype=np.int64)  # indices of its rows in a larger shard
         self.kept: dict[int, Any] = {}
         self._predictions: Array | None = None
         self._predicted_at: Array | None = None
@@ -123,13 +123,13 @@ class Shard:
         return self.blocks.shape[0]
 
     def sums(self, of_block: Callable[[Block], dict[str, Any]], with_data: bool = True) -> Any:
-        """What a function makes of each block, added up in their order."""
+        """The sums of the results of a function for the blocks, added in their order."""
         return added(self.map(of_block, with_data))
 
     def map(self, of_block: Callable[[Block], Any], with_data: bool = True) -> Iterator[Any]:
-        """What a function makes of each block, one after the other.
+        """The results of a function for the blocks, in their order.
 
-        Several are read and worked on at a time, each by a thread.
+        Several threads read and process blocks at the same time.
         """
         slices, n_threads = list(self.blocks.slices()), self._n_threads
         n_parallel = self.n_parallel * (n_threads if len(slices) > 1 else 1)
@@ -159,20 +159,20 @@ class Shard:
         return max(1, n_threads // self.n_parallel)
 
     def new_vector(self, key: int) -> Array:
-        """Room for a vector of the rows, kept under a key."""
+        """A new uninitialised vector of the rows, kept under a key."""
         vector = self.kept[key] = np.empty(self.n_rows)
         return vector
 
     def predictions_at(self, variables: Array) -> Array | None:
-        """The last predictions, if they are known to be those of some variables."""
+        """The last predictions, if they are those of the given variables, else None."""
         at = self._predicted_at
         return self._predictions if at is not None and np.array_equal(at, variables) else None
 
     @contextmanager
     def new_predictions(self, variables: Array) -> Iterator[Array | None]:
-        """Room for the predictions of some variables, None where the data are not in memory.
+        """An array for the predictions of the variables, None where the data are not in memory.
 
-        They save products there; in files there are more rows than room.
+        Cached predictions save products. For data in files they could exceed the memory.
         """
         self._predicted_at = None
         if not self.blocks.in_memory:
@@ -184,19 +184,19 @@ class Shard:
         self._predicted_at = variables
 
     def release(self, keys: Iterable[int]) -> None:
-        """Forget what was kept under some keys."""
+        """Delete the objects kept under some keys."""
         for key in keys:
             self.kept.pop(key, None)
 
     def shifted(self, shift: Array) -> "Shard":
-        """The same rows less a number in every column, with the same dual points."""
+        """The shard with a number subtracted from each column, and the same dual points."""
         other = copy(self)
         other._predictions = other._predicted_at = None
         other.shift = shift if self.shift is None else self.shift + shift
         return other
 
     def of_rows(self, block: Any, y: Array, weights: Array) -> "Shard":
-        """Some of the rows, which are in memory: their data as solvers see them, and so on."""
+        """A shard of a subset of the rows in memory, with their data, targets and weights."""
         targets = Targets(y, weights)
         return Shard(
             RowBlocks([block]), targets, self.loss,

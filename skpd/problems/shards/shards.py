@@ -1,4 +1,4 @@
-"""All shards of a problem: where questions go, and where the answers are added up."""
+"""All shards of a problem (`Shards`): requests to each of them, and sums of their results."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -15,14 +15,14 @@ __all__ = ["LocalShards", "RowsLostError", "Shards"]
 
 
 class RowsLostError(Exception):
-    """Some rows have been lost with the process that held them, and are back without what it kept.
+    """An error for rows lost with their process, restored without the vectors kept there.
 
-    Whatever was kept with the shards before must not be taken together with what is known of it.
+    Vectors kept with the shards before the error must not be combined with cached sums of them.
     """
 
 
 class Shards(ABC):
-    """Rows in one or several places, of which sums are asked.
+    """The rows of a problem in one or several processes, used through sums.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Shards(ABC):
     dense : bool
     n_shards : int
     most_gathered : float
-        Bytes of rows that may be copied to this process.
+        The largest number of bytes of rows that may be copied to this process.
     """
 
     shape: tuple[int, int]
@@ -43,48 +43,48 @@ class Shards(ABC):
         self._keys, self._released = count(), deque[int]()
 
     def new(self) -> Kept:
-        """A key under which all shards may keep something."""
+        """A new key under which all shards may keep an object."""
         return Kept(next(self._keys), self._released)
 
     def released(self) -> list[int]:
-        """The keys that nobody needs any more, for once."""
+        """The keys released since the last call."""
         return [self._released.popleft() for _ in range(len(self._released))]
 
     def sums(self, function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-        """What a function makes of each shard, added up in their order.
+        """The sums of the results of a function for the shards, added in their order.
 
         Parameters
         ----------
         function : callable
-            Takes a `Shard` and the arguments, and returns sums by name.
+            A function of a `Shard` and the arguments that returns sums by name.
         """
         return added(part for part in self.each(function, *arguments) if part is not None)
 
     @abstractmethod
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """What a function makes of each shard, in their order."""
+        """The results of a function for the shards, in their order."""
 
     def divide_weights(self, total: float) -> None:
         """Divide all weights by a number."""
         self.each(Shard.divide_weights, total)
 
     def child(self, kept: Kept, n_rows: int) -> "Shards":
-        """Shards that these keep under a key: some of the rows, or all with a shift."""
+        """The shards kept under a key: subsets of the rows, or all rows with a shift."""
         return ChildShards(self, kept, n_rows)
 
     def shifted(self, shift: Array) -> "Shards":
-        """The same rows less a number in every column, with the same dual points."""
+        """The same rows and dual points, with a number subtracted from each column."""
         kept = self.new()
         self.each(_keep_shifted, kept.key, shift)
         return ChildShards(self, kept, self.shape[0], same_rows=True)
 
     @abstractmethod
     def gathered(self, parts: Callable[..., Array], *arguments: Any) -> Any:
-        """A vector of all rows, of which a function makes each shard's part."""
+        """A vector of all rows, whose parts a function computes for the shards."""
 
 
 class LocalShards(Shards):
-    """The rows of this process."""
+    """The shards of a problem whose rows are all in this process."""
 
     def __init__(self, shard: Shard) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class LocalShards(Shards):
         self.shape, self.dense = shard.blocks.shape, not shard.blocks.sparse
 
     def __del__(self) -> None:
-        self._shard.kept.clear()  # shards that it keeps keep the same
+        self._shard.kept.clear()  # breaks reference cycles with shards that share this dict
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         self._shard.release(self.released())
@@ -104,7 +104,7 @@ class LocalShards(Shards):
 
 
 class ChildShards(Shards):
-    """Shards kept by others."""
+    """Shards of a subset of the rows, or of shifted rows, which other shards keep."""
 
     def __init__(self, parent: Shards, kept: Kept, n_rows: int, same_rows: bool = False) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class ChildShards(Shards):
         self.shape, self.dense = (n_rows, parent.shape[1]), parent.dense
         self.n_shards, self.most_gathered = parent.n_shards, parent.most_gathered
         self._keys = parent._keys
-        if same_rows:  # vectors are kept with the parent's
+        if same_rows:  # vectors are kept in the parent's dict
             self._released = parent._released
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -131,7 +131,7 @@ class ChildShards(Shards):
 def _of_child(
     shard: Shard, key: int, released: list[int], function: Callable[..., Any], arguments: tuple
 ) -> Any:
-    """None where no row of a shard is among the child's."""
+    """The result of a function for the child of a shard; None if the child has no rows there."""
     child = shard.kept.get(key)
     if child is None:
         return None

@@ -1,4 +1,4 @@
-"""The smoothed losses of a shard's rows, as the method of multipliers asks for them."""
+"""Sums of smoothed losses over the rows of a shard, for the method of multipliers."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -22,15 +22,15 @@ __all__ = [
 
 
 class At(NamedTuple):
-    """Where the smoothed losses are asked for.
+    """The point and the parameters of smoothed losses.
 
     Attributes
     ----------
     variables : ndarray
-        The coefficients, and the intercept behind them if there is one.
+        The coefficients, followed by the intercept if there is one.
     multipliers : DualRecipe
     sigma : float
-        The parameter of the Moreau envelopes, inf for the losses themselves.
+        The parameter of the Moreau envelopes; inf for the losses themselves.
     """
 
     variables: Array
@@ -75,7 +75,7 @@ class _Smoothed:
 def derivatives(shard: Shard, at: At, key: int, moved: "Moved | None" = None) -> dict[str, Any]:
     """Sums of the losses and their gradient; the derivatives are kept under the key.
 
-    If it is known how the variables came here, also how far predictions have moved at most.
+    With ``moved``, the largest change of a prediction is returned as well.
     """
     kept, before = shard.new_vector(key), None
     if moved is not None:
@@ -100,10 +100,7 @@ def derivatives(shard: Shard, at: At, key: int, moved: "Moved | None" = None) ->
 
 
 class Moved(NamedTuple):
-    """Where the variables were before, and the key of rows that have been a shard of their own.
-
-    How far the predictions of these have moved is not asked.
-    """
+    """The previous variables, and the key of a child shard whose rows are not considered."""
 
     before: Array
     child_key: int
@@ -118,7 +115,7 @@ def _furthest(shard: Shard, rows: slice, change: Array, child_key: int) -> dict[
 
 
 def curvature(shard: Shard, at: At, columns: Indices, ones: bool) -> dict[str, Any]:
-    """X_W' diag(h) X_W for the second derivatives h, over some columns."""
+    """The matrix X_W' diag(h) X_W for the second derivatives h, over some columns W."""
     z = shard.predictions_at(at.variables)
 
     def of_block(block: Block) -> dict[str, Any]:
@@ -146,7 +143,7 @@ def slopes(shard: Shard, at: At, direction: Array, lengths: Sequence[float]) -> 
 
 
 def dual_range(shard: Shard, reach: float) -> dict[str, Any]:
-    """The longest interval of a dual variable, cut off at a distance from 0."""
+    """The length of the longest interval of a dual variable within [-reach, reach]."""
 
     def of_block(block: Block) -> dict[str, Any]:
         _, _, y, _ = block
@@ -165,9 +162,10 @@ def put(shard: Shard, key: int, dual_coef: Array) -> dict[str, Any]:
 
 
 def near_rows(shard: Shard, at: At, key: int, radius: float, most: float) -> dict[str, Any]:
-    """Rows that bend as predictions move by a radius, kept as a shard of their own.
+    """Keep the rows whose smoothed loss is not linear within a radius as a child shard.
 
-    Their number and weight; no shard is made of more than ``most`` rows.
+    Returns the number and the total weight of these rows. No child is created if they are more
+    than ``most``.
     """
     picked, z = _Picked(most), shard.predictions_at(at.variables)
 
@@ -185,14 +183,14 @@ def near_rows(shard: Shard, at: At, key: int, radius: float, most: float) -> dic
 
 
 class _Picked:
-    """Rows of several blocks, to be a shard of their own, unless they are more than so many."""
+    """Rows from several blocks that are to become a child shard, unless more than ``most``."""
 
     def __init__(self, most: float = np.inf) -> None:
         self.n_rows, self._most = 0, most
         self._parts: list[tuple] = []
 
     def take(self, parts: Iterator[tuple]) -> None:
-        """Places of rows, data, targets, weights and multipliers."""
+        """Collect parts: indices of rows, their data, targets, weights and multipliers."""
         for part in parts:
             if len(part[0]):
                 self.n_rows += len(part[0])
@@ -202,12 +200,12 @@ class _Picked:
 
     @property
     def stacked(self) -> tuple:
-        """The parts of all blocks together."""
+        """The parts of all blocks, concatenated."""
         places, blocks, *vectors = zip(*self._parts, strict=True)
         return np.concatenate(places), stacked(blocks), *map(np.concatenate, vectors)
 
     def keep(self, shard: Shard, key: int) -> dict[str, Any]:
-        """Make a shard of them, which has their multipliers under the same key."""
+        """Keep the child shard under a key; it keeps the multipliers under the same key."""
         if not 0 < self.n_rows <= self._most:
             return {"n_rows": self.n_rows, "weight": 0.0 if self.n_rows == 0 else np.inf}
         places, data, y, weights, theta = self.stacked
@@ -220,7 +218,7 @@ class _Picked:
 def merge_multipliers(
     shard: Shard, base: DualRecipe, child_key: int, of_child: DualRecipe, key: int
 ) -> dict[str, Any]:
-    """A dual point like another, but for rows that have been a shard of their own."""
+    """Keep a copy of a dual point with the multipliers of a child shard for its rows."""
     vector, child = shard.new_vector(key), cast(Shard | None, shard.kept.get(child_key))
 
     def of_block(block: Block) -> dict[str, Any]:
@@ -238,9 +236,9 @@ def merge_multipliers(
 
 
 def sample(shard: Shard, key: int, share: float) -> dict[str, Any]:
-    """About a share of the rows, kept as a shard of their own.
+    """Keep a reproducible sample of about a given share of the rows as a child shard.
 
-    They are the same ones however the rows are shared out.
+    The sample does not depend on the distribution of the rows over shards.
     """
     picked = _Picked()
     picked.take(shard.map(partial(_chosen, shard, share)))
@@ -248,7 +246,7 @@ def sample(shard: Shard, key: int, share: float) -> dict[str, Any]:
 
 
 def sampled_rows(shard: Shard, share: float) -> tuple | None:
-    """The data, the targets and the weights of the same rows; None without any."""
+    """The data, targets and weights of the rows that `sample` selects; None if there are none."""
     picked = _Picked()
     picked.take(shard.map(partial(_chosen, shard, share)))
     return picked.stacked[1:4] if picked.n_rows else None
