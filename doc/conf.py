@@ -4,6 +4,7 @@ The build asks no other machine for anything, and neither does a reader's browse
 of other projects are files of `inventories/`, formulas are MathML, and the theme brings its fonts.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -42,13 +43,24 @@ suppress_warnings = ["myst.header"]  # a part of a file may begin at any level
 
 html_theme = "pydata_sphinx_theme"
 html_title = "skpd"
+html_favicon = "static/favicon.svg"
+# of the version that is being built, where Read the Docs builds it
+html_baseurl = os.environ.get(
+    "READTHEDOCS_CANONICAL_URL", "https://skpd.readthedocs.io/en/latest/"
+)
+html_context = {"site": html_baseurl}  # for templates/layout.html
 html_static_path = ["static"]
 html_css_files = ["skpd.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "skpd"},
+    "logo": {
+        "text": "skpd",
+        "alt_text": "skpd",
+        "image_light": "static/logo.svg",
+        "image_dark": "static/logo_dark.svg",
+    },
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],

@@ -28,6 +28,7 @@ def draw(palette):
     axes.set(xlabel="iterations", ylabel="objective value")
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.minorticks_off()
+    axes.set_yticks([0.0, 0.1, 0.2, 0.3])
     share = {"transform": axes.transAxes}
     axes.text(0.48, 0.57, "objective of the model so far", color=palette.upper, **share)
     axes.text(0.49, 0.1, "lower bound for every model", color=palette.lower, **share)
