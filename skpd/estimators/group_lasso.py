@@ -116,49 +116,28 @@ class GroupLassoSVC(WithGroups, MarginClassifier):
     ----------
     alpha : float, default=1e-3
         Weight of the penalty (the papers' lambda), greater than 0.
-    {groups}
-    {group_weights}
-    loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", \
-            "modified_huber", "logistic"} or MarginLoss, default="hinge"
-        The loss; a name or an object of `skpd.losses`.
-    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
-        As for `PdproxSVC`.
-    solver_options : dict, default=None
-        Options of a named solver, as for `PdproxSVC`.
-    {tol}
-    max_iter : int, default=50_000
-        Iterations at most, as for `PdproxSVC`.
-    {fit_intercept}
+    {groups_and_group_weights}
+    {loss_of_margin}
+    {solver_and_solver_options}
+    {tol_max_iter_and_fit_intercept}
     {class_weight}
-    {warm_start}
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
     {n_jobs}
-    random_state : int, RandomState instance or None, default=None
-        The order of rows in dual coordinate descent, and the start vectors of norm estimates.
-    {verbose}
+    {random_state_and_verbose}
 
     Attributes
     ----------
     {linear_model_of_classes}
     {latent_coef}
     {groups_found}
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    {certificates_of_classes}
-    {solver_found}
-    {converged}
-    n_iter_ : int
-        Iterations; the most of any class.
-    {features_in}
-
-    Raises
-    ------
-    {raises_of_groups}
+    {classes_and_certificates}
+    {solver_and_convergence}
 
     Warns
     -----
     {warns}
-    UserWarning
-        If ``groups`` is None.
+    {warns_without_groups}
 
     See Also
     --------
@@ -236,22 +215,16 @@ class GroupLassoPD(WithGroups, WithResidualLoss):
     alpha : float, default=1.0
         Weight of the penalty (the papers' lambda), greater than 0. As in `Lasso` it
         multiplies the penalty beside the *mean* loss.
-    {groups}
-    {group_weights}
+    {groups_and_group_weights}
     loss : {"absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
             "pinball", "squared"} or ResidualLoss, default="squared"
-        The loss; a name or an object of `skpd.losses`.
+        The loss; a name or an object of `skpd.losses`, or of a class of your own.
     {parameters_of_residual_losses}
-    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
-        As for `PdproxRegressor`.
-    solver_options : dict, default=None
-        Options of a named solver, as for `PdproxRegressor`.
-    {tol}
-    {max_iter}
-    {fit_intercept}
-    {warm_start}
-    {random_state}
-    {verbose}
+    {solver_and_solver_options}
+    {tol_max_iter_and_fit_intercept}
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
+    {random_state_and_verbose}
 
     Attributes
     ----------
@@ -259,21 +232,12 @@ class GroupLassoPD(WithGroups, WithResidualLoss):
     {latent_coef}
     {groups_found}
     {certificate}
-    {solver_found}
-    {converged}
-    n_iter_ : int
-        Iterations.
-    {features_in}
-
-    Raises
-    ------
-    {raises_of_groups}
+    {solver_and_convergence}
 
     Warns
     -----
     {warns}
-    UserWarning
-        If ``groups`` is None.
+    {warns_without_groups}
 
     See Also
     --------
@@ -282,6 +246,8 @@ class GroupLassoPD(WithGroups, WithResidualLoss):
 
     References
     ----------
+    {pdprox_paper}
+
     Yuan, Lin: Model selection and estimation in regression with grouped variables. JRSS B 68,
     2006.
 

@@ -47,15 +47,9 @@ class LogisticPD(PrimalDualClassifier):
         Share of the l1 norm for "elasticnet", in [0, 1]; 0.5 by default.
     {groups_of_names}
     {class_weight}
-    {tol}
-    max_iter : int, default=50_000
-        Newton steps, or passes over the rows, at most.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept for each vector of coefficients, which is not penalised.
+    {tol_max_iter_and_fit_intercept}
     {warm_start}
-    random_state : int, RandomState instance or None, default=None
-        The order of rows in dual coordinate descent.
-    {verbose}
+    {random_state_and_verbose}
 
     Attributes
     ----------
@@ -70,11 +64,7 @@ class LogisticPD(PrimalDualClassifier):
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     {certificate}
-    {solver_found}
-    {converged}
-    n_iter_ : int
-        Iterations.
-    {features_in}
+    {solver_and_convergence}
 
     Raises
     ------

@@ -52,24 +52,14 @@ class PdproxRegressor(LinearlyConstrained, WithResidualLoss):
     l1_ratio : float, default=None
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
     {groups_of_names}
-    {penalty_weights}
-    {bounds}
+    {penalty_weights_and_bounds}
     {constraints}
-    loss : {"absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
-            "pinball", "squared"} or ResidualLoss, default="absolute"
-        The loss; a name or an object of `skpd.losses`, or of a class of your own
-        (`skpd.losses.ResidualLoss` says how). "squared" carries the factor 1/2, as in `Lasso`.
+    {loss_of_residual}
     {parameters_of_residual_losses}
-    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
-        As for `PdproxSVC`.
-    solver_options : dict, default=None
-        As for `PdproxSVC`.
-    {tol}
-    {max_iter}
-    {fit_intercept}
+    {solver_and_solver_options}
+    {tol_max_iter_and_fit_intercept}
     {warm_start}
-    {random_state}
-    {verbose}
+    {random_state_and_verbose}
 
     Attributes
     ----------
@@ -77,11 +67,7 @@ class PdproxRegressor(LinearlyConstrained, WithResidualLoss):
     {constraint_multipliers}
     {groups_found}
     {certificate}
-    {solver_found}
-    {converged}
-    n_iter_ : int
-        Iterations.
-    {features_in}
+    {solver_and_convergence}
 
     Warns
     -----
@@ -89,7 +75,9 @@ class PdproxRegressor(LinearlyConstrained, WithResidualLoss):
 
     See Also
     --------
-    PdproxSVC : The same for classes.
+    PdproxSVC : Classifier with any margin loss and any penalty.
+    GroupLassoPD : Regression with a group lasso penalty.
+    QuantilePD : Several quantiles that do not cross.
 
     References
     ----------

@@ -54,43 +54,29 @@ class PdproxSVC(WithNoiseBudget, LinearlyConstrained, MarginClassifier):
         Share of the l1 norm for the names "elasticnet" (0.5 by default), "sparse_group",
         "fused_lasso" and "elastic_net_ball".
     {groups_of_names}
-    {penalty_weights}
-    {bounds}
+    {penalty_weights_and_bounds}
     {constraints}
     noise_budget : float, default=None
-        For labels of which some are wrong: the hinge losses' multipliers, one of at most 1 for
-        each sample, sum to at most this (the m of Yang et al., (19), in samples, or in their
-        weight). Only the worst so many samples then count. With a small budget the optimum is
-        often the model 0: the user guide says when, and what that means. It needs
+        For labels of which some are wrong: an upper bound on the sum of the multipliers of the
+        hinge losses, which are at most 1 for each sample (the m of Yang et al., (19), in samples
+        or in their weight). Only that many samples, those with the largest losses, then count.
+        With a small budget the optimum is often the model 0; the user guide explains when. Needs
         ``loss="hinge"`` and a penalty of single coefficients, "l2_norm" or "group".
-    loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", \
-            "modified_huber", "logistic"} or MarginLoss, default="hinge"
-        The loss; a name or an object of `skpd.losses`, or of a class of your own
-        (`skpd.losses.MarginLoss` says how).
-    {solver}
-    {solver_options}
-    {tol}
-    {max_iter}
-    {fit_intercept}
+    {loss_of_margin}
+    {solver_and_solver_options}
+    {tol_max_iter_and_fit_intercept}
     {class_weight}
     {warm_start}
     {n_jobs}
-    {random_state}
-    {verbose}
+    {random_state_and_verbose}
 
     Attributes
     ----------
     {linear_model_of_classes}
     {constraint_multipliers}
     {groups_found}
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    {certificates_of_classes}
-    {solver_found}
-    {converged}
-    n_iter_ : int
-        Iterations; the most of any class.
-    {features_in}
+    {classes_and_certificates}
+    {solver_and_convergence}
 
     Warns
     -----
@@ -98,15 +84,16 @@ class PdproxSVC(WithNoiseBudget, LinearlyConstrained, MarginClassifier):
 
     See Also
     --------
-    GroupLassoSVC : The same with a group lasso penalty.
-    PdproxRegressor : Robust and quantile regression.
+    GroupLassoSVC : Classifier with a group lasso penalty.
+    LogisticPD : Logistic regression, of more than two classes by the softmax.
+    PdproxRegressor : Regression with any loss of the residual and any penalty.
 
     Notes
     -----
     Callbacks (``set_callbacks``) see ten tasks for every power of ten of the relative gap, so
     that a `ProgressBar` moves with its logarithm towards ``tol``. A `ScoringMonitor`
-    scores the model of the moment; in one-vs-rest, where the other classes are not
-    there yet, only the model at the end.
+    scores the current model; with more than two classes it scores only the model at the end,
+    as the models of the other classes do not exist before.
 
     References
     ----------
