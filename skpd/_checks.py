@@ -1,4 +1,4 @@
-"""Checks of the numbers that losses and penalties hold, and of what is said of them."""
+"""Checks of the parameters of losses and penalties, and of their declared properties."""
 
 from math import inf
 from numbers import Real
@@ -10,7 +10,7 @@ __all__ = ["check_array", "check_number", "require_everywhere", "shown"]
 
 
 def shown(value: Any) -> str:
-    """A value as messages show it: numbers without the types of NumPy, also in lists."""
+    """The representation of a value in messages, without NumPy's types of numbers."""
     with np.printoptions(legacy="1.25"):
         return repr(value)
 
@@ -29,7 +29,8 @@ def check_number(
     Raises
     ------
     ValueError
-        Otherwise; it names the attribute, its owner, what it got and what is allowed.
+        If it is not. The message contains the attribute, its owner, its value and the allowed
+        range.
     """
     value = getattr(owner, name)
     if isinstance(value, Real) and above < float(value) < below and least <= float(value) <= most:
@@ -44,21 +45,21 @@ def check_number(
 def check_array(
     what: str, values: Any, *, least: float, most: float = inf, finite: bool = True
 ) -> Any:
-    """A number, or numbers in one dimension, in [least, most] as float64.
+    """Validate a number or a vector with entries in [least, most], and return it as float64.
 
     Parameters
     ----------
     what : str
-        What the error calls them.
+        The name of the values in the error message.
     values : float or array-like of shape (n,)
     least, most : float
     finite : bool, default=True
-        Whether they must be finite.
+        Whether the values must be finite.
 
     Raises
     ------
     ValueError
-        If they are not; it says what they are, what it got and what is allowed.
+        If a value is not allowed. The message contains the name, the values and the allowed range.
     """
     try:
         array = np.array(values, dtype=np.float64)
@@ -74,14 +75,14 @@ def check_array(
 def require_everywhere(
     owner: object, what: str, holds: Any, left: Any, right: Any, **places: Any
 ) -> None:
-    """Require that a property holds at all points that it was tested at.
+    """Require that a property holds at all tested points.
 
     Parameters
     ----------
     owner : object
         The loss or penalty.
     what : str
-        The property, and the two numbers that it compares.
+        The description of the property and of the two numbers that it compares.
     holds : ndarray of bool of shape (n_points,)
     left, right : ndarray of shape (n_points,)
         The two numbers, at each point.
@@ -91,7 +92,8 @@ def require_everywhere(
     Raises
     ------
     AssertionError
-        If it does not; it names the property, the first point where it fails and both numbers.
+        If the property does not hold. The message contains the property, the first point where it
+        fails and both numbers.
     """
     holds = np.atleast_1d(holds)
     if holds.all():

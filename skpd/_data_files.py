@@ -1,4 +1,4 @@
-"""Data in files, as ``python -m skpd`` takes them."""
+"""Reading of data files for ``python -m skpd``."""
 
 import bz2
 import gzip
@@ -17,12 +17,12 @@ __all__ = ["describe_preparation", "is_csv", "preparation", "read"]
 
 
 def read(path, target):
-    """(X, y) of a file: finite numbers, and targets or labels that differ.
+    """Read the data (X, y) of a file.
 
     Raises
     ------
     ValueError
-        If it does not hold these; the message begins with the path.
+        If numbers are not finite, or if all targets are equal. The message begins with the path.
     """
     try:
         return read_csv(path, target) if is_csv(path) else read_svmlight(path)
@@ -44,7 +44,7 @@ def read_svmlight(path):
 
 
 def check_data(X, y):
-    """Refuse what no estimator can learn from."""
+    """Raise an error for data from which no estimator can learn."""
     if len(y) < 2:
         raise ValueError(f"{len(y)} row(s) of data, at least 2 are needed: to train and to test")
     values = X.data if sp.issparse(X) else X
@@ -61,7 +61,7 @@ def is_csv(path):
 
 
 def read_csv(path, target):
-    """(X, y), X a data frame."""
+    """Read (X, y) from a CSV file, with X as a data frame."""
     try:
         import pandas as pd
     except ImportError:
@@ -85,16 +85,15 @@ def read_csv(path, target):
 
 
 def columns_of_words(X):
-    """The columns of a data frame that do not hold numbers; there are none in an array."""
+    """The columns of a data frame that do not hold numbers; an empty list for an array."""
     return [] if isinstance(X, np.ndarray) else list(X.select_dtypes(exclude="number").columns)
 
 
 def preparation(X):
-    """The steps of a pipeline that bring data to a common scale, all columns by themselves.
+    """The steps of a pipeline that scale each column.
 
-    In a data frame numbers that are missing become the median of their column, and a column of
-    words makes one of zeros and ones for each word, a missing one among them. Sparse data keep
-    their zeros.
+    In a data frame, missing numbers are replaced by the median of their column, and columns of
+    words are one-hot encoded, with a category for missing words. Sparse data remain sparse.
     """
     if sp.issparse(X):
         return [MaxAbsScaler()]
@@ -114,7 +113,7 @@ def preparation(X):
 
 
 def describe_preparation(X, n_features):
-    """What `preparation` does, for people, and how many features are left."""
+    """A description of the steps of `preparation` and of the number of features after them."""
     if sp.issparse(X):
         return "each feature divided by its largest size"
     if isinstance(X, np.ndarray):

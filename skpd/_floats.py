@@ -1,7 +1,7 @@
-"""Floating-point numbers of 64 bits."""
+"""Constants of 64-bit floating-point numbers."""
 
 import numpy as np
 
 __all__ = ["EPSILON"]
 
-EPSILON = float(np.finfo(np.float64).eps)  # from 1 to the next larger number
+EPSILON = float(np.finfo(np.float64).eps)  # distance from 1 to the next larger number

@@ -1,4 +1,4 @@
-"""Types that the signatures share."""
+"""Types used in signatures."""
 
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 else:
 
     class ArrayLike:
-        """What type checkers know as `numpy.typing.ArrayLike`.
+        """A stand-in for `numpy.typing.ArrayLike`, which type checkers use in its place.
 
-        Help pages print a signature with that union of six types written out, each time it occurs.
+        It keeps signatures in help pages short, where the union of six types would be printed.
         """
 
     ArrayLike.__module__ = "numpy.typing"

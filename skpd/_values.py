@@ -1,4 +1,4 @@
-"""Losses and penalties as values, whose parameters scikit-learn can read and replace."""
+"""The base class of losses and penalties, with parameters in the manner of scikit-learn."""
 
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Self
@@ -7,11 +7,11 @@ __all__ = ["Value"]
 
 
 class Value:
-    """An object that never changes, whose parameters are the fields of its dataclass.
+    """An immutable object whose parameters are the fields of its dataclass.
 
-    Estimators show them in ``get_params`` and take them in ``set_params``, so that a grid search
-    can try values of ``penalty__l1_ratio`` or ``loss__quantile``. An object of a class that is no
-    dataclass has none.
+    The methods ``get_params`` and ``set_params`` of estimators include these parameters, so that a
+    grid search can try values of ``penalty__l1_ratio`` or ``loss__quantile``. An object whose
+    class is not a dataclass has no parameters.
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -20,7 +20,7 @@ class Value:
         Parameters
         ----------
         deep : bool, default=True
-            Has no effect: there are no parameters of parameters.
+            Has no effect, as the parameters have no parameters of their own.
 
         Returns
         -------
@@ -31,7 +31,7 @@ class Value:
         return {field.name: getattr(self, field.name) for field in fields(self) if field.init}
 
     def with_params(self, **parameters: Any) -> Self:
-        """An object with other values of some parameters.
+        """A copy of the object with other values of some parameters.
 
         Parameters
         ----------
@@ -41,7 +41,7 @@ class Value:
         Returns
         -------
         changed : object
-            Of the same class.
+            An object of the same class.
 
         Raises
         ------
@@ -57,5 +57,5 @@ class Value:
         return replace(self, **parameters) if parameters else self  # type: ignore[type-var]
 
     def __sklearn_clone__(self) -> Self:
-        """Itself, as it never changes."""
+        """The object itself, as it is immutable."""
         return self

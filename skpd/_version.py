@@ -1,4 +1,4 @@
-"""The version of the package, and what a report of a problem says of its surroundings."""
+"""The version of the package, and the versions of its dependencies for bug reports."""
 
 import platform
 import sys
@@ -20,9 +20,10 @@ OPTIONAL = "matplotlib", "pandas", "pyarrow", "rich", "pip"
 
 @cache
 def documentation() -> str:
-    """The address of the documentation's first page, as the metadata of the package has it.
+    """The address of the documentation, from the metadata of the package.
 
-    That is the entry "Documentation" of ``[project.urls]`` in pyproject.toml; empty without one.
+    The address is the entry "Documentation" of ``[project.urls]`` in pyproject.toml; it is empty
+    if there is no such entry.
     """
     for entry in metadata("skpd").get_all("Project-URL") or ():
         label, _, address = entry.partition(",")
@@ -32,10 +33,10 @@ def documentation() -> str:
 
 
 def show_versions() -> None:
-    """Print the versions of skpd, of Python and of what they work with, for a report of a problem.
+    """Print the versions of skpd, Python and the dependencies, for a bug report.
 
-    Also where the compiled kernels are, how many threads their products with large data take, and
-    the libraries that have threads of their own.
+    The output also contains the path of the compiled module, the number of threads that it uses
+    for products with large data, and the libraries with their own thread pools.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def show_versions() -> None:
 
 
 def _installed(name: str) -> str:
-    """The version of a package, or that there is none."""
+    """The version of a package, or "not installed"."""
     try:
         return version(name)
     except PackageNotFoundError:

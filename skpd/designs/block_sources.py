@@ -1,6 +1,6 @@
-"""Where blocks of rows come from: arrays, sparse matrices, and files of NumPy, SciPy and Parquet.
+"""Sources of blocks of rows: arrays, sparse matrices, and files of NumPy, SciPy and Parquet.
 
-A source says how many rows it has without reading them, and reads them part by part.
+A source knows its shape without reading the rows, and reads them part by part.
 """
 
 import os
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 __all__ = ["Part", "Source", "parts_of"]
 
-PART_BYTES = 1 << 24  # 16 MB: read in some milliseconds, and vectors of its rows stay in a cache
+PART_BYTES = 1 << 24  # size of parts, 16 MB, so that vectors of the rows fit in a cache
 PRECISIONS = (np.float64, np.float32)
 
 
@@ -27,12 +27,12 @@ class Source(ABC):
     ----------
     shape : tuple of int
     dtype : dtype
-        Of what `read` returns, float64 or float32.
+        The type of the numbers that `read` returns, float64 or float32.
     sparse : bool
     in_memory : bool
-        Whether nothing is to be gained by reading ahead.
+        Whether the matrix is in memory, so that reading ahead has no advantage.
     name : str
-        For messages.
+        The name of the source, for messages.
     """
 
     shape: tuple[int, int]
@@ -42,25 +42,25 @@ class Source(ABC):
     name: str
     header: Any = None  # a dataframe without rows, where columns have names
     target: str | int | None = None
-    file: "tuple[Path, tuple[int, int]] | None" = None  # with its stamp when it was opened
+    file: "tuple[Path, tuple[int, int]] | None" = None  # path and stamp at opening
 
     @abstractmethod
     def read(self, first: int, last: int) -> Any:
-        """The rows from first to before last, as an array or a CSR matrix."""
+        """The rows in range(first, last) as an array or a CSR matrix."""
 
     def read_target(self, first: int, last: int) -> Any:
-        """The column ``target`` of the same rows."""
+        """The column ``target`` of the rows in range(first, last)."""
         raise NotImplementedError
 
     def ends(self) -> Iterator[tuple[int, int]]:
-        """First and last rows of the parts in which it is to be read."""
+        """The ends (first, last) of the ranges of rows in which the matrix is to be read."""
         n, d = self.shape
         rows = max(1, PART_BYTES // max(1, d * np.dtype(self.dtype).itemsize))
         return ((first, min(first + rows, n)) for first in range(0, n, rows))
 
 
 class Part:
-    """Some rows of a source."""
+    """A range of rows of a source."""
 
     def __init__(self, source: Source, first: int, last: int) -> None:
         self.source, self.first, self.last = source, first, last
@@ -70,12 +70,12 @@ class Part:
         return self.last - self.first
 
     def read(self, target: bool = False) -> Any:
-        """The rows, as an array or a CSR matrix of float64 or float32; or their targets.
+        """The rows as an array or a CSR matrix of float64 or float32, or their targets.
 
         Raises
         ------
         ValueError, OSError
-            If they cannot be read, or if the file is no more what it was when it was opened.
+            If the rows cannot be read, or if the file has changed since it was opened.
         """
         source = self.source
         with naming(source.name):
@@ -86,14 +86,14 @@ class Part:
 
 
 def stamp(path: Path) -> tuple[int, int]:
-    """The size of a file, and when it was written."""
+    """The size of a file and its time of modification."""
     found = path.stat()
     return found.st_size, found.st_mtime_ns
 
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Have errors of what reads a block say which: libraries often do not."""
+    """A context that adds the name of a block to the errors of libraries that read it."""
     try:
         yield
     except Exception as error:
@@ -104,12 +104,12 @@ def naming(name: str) -> Iterator[None]:
 
 
 def parts_of(given: Any, k: int, columns: Any, target: Any) -> list[Part]:
-    """The parts of the block with number k.
+    """The parts of block k.
 
     Raises
     ------
     ValueError
-        If it is no matrix or file of one.
+        If the block is neither a matrix nor a file with one.
     """
     source = _source_of(given, k, columns, target)
     return [Part(source, *ends) for ends in source.ends()]
@@ -140,7 +140,7 @@ def _source_of(given: Any, k: int, columns: Any, target: Any) -> Source:
 
 
 def _precision(dtype: Any, name: str) -> Any:
-    """The precision in which numbers of a type are taken."""
+    """The type, float32 or float64, to which numbers of a type are converted."""
     if np.dtype(dtype).kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got the type {dtype}.")
     return dtype if dtype in PRECISIONS else np.dtype(np.float64)
@@ -155,7 +155,7 @@ def _require_matrix(shape: tuple[int, ...], name: str) -> None:
 
 
 class ArraySource(Source):
-    """An array, perhaps mapped from a file: its rows are views where their type allows."""
+    """An array in memory or mapped from a file, whose rows are views if their type allows."""
 
     def __init__(self, array: Any, name: str) -> None:
         array = array if isinstance(array, np.ndarray) else np.asarray(array)
@@ -195,7 +195,7 @@ class SparseSource(Source):
 
 
 class WithoutTarget(Source):
-    """Another source but for one of its columns, the target."""
+    """A source without one of its columns, the target."""
 
     def __init__(self, source: Source, target: Any) -> None:
         (n, d), self._source = source.shape, source
@@ -248,24 +248,24 @@ class NpzSource(Source):
         return np.require(array, self.dtype, "A")
 
     def ends(self) -> Iterator[tuple[int, int]]:
-        """One part: such a file cannot be read by rows."""
+        """The ends of a single part, as such a file cannot be read by rows."""
         return iter([(0, self.shape[0])])
 
 
 class ParquetSource(Source):
-    """Numbers in a Parquet file, read by its row groups.
+    """A Parquet file with columns of numbers, read by its row groups.
 
     Parameters
     ----------
     path : Path
     columns : list of str or None
-        Those to read; None for all but the target.
+        The columns to read; None for all except the target.
     target : str or None
 
     Raises
     ------
     ImportError
-        Without pyarrow.
+        If pyarrow is not installed.
     """
 
     def __init__(self, path: Path, columns: Any, target: Any) -> None:
@@ -277,7 +277,7 @@ class ParquetSource(Source):
                 "pip install pyarrow"
             ) from error
         self.name, self._file = str(path), parquet.ParquetFile(path)
-        self._reading = Lock()  # a reader is for one thread at a time
+        self._reading = Lock()  # the reader is not thread-safe
         names = self._file.schema_arrow.names
         self.target = target
         self._columns = [c for c in names if c != target] if columns is None else list(columns)
@@ -305,7 +305,7 @@ class ParquetSource(Source):
         table = self._table(first, self._columns)
         found = np.empty((table.num_rows, len(self._columns)), self.dtype, order="F")
         for place, name in enumerate(self._columns):
-            # what is missing becomes NaN, which a fit refuses by name
+            # missing values become NaN, for which a fit raises an error with the name of the file
             found[:, place] = table.column(name).to_numpy()
         return found
 
@@ -320,7 +320,7 @@ class ParquetSource(Source):
 def _numpy_type(schema: Any, name: str, path: Path) -> Any:
     try:
         found = np.dtype(schema.field(name).type.to_pandas_dtype())
-    except (NotImplementedError, TypeError):  # Arrow has types that NumPy lacks: no numbers
+    except (NotImplementedError, TypeError):  # a type of Arrow without equivalent in NumPy
         found = np.dtype(object)
     if found.kind not in "fiub":
         raise ValueError(
@@ -334,12 +334,12 @@ FILES: dict[str, Any] = {".npy": NpySource, ".npz": NpzSource, ".parquet": Parqu
 
 
 def _by_rows(matrix: Any, dtype: Any) -> Any:
-    """A CSR matrix, its index arrays seen to fit its shape before anything reads by them.
+    """The matrix in CSR format, with validated index arrays.
 
     Raises
     ------
     ValueError
-        If they do not.
+        If the index arrays do not fit the shape.
     """
     if matrix.format in ("csr", "csc", "bsr"):
         matrix.check_format(full_check=True)
@@ -347,14 +347,14 @@ def _by_rows(matrix: Any, dtype: Any) -> Any:
 
 
 def _rows(matrix: Any, first: int, last: int) -> Any:
-    """Rows of a CSR matrix, as views of its arrays."""
+    """A range of rows of a CSR matrix, as views of its arrays."""
     begin, end = matrix.indptr[first], matrix.indptr[last]
     parts = matrix.data[begin:end], matrix.indices[begin:end], matrix.indptr[first : last + 1]
     return sp.csr_array((*parts[:2], parts[2] - begin), shape=(last - first, matrix.shape[1]))
 
 
 def _ends_of(matrix: Any) -> Iterator[tuple[int, int]]:
-    """Rows of a CSR matrix in parts of about as many bytes."""
+    """The ends of ranges of rows of a CSR matrix with about `PART_BYTES` bytes each."""
     entry = matrix.data.itemsize + matrix.indices.itemsize
     step, n = max(1, PART_BYTES // entry), matrix.shape[0]
     first = 0

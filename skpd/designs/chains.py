@@ -1,8 +1,8 @@
 """The linear map of labelled sequences: weights of tokens and of transitions to scores.
 
-The coefficients are the rows of W, of shape (n_features, n_labels), one after the other, and
-behind them those of the transitions T, of shape (n_labels, n_labels). The scores are X W, token by
-token, and behind them T itself.
+The coefficients are the rows of W, of shape (n_features, n_labels), one after the other, followed
+by those of the transitions T, of shape (n_labels, n_labels). The scores are X W, token by token,
+followed by T itself.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ class ChainsDesign:
     Parameters
     ----------
     tokens : Design
-        X of shape (n_tokens, n_features), the tokens of all sequences.
+        The features X of the tokens of all sequences, of shape (n_tokens, n_features).
     n_labels : int
     """
 
@@ -32,11 +32,11 @@ class ChainsDesign:
 
     @property
     def n_entries(self) -> int:
-        """Entries of the data that a product reads."""
+        """The number of entries of the data that a product reads."""
         return self.tokens.n_entries
 
     def _split(self, vector: Array) -> tuple[Array, Array]:
-        """The part of the tokens, and that of the transitions."""
+        """The part of a vector that belongs to the tokens, and that of the transitions."""
         return vector[: -self.n_transitions], vector[-self.n_transitions :]
 
     def matvec(self, coef: Array) -> Array:
@@ -52,7 +52,7 @@ class ChainsDesign:
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """The scores, and a bound on their rounding errors.
 
-        A constant is added to the scores of the tokens alone: no loss of chains depends on it.
+        The intercept is added to the scores of the tokens only; no loss of chains depends on it.
         """
         weights, transitions = self._split(coef)
         z, error = self.tokens.matvec_bounded(weights, intercept)
@@ -74,6 +74,6 @@ class ChainsDesign:
         return np.append(product, last), np.append(error, rounding)
 
     def column_norms(self, weights: Array) -> Array:
-        """sqrt(sum_i c_i a_ij^2) of every coefficient."""
+        """The norms sqrt(sum_i c_i a_ij^2) of the columns, one for each coefficient."""
         tokens, transitions = self._split(weights)
         return np.append(self.tokens.column_norms(tokens), np.sqrt(transitions))

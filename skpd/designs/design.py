@@ -1,4 +1,4 @@
-"""What a solver may ask of the data matrix, whatever its layout and precision."""
+"""The data matrix with its products and Gram matrices, for all layouts and precisions."""
 
 from functools import cached_property
 from math import fsum, inf
@@ -16,37 +16,38 @@ from .threads import blas_threads_for_product
 
 __all__ = ["Design"]
 
-NARROW = 50  # columns up to which a kernel forms Gram matrices; BLAS first needs scaled copies
-FEW = 8  # times as many columns: that some of them are worth a copy
-_BLOCK = 1 << 19  # numbers of a dense matrix to copy at a time: 4 MB
+NARROW = 50  # most columns of Gram matrices that compiled code forms; BLAS needs scaled copies
+FEW = 8  # a subset of columns is copied if there are at least this times as many columns
+_BLOCK = 1 << 19  # numbers of a dense matrix that are copied at a time, 4 MB
 
 
 def _row_blocks(h, width):
-    """(sign, |h|, rows) for blocks of rows of one sign, ``width`` numbers of each at a time."""
+    """Blocks (sign, |h|, rows) of rows of equal sign of h, for copies of ``width`` columns."""
     block = max(_BLOCK // max(width, 1), 256)
     for sign, rows in ((1.0, np.flatnonzero(h > 0.0)), (-1.0, np.flatnonzero(h < 0.0))):
         for first in range(0, len(rows), block):
             some = rows[first : first + block]
-            if some[-1] - some[0] + 1 == len(some):  # no need to pick them one by one
+            if some[-1] - some[0] + 1 == len(some):  # contiguous rows are taken as a slice
                 some = slice(some[0], some[-1] + 1)
             yield sign, np.abs(h[some]), some
 
 
 class Design:
-    """A data matrix X of shape (n_samples, n_features), borrowed where its layout allows.
+    """A data matrix X of shape (n_samples, n_features), without a copy where its layout allows.
 
-    Dense arrays (C or Fortran order), CSR and CSC matrices and arrays, in float64 or
-    float32. Products are accumulated in float64 in either case. An array in another
-    layout (neither rows nor columns contiguous, unsorted or duplicate entries) is copied once.
+    X may be a dense array in C or Fortran order, or a CSR or CSC matrix or array, in float64 or
+    float32. Products are accumulated in float64 in either case. A matrix in another layout
+    (neither rows nor columns contiguous, unsorted or duplicate entries) is copied once.
 
     Parameters
     ----------
     X : {ndarray, sparse matrix, sparse array} of shape (n_samples, n_features)
         Validated data: finite, float32 or float64.
     by_columns : bool, default=False
-        Whether an array of a single row or column, whose layout does not tell, is by columns.
+        Whether an array with a single row or column, whose layout is ambiguous, is treated as
+        stored by columns.
     n_parallel : int, default=1
-        How many that use it at the same time share the threads for products with a large X.
+        The number of concurrent users that share the threads for products with a large X.
 
     Raises
     ------
@@ -61,11 +62,11 @@ class Design:
     array([3., 1.])
     """
 
-    most_copied_rows: ClassVar[float] = inf  # that a solver may go on with
+    most_copied_rows: ClassVar[float] = inf  # a solver may copy any number
 
     def __init__(self, X, by_columns: bool = False, n_parallel: int = 1) -> None:
         self.shape = X.shape
-        if 0 in X.shape:  # a task whose rows are all left out, say: no kernel takes such an array
+        if 0 in X.shape:  # compiled functions take no empty arrays, as of a task without rows
             X = sp.csr_array(X)
         n_threads = max(1, _openmp_effective_n_threads() // n_parallel)
         if sp.issparse(X):
@@ -95,14 +96,14 @@ class Design:
         return Design(X, by_columns, self._n_parallel)
 
     def shared_by(self, n_parallel: int) -> "Design":
-        """The same data, for so many that use it or parts of it at the same time."""
+        """The data with the threads of products divided among ``n_parallel`` users."""
         if n_parallel == self._n_parallel:
             return self
         return Design(self._X, not self.matrix.by_row, n_parallel)
 
     @cached_property
     def by_rows(self) -> "Design":
-        """The same data stored row by row, converted where it is not."""
+        """The data stored by rows, converted if necessary."""
         if self.matrix.by_row:
             return self
         return self._like(
@@ -111,12 +112,12 @@ class Design:
 
     @cached_property
     def transposed(self) -> "Design":
-        """The same data with rows for columns."""
+        """The transposed data X'."""
         return self._like(self._X.T)
 
     @cached_property
     def by_columns(self) -> "Design":
-        """The same data stored column by column, with the same type of indices."""
+        """The data stored by columns, converted if necessary, with the same type of indices."""
         if not self.matrix.by_row:
             return self
         if not sp.issparse(self._X):
@@ -128,64 +129,67 @@ class Design:
         return self._like(columns)
 
     def whole_rows(self, rows: Indices) -> Indices:
-        """Rows that can be taken alone: any of them."""
+        """The rows together with those that belong to the same samples, here the rows."""
         return rows
 
     def rows(self, indices: Indices) -> "Design":
-        """Some of the rows, copied."""
+        """A subset of the rows, copied."""
         some = self._X[indices]
         return self._like(some if sp.issparse(some) else np.ascontiguousarray(some))
 
     def columns(self, indices: Indices) -> "Design":
-        """Some of the columns, copied."""
+        """A subset of the columns, copied."""
         some = self._X[:, indices]
         return self._like(some if sp.issparse(some) else np.ascontiguousarray(some))
 
     def table(self, columns: Indices) -> Array:
-        """Some of the columns as an array."""
+        """A subset of the columns as a dense array of float64."""
         some = self._X[:, columns]
         return np.asarray(some.toarray() if sp.issparse(some) else some, dtype=np.float64)
 
     def rows_as_they_are(self, indices: Indices) -> Any:
-        """Some of the rows as an array or a sparse matrix, X itself where they are all of them."""
+        """A subset of the rows as an array or a sparse matrix; X itself for all rows."""
         return self._X if len(indices) == self.shape[0] else self._X[indices]
 
     def with_ones(self) -> "Design":
-        """The same data with a last column of ones, copied."""
+        """A copy of the data with a last column of ones."""
         ones = np.ones((self.shape[0], 1))
         if not sp.issparse(self._X):
             return self._like(np.hstack([self._X, ones]))
         return self._like(sp.hstack([self._X, ones], format=self._X.format))
 
     def with_column(self, column: Array) -> "Design":
-        """The same data with a last column, in their type, copied."""
+        """A copy of the data with an additional last column, converted to its type."""
         values = column.astype(self._X.dtype)[:, np.newaxis]
         if not sp.issparse(self._X):
             return self._like(np.hstack([self._X, values]))
         return self._like(sp.hstack([self._X, values], format=self._X.format))
 
     def with_rows(self, rows: Array) -> "Design":
-        """The same data with more rows behind it, copied."""
+        """A copy of the data with additional rows at the end."""
         if not sp.issparse(self._X):
             return self._like(np.vstack([self._X, rows]))
         return self._like(sp.vstack([self._X, sp.csr_array(rows)], format=self._X.format))
 
     def matvec(self, coef: Array) -> Array:
-        """X coef, of shape (n_samples,)."""
+        """The product X coef, of shape (n_samples,)."""
         if kernels.max_abs(coef) == 0.0:
             return np.zeros(self.shape[0])
         return self.matrix.matvec(coef)
 
     def rmatvec(self, rows: Array) -> Array:
-        """X' rows, of shape (n_features,)."""
+        """The product X' rows, of shape (n_features,)."""
         return self.matrix.rmatvec(rows)
 
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
-        """X_W' rows over the columns W, of shape (n_columns,), of a matrix by columns or dense."""
+        """The product X_W' rows over the columns W, of shape (n_columns,).
+
+        X must be dense or stored by columns.
+        """
         return self.matrix.rmatvec_some(rows, columns)
 
     def work_on(self, columns: Indices) -> float:
-        """About the time of `rmatvec_some` over that of `rmatvec`."""
+        """The estimated time of `rmatvec_some`, relative to that of `rmatvec`."""
         if not sp.issparse(self._X):
             gather = 5.0 if self.matrix.by_row else 1.0
             return gather * len(columns) / self.shape[1]
@@ -195,12 +199,12 @@ class Design:
 
     @property
     def n_entries(self) -> int:
-        """Entries that a product reads."""
+        """The number of entries that a product reads."""
         return int(self.matrix.n_entries)
 
     @cached_property
     def longest_row(self) -> int:
-        """Entries of a row at most."""
+        """The largest number of stored entries of a row."""
         if self.dense:
             return int(self.shape[1])
         X = self._X
@@ -208,7 +212,10 @@ class Design:
         return int(np.max(counts, initial=0))
 
     def matmul(self, coefs: Array, active: Indices) -> Array:
-        """X coefs for coefs of shape (n_features, n_outputs), 0 but in the active rows."""
+        """The product X coefs for coefs of shape (n_features, n_outputs).
+
+        The rows of coefs that are not in ``active`` must be 0.
+        """
         X, few = self._X, FEW * len(active) <= self.shape[1]
         if self.dense and X.dtype != np.float64:
             return np.column_stack([self.matvec(np.ascontiguousarray(w)) for w in coefs.T])
@@ -217,7 +224,7 @@ class Design:
         return product(X, coefs)
 
     def rmatmul(self, rows: Array, columns: Indices | None = None) -> Array:
-        """X' rows for rows of shape (n_samples, n_outputs), or some of its rows."""
+        """The product X' rows for rows of shape (n_samples, n_outputs), or its given rows."""
         X = self._X if columns is None else self._X[:, columns]
         if self.dense and X.dtype != np.float64:
             own = self if columns is None else self.columns(columns)
@@ -225,42 +232,42 @@ class Design:
         return transposed_product(X, rows)
 
     def rmatmul_square(self, rows: Array) -> Array:
-        """sum_i x_ij^2 rows_ik, of shape (n_features, n_outputs)."""
+        """The sums sum_i x_ij^2 rows_ik, of shape (n_features, n_outputs)."""
         return transposed_product_of(np.square, self._X, rows)
 
     def rmatmul_absolute(self, rows: Array) -> Array:
-        """sum_i abs(x_ij) rows_ik, of shape (n_features, n_outputs)."""
+        """The sums sum_i abs(x_ij) rows_ik, of shape (n_features, n_outputs)."""
         return transposed_product_of(np.abs, self._X, rows)
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
-        """X coef + intercept and a bound on its rounding error."""
+        """The predictions X coef + intercept and bounds on their rounding errors."""
         if kernels.max_abs(coef) == 0.0:
             return np.full(self.shape[0], intercept), np.zeros(self.shape[0])
         return self.matrix.matvec_bounded(coef, intercept)
 
     def rmatvec_bounded(self, weights: Array, rows: Array) -> tuple[Array, Array]:
-        """X' (weights * rows) and a bound on its rounding error."""
+        """The product X' (weights * rows) and bounds on its rounding errors."""
         return self.matrix.rmatvec_bounded(weights, rows)
 
     def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
-        """X coef + intercept as an unevaluated sum (high, low), and a bound on its error."""
+        """The predictions X coef + intercept as sums of (high, low), with error bounds."""
         if kernels.max_abs(coef) == 0.0:
             nothing = np.zeros(self.shape[0])
             return np.full(self.shape[0], intercept), nothing, nothing
         return self.matrix.matvec_compensated(coef, intercept)
 
     def rmatvec_compensated(self, weights: Array, rows: Array) -> tuple[Array, Array]:
-        """X' (weights * rows) in twice the working precision, and a bound on its error."""
+        """The product X' (weights * rows) in twice the working precision, with error bounds."""
         high, low, error = self.rmatvec_high_low(weights, rows)
         return high, error + np.abs(low)
 
     def rmatvec_high_low(self, weights: Array, rows: Array) -> tuple[Array, Array, Array]:
-        """The same as an unevaluated sum (high, low), and a bound on its error."""
+        """The product X' (weights * rows) as unevaluated sums (high, low), with error bounds."""
         high, low, error = self.matrix.rmatvec_compensated(weights, rows)
         return high, low, error
 
     def gram(self, h: Array, columns: Indices, ones: bool) -> Array:
-        """X_W' diag(h) X_W over the columns W, with a last column of ones if asked for.
+        """The Gram matrix X_W' diag(h) X_W over the columns W, and a column of ones if ``ones``.
 
         Parameters
         ----------
@@ -293,7 +300,7 @@ class Design:
         return out
 
     def cross_gram(self, h: Array, left: Indices, right: Indices, ones: bool) -> Array:
-        """X_R' diag(h) [X_L X_R] over disjoint L and R, with a last column X_R' h if asked for.
+        """The matrix X_R' diag(h) [X_L X_R] over disjoint L and R; with ``ones``, also X_R' h.
 
         Parameters
         ----------
@@ -321,19 +328,25 @@ class Design:
         return out
 
     def columns_that_seem_far(self, far: float) -> tuple[Indices, Array]:
-        """Columns whose mean, in some of the rows, is so many standard deviations; these means."""
+        """The columns with a mean above ``far`` standard deviations in a sample of rows.
+
+        Their means in the sample are returned as well.
+        """
         return columns_that_seem_far(self._X, far)
 
     def shift_of_columns(self, weights: Array, far: float = FAR) -> Array | None:
-        """Weighted means of the columns that are far from 0 beside their spread, or None.
+        """The weighted means of columns that are far from 0, and 0 for others; None if all are 0.
 
-        Far is a mean of so many standard deviations. Some rows tell which they are; the others
-        have 0.
+        A column is far from 0 if its mean is above ``far`` standard deviations in a sample of
+        rows.
         """
         return shift_by_means(self, self.columns_that_seem_far(far), weights)
 
     def shifted(self, shift: Array) -> "Design":
-        """X less a number in every column, copied; a sparse X stores the shifted columns whole."""
+        """A copy of X with a number subtracted from every column.
+
+        A sparse X stores all entries of the shifted columns.
+        """
         if not sp.issparse(self._X):
             return self._like(self._X - shift, not self.matrix.by_row)  # in the same order
         columns = np.flatnonzero(shift)
@@ -344,9 +357,10 @@ class Design:
         return self._like(both[:, places].asformat(self._X.format))
 
     def common_row_sum(self) -> float | None:
-        """What all rows sum to, rounded, if that is the same in exact arithmetic (one-hot rows).
+        """The rounded sum of each row, if it is exactly the same for all rows, else None.
 
-        It is 0 only for sums of exactly 0, and None where rows differ.
+        The sums are equal for one-hot features, for example. The result is 0 only if they are
+        exactly 0.
         """
         sums, _, _ = self.matvec_compensated(np.ones(self.shape[1]), 0.0)
         if np.ptp(sums) > 0.0:
@@ -361,7 +375,7 @@ class Design:
         return fsum(first) if same else None
 
     def _block(self, rows: Indices | slice, columns: Indices, ones: bool) -> Array:
-        """A copy of some rows of some columns, in the order of X, and a column of ones."""
+        """A copy of some rows and columns in the memory order of X, with a column of ones."""
         if not isinstance(rows, slice):
             picked = self._X[np.ix_(rows, columns)]
         elif self.matrix.by_row:
@@ -378,12 +392,12 @@ class Design:
 
     @cached_property
     def column_counts(self) -> Indices:
-        """Entries of every column that are stored, of shape (n_features,)."""
+        """The number of stored entries of every column, of shape (n_features,)."""
         if not sp.issparse(self._X):
             return np.full(self.shape[1], self.shape[0])
         if self.matrix.by_row:
             indices, n_columns = self._X.indices, self.shape[1]
-            size = max(n_columns, 65536)  # at a time: each is copied as 64-bit integers
+            size = max(n_columns, 65536)  # indices converted to 64-bit integers at a time
             counts = np.zeros(n_columns, dtype=np.int64)
             for first in range(0, len(indices), size):
                 counts += np.bincount(indices[first : first + size], minlength=n_columns)
@@ -391,17 +405,17 @@ class Design:
         return np.diff(self._X.indptr)
 
     def row_sums(self) -> Array:
-        """``sum_j |x_ij|``, of shape (n_samples,)."""
+        """The sums ``sum_j |x_ij|``, of shape (n_samples,)."""
         return self.matrix.matvec_absolute(np.ones(self.shape[1]))
 
     def column_sums(self, weights: Array) -> Array:
-        """``sum_i weights_i |x_ij|``, of shape (n_features,)."""
+        """The sums ``sum_i weights_i |x_ij|``, of shape (n_features,)."""
         return self.matrix.rmatvec_absolute(weights)
 
     def row_norms(self) -> Array:
-        """Euclidean norms of the rows, of shape (n_samples,)."""
+        """The Euclidean norms of the rows, of shape (n_samples,)."""
         return np.sqrt(self.matrix.matvec_square(np.ones(self.shape[1])))
 
     def column_norms(self, weights: Array) -> Array:
-        """sqrt(sum_i weights_i x_ij^2), of shape (n_features,)."""
+        """The norms sqrt(sum_i weights_i x_ij^2) of the columns, of shape (n_features,)."""
         return np.sqrt(self.matrix.rmatvec_square(weights))

@@ -8,14 +8,16 @@ __all__ = ["DualProducts", "DualProductsOfPath"]
 
 
 class DualProducts:
-    """The products, the last of them kept: a solver and, after it, a certificate want the same.
+    """The products X' diag(c) theta of dual points, with a cache of the last one.
+
+    A solver and the certificate after it use the same product.
 
     Parameters
     ----------
     design : Design
         X of shape (n_samples, n_features).
     weights : ndarray of shape (n_samples,)
-        The c_i >= 0.
+        The weights c_i >= 0.
     """
 
     incremental = False
@@ -33,9 +35,9 @@ class DualProducts:
         ----------
         theta : ndarray of shape (n_samples,)
         enough : float, default=0.0
-            Entries that are at most this, their error included, need not be any more exact.
+            Entries whose absolute value plus error bound is at most this may be approximate.
         coef : ndarray of shape (n_features,), default=None
-            Unless this is not 0 there.
+            Entries at non-zero coefficients must be computed exactly.
 
         Returns
         -------
@@ -52,12 +54,12 @@ class DualProducts:
 
 
 class DualProductsOfPath(DualProducts):
-    """The products along a path, where dual points follow each other closely.
+    """The products along a path, where successive dual points are similar.
 
-    Most entries that were small can then be seen to be still small: by the inequality of
-    Cauchy and Schwarz x_j' diag(c) theta differs from s x_j' diag(c) theta_0 by at most
-    ``||x_j|| ||theta - s theta_0||``, in the norm ``||a||^2 = sum_i c_i a_i^2``, whatever the
-    scale s; the nearest one is taken. X must be stored by columns.
+    Most entries that were small are then proven to be still small: by the Cauchy-Schwarz
+    inequality x_j' diag(c) theta differs from s x_j' diag(c) theta_0 by at most
+    ``||x_j|| ||theta - s theta_0||``, in the norm ``||a||^2 = sum_i c_i a_i^2``, for every scale
+    s. The s with the least distance is used. X must be stored by columns.
     """
 
     incremental = True

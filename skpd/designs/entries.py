@@ -14,15 +14,15 @@ __all__ = ["EntriesDesign"]
 
 
 class EntriesDesign:
-    """Some entries of a matrix U V', each of them seen in one row of a problem or in several.
+    """The map from factors U and V to some entries of U V', each observed in one or several rows.
 
-    Coefficients are a table of shape (n_left + n_right, rank), U above V.
+    The coefficients are a table of shape (n_left + n_right, rank), U above V.
 
     Parameters
     ----------
     left, right : ndarray of shape (n_rows,)
-        The row and the column of the matrix that each row of the problem belongs to, in the order
-        of the rows of the matrix, and of its columns within these.
+        The row and the column of the matrix entry that each row of the problem observes, sorted by
+        the rows of the matrix, and then by its columns.
     n_left, n_right : int
         The numbers of rows and of columns of the matrix.
     """
@@ -39,16 +39,16 @@ class EntriesDesign:
 
     @property
     def n_entries(self) -> int:
-        """Different entries of the matrix."""
+        """The number of different observed entries of the matrix."""
         return len(self.left)
 
     @cached_property
     def _repeats(self) -> Indices:
-        """In how many rows of the problem each entry is seen, if some are in several."""
+        """The number of rows of the problem that observe each entry, if some are repeated."""
         return np.diff(self._first, append=self.shape[0])
 
     def of_rows(self, rows: Array) -> Array:
-        """For each entry the sum over the rows of the problem in which it is seen."""
+        """The sums over the rows of the problem that observe the same entry, for each entry."""
         return rows if self._first is None else np.add.reduceat(rows, self._first)
 
     def to_rows(self, entries: Array) -> Array:
@@ -60,18 +60,18 @@ class EntriesDesign:
         return 1 if self._first is None else int(np.max(self._repeats))
 
     def entries(self, U: Array, V: Array) -> Array:
-        """The entries of U V'."""
+        """The observed entries of U V', of shape (n_entries,)."""
         out = np.empty(self.n_entries)
         U, V = np.ascontiguousarray(U), np.ascontiguousarray(V)
         kernels.sampled_products(U, V, self.left, self.right, out)
         return out
 
     def matvec(self, coef: Array) -> Array:
-        """The entries, in the rows of the problem."""
+        """The entries of U V' observed by the rows of the problem, of shape (n_rows,)."""
         return self.to_rows(self.entries(coef[: self.n_left], coef[self.n_left :]))
 
     def matvec_bounded(self, coef: Array) -> tuple[Array, Array]:
-        """The same with bounds on the errors, by the inequality of Cauchy and Schwarz."""
+        """The result of `matvec`, with bounds on its errors by the Cauchy-Schwarz inequality."""
         norms = np.sqrt(np.einsum("ij,ij->i", coef, coef)) + np.finfo(float).tiny
         error = norms[self.left] * norms[self.n_left + self.right]
         error *= (coef.shape[1] + 8.0) * EPSILON

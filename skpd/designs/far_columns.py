@@ -1,4 +1,4 @@
-"""Columns that are far from 0, as calendar years are, and what to shift them by."""
+"""Columns whose mean is far from 0, such as calendar years, and the shift that centres them."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from .._typing import Array, Indices
 
 __all__ = ["FAR", "SAMPLE", "columns_that_seem_far", "shift_by_means"]
 
-SAMPLE = 50  # rows that tell which columns are far from 0
-LEAST_SHARE = 0.1  # of the mean of some rows that a mean of all is, or they tell nothing
-FAR = 10.0  # mean over standard deviation from which on a column is
+SAMPLE = 50  # number of rows from which columns far from 0 are detected
+LEAST_SHARE = 0.1  # the mean of all rows must be at least this times that of the sample
+FAR = 10.0  # columns with a larger ratio of mean and standard deviation are far from 0
 
 
 def columns_that_seem_far(X: Any, far: float) -> tuple[Indices, Array]:
-    """Columns whose mean, in some of the rows, is so many standard deviations; these means.
+    """The columns with a mean above ``far`` standard deviations in a sample of rows; their means.
 
     A column of a sparse X is far from 0 only if nearly all of its entries are stored.
     """
@@ -39,12 +39,12 @@ def columns_that_seem_far(X: Any, far: float) -> tuple[Indices, Array]:
 
 
 def shift_by_means(design: Any, seeming: tuple[Indices, Array], weights: Array) -> Array | None:
-    """Weighted means of the columns that seem far from 0, and 0 for others; None without any."""
+    """The weighted means of columns that seem far from 0, and 0 for others; None if all are 0."""
     chosen, mean = seeming
     if len(chosen) == 0:
         return None
     shift = np.zeros(design.shape[1])
     shift[chosen] = design.rmatvec(weights)[chosen]
-    # some rows do not tell of features that are the same in nearly all
+    # the sample may be misleading for features that are constant in nearly all rows
     shift[chosen[np.abs(shift[chosen]) < LEAST_SHARE * np.abs(mean)]] = 0.0
     return shift if shift.any() else None

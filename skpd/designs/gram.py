@@ -1,4 +1,4 @@
-"""The curvature X_W' diag(h) X_W on a working set: as a Gram matrix or by a factor of it."""
+"""The curvature X_W' diag(h) X_W on a working set W, as a Gram matrix or by a factor of it."""
 
 from dataclasses import dataclass
 
@@ -10,21 +10,21 @@ from .design import Design
 
 __all__ = ["ColumnCurvature", "WeightedGram", "newton_cost"]
 
-LARGEST_GRAM = 4000  # columns: 128 MB
-SMALL_GRAM = 100  # of no consequence, so that a weight of 2 still equals a repeated row
-ROUNDING = 1e-12  # added to a diagonal, as a share of it
+LARGEST_GRAM = 4000  # most columns of a Gram matrix, 128 MB
+SMALL_GRAM = 100  # up to this size a Gram matrix is used always, so that results are reproducible
+ROUNDING = 1e-12  # ridge that is added to a diagonal, relative to it
 
-# What a Newton step costs, in multiplications of dense vectors
-SWEEPS = 20  # of coordinate descent, about
-PASSES = 40  # over the columns, at first: two for each sweep and each conjugate gradient
-BLAS = 8.0  # multiplications in products and factors of matrices in the time of one
-SPARSE = 5.0  # the time of one for an entry of a sparse vector
-PRODUCTS = 6.0  # with X, for gradients and along the step
-OVERHEAD = 2e5  # of a step, however small it is
+# The estimated cost of a Newton step, in units of multiplications of dense vectors
+SWEEPS = 20  # number of sweeps of coordinate descent
+PASSES = 40  # initial estimate of passes over the columns, two for each sweep or step
+BLAS = 8.0  # multiplications in products of matrices in the time of one in vectors
+SPARSE = 5.0  # cost of a multiplication for an entry of a sparse vector
+PRODUCTS = 6.0  # number of products with X, for gradients and along the step
+OVERHEAD = 2e5  # fixed cost of a step
 
 
 def newton_cost(design: Design, n_rows: float, n_columns: float) -> float:
-    """What a Newton step on some rows and columns costs, in multiplications of dense vectors."""
+    """The estimated cost of a Newton step, in units of multiplications of dense vectors."""
     entries, fewer = design.n_entries, min(n_rows, n_columns)
     if design.dense:
         forming = n_rows * n_columns * fewer / BLAS
@@ -36,10 +36,10 @@ def newton_cost(design: Design, n_rows: float, n_columns: float) -> float:
 
 @dataclass
 class ColumnCurvature:
-    """A'A + diag(ridge), by A = diag(h)^(1/2) X_W without the rows with h = 0.
+    """The matrix A'A + diag(ridge), given by A = diag(h)^(1/2) X_W without the rows with h = 0.
 
-    ``columns[places]`` are those of A, the column of ones last. ``passes`` counts the passes
-    over them until now.
+    The columns of A are ``columns[places]``, with the column of ones last. ``passes`` counts the
+    passes over them.
     """
 
     columns: kernels.ScaledColumns
@@ -56,7 +56,7 @@ class ColumnCurvature:
         return self.columns.squares()[self.places] + self.ridge
 
     def matrix(self) -> Array:
-        """A'A + diag(ridge) itself."""
+        """The matrix A'A + diag(ridge) as an array."""
         m, columns = len(self.places), self.columns
         if columns.dense:
             table = np.empty((m, columns.n_rows))
@@ -70,10 +70,11 @@ class ColumnCurvature:
 
 
 class WeightedGram:
-    """The last Gram matrix, and what it was computed from.
+    """A cache of the last Gram matrix, with the data from which it was computed.
 
-    Between two Newton steps few rows enter or leave the curved part of a loss, and those of
-    the squared loss never change, so that it is updated where that costs less than a new one.
+    Between two Newton steps few rows enter or leave the curved part of a loss, and the weights h
+    of the squared loss never change. The Gram matrix is updated where that costs less than
+    computing a new one.
 
     Parameters
     ----------
@@ -83,21 +84,21 @@ class WeightedGram:
 
     def __init__(self, ones: bool) -> None:
         self.ones = ones
-        self._columns: Indices = np.empty(0, dtype=np.int64)  # increasing
-        self._places: Indices = np.empty(0, dtype=np.int64)  # theirs in the matrix
+        self._columns: Indices = np.empty(0, dtype=np.int64)  # in increasing order
+        self._places: Indices = np.empty(0, dtype=np.int64)  # their places in the matrix
         self.h: Array = np.empty(0)
-        self._matrix: Array = np.empty((0, 0))  # with room to grow
+        self._matrix: Array = np.empty((0, 0))  # has spare rows and columns
         self._size = self._place_of_ones = 0
         self._factor: _Factor | None = None  # of the last curvature, if it was given by columns
         self.system = kernels.SupportSystem()  # of the last curvature, if it was a matrix
-        # where h alone says what its entries are: that h, the columns and the matrix
+        # for a matrix without scale or ridge: its h, columns and the matrix
         self._given: tuple[Array, Indices, Array] | None = None
-        self._passes = float(PASSES)  # that the next will take, from what the last ones took
-        self._densities: Array | None = None  # shares of entries that are stored, by column
+        self._passes = float(PASSES)  # estimate of the passes of the next curvature
+        self._densities: Array | None = None  # shares of stored entries of the columns
 
     @property
     def last_h(self) -> Array:
-        """The h of the last curvature."""
+        """The weights h of the last curvature."""
         return self.h if self._factor is None else self._factor.h
 
     def curvature(
@@ -108,16 +109,17 @@ class WeightedGram:
         columns: Indices,
         ridge: Array | None = None,
     ) -> Array | ColumnCurvature:
-        """scale X_W' diag(h) X_W + diag(ridge), in the form in which a Newton step costs less.
+        """The curvature scale X_W' diag(h) X_W + diag(ridge), in the cheaper form.
 
-        The matrix is kept and given again, with its factors in ``system``: it must stay as it is.
+        The result is a matrix or a `ColumnCurvature`, depending on the estimated cost of a Newton
+        step. A matrix is cached, with its factors in ``system``, and must not be changed.
         """
         factor, plain = self._factor, scale == 1.0 and ridge is None
         given = self._given if plain else None
         same_h = given is not None and kernels.equal(h, given[0])
         if given and same_h and factor is None and kernels.equal(columns, given[1]):
             return given[2]
-        self._given = given = None  # before there is another
+        self._given = given = None  # frees memory before the next matrix is formed
         if factor is not None:
             self._passes = max(float(PASSES), factor.given.passes)
         ridge = np.zeros(len(columns) + self.ones) if ridge is None else ridge
@@ -141,7 +143,7 @@ class WeightedGram:
         return H
 
     def _favours_columns(self, design: Design, h: Array, columns: Indices) -> bool:
-        """Compares passes over the columns with forming, sweeping and factorising their Gram."""
+        """Whether passes over the columns cost less than forming and using a Gram matrix."""
         m = len(columns)
         if m <= SMALL_GRAM:
             return False
@@ -150,7 +152,7 @@ class WeightedGram:
         n_curved = int(np.count_nonzero(h))
         if self._densities is None:
             self._densities = design.column_counts / design.shape[0]
-        length = float(np.sum(self._densities[columns]))  # of a row, about
+        length = float(np.sum(self._densities[columns]))  # expected number of entries of a row
         dense = length == m
         by_columns = self._passes * n_curved * length * (1.0 if dense else SPARSE)
         forming = n_curved * length * length * (1.0 / BLAS if dense else SPARSE)
@@ -163,11 +165,11 @@ class WeightedGram:
         return by_columns < forming + using
 
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
-        """X_W' diag(h) X_W over the columns W, increasing, as a new array."""
-        # pairs of entries to add up, at most, against passes over the matrix
+        """The matrix X_W' diag(h) X_W over the columns W in increasing order, as a new array."""
+        # an upper bound on the number of pairs of entries, compared with passes over the matrix
         length = min(design.n_entries / design.shape[0], len(columns))
         pairs = np.count_nonzero(h) * length * length
-        if pairs < 8 * len(columns) ** 2:  # not worth keeping
+        if pairs < 8 * len(columns) ** 2:  # a cache would cost more
             self._columns, self._matrix, self.h = self._columns[:0], self._matrix[:0], h.copy()
             return design.gram(h, columns, self.ones)
         if len(h) != len(self.h):
@@ -177,7 +179,7 @@ class WeightedGram:
             return self._anew(design, h, columns)
         known = self.knows(columns)
         n_known, n_stored = int(known.sum()), len(self._columns)
-        if 4 * n_known <= n_stored:  # most of it is of no more use
+        if 4 * n_known <= n_stored:  # most columns are no longer used
             return self._anew(design, h, columns)
         partly = n_known < len(columns) or 2 * n_known < n_stored
         if partly and pairs < 64 * n_stored * n_stored:
@@ -197,7 +199,7 @@ class WeightedGram:
         return out
 
     def knows(self, columns: Indices) -> np.ndarray:
-        """Which of some columns are in the last matrix."""
+        """A mask of the given columns that are in the cached matrix."""
         if len(self._columns) == 0:
             return np.zeros(len(columns), dtype=bool)
         places = np.searchsorted(self._columns, columns)
@@ -213,7 +215,7 @@ class WeightedGram:
         return self._matrix.copy()
 
     def _extend(self, design: Design, new: Indices) -> None:
-        """Take in columns, behind those at hand."""
+        """Add columns at the end of the cached matrix."""
         old, size = self._columns, self._size + len(new)
         if size > len(self._matrix):
             matrix = np.empty((size + size // 2,) * 2)
@@ -231,7 +233,7 @@ class WeightedGram:
         self._size = size
 
     def take_rows(self, rows: Indices) -> None:
-        """Go on with some rows; the others must have h = 0 from now on."""
+        """Restrict the cache to some rows; the others must have h = 0 from now on."""
         self._factor = self._given = None
         if len(self.h) and self.h.sum() == self.h[rows].sum():
             self.h = self.h[rows]
@@ -239,7 +241,7 @@ class WeightedGram:
             self._columns = self._columns[:0]
 
     def all_rows(self, rows: Indices, n_rows: int) -> None:
-        """Back from some rows to all."""
+        """Extend the cache from some rows to all rows."""
         h = np.zeros(n_rows)
         if len(self.h) == len(rows):
             h[rows] = self.h
@@ -247,13 +249,13 @@ class WeightedGram:
 
 
 class _Factor:
-    """The columns of (scale diag(h))^(1/2) X that were asked for until now."""
+    """A cache of the columns of (scale diag(h))^(1/2) X that were used so far."""
 
     def __init__(self, design: Design, h: Array, scale: float, ones: bool) -> None:
         self.h, self.scale, self.ones = h.copy(), scale, ones
         self.columns = kernels.ScaledColumns(design.matrix, scale * h, ones)
         self.places = np.full(design.shape[1], -1)
-        self.given: ColumnCurvature  # last
+        self.given: ColumnCurvature  # the last result
 
     def give(self, design: Design, columns: Indices, ridge: Array) -> None:
         new = columns[self.places[columns] < 0]

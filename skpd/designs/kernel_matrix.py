@@ -1,4 +1,4 @@
-"""Kernel matrices: squared norms with bounds on rounding errors, and partial Cholesky factors."""
+"""RKHS kernel matrices: squared norms with error bounds, and partial Cholesky factors."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,32 +16,34 @@ from .design import Design
 
 __all__ = ["KernelFactor", "KernelMatrix"]
 
-# Columns of K that are multiplied at a time: their sums have few rounding errors each, and they
-# are long enough for a product to run at the speed of the memory.
+# The number of columns of K multiplied at a time: few, so that sums have small rounding errors,
+# and enough for a product to run at the speed of the memory.
 BLOCK = 256
-# Pivots that are chosen at a time: more make a product with all of K faster, fewer choose better.
+# The number of pivots chosen at a time: larger blocks make products faster, smaller ones choose
+# better pivots.
 PIVOTS = 64
-# A pivot is at least this share of the largest of its block, so that the rest may choose again.
+# The least pivot of a block, relative to the largest; smaller ones wait for the next block.
 LEAST_PIVOT = 0.01
-# From this share of all rows on it is asked whether the residual falls fast enough ...
+# The share of rows as pivots at which the decrease of the residual is first checked. The partial
+# factorisation continues only if it is expected to end before the share WORTH, above which an
+# ordinary factorisation of K takes less time.
 TRIED = 1.0 / 10.0
-# ... to end before this one: beyond, an ordinary factorisation of all of K takes less time.
 WORTH = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class KernelFactor:
-    """L with K = L L' + E, the residual E positive semidefinite up to rounding.
+    """A factor L with K = L L' + E, where E is positive semidefinite up to rounding.
 
     Attributes
     ----------
     padded : ndarray of shape (n_samples, rank + 1)
-        L, whose rows of the pivots are lower triangular, and a column of zeros.
+        L, whose rows at the pivots are lower triangular, followed by a column of zeros.
     pivots : ndarray of shape (rank,)
     residual : ndarray of shape (n_samples,)
-        The diagonal of E, about.
+        The computed diagonal of E.
     is_complete : bool
-        Whether more columns would be all rounding.
+        Whether further columns would consist of rounding errors.
     """
 
     padded: Array
@@ -51,12 +53,12 @@ class KernelFactor:
 
     @classmethod
     def empty(cls, residual: Array) -> "KernelFactor":
-        """That of rank 0."""
+        """The factor of rank 0, with all of K as residual."""
         return cls(np.zeros((len(residual), 1)), np.empty(0, dtype=np.int64), residual, False)
 
     @property
     def table(self) -> Array:
-        """L."""
+        """The factor L, of shape (n_samples, rank)."""
         return self.padded[:, :-1]
 
     @property
@@ -65,11 +67,14 @@ class KernelFactor:
 
     @property
     def trace(self) -> float:
-        """That of E, about."""
+        """The computed trace of the residual E."""
         return float(np.sum(self.residual))
 
     def weights(self, coef: Array) -> Array:
-        """a with sum_i a_i k(x_i, .) = the function of coefficients of L; 0 but at the pivots."""
+        """The weights a for which sum_i a_i k(x_i, .) has the coefficients ``coef`` of L.
+
+        They are 0 except at the pivots.
+        """
         found = np.zeros(len(self.residual))
         if self.rank:
             triangle = self.table[self.pivots]
@@ -80,16 +85,18 @@ class KernelFactor:
 
 
 class KernelMatrix:
-    """A symmetric positive definite matrix K of kernel values between rows.
+    """A symmetric positive definite RKHS kernel matrix K between rows.
 
     Parameters
     ----------
     matrix : ndarray of shape (n_samples, n_samples)
         K in float64, positive semidefinite beyond rounding errors; it must not be changed.
     added : ndarray of shape (n_samples,) or float, default=0.0
-        What its diagonal has more than the values that predict: at least 0.
+        The difference between the diagonal of K and the kernel values used in predictions, at
+        least 0.
     asymmetry : float, default=0.0
-        How far these values are from K elsewhere at most, over the root of K_ii K_jj.
+        An upper bound on the difference between the off-diagonal entries K_ij and the kernel
+        values used in predictions, relative to sqrt(K_ii K_jj).
     """
 
     def __init__(self, matrix: Array, added: Array | float = 0.0, asymmetry: float = 0.0) -> None:
@@ -106,15 +113,16 @@ class KernelMatrix:
 
     @cached_property
     def sizes(self) -> Array:
-        """sqrt(k(x_i, x_i)): no less than K_ij / sqrt(K_jj) for every j."""
+        """The numbers sqrt(K_ii), which are at least K_ij / sqrt(K_jj) for every j."""
         return np.sqrt(self.diagonal)
 
     def product(self, x: Array, precise: bool = False) -> tuple[Array, Array, Array]:
-        """K x as a sum (high, low), and a bound on its error; low is 0 unless it is ``precise``.
+        """The product K x as a sum (high, low), and a bound on its error.
 
-        Blocks of it are added up: a sum of m products, by whatever order, has an error of at most
-        m eps sum_j |K_ij x_j| (Higham, 2002, section 3.1), and |K_ij| is at most the root of
-        K_ii K_jj. Else it is in twice the working precision.
+        By default low is 0, and products with blocks of columns are added. A sum of m products in
+        any order has an error of at most m eps sum_j |K_ij x_j| (Higham, 2002, section 3.1), and
+        |K_ij| is at most sqrt(K_ii K_jj). With ``precise`` the product is computed in twice the
+        working precision.
         """
         if precise:
             return self._design.matvec_compensated(np.ascontiguousarray(x), 0.0)
@@ -130,7 +138,7 @@ class KernelMatrix:
     def predictions_of(
         self, x: Array, y: Array, low: Array, error: Array
     ) -> tuple[Array, Array, Array]:
-        """The `product` of the values that predict and x, where that of K, (y, low), is known."""
+        """The product of x with the kernel values used in predictions, from K x = y + low."""
         taken, sizes = self.added * x, np.abs(x)
         error = error + EPSILON * (np.abs(y) + np.abs(taken))
         error += self.asymmetry * float(self.sizes @ sizes) * self.sizes
@@ -141,27 +149,27 @@ class KernelMatrix:
         return Design(self.matrix)
 
     def squared_norm(self, x: Array, precise: bool = False) -> tuple[float, float]:
-        """x'K x and a bound on its error, also where each x_i has a relative rounding error.
+        """The squared norm x'K x and a bound on its error, including rounding errors of x.
 
-        With errors e of K x, and eps / 2 of each x_i, which counts twice, it is at most
+        With errors e of K x and relative errors eps / 2 of each x_i, the error is at most
         sum_i |x_i| (e_i + 4 eps |(K x)_i|) + eps^2 (sum_i |x_i| sqrt(K_ii))^2, as K is positive
-        semidefinite. ``precise`` takes K x in twice the working precision.
+        semidefinite. With ``precise``, K x is computed in twice the working precision.
         """
         return self.squared_norm_of(x, *self.product(x, precise))
 
     def squared_norm_of(
         self, x: Array, y: Array, low: Array, of_product: Array
     ) -> tuple[float, float]:
-        """`squared_norm` where the `product` of x is known."""
+        """The result of `squared_norm` from the result of `product`."""
         sizes = np.abs(x)
         error = float(sizes @ (of_product + 4.0 * EPSILON * np.abs(y)))
         error += float((EPSILON * (self.sizes @ sizes)) ** 2)  # in NumPy, where it may be inf
         return fsum([*(x * y).tolist(), *(x * low).tolist()]), error * (1.0 + 1e-9)
 
     def factor(self, trace: float) -> KernelFactor:
-        """A factor with a residual of at most this trace, where rounding allows.
+        """A factor whose residual has at most this trace, as far as rounding allows.
 
-        It goes on from the last one: several models of the same kernel share the work.
+        The last factor is extended, so that several models of the same kernel share the work.
         """
         with self._lock:
             found = self._factor
@@ -179,7 +187,7 @@ class KernelMatrix:
         return self._partial.extend(trace, to_the_end=True) if found is None else found
 
     def _whole(self) -> KernelFactor | None:
-        """The ordinary factor of all of K, None if there is none."""
+        """The ordinary Cholesky factor of K, None if the factorisation fails."""
         upper, failed = dpotrf(self.matrix.copy().T, lower=0, overwrite_a=1)
         if failed:
             return None
@@ -188,14 +196,14 @@ class KernelMatrix:
 
 
 def _padded(table: Array) -> Array:
-    """With a column of zeros."""
+    """The table with an additional column of zeros."""
     padded = np.empty((table.shape[0], table.shape[1] + 1))
     padded[:, :-1], padded[:, -1] = table, 0.0
     return padded
 
 
 class _PartialFactor:
-    """Cholesky factors with pivots, chosen several at a time by the diagonal of the residual.
+    """A pivoted Cholesky factorisation, with blocks of pivots chosen by the residual's diagonal.
 
     See Harbrecht, Peters and Schneider (2012), On the low-rank approximation by the pivoted
     Cholesky decomposition.
@@ -204,7 +212,7 @@ class _PartialFactor:
     def __init__(self, kernel: KernelMatrix) -> None:
         n = kernel.n_samples
         self.kernel, self.residual = kernel, kernel.diagonal.copy()
-        self.floor = n * EPSILON * kernel.diagonal  # below, a pivot is all rounding
+        self.floor = n * EPSILON * kernel.diagonal  # smaller pivots are rounding errors
         self.pivots = np.empty(0, dtype=np.int64)
         self.table = np.zeros((n, min(n, PIVOTS)))
         self.traces = [(0, float(np.sum(self.residual)))]
@@ -218,7 +226,10 @@ class _PartialFactor:
         return not np.any(self.residual > self.floor)
 
     def extend(self, trace: float, to_the_end: bool = False) -> Any:
-        """With a residual of at most this trace; None where it would take too many pivots."""
+        """The factor extended to a residual of at most this trace.
+
+        None where that is expected to take too many pivots, unless ``to_the_end``.
+        """
         while float(np.sum(self.residual)) > trace and not self.is_complete:
             if not to_the_end and self._takes_long(trace):
                 return None
@@ -228,7 +239,7 @@ class _PartialFactor:
         return KernelFactor(padded, self.pivots, self.residual.copy(), self.is_complete)
 
     def _takes_long(self, trace: float) -> bool:
-        """Whether the trace falls too slowly, as by the second half of the pivots until now."""
+        """Whether the trace decreases too slowly, by extrapolation from half of the pivots."""
         n = self.kernel.n_samples
         if self.rank < max(PIVOTS, TRIED * n):
             return False
@@ -246,7 +257,7 @@ class _PartialFactor:
         triangle, order, rank, _ = dpstrf(
             block[chosen], tol=LEAST_PIVOT * float(self.residual[chosen[0]]), lower=1
         )
-        if rank == 0:  # what was left of these rows was all rounding
+        if rank == 0:  # the residuals of these rows were rounding errors
             self.residual[chosen] = 0.0
             return
         chosen = chosen[order[:rank] - 1]
@@ -260,7 +271,7 @@ class _PartialFactor:
         self.residual[self.pivots] = 0.0
 
     def _candidates(self) -> Indices:
-        """Rows with the largest residuals, the largest first."""
+        """The rows with the largest residuals, in decreasing order."""
         some = np.flatnonzero(self.residual > self.floor)
         some = some[self.residual[some] > LEAST_PIVOT * np.max(self.residual[some])]
         return some[np.argsort(-self.residual[some], kind="stable")[:PIVOTS]]

@@ -15,40 +15,41 @@ from .threads import blas_threads_for
 
 __all__ = ["estimated_largest_singular_value", "largest_singular_value_bound"]
 
-STEPS = 150  # of Lanczos at most for a bound, which together cost less than a factorisation
-RESIDUAL = 1e-7  # of the largest eigenvalue: its error is about the square of that
-EXAMINED_EVERY = 8  # steps, to see whether they are enough
-FIRST_MARGIN = 1e-11  # of the estimate squared, that a bound is tried at
-MARGIN_GROWTH = 100.0  # of the margin where that was too little
-BISECTIONS = 2  # of the exponent of the margin, where it had to grow beyond this
+STEPS = 150  # most Lanczos steps, which together cost less than a factorisation
+RESIDUAL = 1e-7  # relative residual of an eigenvalue, whose error is about its square
+EXAMINED_EVERY = 8  # steps between checks of convergence
+FIRST_MARGIN = 1e-11  # first margin of the bound, relative to the squared estimate
+MARGIN_GROWTH = 100.0  # factor of the margin after a failed factorisation
+BISECTIONS = 2  # bisections of the margin's exponent after it had to grow
 SMALL_MARGIN = 1e-8
-MOST_NUMBERS = 2e8  # in a dense matrix: 0.8 GB, as half of it is held
-KEPT_NUMBERS = 2e7  # of a dense matrix, half of which is kept for another factorisation: 80 MB
-PARTS = 16  # of G G': the first are large, while there is room, and none repeats what is known
-SMALLEST_EXPONENT = -1000.0  # so that its inverse is finite
+MOST_NUMBERS = 2e8  # most entries of G G', of which half are stored, 0.8 GB
+KEPT_NUMBERS = 2e7  # most entries of a G G' that is kept for another factorisation, 80 MB
+PARTS = 16  # number of blocks of columns in which G G' is formed
+SMALLEST_EXPONENT = -1000.0  # least exponent of the unit, whose inverse must be finite
 TINY = np.finfo(float).tiny
 
 
 def estimated_largest_singular_value(
     matrix: Any, start: Array | None = None, steps: int = STEPS
 ) -> tuple[float, Array]:
-    """A lower bound on the largest singular value, up to rounding, and about its right vector.
+    """A lower bound on the largest singular value, up to rounding, and its approximate vector.
 
-    By the method of Lanczos with full orthogonalisation.
+    The method is that of Lanczos with full orthogonalisation. The vector is a right singular
+    vector.
 
     Parameters
     ----------
     matrix : linear map with ``@``, ``T`` and ``shape``
-        G.
+        The matrix G.
     start : ndarray of shape (n_columns,), default=None
-        A vector to begin with, such as the right vector of a matrix nearby.
+        The first vector, such as the right singular vector of a similar matrix.
     steps : int, default=150
-        Products with G and G' at most.
+        The largest number of products with G and G'.
     """
     (m, n), transposed = matrix.shape, matrix.T
     if start is None or not start.any():
         start = np.random.default_rng(0).standard_normal(n)
-    # products of the start have at most the rank of G in dimensions, beside the start itself
+    # the Krylov space has at most the rank of G plus one dimensions
     steps = min(steps, m + 1, n)
     basis = np.zeros((steps, n))
     diagonal, off_diagonal = np.zeros(steps), np.zeros(steps)
@@ -58,9 +59,9 @@ def estimated_largest_singular_value(
         basis[k - 1] = v
         v = transposed @ (matrix @ v)
         diagonal[k - 1] = v @ basis[k - 1]
-        for _ in range(2):  # once leaves what rounding makes of large parts
+        for _ in range(2):  # the second pass removes rounding errors of the first
             v = v - (basis[:k] @ v) @ basis[:k]
-        off_diagonal[k - 1] = kernels.euclidean_norm(v)  # whose squares may overflow
+        off_diagonal[k - 1] = kernels.euclidean_norm(v)  # without overflow of squares
         exhausted = not off_diagonal[k - 1] > EPSILON * np.max(diagonal[:k])
         if k % EXAMINED_EVERY and k < steps and not exhausted:
             v = v / off_diagonal[k - 1]
@@ -76,22 +77,23 @@ def estimated_largest_singular_value(
 
 
 def largest_singular_value_bound(matrix: Any) -> float:
-    """An upper bound on the largest singular value of a sparse matrix G, rounding included.
+    """A proven upper bound on the largest singular value of a sparse matrix G.
 
-    tau^2 I - G G' has a Cholesky factorisation in floating-point arithmetic only if tau^2 plus
-    the rounding errors of that factorisation (Rump, 2006, Verification of positive definiteness)
-    and of G G' is at least the largest eigenvalue of G G', or of G'G where that is smaller. Where
-    that would need more than 0.8 GB it is the Frobenius norm, which is far above in general.
+    The matrix tau^2 I - G G' has a Cholesky factorisation in floating-point arithmetic only if
+    tau^2 plus the rounding errors of that factorisation (Rump, 2006, Verification of positive
+    definiteness) and of G G' is at least the largest eigenvalue of G G'. G'G is used instead if it
+    is smaller. If the matrix would need more than 0.8 GB, the bound is the Frobenius norm, which
+    is much larger in general.
 
     Parameters
     ----------
     matrix : csr_array
-        G. Its data may be scaled in place.
+        The matrix G, whose data may be scaled in place.
     """
     largest = kernels.max_abs(matrix.data)
     if not 0.0 < largest < np.inf:
         return largest
-    # a power of two: nothing is rounded, and no square under- or overflows
+    # scaling by a power of two is exact, and prevents under- and overflow of squares
     unit = 2.0 ** max(float(np.floor(np.log2(largest))), SMALLEST_EXPONENT)
     wide = _wide(matrix)
     wide.data /= unit
@@ -118,16 +120,16 @@ def largest_singular_value_bound(matrix: Any) -> float:
                 margin = middle
             else:
                 failed = middle
-    # the trace of what was factorised bounds the squares of the factor's entries
+    # the trace of the factorised matrix bounds the squares of the factor's entries
     of_factor = (m + 3.0) * EPSILON * m * (1.0 + margin)
     square = 1.0 + margin + 2.0 * (of_products + of_factor)
     return unit * min(estimate * sqrt(square) * (1.0 + 8.0 * EPSILON), frobenius) + TINY
 
 
 def _wide(matrix: Any) -> Any:
-    """A matrix stored by rows, or its transpose if that has fewer rows.
+    """The matrix stored by rows, or its transpose if that has fewer rows.
 
-    Where their number is odd there is one more, which is empty.
+    An empty row is added if the number of rows is odd.
     """
     wide = matrix.T.tocsr() if matrix.shape[0] > matrix.shape[1] else matrix
     m, n = wide.shape
@@ -138,7 +140,10 @@ def _wide(matrix: Any) -> Any:
 
 
 class _Gram:
-    """G G' of a sparse matrix with an even number of rows, which each factorisation overwrites."""
+    """The matrix G G' for a sparse G with an even number of rows.
+
+    Each factorisation overwrites the matrix.
+    """
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix

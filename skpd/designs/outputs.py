@@ -1,9 +1,9 @@
-"""The linear map of several outputs or tasks: the rows of W, one after the other, to predictions.
+"""The linear map from the coefficients W of several outputs or tasks to their predictions.
 
-A matrix W of coefficients, of shape (n_features, n_outputs), is a vector here: entry (j, k) is at
-j n_outputs + k. With one X for all outputs the predictions X W are a vector in the same way, that
-of row i for output k at i n_outputs + k. With tasks every row belongs to one of them, and its
-prediction is x_i' W[:, k] for its task k.
+The coefficients W of shape (n_features, n_outputs) are stored as a vector, with W_jk at the index
+j n_outputs + k. With one X for all outputs, the predictions X W are stored as a vector with that
+of sample i for output k at i n_outputs + k. With tasks, every row belongs to one task k, and its
+prediction is x_i' W[:, k].
 """
 
 from functools import cached_property
@@ -19,18 +19,18 @@ from .gram import BLAS, newton_cost
 
 __all__ = ["OutputsDesign", "SharedDesign", "newton_cost_of_outputs"]
 
-TINY = 1e-150  # added to norms: what their squares can lose to underflow
+TINY = 1e-150  # added to norms as a bound on the effect of underflow of squares
 
 
 class OutputsDesign:
-    """A map made of a `Design` for each output, of the rows that belong to it.
+    """The map of several outputs, with a `Design` of the rows of each output.
 
     Parameters
     ----------
     parts : list of Design
-        For each output the data of its rows, all with the same features.
+        The data of the rows of each output, all with the same features.
     rows : list of ndarray or slice
-        For each output the places of its rows among all.
+        The indices of the rows of each output among all rows.
     n_rows : int
     """
 
@@ -45,38 +45,41 @@ class OutputsDesign:
 
     @property
     def n_entries(self) -> int:
-        """Entries of the data that a product reads."""
+        """The number of entries of the data that a product reads."""
         return sum(part.n_entries for part in self.parts)
 
     def _columns(self, k: int) -> slice:
-        """The places of the coefficients of output k."""
+        """The indices of the coefficients of output k."""
         return slice(k, None, self.n_outputs)
 
     def features_of(self, columns: Indices) -> Indices:
-        """The features of increasing coefficients, each once."""
+        """The distinct features of coefficients given by increasing indices."""
         features = columns // self.n_outputs
         found: Indices = features[np.diff(features, prepend=-1) > 0]
         return found
 
     def _over_outputs(self, function: Any, *given: Array) -> Array:
-        """function(part, ...) of the parts of row vectors, as coefficients."""
+        """The results of function(part, ...) for the outputs, as a vector of coefficients.
+
+        The arguments are the entries of given row vectors that belong to each output.
+        """
         out = np.zeros(self.shape[1])
         for k, part in enumerate(self.parts):
             rows = self.places[k]
             out[self._columns(k)] = function(part, *(np.ascontiguousarray(x[rows]) for x in given))
         return out
 
-    # A number for each output
+    # Vectors with a number for each output
 
     def spread(self, values: Array) -> Array:
-        """For each row the number of its output."""
+        """The number of the output of each row, of shape (n_rows,)."""
         rows = np.empty(self.shape[0])
         for place, value in zip(self.places, values, strict=True):
             rows[place] = value
         return rows
 
     def sums(self, rows: Array) -> Array:
-        """For each output the sum over its rows."""
+        """The sum over the rows of each output, of shape (n_outputs,)."""
         return np.array([rows[place].sum() for place in self.places])
 
     # Products
@@ -93,11 +96,11 @@ class OutputsDesign:
         return self._over_outputs(Design.rmatvec, rows)
 
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
-        """Entries of `rmatvec`."""
+        """The given entries of `rmatvec`."""
         return self.rmatvec(rows)[columns]
 
     def work_on(self, columns: Indices) -> float:
-        """About the time of `rmatvec_some` over that of `rmatvec`."""
+        """The estimated time of `rmatvec_some`, relative to that of `rmatvec`."""
         return 1.0
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
@@ -113,11 +116,11 @@ class OutputsDesign:
         return self._with_errors(Design.rmatvec_bounded, weights, rows)
 
     def rmatvec_compensated(self, weights: Array, rows: Array) -> tuple[Array, Array]:
-        """The same in twice the working precision."""
+        """The result of `rmatvec_bounded` in twice the working precision."""
         return self._with_errors(Design.rmatvec_compensated, weights, rows)
 
     def _with_errors(self, function: Any, weights: Array, rows: Array) -> tuple[Array, Array]:
-        """function(part, ...) of the parts of two row vectors: coefficients and their errors."""
+        """The results of function(part, ...) for the outputs: coefficients and their errors."""
         product, error = np.zeros(self.shape[1]), np.zeros(self.shape[1])
         for k, part in enumerate(self.parts):
             own = np.ascontiguousarray(rows[self.places[k]])
@@ -151,7 +154,7 @@ class OutputsDesign:
         return out
 
     def table(self, columns: Indices) -> Array:
-        """Some of the columns as an array, 0 for rows of other outputs than the column's."""
+        """A subset of the columns as an array, which are 0 for the rows of other outputs."""
         out = np.zeros((self.shape[0], len(columns)))
         features, outputs = np.divmod(columns, self.n_outputs)
         for k in np.unique(outputs):
@@ -160,10 +163,10 @@ class OutputsDesign:
             out[np.ix_(rows, own)] = self.parts[k].table(features[own])
         return out
 
-    # Others
+    # Shifts, copies and subsets
 
     def shift_of_columns(self, weights: Array, far: float) -> Array | None:
-        """What features far from 0 may be shifted by, for each output, or None."""
+        """The shift of features far from 0, for each output; None if there are none."""
         shift = np.zeros(self.shape[1])
         for k, part in enumerate(self.parts):
             own = np.ascontiguousarray(weights[self.places[k]])
@@ -173,7 +176,10 @@ class OutputsDesign:
         return shift if shift.any() else None
 
     def shifted(self, shift: Array) -> "OutputsDesign":
-        """The data less a number in every column of each output, copied where it is not 0."""
+        """The data with a number subtracted from every column of each output.
+
+        The data of outputs without a shift are not copied.
+        """
         parts = []
         for k, part in enumerate(self.parts):
             own = np.ascontiguousarray(shift[self._columns(k)])
@@ -182,25 +188,25 @@ class OutputsDesign:
 
     @property
     def by_columns(self) -> "OutputsDesign":
-        """The same data stored column by column."""
+        """The data stored by columns."""
         parts = [part.by_columns for part in self.parts]
         return OutputsDesign(parts, self.places, self.shape[0])
 
     def shared_by(self, n_parallel: int) -> "OutputsDesign":
-        """The same data, for so many that use it or parts of it at the same time."""
+        """The data with the threads of products divided among ``n_parallel`` users."""
         parts = [part.shared_by(n_parallel) for part in self.parts]
         return OutputsDesign(parts, self.places, self.shape[0])
 
     def rows_of(self, samples: Indices) -> Indices:
-        """The rows of some samples, of which each has one."""
+        """The indices of the rows of some samples, which are equal as each sample has one row."""
         return samples
 
     def whole_rows(self, rows: Indices) -> Indices:
-        """Those and the others that cannot be told from them."""
+        """The rows together with those that belong to the same samples, here the rows."""
         return rows
 
     def rows(self, indices: Indices) -> "OutputsDesign":
-        """Some of the rows, copied; one that is named twice is there twice."""
+        """A copy of the given rows; a row whose index occurs twice is copied twice."""
         output, within = np.empty(self.shape[0], int), np.empty(self.shape[0], int)
         for k, (part, own) in enumerate(zip(self.parts, self.places, strict=True)):
             output[own], within[own] = k, np.arange(part.shape[0])
@@ -216,10 +222,10 @@ class OutputsDesign:
 def newton_cost_of_outputs(
     design: OutputsDesign, n_rows: float, n_columns: float, couples: bool
 ) -> float:
-    """What a Newton step on some rows and coefficients costs, in the units of `newton_cost`.
+    """The estimated cost of a Newton step for several outputs, in the units of `newton_cost`.
 
     The curvature has a Gram matrix of the features for each output, or, where the loss couples
-    them, for each pair.
+    the outputs, for each pair of outputs.
     """
     K, share = design.n_outputs, n_rows / max(design.shape[0], 1)
     grams = sum(newton_cost(part, share * part.shape[0], n_columns / K) for part in design.parts)
@@ -229,7 +235,7 @@ def newton_cost_of_outputs(
 
 
 class SharedDesign(OutputsDesign):
-    """The same X for all outputs, read once for all of them.
+    """The map of several outputs with one X for all of them.
 
     Parameters
     ----------
@@ -277,7 +283,10 @@ class SharedDesign(OutputsDesign):
         return self.base.work_on(self.features_of(columns))
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
-        """As above; errors by the inequality of Cauchy and Schwarz for each row and output."""
+        """The predictions plus a constant, and bounds on their rounding errors.
+
+        The bounds follow from the Cauchy-Schwarz inequality for each row and output.
+        """
         W = coef.reshape(self.n_inputs, self.n_outputs)
         z = self.matvec(coef) + intercept
         error = np.outer(self._row_norms, np.linalg.norm(W, axis=0)) * self._rounding_of_rows
@@ -285,7 +294,10 @@ class SharedDesign(OutputsDesign):
         return z, np.ravel(error)
 
     def rmatvec_bounded(self, weights: Array, rows: Array) -> tuple[Array, Array]:
-        """As above; errors by the inequality of Cauchy and Schwarz for each entry."""
+        """The transpose of `matvec` on weights * rows, and bounds on its rounding errors.
+
+        The bounds follow from the Cauchy-Schwarz inequality for each entry.
+        """
         scaled = weights * rows
         product = self.rmatvec(scaled)
         norms = np.linalg.norm(scaled.reshape(-1, self.n_outputs), axis=0)
@@ -302,7 +314,7 @@ class SharedDesign(OutputsDesign):
 
     @cached_property
     def _rounding_of_rows(self) -> float:
-        """The relative error of a sum over the entries of a row, in any order."""
+        """A bound on the relative error of a sum over the entries of a row, in any order."""
         return (self.base.longest_row + 8.0) * EPSILON
 
     @cached_property
@@ -316,7 +328,10 @@ class SharedDesign(OutputsDesign):
         return self._of_weights(weights, self.base.column_norms)
 
     def _of_weights(self, weights: Array, function: Any) -> Array:
-        """A function of the weights of each output, called once where they are the same."""
+        """The results of a function of the weights of each output.
+
+        The function is called once if all outputs have the same weights.
+        """
         by_output = weights.reshape(-1, self.n_outputs)
         if np.all(by_output == by_output[:, :1]):
             return np.repeat(function(np.ascontiguousarray(by_output[:, 0])), self.n_outputs)
@@ -332,7 +347,7 @@ class SharedDesign(OutputsDesign):
         return None if shift is None else np.repeat(shift, self.n_outputs)
 
     def shifted(self, shift: Array) -> "SharedDesign":
-        """X less a number in every column, copied."""
+        """A copy of the data with a number subtracted from every column."""
         base = self.base.shifted(np.ascontiguousarray(shift[:: self.n_outputs]))
         return SharedDesign(base, self.n_outputs)
 
@@ -344,7 +359,7 @@ class SharedDesign(OutputsDesign):
         return SharedDesign(self.base.shared_by(n_parallel), self.n_outputs)
 
     def rows_of(self, samples: Indices) -> Indices:
-        """The rows of some samples, one for each output."""
+        """The indices of the rows of some samples, one row for each output."""
         return np.ravel(np.add.outer(samples * self.n_outputs, np.arange(self.n_outputs)))
 
     def whole_rows(self, rows: Indices) -> Indices:
@@ -352,6 +367,6 @@ class SharedDesign(OutputsDesign):
         return self.rows_of(np.unique(rows // self.n_outputs))
 
     def rows(self, indices: Indices) -> "SharedDesign":
-        """Whole samples, copied."""
+        """A copy of the samples to which the given rows, one for each output, belong."""
         samples = indices[:: self.n_outputs] // self.n_outputs
         return SharedDesign(self.base.rows(samples), self.n_outputs)

@@ -1,17 +1,17 @@
-"""The curvature of several outputs on a working set, as models take it.
+"""The curvature of several outputs on a working set, in the forms that solvers use.
 
-A row's loss has the curvature diag(d_i) - e_i e_i' in its predictions: e_i is 0 for losses of
-single predictions. That of the coefficients is sum_i x_i x_i' (x) (diag(d_i) - e_i e_i'), in three
-shapes:
+The loss of a row has the Hessian diag(d_i) - e_i e_i' in its predictions, with e_i = 0 for losses
+of single predictions. The Hessian in the coefficients is the sum of Kronecker products
+sum_i x_i x_i' (x) (diag(d_i) - e_i e_i'). It is represented in one of three forms:
 
 `RowBlocks`
-    where e is 0: a Gram matrix for each output, or one for all where their curvatures agree;
+    where e is 0: a Gram matrix for each output, or one for all if their curvatures agree;
 a matrix
-    of all entries of the working set, where these are few;
+    over all entries of the working set, if these are few;
 `OutputColumns`
-    products with X, X read once for all outputs.
+    products with X, which is read once for all outputs.
 
-See `skpd.designs.outputs_gram` for which is taken when.
+The choice among them is made in `skpd.designs.outputs_gram`.
 """
 
 from dataclasses import dataclass
@@ -27,20 +27,20 @@ from .outputs_moments import FeatureMoments
 
 __all__ = ["OutputColumns", "RowBlocks"]
 
-SHIFT_FREE = 1e-12  # of the largest curvature: what a shift may have of it by rounding
-CALLS_COST_MORE = 4e6  # multiplications up to which one call saves more than BLAS does
-SWEEPS = 10  # at most, until rows neither leave 0 nor come to it
+SHIFT_FREE = 1e-12  # curvature of a shift, relative to the largest, that is a rounding error
+CALLS_COST_MORE = 4e6  # multiplications below which one compiled call is faster than BLAS
+SWEEPS = 10  # most sweeps until the set of non-zero rows does not change
 
 
 @dataclass
 class RowBlocks:
-    """Matrices of the features for one output after the other, or one for all.
+    """Gram matrices of the features for each output, or one for all outputs.
 
     Attributes
     ----------
     matrices : ndarray of shape (n, n, n_blocks)
-        n features, a column of ones behind them if there are intercepts; n_blocks is 1 where
-        the outputs share their matrix.
+        Matrices over n features, the last one being a column of ones if there are intercepts.
+        n_blocks is 1 if the outputs share their matrix.
     n_outputs : int
     """
 
@@ -50,17 +50,17 @@ class RowBlocks:
     def descend(
         self, penalty: tuple[Array, float, float], P: Array, R: Array, *, sweeps: int, tol: float
     ) -> float:
-        """Sweeps over the rows of P, R the gradient."""
+        """Update P and the gradient R by sweeps of block coordinate descent over the rows of P."""
         shares, mask = np.ones(self.n_outputs), np.ones(P.shape)
         return kernels.descend_rows(self.matrices, shares, mask, *penalty, P, R, sweeps, tol)
 
     def blocks(self, places: Indices) -> Array:
-        """The matrices on some of the features, of shape (n_blocks, n_places, n_places)."""
+        """The matrices on a subset of the features, of shape (n_blocks, n_places, n_places)."""
         some = self.matrices[places[:, np.newaxis], places]
         return np.ascontiguousarray(some.transpose(2, 0, 1))
 
     def times(self, table: Array, places: Indices) -> Array:
-        """The product with a table that is 0 but in some rows."""
+        """The product with a table that is 0 except in the rows ``places``."""
         if self.matrices.shape[-1] == 1:
             product: Array = self.matrices[:, places, 0] @ table[places]
             return product
@@ -69,26 +69,27 @@ class RowBlocks:
 
 @dataclass
 class OutputColumns:
-    """Products with the features of a working set, and the curvature of the rows.
+    """The curvature given by products with the features of a working set and Hessians of rows.
 
     Attributes
     ----------
     design : Design
         X.
     features : ndarray of shape (n_features,)
+        The features of the working set.
     ones : bool
-        Whether there is a column of ones behind them.
+        Whether a column of ones follows the features.
     d, e : ndarray of shape (n_samples, n_outputs)
     mask : ndarray of bool, of shape (n_features + ones, n_outputs)
         The entries of the working set.
     ridge : ndarray of the same shape
-        What is added to the diagonal, 0 outside of the working set.
+        A ridge that is added to the diagonal, 0 outside of the working set.
     some : Design
         The columns of X for the features.
     gram : ndarray of shape (n_features + ones, n_features + ones) or None
-        G with the curvature about G (x) C, where rows are many beside the features.
+        G of the approximation G (x) C of the curvature, if there are many more rows than features.
     moments : FeatureMoments or None
-        Of all features, for curvatures that hardly change and are taken of all of them.
+        The second moments of all features, if all are in every working set.
     """
 
     design: Design
@@ -108,24 +109,24 @@ class OutputColumns:
         return bool(self.mask.all())
 
     def predictions(self, table: Array) -> Array:
-        """X times a table of coefficients."""
+        """The predictions of a table of coefficients, of shape (n_samples, n_outputs)."""
         z = self.some.matmul(table[: len(self.features)], np.arange(len(self.features)))
         return z + table[-1] if self.ones else z
 
     def of_rows(self, z: Array) -> Array:
-        """The curvature of the rows times a change of their predictions."""
+        """The products of the Hessians of the rows with changes z of their predictions."""
         along = np.einsum("ik,ik->i", self.e, z)
         return self.d * z - self.e * along[:, np.newaxis]
 
     def gradient(self, rows: Array) -> Array:
-        """X' times a table of the rows, on the working set."""
+        """The product X' rows on the working set, 0 for other entries."""
         table = self.some.rmatmul(rows)
         if self.ones:
             table = np.vstack([table, rows.sum(axis=0)])
         return table if self._is_whole else np.where(self.mask, table, 0.0)
 
     def times(self, table: Array) -> Array:
-        """The curvature on the working set times a table of coefficients."""
+        """The product of the curvature on the working set with a table of coefficients."""
         if self.design.dense and self.d.size * len(table) > CALLS_COST_MORE:
             return self.gradient(self.of_rows(self.predictions(table))) + self.ridge * table
         out = np.empty(table.shape)
@@ -142,7 +143,7 @@ class OutputColumns:
 
     @cached_property
     def diagonal(self) -> Array:
-        """That of X' diag(d) X, which is at least that of the curvature."""
+        """The diagonal sum_i x_ij^2 d_ik, an upper bound on that of the curvature."""
         table = self.some.rmatmul_square(self.d)
         if self.ones:
             table = np.vstack([table, self.d.sum(axis=0)])
@@ -154,7 +155,7 @@ class OutputColumns:
 
     @cached_property
     def scales(self) -> Array:
-        """g with the curvature of feature j about g_j times that of the outputs."""
+        """The scales g for which the curvature of feature j is about g_j times that of outputs."""
         weights = np.sum(self.d - self.e * self.e, axis=1)
         shares = weights / max(float(np.sum(weights)), np.finfo(float).tiny)
         scales = self.some.rmatmul_square(shares[:, np.newaxis])[:, 0]
@@ -162,26 +163,26 @@ class OutputColumns:
 
     @cached_property
     def is_shift_free(self) -> bool:
-        """Whether a number added to all outputs of a feature has no curvature but by rounding."""
+        """Whether adding a number to all outputs of a feature has no curvature up to rounding."""
         left = self.d - self.e * np.sum(self.e, axis=1, keepdims=True)
         return bool(np.max(np.abs(left)) <= SHIFT_FREE * np.max(self.d))
 
     @property
     def of_outputs(self) -> Array:
-        """The sum of the curvatures of the rows, a matrix of the outputs."""
+        """The sum C of the Hessians of the rows, of shape (n_outputs, n_outputs)."""
         total: Array = np.diag(np.sum(self.d, axis=0)) - self.e.T @ self.e
         return total
 
     @cached_property
     def averaged(self) -> Array:
-        """The curvature of one output, on the average: a matrix of the features."""
+        """The average over the outputs of their curvatures, a matrix over the features."""
         if self.gram is not None:
             return self.gram / self.n_outputs
         weights = np.ascontiguousarray(np.mean(self.d - self.e * self.e, axis=1))
         return self.design.gram(weights, self.features, self.ones)
 
     def scaled_table(self, places: Indices) -> Array:
-        """A with A'A the curvature of one output, on the average, for some of the features."""
+        """A factor A with A'A the average curvature of an output on a subset of the features."""
         weights = np.maximum(np.mean(self.d - self.e * self.e, axis=1), 0.0)
         table = self.design.table(self.features[places[places < len(self.features)]])
         if self.ones and len(places) and places[-1] == len(self.features):
@@ -190,7 +191,7 @@ class OutputColumns:
 
     @cached_property
     def shares(self) -> Array:
-        """Of the outputs in the curvature d of the rows, which is at least theirs."""
+        """The shares sum_i d_ik / sum (d - e^2) of the outputs in an upper bound on C."""
         weights = np.sum(self.d - self.e * self.e)
         found: Array = np.sum(self.d, axis=0) / weights
         return found
@@ -198,9 +199,9 @@ class OutputColumns:
     def descend_by_gram(
         self, penalty: tuple[Array, float, float], P: Array, R: Array, scale: float, *, tol: float
     ) -> bool:
-        """Sweeps over the rows of P with the curvature G (x) diag(scale times the shares).
+        """Update P by sweeps over its rows, with the curvature G (x) diag(scale times shares).
 
-        Whether the last changed a gradient by at most tol.
+        Returns whether the last sweep changed gradients by at most tol.
         """
         assert self.gram is not None
         matrix, mask = self.gram[:, :, np.newaxis], self.mask.astype(float)
@@ -211,7 +212,10 @@ class OutputColumns:
     def descend(
         self, G: Array, W: Array, penalty: tuple, P: Array, U: Array, *, sweeps: int, tol: float
     ) -> float:
-        """Sweeps over the rows of P, U the curvature of the rows times X (P - W)."""
+        """Update P and U by sweeps over the rows of P.
+
+        U has the products of the Hessians of the rows with X (P - W).
+        """
         weights, l1, l2 = penalty
         return kernels.descend_outputs(
             self.design.by_columns.matrix, self.features, self.ones, self.d, self.e,

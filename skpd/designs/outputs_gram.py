@@ -1,6 +1,6 @@
-"""The last curvature of several outputs, in the shape in which it costs least.
+"""A cache of the last curvature of several outputs, in its cheapest representation.
 
-The shapes are those of `skpd.designs.outputs_curvature`.
+The representations are those of `skpd.designs.outputs_curvature`.
 """
 
 from typing import Any
@@ -18,18 +18,18 @@ from .threads import blas_threads_for_product
 
 __all__ = ["OutputsGram"]
 
-LARGEST_BLOCKS = 16e6  # numbers in the matrices of all outputs: 128 MB
-LARGEST_MATRIX = 1000  # entries of a working set: 8 MB, and few enough to factorise often
-LARGEST_FORMING = 1e9  # multiplications for such a matrix: about 0.1 s
-PASSES = 100.0  # over the entries of X that a model takes by products, in multiplications by BLAS
-LARGEST_GRAM = 600  # features whose Gram matrix takes the place of X: 3 MB
-PAIRS_AT_A_TIME = 1e5  # products of pairs of features, which stay in the cache
-FORMING = 15.0  # multiplications by BLAS in the time of forming such a product
-FEWER_ROWS = 2.0  # times as many features as samples: products cost less than matrices
+LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
+LARGEST_MATRIX = 1000  # most entries of a working set for which a matrix is formed, 8 MB
+LARGEST_FORMING = 1e9  # most multiplications to form such a matrix, about 0.1 s
+PASSES = 100.0  # cost of products with X for a model, in BLAS multiplications for each entry
+LARGEST_GRAM = 600  # most features whose Gram matrix replaces X, 3 MB
+PAIRS_AT_A_TIME = 1e5  # number of products of pairs of features that stay in a cache
+FORMING = 15.0  # cost of such a product, in multiplications by BLAS
+FEWER_ROWS = 2.0  # ratio of features to samples above which products cost less than matrices
 
 
 class OutputsGram:
-    """The last curvature of several outputs, and what it was computed from.
+    """A cache of the last curvature of several outputs, and the data of its computation.
 
     Parameters
     ----------
@@ -39,59 +39,59 @@ class OutputsGram:
     agree : bool
         Whether the curvatures of all outputs are the same.
     all_at_once : bool
-        Whether all features are in every working set: then a matrix serves a single linear system
-        and products cost less.
+        Whether all features are in every working set. A matrix would then be used for a single
+        linear system, and products cost less.
     """
 
     def __init__(self, n_outputs: int, ones: bool, agree: bool, all_at_once: bool) -> None:
         self.n_outputs, self.ones, self.agree = n_outputs, ones, agree
         self.all_at_once = all_at_once
         self.system: Any = None
-        self._last: tuple[Indices, Array] | None = None  # columns and the matrix of these
+        self._last: tuple[Indices, Array] | None = None  # the columns and their matrix
         self._grams = [WeightedGram(ones) for _ in range(1 if agree else n_outputs)]
         self._h: Array = np.empty(0)
         self._moments: FeatureMoments | None = None
         self._some: tuple[Design, Indices, Design] | None = None
-        self._gram, self._rows = WeightedGram(ones), np.empty(0)  # and the weights of its rows
+        self._gram, self._rows = WeightedGram(ones), np.empty(0)  # the Gram and row weights
 
     @property
     def last_h(self) -> Array:
         return self._h
 
     def may_hold(self, design: OutputsDesign, n_columns: int) -> bool:
-        """Whether there is room for the curvature: products take none but X."""
+        """Whether the curvature fits in memory, which representations by products always do."""
         features = n_columns / self.n_outputs
         return design.shares_data or features**2 * len(self._grams) <= LARGEST_BLOCKS
 
     def take_rows(self, rows: Indices) -> None:
-        """Go on with some rows."""
+        """Restrict the cache to some rows, which empties it."""
         self._last = self._moments = self._some = None
         self._gram, self._rows = WeightedGram(self.ones), np.empty(0)
         self._grams = [WeightedGram(self.ones) for _ in self._grams]
 
     def all_rows(self, rows: Indices, n_rows: int) -> None:
-        """Back from some rows to all."""
+        """Extend the cache from some rows to all rows, which empties it."""
         self.take_rows(rows)
 
     def curvature(
         self, design: OutputsDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None, again: bool = False,
     ) -> tuple[RowBlocks | OutputColumns | Array, bool]:  # fmt: skip
-        """scale A_W' (diag(h) - e e') A_W + diag(ridge) on the coefficients W.
+        """The curvature scale A_W' (diag(h) - e e') A_W + diag(ridge) on the coefficients W.
 
-        If ``again`` it is that of the last call, if that is at hand; whether it is, is returned
-        beside it.
+        With ``again``, the result of the last call is returned if it is cached. The second return
+        value is whether it was.
 
         Parameters
         ----------
         design : OutputsDesign
         h, e : ndarray of shape (n_rows,)
-            Of all predictions; e is None where it is 0.
+            The Hessians diag(h) - e e' in the predictions; e is None where it is 0.
         scale : float
         columns : ndarray of shape (n_columns,)
-            Coefficients, increasing.
+            The indices of the coefficients W, increasing.
         ridge : ndarray of shape (n_columns + n_outputs,) or None
-            For the coefficients and the intercepts behind them.
+            The ridge for the coefficients, followed by that for the intercepts.
         """
         last, self._last = self._last, None
         if again and ridge is None and last is not None and kernels.equal(last[0], columns):
@@ -113,11 +113,11 @@ class OutputsGram:
         return self._by_products(design, h, e, columns, scale=scale, ridge=ridge), False
 
     def _favours_matrix(self, design: Any, n_entries: int, n_features: int) -> bool:
-        """Whether to form a matrix of all entries, with which models are solved more safely.
+        """Whether to form a matrix over all entries, with which systems are solved more reliably.
 
-        Products take its place where it would cost far more: of dense rows in large numbers, and
-        of sparse ones where all entries of the features are in the working set. Where others are
-        not, conjugate gradients take many steps.
+        Products are used where a matrix would cost much more: for many dense rows, and for sparse
+        rows if all outputs of the features are in the working set. If only some are, conjugate
+        gradients would need many steps.
         """
         if n_entries > LARGEST_MATRIX:
             return False
@@ -168,10 +168,13 @@ class OutputsGram:
         return H
 
     def _dense_matrix(self, design: Any, d: Array, e: Array, columns: Indices) -> Array:
-        """By the product of a matrix, x_i (x) e_i in its rows, with itself, or by pairs."""
+        """The matrix over the entries, by a product of rows x_i (x) e_i or by pairs.
+
+        See `_matrix_by_pairs`; the cheaper one is chosen.
+        """
         K, some = self.n_outputs, design.features_of(columns)
         table = design.base.table(some)
-        # rows of a kinked loss that are certain of their class have no curvature
+        # rows of a loss with kinks have no curvature where they are classified with certainty
         curved = np.flatnonzero(np.sum(d - e * e, axis=1) > ROUNDING * np.sum(d, axis=1))
         if 2 * len(curved) < len(d):
             table, d, e = table[curved], d[curved], e[curved]
@@ -181,10 +184,10 @@ class OutputsGram:
             table = np.column_stack([table, np.ones(len(table))])
             features = np.append(features, np.full(K, len(some)))
             outputs = np.append(outputs, np.arange(K))
-        # by columns, so that entries are whole rows of what is copied and multiplied
+        # transposed, so that the columns of entries are contiguous rows
         table, d, e = (np.ascontiguousarray(part.T) for part in (table, d, e))
         counts = np.bincount(outputs, minlength=K).astype(float)
-        # twice the multiplications for each row
+        # the number of multiplications for each row, times two
         by_entries = np.sum(counts) ** 2 + np.sum(counts**2)
         if by_entries > len(table) ** 2 * (K * (K + 1) / 2 + FORMING):
             return _matrix_by_pairs(table, d, e, features * K + outputs)
@@ -198,17 +201,20 @@ class OutputsGram:
         return H
 
     def _has_gram(self, design: Any, m: int, e: Array) -> bool:
-        """Whether sweeps take a Gram matrix of the features in place of the columns of X."""
+        """Whether sweeps use a Gram matrix of the features instead of the columns of X."""
         return bool(design.dense and m <= LARGEST_GRAM and m <= design.base.shape[0] and e.any())
 
     def _moments_of(self, design: Any, d: Array, features: Indices) -> Array:
-        """Those of some features, by the weights that rows had at first: they hardly change."""
+        """The second moments of some features, with the first weights of the rows.
+
+        Later weights are similar, so that the moments are not recomputed for them.
+        """
         if len(self._rows) == 0:
             self._rows = np.sum(d, axis=1)
         return self._gram.of(design.base, self._rows, features)
 
     def _columns(self, design: Any, features: Indices) -> Design:
-        """X on some features, as it was the last time where they are the same."""
+        """The columns of X for some features, cached for the same features."""
         if len(features) == design.n_inputs:
             base: Design = design.base
             return base
@@ -225,7 +231,7 @@ class OutputsGram:
         ridge: Array | None,
     ) -> OutputColumns:  # fmt: skip
         K, features = self.n_outputs, design.features_of(columns)
-        if self.all_at_once:  # those without entries cost less than a copy of the others
+        if self.all_at_once:  # empty columns cost less than a copy without them
             features = np.arange(design.n_inputs)
         m = len(features)
         whole = self.all_at_once or len(columns) == m * K
@@ -263,10 +269,11 @@ class OutputsGram:
 
 
 def _matrix_by_pairs(table: Array, d: Array, e: Array, entries: Indices) -> Array:
-    """sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on some entries, X, d and e by columns.
+    """The matrix sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on some entries.
 
-    Both factors are symmetric: one product of the pairs of features with those of outputs takes
-    half the multiplications that all entries with each other do.
+    The arrays X, d and e are transposed. As both factors of a term are symmetric, one product of
+    pairs of features with pairs of outputs takes half the multiplications of a product over all
+    pairs of entries.
     """
     (m, n), K = table.shape, len(d)
     left, right = np.triu_indices(m)

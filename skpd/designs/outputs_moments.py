@@ -1,8 +1,8 @@
-"""The features' second moments, known as well as it pays, which precondition the curvature.
+"""Second moments of the features, which precondition the curvature of several outputs.
 
-That of all outputs, sum_i x_i x_i' (x) C_i, is about G (x) C with C = sum_i C_i and
-G = sum_i w_i x_i x_i', the w_i summing to 1. The same G serves all Newton steps, as only the
-weights of the rows would change it.
+The curvature sum_i x_i x_i' (x) C_i is approximately G (x) C with C = sum_i C_i and
+G = sum_i w_i x_i x_i', where the w_i sum to 1. One G is used for all Newton steps, as it depends
+on the step through the weights only. Its eigenvalues are computed only if they save enough steps.
 """
 
 from collections.abc import Callable
@@ -17,15 +17,15 @@ from .outputs_spectrum import OutputsSpectrum
 
 __all__ = ["FeatureMoments", "Scales"]
 
-TABLES = 2.5  # multiplications of matrices with each other in the time of one with a narrow table
-EIGENVALUES = 10.0  # multiplications for each entry and each row of a matrix, by LAPACK
-SMALL = 100  # eigenvalues that are not worth a question
-STEPS = 50  # without the scales of the features: text needs fewer without them, raw data does not
+TABLES = 2.5  # relative cost of multiplications with a narrow table
+EIGENVALUES = 10.0  # multiplications of LAPACK for each entry and each row of a matrix
+SMALL = 100  # up to this size eigenvalues are always computed
+STEPS = 50  # steps without the scales of the features, which help for raw data but not for text
 
 
 @dataclass(frozen=True)
 class Scales:
-    """A diagonal G.
+    """An approximation of G by a diagonal matrix.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Scales:
     values: Array
 
     def inverse(self, C: Array, ridge: float) -> Callable[[Array], Array]:
-        """The product of (G (x) C + ridge I)^-1 with a table that has a column for each output."""
+        """The function that multiplies a table of coefficients by (G (x) C + ridge I)^-1."""
         shares, outputs = np.linalg.eigh(C)
         values = np.multiply.outer(self.values, np.maximum(shares, 0.0))
         values += max(ridge, ROUNDING * float(np.max(values, initial=0.0)))
@@ -48,11 +48,11 @@ class Scales:
 
 
 class FeatureMoments:
-    """G as it is worth knowing: its mean diagonal entry at first.
+    """An approximation of G that is refined when it is worth its cost.
 
-    Where features and outputs are alike but for the outputs' shares in the curvature, that is
-    enough. A system that has taken as many steps as the eigenvalues of G cost, if they can be
-    had, shows that it is not.
+    At first G is its mean diagonal entry times the identity. This suffices if features and outputs
+    are similar except for the shares of the outputs in the curvature. Once a linear system has
+    taken as much time as the eigenvalues of G would cost, these or the diagonal are computed.
 
     Parameters
     ----------
@@ -61,10 +61,10 @@ class FeatureMoments:
     weights : ndarray of shape (n_samples,)
     features : ndarray of shape (n_features,)
     ones : bool
-        Whether there is a column of ones behind the features.
+        Whether a column of ones follows the features.
     n_outputs : int
     known : bool
-        Whether G is the curvature but for a number, so that its eigenvalues solve a system.
+        Whether G is the curvature up to a factor, so that its eigenvalues solve a system.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class FeatureMoments:
         self.most = 0.0 if known else self._worth(n_outputs)
 
     def _mean_scale(self) -> Array:
-        """The same for all rows of X that have entries."""
+        """The mean diagonal entry of G for every feature, of shape (n_features + ones,)."""
         design, weights, features, ones = self._data
         squares = design.row_norms() ** 2
         mean = float(weights @ squares) / max(float(np.sum(weights)), np.finfo(float).tiny)
@@ -89,7 +89,10 @@ class FeatureMoments:
         return np.append(scales, 1.0) if ones else scales
 
     def _worth(self, n_outputs: int) -> float:
-        """Steps that take as long as the eigenvalues, or up to the scales if there are none."""
+        """The number of steps that cost as much as the eigenvalues of G.
+
+        If these are not affordable, it is the number of steps after which the diagonal is used.
+        """
         design, _, features, ones = self._data
         if not OutputsSpectrum.is_affordable(design, len(features) + ones):
             return STEPS
@@ -103,6 +106,6 @@ class FeatureMoments:
         return system / (2.0 * TABLES * design.n_entries * n_outputs)
 
     def learn(self) -> None:
-        """Know more of G."""
+        """Replace the approximation of G by its eigenvalues, or by its diagonal."""
         self.most = np.inf
         self.now = OutputsSpectrum.of(*self._data) or Scales(self._scales())

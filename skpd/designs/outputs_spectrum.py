@@ -1,4 +1,4 @@
-"""The eigenvalues of the features' second moments: they precondition curvatures of all outputs."""
+"""Eigenvalues of the second moments of features, to precondition the curvature of outputs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,16 +12,15 @@ from .threads import one_blas_thread
 
 __all__ = ["OutputsSpectrum"]
 
-LARGEST_SPECTRUM = 600  # eigenvalues: about 0.1 s
-LARGEST_TABLE = 16e6  # numbers in a copy of X and in the eigenvectors: 128 MB each
+LARGEST_SPECTRUM = 600  # most eigenvalues, about 0.1 s
+LARGEST_TABLE = 16e6  # most numbers in a copy of X and in the eigenvectors, 128 MB each
 
 
 @dataclass(frozen=True)
 class OutputsSpectrum:
-    """Q and s with G = Q diag(s) Q' for G = sum_i w_i x_i x_i', the w_i summing to 1.
+    """The eigenvectors Q and eigenvalues s of G = sum_i w_i x_i x_i', where the w_i sum to 1.
 
-    Of the digits conjugate gradients take as many steps with it as with a new average of the
-    curvature each time (`skpd.designs.outputs_moments`).
+    One decomposition serves all linear systems of a fit (`skpd.designs.outputs_moments`).
 
     Attributes
     ----------
@@ -34,7 +33,7 @@ class OutputsSpectrum:
 
     @staticmethod
     def is_affordable(design: Design, m: int) -> bool:
-        """Whether the samples or the m features are few."""
+        """Whether the smaller one of the numbers of samples and of the m features is small."""
         n = design.shape[0]
         return min(n, m) <= LARGEST_SPECTRUM and n * m <= LARGEST_TABLE
 
@@ -42,7 +41,7 @@ class OutputsSpectrum:
     def of(
         cls, design: Design, weights: Array, features: Indices, ones: bool
     ) -> "OutputsSpectrum | None":
-        """Where the features or the samples are few, else None."""
+        """The eigenvalues of G, None where they are not affordable."""
         n, m, total = design.shape[0], len(features) + ones, float(np.sum(weights))
         if not (cls.is_affordable(design, m) and total > 0.0):
             return None
@@ -60,12 +59,12 @@ class OutputsSpectrum:
             return cls(values, A.T @ (left[:, kept] / np.sqrt(values)))
 
     def inverse(self, C: Array, ridge: float) -> Callable[[Array], Array]:
-        """The product of (G (x) C + ridge I)^-1 with a table that has a column for each output."""
+        """The function that multiplies a table of coefficients by (G (x) C + ridge I)^-1."""
         Q = self.vectors
         shares, outputs = np.linalg.eigh(C)
         values = np.multiply.outer(np.maximum(self.values, 0.0), np.maximum(shares, 0.0))
         ridge = max(ridge, ROUNDING * float(np.max(values, initial=0.0)))
-        # Q Q' is the identity, or less: then the rest is divided by the ridge
+        # if Q has fewer columns than rows, the orthogonal complement is divided by the ridge
         rest = 0.0 if Q.shape[0] == Q.shape[1] else 1.0 / ridge
         factor = 1.0 / (values + ridge) - rest
 

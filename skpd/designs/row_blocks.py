@@ -15,51 +15,52 @@ from .block_sources import Part, parts_of
 
 __all__ = ["RowBlocks", "stacked"]
 
-GATHERED = 1 << 26  # bytes of data that are as well read to memory: 64 MB
+GATHERED = 1 << 26  # data of at most this many bytes, 64 MB, are read into memory
 
 
 class RowBlocks:
     """A data matrix in blocks of rows, which are read one after the other.
 
-    Estimators take it for X, with y and weights as arrays: what is in memory at a time are two
-    blocks, vectors as long as there are rows, and the few rows that a solver goes on with.
+    Estimators accept it as X, with y and weights as arrays. At any time only two blocks, vectors
+    with a number for each row, and a subset of the rows chosen by the solver are in memory.
 
     Parameters
     ----------
     blocks : iterable
-        Each an array of shape (n_rows, n_features), a sparse matrix, or the path of a file:
-        ``.npy`` (of `numpy.save`), ``.npz`` (of `scipy.sparse.save_npz`, or of `numpy.savez` with
-        one array) or ``.parquet`` (by pyarrow; a block for each row group). Arrays that are large,
-        such as a `numpy.memmap`, are taken in parts. float32 stays as it is; other numbers
-        become float64.
+        The blocks. Each is an array of shape (n_rows, n_features), a sparse matrix, or the path of
+        a file: ``.npy`` (of `numpy.save`), ``.npz`` (of `scipy.sparse.save_npz`, or of
+        `numpy.savez` with one array) or ``.parquet`` (read with pyarrow, with a block for each row
+        group). Large arrays, such as a `numpy.memmap`, are read in parts. Numbers in float32
+        remain so; other numbers are converted to float64.
     columns : list of str, default=None
-        Which columns of Parquet files to read, in this order; by default all but the target.
+        The columns of Parquet files to read, in this order; by default all except the target.
     target : str or int, default=None
-        The column that holds y and is no feature: its name in Parquet files, its number in others
-        and in matrices, from 0 or from the last, -1.
+        The column of the targets y, which is not a feature: its name in Parquet files, otherwise
+        its index, which may be negative.
 
     Attributes
     ----------
     target : ndarray of shape (n_samples,) or None
-        The column ``target``, read when it is first asked for; ``fit(X, X.target)``.
+        The column ``target``, which is read at the first access; use ``fit(X, X.target)``.
     header : object
-        A table without rows that has the columns of Parquet files, None for others.
+        A table without rows that has the columns of Parquet files, None for other blocks.
     shape : tuple of int
         (n_samples, n_features).
     n_blocks : int
-        How many are read, one after the other.
+        The number of blocks that are read one after the other.
     dtype : dtype
-        float32 where all blocks are, else float64.
+        float32 if all blocks are, else float64.
 
     Raises
     ------
     ValueError
-        If there are no blocks, or if one is no matrix of numbers with as many features as the
-        first; with the name of its file if it cannot be read, or has changed since it was opened.
+        If there are no blocks, or if a block is not a matrix of numbers with as many features as
+        the first. If a file cannot be read, or has changed since it was opened, the message
+        contains its name.
     OSError
-        If a file is not there, or cannot be read.
+        If a file does not exist or cannot be read.
     ImportError
-        For Parquet files without pyarrow.
+        If a file is a Parquet file and pyarrow is not installed.
 
     Examples
     --------
@@ -82,7 +83,7 @@ class RowBlocks:
         target: str | int | None = None,
     ) -> None:  # fmt: skip
         if isinstance(blocks, (str, PathLike, np.ndarray)) or sp.issparse(blocks):
-            blocks = [blocks]  # a whole matrix or file
+            blocks = [blocks]  # a single matrix or file
         self._parts: list[Part] = []
         for k, given in enumerate(blocks):
             self._parts += parts_of(given, k, columns, target)
@@ -108,8 +109,8 @@ class RowBlocks:
         single = all(part.source.dtype == np.float32 for part in self._parts)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.sparse = all(part.source.sparse for part in self._parts)
-        self._constant: float | None = None  # of a last column
-        self._function: Callable[[Any], Any] | None = None  # of a block
+        self._constant: float | None = None  # the value of a last column
+        self._function: Callable[[Any], Any] | None = None  # applied to each block
         self._target: Any = None
 
     @property
@@ -124,7 +125,7 @@ class RowBlocks:
 
     @property
     def in_memory(self) -> bool:
-        """Whether none of it is in a file."""
+        """Whether all blocks are in memory."""
         return all(part.source.in_memory for part in self._parts)
 
     def __repr__(self) -> str:
@@ -142,14 +143,14 @@ class RowBlocks:
         return self.shape[0]
 
     def read(self) -> Iterator[tuple[slice, Any]]:
-        """Read the blocks one after the other; the next is read while one is used.
+        """Read the blocks one after the other; the next block is read while one is used.
 
         Yields
         ------
         rows : slice
-            Which rows of the whole they are.
+            The indices of the rows of the block in the whole matrix.
         block : ndarray or CSR matrix
-            Of float64 or float32.
+            The block in float64 or float32.
         """
         if self.in_memory:
             for k, rows in enumerate(self.slices()):
@@ -164,7 +165,7 @@ class RowBlocks:
                 yield rows, block
 
     def slices(self) -> Iterator[slice]:
-        """Which rows of the whole the blocks are, in the order in which they are read."""
+        """The indices of the rows of each block, in the order in which blocks are read."""
         ends = self._firsts.tolist()
         return (slice(*pair) for pair in pairwise(ends))
 
@@ -181,7 +182,7 @@ class RowBlocks:
         return np.hstack([block, column])
 
     def with_column(self, value: float) -> "RowBlocks":
-        """The same data with a last column that holds a constant.
+        """The data with an additional last column that holds a constant.
 
         Parameters
         ----------
@@ -198,12 +199,12 @@ class RowBlocks:
         return other
 
     def mapped(self, function: Callable[[Any], Any]) -> "RowBlocks":
-        """The same data with a function of each block in its place, computed when it is read.
+        """The data with a function applied to each block when it is read.
 
         Parameters
         ----------
         function : callable
-            Takes a block and returns one of the same shape and type.
+            A function of a block that returns a block of the same shape and type.
 
         Returns
         -------
@@ -219,7 +220,7 @@ class RowBlocks:
         Returns
         -------
         X : ndarray or CSR matrix
-            Sparse if any of the blocks is.
+            The matrix, which is sparse if any of the blocks is.
         """
         return stacked([block for _, block in self.read()])
 
@@ -239,12 +240,12 @@ class RowBlocks:
         Parameters
         ----------
         indices : ndarray of int
-            In any order; a row that is named twice is there twice.
+            Indices of rows in any order; a row whose index occurs twice is returned twice.
 
         Returns
         -------
         X : ndarray or CSR matrix
-            Sparse if any of the blocks is from which they are.
+            The rows, sparse if any of the blocks that contain them is.
         """
         order = np.argsort(indices, kind="stable")
         ends = np.searchsorted(indices[order], self._firsts)
@@ -262,7 +263,7 @@ class RowBlocks:
 
 
 def stacked(blocks: Sequence[Any]) -> Any:
-    """Blocks as one matrix, sparse if any of them is."""
+    """The blocks stacked to one matrix, which is sparse if any of them is."""
     if any(map(sp.issparse, blocks)):
         return sp.vstack(blocks, format="csr")
     return np.concatenate(blocks)

@@ -1,4 +1,4 @@
-"""Random numbers that depend on the place of a row alone, wherever the row is."""
+"""Random numbers that depend only on the index of a row, wherever the row is stored."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def uniform_by_place(places: Indices) -> Array:
-    """A number in [0, 1) for each place, as SplitMix64 mixes bits.
+    """A pseudorandom number in [0, 1) for each index, by the bit mixing of SplitMix64.
 
     Steele, Lea, Flood: Fast splittable pseudorandom number generators. OOPSLA 2014.
     """

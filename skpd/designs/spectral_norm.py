@@ -59,7 +59,7 @@ def spectral_norm_bound(
             break
         u = u / diagonal[-1]
         v = rmatvec(u) - diagonal[-1] * v
-        for previous in basis:  # full reorthogonalisation of a short basis
+        for previous in basis:  # full reorthogonalisation, as the basis is short
             v = v - (previous @ v) * previous
         off_diagonal.append(float(np.linalg.norm(v)))
         if off_diagonal[-1] <= 1e-14 * scale:

@@ -1,4 +1,4 @@
-"""The largest singular values of a matrix that changes little from call to call."""
+"""The largest singular values of a sequence of matrices that change little between calls."""
 
 from typing import Any
 
@@ -10,18 +10,18 @@ __all__ = ["SubspaceIteration"]
 
 
 class SubspaceIteration:
-    """The largest singular triplets by subspace iteration, from where the last call ended.
+    """The largest singular triplets by subspace iteration, started at the last call's subspace.
 
     Parameters
     ----------
     random_state : RandomState
-        Vectors to begin with.
+        The source of random start vectors.
     extra_columns : int
-        Of the subspace, beyond those that are asked for.
+        The number of vectors of the subspace in addition to the requested ones.
     sweeps : int
-        Products with M and M' in a call.
+        The number of products with M and M' in a call.
     cold_sweeps : int
-        The same where some vectors of the subspace are new.
+        The number of products with M and M' in a call with new random vectors.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Sums whose parts are added up in different places, with bounds on what the additions lose."""
+"""Sums whose parts are computed in different processes, with bounds on their rounding errors."""
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
@@ -12,10 +12,10 @@ __all__ = ["BoundedSum", "Largest", "added", "halves"]
 
 
 class BoundedSum:
-    """Numbers or arrays high + low with a bound on their errors.
+    """Numbers or arrays high + low, with a bound on their errors.
 
-    What an addition of the highs loses is added to the lows (Knuth's TwoSum), so that sums are as
-    good as in twice the working precision, in whatever order they are taken.
+    The rounding errors of adding the highs are added to the lows (Knuth's TwoSum), so that sums in
+    any order are as accurate as in twice the working precision.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class BoundedSum:
 
 
 class Largest:
-    """The largest of some numbers, which is to be kept where others are added."""
+    """A number whose "sum" with another is the maximum of both."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -53,16 +53,17 @@ class Largest:
 
 
 def halves(first: int, last: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The two ranges of parts whose sums are added for that of a range.
+    """The two halves of a range of parts, whose sums are added for the sum of the range.
 
-    They depend on the range alone: so sums are the same numbers wherever the parts are.
+    The halves depend on the range only, so that rounding errors are the same wherever the parts
+    are computed.
     """
     middle = (first + last) // 2
     return (first, middle), (middle, last)
 
 
 def added(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The sums, by name, of parts that have the same names, in their order."""
+    """The sums by name of parts with the same names, added in their order."""
 
     def both(one: Any, other: Any) -> Any:
         return {name: value + other[name] for name, value in one.items()}

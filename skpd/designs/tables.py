@@ -11,13 +11,14 @@ from .threads import blas_threads_for_product
 
 __all__ = ["product", "transposed_product", "transposed_product_of"]
 
-AT_A_TIME = 64  # columns of which a function is formed
+AT_A_TIME = 64  # number of columns to which a function is applied at a time
 
 
 def product(X: Any, table: Array) -> Array:
-    """X table.
+    """The product X table.
 
-    The narrow matrix comes first: where X is tall, BLAS takes a third to a half of the time.
+    It is computed as (table' X')', with the narrow matrix first, which is faster in BLAS where X
+    is tall.
     """
     with blas_threads_for_product(X.shape[0] * table.size):
         found = X @ table if sp.issparse(X) else (table.T @ X.T).T
@@ -25,19 +26,19 @@ def product(X: Any, table: Array) -> Array:
 
 
 def transposed_product(X: Any, table: Array) -> Array:
-    """X' table."""
+    """The product X' table."""
     with blas_threads_for_product(X.shape[1] * table.size):
         found = X.T @ table if sp.issparse(X) else (table.T @ X).T
     return np.ascontiguousarray(found)
 
 
 def transposed_product_of(function: Callable[[Array], Array], X: Any, table: Array) -> Array:
-    """f(X)' table for a function of the entries that is 0 at 0, in double precision."""
+    """The product f(X)' table in double precision, for a function f of entries with f(0) = 0."""
     if sp.issparse(X):
         entries = function(X.data.astype(np.float64))
         return transposed_product(type(X)((entries, X.indices, X.indptr), shape=X.shape), table)
     found = np.empty((X.shape[1], table.shape[1]))
-    with blas_threads_for_product(X.shape[1] * table.size):  # once, not for each of many
+    with blas_threads_for_product(X.shape[1] * table.size):  # one context for all products
         for first in range(0, X.shape[1], AT_A_TIME):
             some = slice(first, first + AT_A_TIME)
             part = function(X[:, some].astype(np.float64, copy=False))

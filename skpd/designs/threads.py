@@ -1,4 +1,4 @@
-"""One thread for BLAS while others would mostly wait for each other."""
+"""Contexts that limit BLAS to one thread for products too small for several threads."""
 
 from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
@@ -8,16 +8,16 @@ from sklearn.utils.parallel import _get_threadpool_controller
 
 __all__ = ["blas_threads_for", "blas_threads_for_product", "one_blas_thread"]
 
-LARGEST_ALONE = 100  # systems for which BLAS takes one thread by itself
-TAKEN_ALONE = 1 << 13  # multiplications in a product for which it does so too, of whatever shape
-WORTH_THREADS = 1 << 28  # multiplications, about 10 ms: less is over before others are awake
+LARGEST_ALONE = 100  # largest system for which BLAS itself uses one thread
+TAKEN_ALONE = 1 << 13  # most multiplications of a product for which BLAS itself uses one thread
+WORTH_THREADS = 1 << 28  # multiplications, about 10 ms, above which several threads are faster
 
 
 class _OneThread:
-    """The limit on the threads of BLAS, which is one for the whole process.
+    """A context that limits BLAS to one thread, and that several threads may enter.
 
-    The first of the threads that are inside at once sets it and the last restores what was before:
-    if each restored what it found, the last would restore the limit of another.
+    The limit is global to the process. The first thread that enters sets it, and the last one that
+    leaves restores the former limit; otherwise a thread could restore the limit of another.
     """
 
     def __init__(self) -> None:
@@ -41,15 +41,15 @@ _ONE_THREAD = _OneThread()
 
 
 def one_blas_thread() -> AbstractContextManager:
-    """A context in which BLAS has one thread, to enter any number of times from any threads."""
+    """A context in which BLAS has one thread, which several threads may enter repeatedly."""
     return _ONE_THREAD
 
 
 def blas_threads_for(size: int) -> AbstractContextManager:
-    """A context for the factorisation of matrices of this size, one after the other.
+    """A context for a sequence of factorisations of matrices of this size.
 
-    In thousands of small factorisations threads mostly wait for each other: a group lasso
-    fit of sparse text data took three times as long with two, ten times on busy cores.
+    In thousands of small factorisations the threads of BLAS mostly wait for each other, so that
+    one thread is faster.
     """
     return nullcontext() if size <= LARGEST_ALONE else one_blas_thread()
 
@@ -57,8 +57,8 @@ def blas_threads_for(size: int) -> AbstractContextManager:
 def blas_threads_for_product(multiplications: int) -> AbstractContextManager:
     """A context for a product of matrices with this many multiplications.
 
-    BLAS starts threads for far less than they are worth: an l1 logistic fit of 1797 x 64 numbers
-    took ten times as long with two on busy cores, nearly all of it in products X'X.
+    BLAS starts threads for products that are much too small for them, which slows down fits of
+    small data, above all on busy cores.
     """
     if multiplications <= TAKEN_ALONE or multiplications >= WORTH_THREADS:
         return nullcontext()

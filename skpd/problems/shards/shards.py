@@ -73,7 +73,7 @@ class Shards(ABC):
         return ChildShards(self, kept, n_rows)
 
     def shifted(self, shift: Array) -> "Shards":
-        """The same rows and dual points, with a number subtracted from each column."""
+        """Shards of the same rows and dual points, with a number subtracted from each column."""
         kept = self.new()
         self.each(_keep_shifted, kept.key, shift)
         return ChildShards(self, kept, self.shape[0], same_rows=True)
