@@ -17,7 +17,7 @@ from skpd import DRSVMClassifier, PathCV, PdproxSVC
 
 X, y = load_breast_cancer(return_X_y=True)
 X, shares, seeds = scale(X), np.array([0.0, 0.1, 0.2, 0.3]), range(6)
-hinge = PdproxSVC(alpha=1 / 285, penalty="l2")  # C = 1 for 285 samples
+hinge = PdproxSVC(1 / 285, penalty="l2", random_state=0)  # C = 1, 285 samples
 models = {
     "hinge loss, C = 1": hinge,
     "hinge loss, alpha tuned": PathCV(hinge, alphas=np.geomspace(2e-4, 9, 12)),
