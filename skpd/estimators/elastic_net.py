@@ -11,6 +11,7 @@ from ..losses import MarginLoss, Squared
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
 from .classifier import PrimalDualClassifier
+from .docstrings import documented
 from .lasso_attributes import LassoLike
 from .names import MARGIN_LOSSES, chosen, elastic_net
 from .parameters import BY_FEATURE, penalty_by_feature
@@ -76,6 +77,7 @@ class _ElasticNetModel(PrimalDualEstimator):
         return self.solver
 
 
+@documented
 class ElasticNetPD(_ElasticNetModel, LassoLike):
     """Elastic net regression, penalised or over an l1 ball, fitted with a certificate.
 
@@ -89,82 +91,26 @@ class ElasticNetPD(_ElasticNetModel, LassoLike):
     Parameters
     ----------
     alpha : float, default=1.0
-        Weight of the penalty, at least 0. With 0 it is least squares.
+        Weight of the penalty, at least 0. With 0 the model is least squares.
     l1_ratio : float, default=0.5
         Share of the l1 norm, in [0, 1]; with an ``l1_radius`` the squared l2 norm keeps the
         weight ``alpha (1 - l1_ratio)``.
     positive : bool, default=False
-        Whether the coefficients must not be negative; without an ``l1_radius``.
+        Whether the coefficients must not be negative.
     l1_radius : float, default=None
-        Radius of the l1 ball that takes the place of the l1 penalty, greater than 0.
-    penalty_weights : array-like of shape (n_features,), default=None
-        A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
-        for a penalty of single coefficients. Features with a weight of 0 are not penalised.
-    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
-        Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
-        (n_features,), -inf and inf for none. For a penalty of single coefficients.
-    solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
-        "auto" is the fastest method known for the problem, see `skpd.solvers.select`. "agm" is
-        the accelerated gradient method of Zhang et al., see
-        `skpd.solvers.accelerated.agm.agm`; "pdbfw" primal-dual block Frank-Wolfe, for an
-        ``l1_radius`` and an ``l1_ratio`` below 1, see `skpd.solvers.frank_wolfe.pdbfw.pdbfw`;
-        both as printed by default, which for "pdbfw" can take thousands of passes over the data
-        and needs a loss like the squared one or the smoothed hinge: its
-        ``solver_options={"step_size": "line-search"}`` do not.
-        "cd" and "approx" are the coordinate methods of `LassoPDCertified`, without
-        ``l1_radius``.
-    solver_options : dict, default=None
-        Options of a named solver, see there.
-    tol : float, default=1e-4
-        Stop when the certified relative gap is at most this: the objective is then at
-        most ``tol`` times that of the best constant prediction above the optimum.
-    max_iter : int, default=50_000
-        Iterations at most: gradients for "agm", Newton steps or passes over the rows or changes
-        of a block for the others.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is not penalised.
-    warm_start : bool, default=False
-        Start from the last fit's primal and dual solution where the shapes agree.
-    random_state : int, RandomState instance or None, default=None
-        The order of rows in dual coordinate descent, and the start vectors of norm estimates.
-    verbose : int, default=0
-        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
-        halved, and the last certificate; 2 a line for every certificate.
+        Radius of the l1 ball that takes the place of the l1 penalty, greater than 0; not with
+        ``positive``, ``penalty_weights`` or ``bounds``.
+    {penalty_weights_and_bounds}
+    {solver_and_solver_options_of_elastic_net}
+    {tol_max_iter_and_fit_intercept}
+    {warm_start}
+    {random_state_and_verbose}
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients, in the precision of X.
-    intercept_ : float, or ndarray of shape (n_targets,)
-        Intercept; 0 without ``fit_intercept``.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
-        Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
-    certificate_ : Certificate, or list of them for several targets
-        The interval that holds the optimal objective value.
-    duality_gap_ : float
-        Length of that interval; the largest for several targets.
-    dual_gap_ : float, or ndarray of shape (n_targets,)
-        The same, for each target: its name in scikit-learn.
-    sparse_coef_ : sparse array of shape (1, n_features) or (n_targets, n_features)
-        ``coef_`` in sparse format.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction: what ``tol`` bounds.
-    gap_history_ : structured ndarray
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
-    solver_ : str
-        The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
-        "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", over the l1
-        ball also "block-frank-wolfe" and "multiplier-search", or "null-model" where the best
-        constant prediction is good enough (`skpd.solvers.select`).
-    converged_ : bool
-        Whether the relative gap reached ``tol``.
-    n_iter_ : int
-        Iterations.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+    {linear_model_of_targets}
+    {certificates_of_targets}
+    {solver_and_convergence}
 
     Raises
     ------
@@ -173,20 +119,17 @@ class ElasticNetPD(_ElasticNetModel, LassoLike):
 
     Warns
     -----
-    ConvergenceWarning
-        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try.
+    {warns}
 
     See Also
     --------
-    ElasticNetPDCV : The same with alpha and l1_ratio chosen by cross-validation.
-    ElasticNetPDClassifier : The same for classes.
+    ElasticNetPDCV : Elastic net with alpha and l1_ratio chosen by cross-validation.
+    ElasticNetPDClassifier : Classifier with an elastic net penalty or an l1 ball.
     path : Models for many values of alpha.
 
     References
     ----------
-    Lei, Zhuo, Caramanis, Dhillon, Dimakis: Primal-dual block Frank-Wolfe. NeurIPS 2019.
+    {pdbfw_paper}
 
     Zhang, Saha, Vishwanathan: Regularized risk minimization by Nesterov's accelerated gradient
     methods: algorithmic extensions and empirical studies, 2011.
@@ -249,6 +192,7 @@ class ElasticNetPD(_ElasticNetModel, LassoLike):
         return Squared()
 
 
+@documented
 class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
     """Elastic net classification, penalised or over an l1 ball, fitted with a certificate.
 
@@ -264,77 +208,46 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
         Share of the l1 norm, in [0, 1]; with an ``l1_radius`` the squared l2 norm keeps the
         weight ``alpha (1 - l1_ratio)``.
     l1_radius : float, default=None
-        Radius of the l1 ball that takes the place of the l1 penalty, greater than 0.
-    penalty_weights : array-like of shape (n_features,), default=None
-        A weight of at least 0 for each feature, by which its part of the penalty is multiplied.
-    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
-        Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
-        (n_features,), -inf and inf for none.
-    loss : str or MarginLoss, default="smoothed_hinge"
-        The loss; a name, as for `PdproxSVC`, or an object of `skpd.losses`, such as
-        ``SmoothedHinge(mu=0.1)``.
-    solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
-        As for `ElasticNetPD`.
-    solver_options : dict, default=None
-        Options of a named solver, as for `ElasticNetPD`.
-    tol : float, default=1e-4
-        Stop when the certified relative gap is at most this: the objective is then at
-        most ``tol`` times that of the best constant prediction above the optimum.
-    max_iter : int, default=50_000
-        Iterations at most, as for `ElasticNetPD`.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is not penalised.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, which multiply ``sample_weight``.
-    warm_start : bool, default=False
-        Start from the last fit's primal and dual solution where the shapes agree.
+        Radius of the l1 ball that takes the place of the l1 penalty, greater than 0; not with
+        ``penalty_weights`` or ``bounds``.
+    {penalty_weights_and_bounds}
+    loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", \
+            "modified_huber", "logistic"} or MarginLoss, default="smoothed_hinge"
+        The loss; a name or an object of `skpd.losses`, such as ``SmoothedHinge(mu=0.1)``.
+    {solver_and_solver_options_of_elastic_net}
+    {tol_max_iter_and_fit_intercept}
+    {class_weight}
+    {warm_start}
     n_jobs : int, default=None
         Threads over the classes of a one-vs-rest fit.
-    random_state : int, RandomState instance or None, default=None
-        The order of rows in dual coordinate descent, and the start vectors of norm estimates.
-    verbose : int, default=0
-        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
-        halved, and the last certificate; 2 a line for every certificate.
+    {random_state_and_verbose}
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients, in the precision of X.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts; 0 without ``fit_intercept``.
-    dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
-        Dual solution theta: up to the tolerance, the derivative of each sample's loss
-        with respect to its prediction.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    certificate_ : Certificate, or list of them for one-vs-rest
-        The interval that holds the optimal objective value.
-    duality_gap_ : float
-        Length of that interval; the largest for one-vs-rest.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction, of which ``tol`` bounds the
-        largest.
-    gap_history_ : structured ndarray, or list of them for one-vs-rest
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
-    solver_ : str, or list of them for one-vs-rest
-        The method that finished, as for `ElasticNetPD`.
-    converged_ : bool
-        Whether the relative gap reached ``tol``.
-    n_iter_ : int
-        Iterations; the most of any class.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+    {linear_model_of_classes}
+    {classes_and_certificates}
+    {solver_and_convergence}
+
+    Raises
+    ------
+    ValueError
+        In `fit`, if the solver does not apply to the model.
+
+    Warns
+    -----
+    {warns}
 
     See Also
     --------
-    ElasticNetPD : The same for regression.
+    ElasticNetPD : Elastic net regression.
+    PdproxSVC : Classifier with any margin loss and any penalty.
 
     References
     ----------
-    Lei, Zhuo, Caramanis, Dhillon, Dimakis: Primal-dual block Frank-Wolfe. NeurIPS 2019.
+    {pdbfw_paper}
+
+    Zhang, Saha, Vishwanathan: Regularized risk minimization by Nesterov's accelerated gradient
+    methods: algorithmic extensions and empirical studies, 2011.
 
     Examples
     --------

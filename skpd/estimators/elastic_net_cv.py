@@ -1,4 +1,4 @@
-"""Elastic nets with cross-validation."""
+"""The elastic net with its parameters chosen by cross-validation."""
 
 from numbers import Real
 from typing import Any, ClassVar
@@ -10,6 +10,7 @@ from .._typing import ArrayLike
 from ..penalties import Penalty
 from ..problems import Problem
 from .cross_validation import L1RatioCrossValidation
+from .docstrings import documented
 from .elastic_net import PENALISED, ElasticNetPD
 from .lasso_attributes import LassoAttributes
 from .names import elastic_net
@@ -17,12 +18,14 @@ from .names import elastic_net
 __all__ = ["ElasticNetPDCV"]
 
 
+@documented
 class ElasticNetPDCV(LassoAttributes, L1RatioCrossValidation):
     """`ElasticNetPD` with alpha and l1_ratio chosen by cross-validation along paths.
 
-    As `sklearn.linear_model.ElasticNetCV`: for every l1_ratio and fold a path of models, each
-    started from the one before; the pair with the least mean squared error, averaged over the
-    folds, is fitted to all data.
+    For every l1_ratio and fold a path of models is fitted, each started from the one before; the
+    pair with the least mean squared error, averaged over the folds, is then used to fit all data.
+    The model, such as ``coef_``, and its certificate are those of this last fit. Values and
+    conventions are those of `sklearn.linear_model.ElasticNetCV`.
 
     Parameters
     ----------
@@ -34,79 +37,44 @@ class ElasticNetPDCV(LassoAttributes, L1RatioCrossValidation):
         Ratio of the smallest alpha to the largest, where ``alphas`` is a number.
     alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha to try, or their number: then they are at equal ratios below the
-        smallest at which all coefficients are 0, for each l1_ratio; with 0 there is none, they
-        begin as those of `path`, and ``eps`` should be smaller: 1e-7.
+        smallest at which all coefficients are 0, for each l1_ratio. With an l1_ratio of 0 there
+        is no such alpha; the values then begin as those of `path`, and ``eps`` should be 1e-7.
     cv : int, cross-validation generator or iterable, default=None
-        How to split, as in scikit-learn; 5 folds by default.
+        The folds: their number (5 by default) for `KFold`, a splitter, or an iterable of
+        (train, test) index arrays.
     solver : {"auto", "agm", "cd", "approx"}, default="auto"
-        As for `ElasticNetPD`.
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`; "agm" the
+        accelerated gradient method of `ElasticNetPD`; "cd" and "approx" are the coordinate
+        methods of `LassoPDCertified`.
     solver_options : dict, default=None
-        Options of a named solver, as for `ElasticNetPD`.
-    tol : float, default=1e-4
-        Relative gap at which each fit stops.
-    max_iter : int, default=50_000
-        Iterations at most of each fit.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is not penalised.
-    n_jobs : int, default=None
-        Threads over the paths.
-    random_state : int, RandomState instance or None, default=None
-        The order of rows in dual coordinate descent, and the start vectors of norm estimates.
-    verbose : int, default=0
-        Of the fit to all data: 1 prints ever fewer lines on the way, where the iterations have
-        doubled or the gap has halved, and the last certificate; 2 a line for every certificate.
+        Options of a named solver.
+    {tol_max_iter_and_fit_intercept_of_cross_validation}
+    {n_jobs_random_state_and_verbose_of_cross_validation}
 
     Attributes
     ----------
-    alpha_ : float
-        The alpha chosen; after Ctrl-C of those tried on every fold, if there are any.
-    l1_ratio_ : float
-        The l1_ratio chosen, likewise.
+    {alpha_and_l1_ratio_chosen}
     coef_ : ndarray of shape (n_features,)
-        Coefficients of the model of all data, in the precision of X.
+        Coefficients, in the precision of X.
     intercept_ : float
-        Intercept of that model; 0 without ``fit_intercept``.
+        Intercept; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (n_samples,)
-        Its dual solution theta, as for `ElasticNetPD`.
-    certificate_ : Certificate
-        The interval that holds the optimal objective value on all data.
-    duality_gap_ : float
-        Length of that interval.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction: what ``tol`` bounds.
-    gap_history_ : structured ndarray
-        The best interval over time, in the fit to all data.
-    solver_ : str
-        The method that finished it, as for `ElasticNetPD`.
-    converged_ : bool
-        Whether its relative gap reached ``tol``.
-    n_iter_ : int
-        Its iterations.
+        Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
+    {certificate}
+    {solver_and_convergence}
     mse_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
             for a single l1_ratio
         Mean squared error of each fold; nan for what Ctrl-C has prevented.
-    alphas_ : ndarray of shape (n_l1_ratios, n_alphas), or without its first axis where \
-            ``alphas`` holds values
-        The values tried, decreasing.
-    certificates_ : list
-        The certificates of all paths: for every l1_ratio and fold those of its alphas.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+    {alphas_and_certificates_of_cross_validation}
 
     Warns
     -----
-    ConvergenceWarning
-        If a relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try. Also if the choice is at an end
-        of the alphas and the errors still change there; the largest alpha is no such end where
-        ``alphas`` is a number.
+    {warns_of_cross_validation}
 
     See Also
     --------
-    ElasticNetPD : The model.
+    ElasticNetPD : The elastic net for one alpha and one l1_ratio.
+    PathCV : Any estimator with alpha chosen by the scores on folds.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from .._typing import ArrayLike
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .cross_validation import PathCrossValidation
+from .docstrings import documented
 from .lasso_attributes import LassoAttributes, LassoLike
 from .parameters import BY_FEATURE, penalty_by_feature
 
@@ -18,6 +19,7 @@ __all__ = ["LassoPDCertified", "LassoPDCertifiedCV"]
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 
 
+@documented
 class LassoPDCertified(LassoLike):
     """The lasso with a certificate: least squares with an l1 penalty.
 
@@ -25,95 +27,36 @@ class LassoPDCertified(LassoLike):
 
         1 / (2 n_samples) ||y - X w - b||_2^2 + alpha ||w||_1
 
-    and, with sample weights s, the same with ``sum_i s_i (y_i - x_i.w - b)^2 / (2 sum_i s_i)``
-    as its first term.
+    with the first term ``sum_i s_i (y_i - x_i.w - b)^2 / (2 sum_i s_i)`` for sample weights s.
 
     Parameters
     ----------
     alpha : float, default=1.0
         Weight of the penalty (the papers' lambda), at least 0, as in scikit-learn's `Lasso`.
-        With 0 it is least squares.
+        With 0 the model is least squares.
     positive : bool, default=False
         Whether the coefficients must not be negative.
-    penalty_weights : array-like of shape (n_features,), default=None
-        A weight of at least 0 for each feature, by which its part of the penalty is multiplied:
-        for a penalty of single coefficients. Features with a weight of 0 are not penalised.
-    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
-        Bounds of the coefficients, with lower <= 0 <= upper: numbers or arrays of shape
-        (n_features,), -inf and inf for none. For a penalty of single coefficients.
-    solver : {"auto", "cd", "approx"}, default="auto"
-        "auto" is the fastest method known for the problem, see `skpd.solvers.select.auto`.
-        "cd" is random coordinate descent, Algorithm 1 of Dünner et al. (2016), "approx"
-        the accelerated one of Fercoq and Richtárik (2015), whose coefficients are small
-        where those of the others are 0; both copy X once unless it is stored by columns
-        (CSC, Fortran order). See `skpd.solvers.coordinates`.
-    solver_options : dict, default=None
-        Options of "cd": ``average`` (bool), whether the average of the last iterates is
-        taken instead of the last one, and ``burn_in`` (float in [0, 1)), the share of the
-        iterates before the average begins.
-    tol : float, default=1e-4
-        Stop when the certified relative gap is at most this: the objective is then at
-        most ``tol`` times that of the best constant prediction above the optimum.
-    max_iter : int, default=50_000
-        Iterations at most: Newton steps for "auto"; for the others epochs, each of as many
-        steps along one coordinate as there are coordinates.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is not penalised. "cd" and "approx" minimise over
-        it after every step, as if columns and targets were centred.
-    warm_start : bool, default=False
-        Start from the last fit's primal and dual solution where the shapes agree.
-    random_state : int, RandomState instance or None, default=None
-        The coordinates that "cd" and "approx" draw.
-    verbose : int, default=0
-        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
-        halved, and the last certificate; 2 a line for every certificate.
+    {penalty_weights_and_bounds}
+    {solver_and_solver_options_of_lasso}
+    {tol_max_iter_and_fit_intercept}
+    {warm_start}
+    {random_state_and_verbose}
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients, in the precision of X.
-    intercept_ : float, or ndarray of shape (n_targets,)
-        Intercept; 0 without ``fit_intercept``.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
-        Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
-    certificate_ : Certificate, or list of them for several targets
-        The interval that holds the optimal objective value.
-    duality_gap_ : float
-        Length of that interval; the largest for several targets.
-    dual_gap_ : float, or ndarray of shape (n_targets,)
-        The same, for each target: its name in scikit-learn.
-    sparse_coef_ : sparse array of shape (1, n_features) or (n_targets, n_features)
-        ``coef_`` in sparse format.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction: what ``tol`` bounds.
-    gap_history_ : structured ndarray
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
-    solver_ : str
-        The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
-        "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", or
-        "null-model" where the best constant prediction is good enough (`skpd.solvers.select`).
-    converged_ : bool
-        Whether the relative gap reached ``tol``.
-    n_iter_ : int
-        Iterations.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+    {linear_model_of_targets}
+    {certificates_of_targets}
+    {solver_and_convergence}
 
     Warns
     -----
-    ConvergenceWarning
-        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try.
+    {warns}
 
     See Also
     --------
-    LassoPDCertifiedCV : The same with ``alpha`` chosen by cross-validation.
-    skpd.path : The same for many values of ``alpha``.
-    PdproxRegressor : Other losses and penalties.
+    LassoPDCertifiedCV : The lasso with ``alpha`` chosen by cross-validation.
+    skpd.path : Models for many values of ``alpha``.
+    PdproxRegressor : Regression with any loss of the residual and any penalty.
 
     References
     ----------
@@ -178,12 +121,14 @@ class LassoPDCertified(LassoLike):
         return penalty_by_feature(penalty, self.penalty_weights, self.bounds, self.alpha)
 
 
+@documented
 class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
     """The lasso with a certificate, its alpha chosen by cross-validation.
 
     In every fold a model is fitted for each alpha, each from the one before; the alpha
     whose models have the least mean squared error, averaged over the folds, is then used
-    to fit all data. Values and conventions are those of scikit-learn's `LassoCV`.
+    to fit all data. The model, such as ``coef_``, and its certificate are those of this last
+    fit. Values and conventions are those of scikit-learn's `LassoCV`.
 
     Parameters
     ----------
@@ -194,26 +139,12 @@ class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
         equal ratios, from the smallest alpha at which all coefficients are 0.
     positive : bool, default=False
         Whether the coefficients must not be negative.
-    solver : {"auto", "cd", "approx"}, default="auto"
-        As for `LassoPDCertified`.
-    solver_options : dict, default=None
-        As for `LassoPDCertified`.
-    tol : float, default=1e-4
-        Relative gap at which each fit stops.
-    max_iter : int, default=50_000
-        Iterations at most of each fit.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is not penalised.
+    {solver_and_solver_options_of_lasso}
+    {tol_max_iter_and_fit_intercept_of_cross_validation}
     cv : int, cross-validation generator or iterable, default=None
         The folds: their number (5 by default) for `KFold`, a splitter, or an iterable of
         (train, test) index arrays.
-    n_jobs : int, default=None
-        Threads over the folds.
-    random_state : int, RandomState instance or None, default=None
-        The coordinates that "cd" and "approx" draw.
-    verbose : int, default=0
-        1 prints ever fewer lines of the fit on all data, where the iterations have doubled or the
-        gap has halved, and its last certificate; 2 a line for every certificate.
+    {n_jobs_random_state_and_verbose_of_cross_validation}
 
     Attributes
     ----------
@@ -224,47 +155,25 @@ class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
     mse_path_ : ndarray of shape (n_alphas, n_folds)
         Mean squared error on each test fold; nan for what Ctrl-C has prevented.
     certificates_ : list
-        Those of all models of the cross-validation: one list of folds, of one list each.
+        The certificates of all models of the cross-validation: a list that holds a list of
+        folds, with a list of the certificates of its alphas for each.
     coef_ : ndarray of shape (n_features,)
-        Coefficients of the fit on all data, in the precision of X.
+        Coefficients, in the precision of X.
     intercept_ : float
         Intercept; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (n_samples,)
         Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
-    certificate_ : Certificate
-        The interval that holds the optimal objective value for ``alpha_`` on all data.
-    duality_gap_ : float
-        Length of that interval.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction: what ``tol`` bounds.
-    gap_history_ : structured ndarray
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
-    solver_ : str
-        The method that finished: a name of ``solver``, or with "auto" one of "dual-descent",
-        "multipliers", "interior-point", "interior-point-faces", "hybrid-gradient", or
-        "null-model" where the best constant prediction is good enough (`skpd.solvers.select`).
-    converged_ : bool
-        Whether the relative gap reached ``tol`` in the fit on all data.
-    n_iter_ : int
-        Iterations of that fit.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+    {certificate}
+    {solver_and_convergence}
 
     Warns
     -----
-    ConvergenceWarning
-        If a relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try. Also if the choice is at an end
-        of the alphas and the errors still change there; the largest alpha is no such end where
-        ``alphas`` is a number.
+    {warns_of_cross_validation}
 
     See Also
     --------
-    LassoPDCertified : The same for one ``alpha``.
+    LassoPDCertified : The lasso for one value of ``alpha``.
+    PathCV : Any estimator with alpha chosen by the scores on folds.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ratings of pairs by a matrix of low rank."""
+"""Completion of matrices: ratings of pairs by a matrix of low rank."""
 
 import warnings
 from typing import Any, ClassVar, Self
@@ -16,6 +16,7 @@ from ..problems import Point, Solution
 from ..problems.completion import CompletionProblem
 from ..problems.free_groups import FreeGroups
 from ..solvers import COMPLETION_SOLVERS
+from .docstrings import documented
 from .pairs import pairs_and_ratings, places_of, two_columns
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights
@@ -25,25 +26,26 @@ __all__ = ["MatrixCompletionPD"]
 LOSSES = {"squared": Squared, "absolute": Absolute, "huber": Huber, "hinge": Hinge}
 
 
+@documented
 class MatrixCompletionPD(PrimalDualRegressor):
     """Ratings of pairs by a matrix of low rank, fitted with a certificate.
 
     Minimises over matrices M and biases a, b the weighted mean over the ratings y of pairs (i, j)
     of ``loss(y, M_ij + a_i + b_j) + alpha ||M||_*``, with the trace norm, the sum of the singular
-    values. M is only ever known by its factors.
+    values. M is stored by its factors.
 
     Parameters
     ----------
     alpha : float, default=1e-4
         Weight of the trace norm, greater than 0. With the squared loss, and ratings whose standard
-        deviation beside the biases is s, a matrix of 0 is optimal from some two to six times
-        ``s / sqrt(n_ratings * min(n_rows, n_columns))`` on: two for noise alone, more the more a
-        few factors explain.
+        deviation beside the biases is s, a matrix of 0 is optimal from about two to six times
+        ``s / sqrt(n_ratings * min(n_rows, n_columns))`` on: two for pure noise, and more where a
+        few factors explain much.
     loss : {"squared", "absolute", "huber", "hinge"} or Loss, default="squared"
-        Of single predictions. "hinge" is for ordered levels, such as 1 to 5 stars, or two labels:
-        predictions plus a threshold, one between each level and the next, should have the sign
-        that says whether the rating is above it (Rennie and Srebro, 2005). A `Loss` takes the
-        ratings as they are.
+        The loss of single predictions. "hinge" is for ordered levels, such as 1 to 5 stars, or
+        two labels: with a threshold between each level and the next, a prediction plus the
+        threshold should be positive where the rating is above the threshold, and negative
+        where it is below (Rennie and Srebro, 2005). A `Loss` takes the ratings as they are.
     biases : bool, default=True
         Whether to fit a bias of each row and of each column, which are not penalised; for "hinge"
         thresholds of each row and a bias of each column, else thresholds that all rows share.
@@ -51,18 +53,12 @@ class MatrixCompletionPD(PrimalDualRegressor):
         "pdprox-dual" is the published method, see `skpd.solvers.proximal.pdprox.pdprox_dual`.
     solver_options : dict, default=None
         Options of the solver.
-    tol : float, default=1e-4
-        Stop when the certified relative gap is at most this: the objective is then at most ``tol``
-        times that of the best constant prediction above the optimum.
+    {tol}
     max_iter : int, default=5_000
         Iterations at most; each takes a partial singular value decomposition.
     warm_start : bool, default=False
-        Whether `fit` starts from the last fit, if that had the same labels.
-    random_state : int, RandomState instance or None, default=None
-        Start of the subspace iteration for singular vectors.
-    verbose : int, default=0
-        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
-        halved, and the last certificate; 2 a line for every certificate.
+        Start from the last fit where it had the same labels.
+    {random_state_and_verbose}
 
     Attributes
     ----------
@@ -71,9 +67,9 @@ class MatrixCompletionPD(PrimalDualRegressor):
         M is ``row_factors_ @ column_factors_.T``.
     row_biases_ : ndarray of shape (n_rows,)
     column_biases_ : ndarray of shape (n_columns,)
-        They are 0 in the mean over the ratings, and all 0 without biases.
+        The biases, with a mean of 0 over the ratings; all are 0 with ``biases=False``.
     intercept_ : float
-        What is added to all predictions.
+        The constant that is added to all predictions.
     thresholds_ : ndarray of shape (n_levels - 1,) or (n_rows, n_levels - 1)
         For "hinge": a rating is predicted to be above a level where the prediction plus the
         threshold is greater than 0.
@@ -82,23 +78,17 @@ class MatrixCompletionPD(PrimalDualRegressor):
     row_labels_ : ndarray of shape (n_rows,)
         The labels of rows seen in `fit`, in order.
     column_labels_ : ndarray of shape (n_columns,)
-        Those of columns.
+        The labels of columns seen in `fit`, in order.
     rank_ : int
+        The number of columns of the factors.
     dual_coef_ : ndarray of shape (n_ratings,) or (n_ratings, n_levels - 1)
-        Dual solution theta.
-    certificate_ : Certificate
-        The interval that holds the optimal objective value.
-    duality_gap_ : float
-        Length of that interval.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction: what ``tol`` bounds.
-    gap_history_ : structured ndarray
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
+        Dual solution theta: up to the tolerance, the derivative of the loss with respect to each
+        prediction.
+    {certificate}
     solver_ : str
-        The method that finished.
+        The method that finished. The :ref:`user guide <solvers>` lists all names.
     converged_ : bool
-        Whether the relative gap reached ``tol``.
+        Whether the relative gap is at most ``tol``.
     n_iter_ : int
         Iterations.
     n_features_in_ : int
@@ -108,10 +98,11 @@ class MatrixCompletionPD(PrimalDualRegressor):
 
     Warns
     -----
-    ConvergenceWarning
-        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try.
+    {warns}
+
+    See Also
+    --------
+    TraceNormPD : Models of several outputs with the trace norm.
 
     Notes
     -----
@@ -121,8 +112,11 @@ class MatrixCompletionPD(PrimalDualRegressor):
 
     References
     ----------
-    Yang, Mahdavi, Jin, Zhu: An efficient primal-dual prox method for non-smooth optimization.
-    Machine Learning, 2015, section 5.3.
+    Rennie, Srebro: Loss functions for preference levels: regression with discrete ordered labels.
+    IJCAI multidisciplinary workshop on advances in preference handling, 2005.
+
+    Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth
+    optimization. Machine Learning 98, 2015, section 5.3.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from ..problems import Point, Solution
 from ..problems.outputs import OutputsProblem
 from ..solvers import OUTPUTS_SOLVERS
 from .base import _DATA, finite_targets
+from .docstrings import documented
 from .outputs import (
     OUTPUT_LOSSES,
     OUTPUT_PENALTIES,
@@ -33,97 +34,55 @@ from .validation import checked_weights, validated, validated_array
 __all__ = ["MultiTaskPD"]
 
 
+@documented
 class MultiTaskPD(PrimalDualRegressor):
     """Several outputs or tasks with a penalty of the matrix of coefficients, and a certificate.
 
     Minimises over W and b the weighted mean over the samples of the sum of the losses of their
     outputs, plus ``alpha`` times the penalty of W, whose rows belong to the features. With the
-    squared loss and the l2,1 norm that is the objective of `MultiTaskLasso`, and with an
+    squared loss and the l2,1 norm this is the objective of `MultiTaskLasso`, and with an
     ``l1_ratio`` that of `MultiTaskElasticNet`.
 
     Parameters
     ----------
     alpha : float, default=1e-3
         Weight of the penalty, greater than 0.
-    loss : {"squared", "absolute", "huber", "epsilon_insensitive", "pinball", "l2_norm", "hinge", \
-            "smoothed_hinge", "squared_hinge", "logistic"} or Loss, default="squared"
-        The loss of each output; "l2_norm" is the Euclidean norm of the residuals of all outputs
-        of a sample. For the last four y holds labels -1 and 1, and `predict` returns decision
-        values, which are positive where 1 is more likely.
+    {loss_of_outputs}
     penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2"} or \
             Penalty, default="l21"
-        With w^j the rows of W: sum_j of the Euclidean norms ("l21", the same features for all
-        outputs), of the largest sizes ("l1inf"), of the squared l1 norms ("exclusive", outputs
-        compete for features); the sum of the singular values ("trace", low rank); the square of
-        the l2,1 norm ("squared_groups"); of all entries the l1 norm or half the squares. A
-        `Penalty` is one of the rows of W, one after the other.
-    l1_ratio : float, default=1.0
-        Share of the penalty "l21" or "l1", in (0, 1]; the rest is half the squared Frobenius
-        norm.
+        {matrix_penalties}
+    {l1_ratio_of_matrix_penalties}
     tasks : int or str, default=None
         The column of X, by its index or name, that holds the task of each sample: then y has
-        one dimension, and every task has coefficients and an intercept of its own. By default
-        every sample has a target for each output.
-    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
-        "auto" is the fastest known here, the others are the methods of the paper.
-    solver_options : dict, default=None
-        Options of a named solver, as for `PdproxSVC`.
-    tol : float, default=1e-4
-        Stop when the certified relative gap is at most this: the objective is then at
-        most ``tol`` times that of the best constant prediction above the optimum.
-    max_iter : int, default=50_000
-        Iterations at most.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept for each output, which is not penalised.
-    warm_start : bool, default=False
-        Whether `fit` starts from the last fit, if that was of data of the same shape.
-    random_state : int, RandomState instance or None, default=None
-        Start vector of the spectral norm's estimate of the named solvers.
-    verbose : int, default=0
-        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
-        halved, and the last certificate; 2 a line for every certificate.
+        one dimension, and every task has coefficients and an intercept of its own; the column is
+        counted in ``n_features_in_``. By default every sample has a target for each output.
+    {solver_and_solver_options}
+    {tol_max_iter_and_fit_intercept}
+    {warm_start}
+    {random_state_and_verbose}
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_outputs, n_features)
         Coefficients, in the precision of X; without the column of tasks.
     intercept_ : ndarray of shape (n_outputs,)
+        Intercepts; 0 without ``fit_intercept``.
     tasks_ : ndarray of shape (n_outputs,)
         With ``tasks`` only: the task of each row of ``coef_``.
     dual_coef_ : ndarray of shape (n_samples, n_outputs), or (n_samples,) with ``tasks``
         Dual solution theta: up to the tolerance, the derivative of the loss with respect to each
         prediction.
-    certificate_ : Certificate
-        The interval that holds the optimal objective value.
-    duality_gap_ : float
-        Length of that interval.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction: what ``tol`` bounds.
-    gap_history_ : structured ndarray
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
-    solver_ : str
-        The method that finished (`skpd.solvers.outputs`).
-    converged_ : bool
-        Whether the relative gap reached ``tol``.
-    n_iter_ : int
-        Iterations.
-    n_features_in_ : int
-        Number of features seen in `fit`, the column of tasks included.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+    {certificate}
+    {solver_and_convergence}
 
     Warns
     -----
-    ConvergenceWarning
-        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try.
+    {warns}
 
     See Also
     --------
-    MultiTaskPDCV : The same with ``alpha`` chosen by cross-validation.
-    MultinomialPD : Classes in place of outputs.
+    MultiTaskPDCV : Models of several outputs with ``alpha`` chosen by cross-validation.
+    MultinomialPD : Classifier with a vector of coefficients for each class.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Linear models of several outputs or tasks with cross-validation."""
+"""Linear models of several outputs or tasks, with parameters chosen by cross-validation."""
 
 import warnings
 from numbers import Integral, Real
@@ -12,6 +12,7 @@ from .._typing import Array, ArrayLike, Indices
 from ..losses import Loss
 from ..penalties import Penalty
 from .cross_validation import L1RatioCrossValidation
+from .docstrings import documented
 from .folds import Fold, checked_folds
 from .multi_task import MultiTaskPD
 from .outputs import output_penalty
@@ -19,98 +20,65 @@ from .outputs import output_penalty
 __all__ = ["MultiTaskPDCV"]
 
 
+@documented
 class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     """`MultiTaskPD` with alpha, and l1_ratio, chosen by cross-validation along paths.
 
-    For every l1_ratio and fold a path of models, each started from the one before; the pair with
-    the least mean loss on the samples held out, averaged over the folds, is fitted to all data.
-    With the squared loss and the l2,1 norm that is `sklearn.linear_model.MultiTaskLassoCV`, and
+    For every l1_ratio and fold a path of models is fitted, each started from the one before; the
+    pair with the least mean loss on the samples held out, averaged over the folds, is then used
+    to fit all data. The model, such as ``coef_``, and its certificate are those of this last fit.
+    With the squared loss and the l2,1 norm this is `sklearn.linear_model.MultiTaskLassoCV`, and
     with an ``l1_ratio`` `MultiTaskElasticNetCV`.
 
     Parameters
     ----------
     loss : str or Loss, default="squared"
-        The loss of each output, as for `MultiTaskPD`, which is also what models are compared by.
+        The loss of each output, as for `MultiTaskPD`; models are compared by it as well.
     penalty : str or Penalty, default="l21"
         The penalty of the matrix of coefficients, as for `MultiTaskPD`.
     l1_ratio : float or array-like of float, default=1.0
         Shares of the penalty "l21" or "l1" to try, in (0, 1]; the rest is half the squared
         Frobenius norm.
     tasks : int or str, default=None
-        The column of X that holds the task of each sample, as for `MultiTaskPD`.
+        The column of X that holds the task of each sample, as for `MultiTaskPD`; counted in
+        ``n_features_in_``.
     eps : float, default=1e-3
         Ratio of the smallest alpha to the largest, in (0, 1], where ``alphas`` is a number.
     alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
         equal ratios below one at which all coefficients are 0, for each l1_ratio. The penalties
-        "exclusive", "squared_groups" and "l2" have no such alpha: they begin as those of
-        `path`, and ``eps`` should be smaller: 1e-7.
+        "exclusive", "squared_groups" and "l2" have no such alpha: the values then begin as those
+        of `path`, and ``eps`` should be 1e-7.
     cv : int, cross-validation generator or iterable, default=None
         How to split the samples: a number of folds (5 by default) for `KFold`, a splitter, or an
         iterable of (train, test) index arrays. With ``tasks`` a number is one for
         `StratifiedKFold` over the tasks, so that every fold has its share of each: a task needs
         two samples at least, and some task as many as there are folds.
-    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
-        As for `MultiTaskPD`.
-    solver_options : dict, default=None
-        Options of a named solver, as for `MultiTaskPD`.
-    tol : float, default=1e-4
-        Relative gap at which each fit stops.
-    max_iter : int, default=50_000
-        Iterations at most of each fit.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is not penalised.
-    n_jobs : int, default=None
-        Threads over the paths.
-    random_state : int, RandomState instance or None, default=None
-        The order of rows in dual coordinate descent, and the start vectors of norm estimates.
-    verbose : int, default=0
-        Of the fit to all data: 1 prints ever fewer lines on the way, where the iterations have
-        doubled or the gap has halved, and the last certificate; 2 a line for every certificate.
+    {solver_and_solver_options}
+    {tol_max_iter_and_fit_intercept_of_cross_validation}
+    {n_jobs_random_state_and_verbose_of_cross_validation}
 
     Attributes
     ----------
-    alpha_ : float
-        The alpha chosen; after Ctrl-C of those tried on every fold, if there are any.
-    l1_ratio_ : float
-        The l1_ratio chosen, likewise.
+    {alpha_and_l1_ratio_chosen}
     coef_ : ndarray of shape (n_outputs, n_features)
-        Coefficients of the model of all data, in the precision of X.
+        Coefficients, in the precision of X; without the column of tasks.
     intercept_ : ndarray of shape (n_outputs,)
-        Intercept of that model; 0 without ``fit_intercept``.
+        Intercepts; 0 without ``fit_intercept``.
     tasks_ : ndarray of shape (n_outputs,)
         With ``tasks`` only: the task of each row of ``coef_``.
     dual_coef_ : ndarray of shape (n_samples, n_outputs), or (n_samples,) with ``tasks``
-        Its dual solution theta, as for `MultiTaskPD`.
-    certificate_ : Certificate
-        The interval that holds the optimal objective value on all data.
-    duality_gap_ : float
-        Length of that interval.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction: what ``tol`` bounds.
-    gap_history_ : structured ndarray
-        The best interval over time, in the fit to all data.
-    solver_ : str
-        The method that finished it, as for `MultiTaskPD`.
-    converged_ : bool
-        Whether its relative gap reached ``tol``.
-    n_iter_ : int
-        Its iterations.
+        Dual solution theta: up to the tolerance, the derivative of the loss with respect to each
+        prediction.
+    {certificate}
+    {solver_and_convergence}
     loss_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
             for a single l1_ratio
         Mean over the samples of each fold of the sum of the losses of their outputs, as in the
         objective; nan for what Ctrl-C has prevented.
     mse_path_ : ndarray of the same shape
         With the squared loss only: the mean squared error, over the outputs as well.
-    alphas_ : ndarray of shape (n_l1_ratios, n_alphas), or without its first axis where \
-            ``alphas`` holds values
-        The values tried, decreasing.
-    certificates_ : list
-        The certificates of all paths: for every l1_ratio and fold those of its alphas.
-    n_features_in_ : int
-        Number of features seen in `fit`, the column of tasks included.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+    {alphas_and_certificates_of_cross_validation}
 
     Raises
     ------
@@ -119,16 +87,11 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
 
     Warns
     -----
-    ConvergenceWarning
-        If a relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try. Also if the choice is at an end
-        of the alphas and the errors still change there; the largest alpha is no such end where
-        ``alphas`` is a number.
+    {warns_of_cross_validation}
 
     See Also
     --------
-    MultiTaskPD : The same for one ``alpha``.
+    MultiTaskPD : Models of several outputs or tasks for one ``alpha``.
 
     References
     ----------
@@ -137,6 +100,8 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
 
     Obozinski, Taskar, Jordan: Joint covariate selection and joint subspace selection for
     multiple classification problems. Statistics and Computing 20, 2010.
+
+    {pdprox_paper}
 
     Examples
     --------

@@ -71,91 +71,60 @@ class MultinomialPD(PrimalDualClassifier):
     """Multinomial logistic regression or the multi-class SVM of Crammer and Singer, certified.
 
     Minimises over W and b the weighted mean of the loss plus ``alpha`` times the penalty of W,
-    whose columns belong to the classes. With the softmax that is the objective of
-    `LogisticRegression` divided by C times the sum of the weights, its C being
-    ``1 / (alpha * n_samples)``; with the loss of Crammer and Singer that of `LinearSVC`, which
-    has no free intercept.
+    whose columns belong to the classes. With the softmax this is the objective of
+    `LogisticRegression` divided by C times the sum of the weights, for its C of
+    ``1 / (alpha * n_samples)``; with the loss of Crammer and Singer it is that of `LinearSVC`,
+    where the intercepts are penalised or absent.
 
     Parameters
     ----------
     alpha : float, default=1e-3
         Weight of the penalty, greater than 0.
     loss : {"softmax", "crammer_singer"}, default="softmax"
-        The negative log likelihood of the class, or how far another class comes within 1 of it.
+        The negative log likelihood of the class; or the largest excess of another class's score
+        plus 1 over the score of the class, at least 0.
     penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2"} or \
             Penalty, default="l2"
-        As for `MultiTaskPD`: "l21" selects features for all classes, "l1" for each of them.
-    l1_ratio : float, default=1.0
-        Share of the penalty "l21" or "l1", in (0, 1]; the rest is half the squared Frobenius
-        norm.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as in scikit-learn.
-    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
-        "auto" is the fastest known here, the others are the methods of Yang et al. (2015).
-    solver_options : dict, default=None
-        Options of a named solver, as for `PdproxSVC`.
-    tol : float, default=1e-4
-        Stop when the certified relative gap is at most this: the objective is then at
-        most ``tol`` times that of the best constant scores above the optimum.
-    max_iter : int, default=50_000
-        Iterations at most.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept for each class, which is not penalised. They sum to 0, as a
-        number added to all of them changes nothing.
-    warm_start : bool, default=False
-        Whether `fit` starts from the last fit, if that was of data of the same shape.
-    random_state : int, RandomState instance or None, default=None
-        The order of the rows in dual descent, for the loss of Crammer and Singer without
-        intercepts; start vector of the spectral norm's estimate of the named solvers.
-    verbose : int, default=0
-        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
-        halved, and the last certificate; 2 a line for every certificate.
+        {matrix_penalties}
+    {l1_ratio_of_matrix_penalties}
+    {class_weight}
+    {solver_and_solver_options}
+    {tol_max_iter_and_fit_intercept}
+    {warm_start}
+    {random_state_and_verbose}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels.
     coef_ : ndarray of shape (n_classes, n_features)
-        Coefficients, in the precision of X; for two classes too they have a row for each.
+        Coefficients, in the precision of X, with a row for each class, also for two classes.
     intercept_ : ndarray of shape (n_classes,)
+        Intercepts, whose sum is 0: a number added to all scores changes no prediction.
     dual_coef_ : ndarray of shape (n_samples, n_classes)
-        Dual solution theta: for the softmax, up to the tolerance, the probabilities less 1 for
-        the own class.
-    certificate_ : Certificate
-        The interval that holds the optimal objective value.
-    duality_gap_ : float
-        Length of that interval.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction: what ``tol`` bounds.
-    gap_history_ : structured ndarray
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
-    solver_ : str
-        The method that finished (`skpd.solvers.outputs`).
-    converged_ : bool
-        Whether the relative gap reached ``tol``.
-    n_iter_ : int
-        Iterations.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+        Dual solution theta: for the softmax, up to the tolerance, the probabilities of the
+        classes, less 1 for the true class.
+    {certificate}
+    {solver_and_convergence}
 
     Warns
     -----
-    ConvergenceWarning
-        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try.
+    {warns}
 
     See Also
     --------
-    PdproxSVC : One class against the rest, with any margin loss.
+    LogisticPD : Logistic regression with the usual penalties of vectors.
+    MultiTaskPD : Models of several outputs, such as binary labels.
+    PdproxSVC : Classifier with any margin loss, one-vs-rest for more than two classes.
 
     References
     ----------
     Crammer, Singer: On the algorithmic implementation of multiclass kernel-based vector
-    machines. JMLR 2, 2001. Dünner, Forte, Takáč, Jaggi: Primal-dual rates and certificates. ICML
-    2016.
+    machines. JMLR 2, 2001.
+
+    Dünner, Forte, Takáč, Jaggi: Primal-dual rates and certificates. ICML 2016.
+
+    {pdprox_paper}
 
     Examples
     --------

@@ -22,6 +22,7 @@ from ..problems.structured import StructuredProblem
 from ..solvers import STRUCTURED_SOLVERS
 from ..solvers.structured.master import has_master
 from .base import _DATA, PrimalDualEstimator
+from .docstrings import documented
 from .fits import fit_problems
 from .names import PENALTIES, chosen
 from .parameters import OF_NAMES
@@ -51,6 +52,7 @@ class _Training:
         return float(0.5 * (scores[self.n_positive - 1] + scores[self.n_positive]))
 
 
+@documented
 class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
     """Linear classifier that optimises F1 or another score of all labels, with a certificate.
 
@@ -82,18 +84,15 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
         `PdproxSVC`, that leaves no coefficient free.
     l1_ratio : float, default=None
-        As for `PdproxSVC`.
-    groups : "auto", int, array-like, list or dict, default=None
-        As for `PdproxSVC`.
+        Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
+    {groups_of_names}
     solver : {"auto", "agm"}, default="auto"
         "auto" is the method of cutting planes. "agm" is that of Zhang et al.: accelerated
         gradients on a maximum that is smoothed by dynamic programming, for a few thousand samples.
     solver_options : dict, default=None
         Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and ``smoothing``
         ("fixed", "homotopy"); see `skpd.solvers.structured.agm`.
-    tol : float, default=1e-4
-        Stop when the certified relative gap is at most this: the objective is then at
-        most ``tol`` times that of the best constant prediction above the optimum.
+    {tol}
     max_iter : int, default=10_000
         Iterations at most: problems of cutting planes, or gradients.
     fit_intercept : bool, default=False
@@ -101,11 +100,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         scores are those of a ranking, which an intercept does not change.
     warm_start : bool, default=False
         Start from the last fit's coefficients where the shapes agree.
-    random_state : int, RandomState instance or None, default=None
-        Not used.
-    verbose : int, default=0
-        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
-        halved, and the last certificate; 2 a line for every certificate.
+    {unused_random_state_and_verbose}
 
     Attributes
     ----------
@@ -121,37 +116,15 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         The mean of y' - y over a mixture of labelings, the dual solution. For "roc_auc" the share
         of the samples of the other class with which a sample makes a pair that counts, negative
         for positive samples.
-    groups_ : ndarray of str, of shape (n_features,)
-        Only with ``groups="auto"``: the names of the columns that each feature comes from.
+    {groups_found}
     classes_ : ndarray of shape (2,)
         Class labels.
-    certificate_ : Certificate
-        The interval that holds the optimal objective value.
-    duality_gap_ : float
-        Length of that interval.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction.
-    gap_history_ : structured ndarray
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
-    solver_ : str
-        The method that finished: "cutting-planes", "agm", or "null-model" where the best constant
-        prediction is good enough.
-    converged_ : bool
-        Whether the relative gap reached ``tol``.
-    n_iter_ : int
-        Iterations.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+    {certificate}
+    {solver_and_convergence}
 
     Warns
     -----
-    ConvergenceWarning
-        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try.
+    {warns}
 
     See Also
     --------

@@ -16,6 +16,7 @@ from ..problems.outputs import OutputsProblem
 from ..problems.quantiles import NonCrossingProblem
 from ..solvers import OUTPUTS_SOLVERS
 from .base import _DATA, finite_targets
+from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty, start_of_outputs
 from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
@@ -24,6 +25,7 @@ from .validation import checked_weights, validated
 __all__ = ["QuantilePD"]
 
 
+@documented
 class QuantilePD(PrimalDualRegressor):
     """Several quantiles that do not cross on the training data, fitted at once and certified.
 
@@ -39,25 +41,14 @@ class QuantilePD(PrimalDualRegressor):
         Weight of the penalty, greater than 0.
     penalty : {"l1", "l2", "l21", "l1inf", "exclusive", "trace", "squared_groups"} or \
             Penalty, default="l1"
-        Of all coefficients the l1 norm or half the squares; or, as for `MultiTaskPD`, a penalty
-        that ties the quantiles together: "l21" selects the same features for all of them. A
-        `Penalty` is one of the coefficients of the first feature, one for each quantile, then
-        those of the second, and so on.
-    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
-        "auto" is the fastest known here, the others are the methods of the paper.
-    solver_options : dict, default=None
-        Options of a named solver, as for `PdproxSVC`.
-    tol : float, default=1e-4
-        Stop when the certified relative gap is at most this: the objective is then at
-        most ``tol`` times that of the best constant quantiles above the optimum.
+        {matrix_penalties}
+        Each quantile is an output.
+    {solver_and_solver_options}
+    {tol}
     max_iter : int, default=50_000
         Iterations at most.
-    warm_start : bool, default=False
-        Whether `fit` starts from the last fit, if that was of data of the same shape.
-    random_state : int, RandomState instance or None, default=None
-        Start vector of the spectral norm's estimate of the named solvers.
-    verbose : int, default=0
-        Print a line for every certificate computed on the way.
+    {warm_start}
+    {random_state_and_verbose}
 
     Attributes
     ----------
@@ -67,44 +58,24 @@ class QuantilePD(PrimalDualRegressor):
         Intercepts, which are not penalised.
     dual_coef_ : ndarray of shape (n_samples, n_quantiles)
         Dual solution theta: up to the tolerance, a subgradient of a sample's loss with respect
-        to its predictions. An entry above ``1 - quantile`` or below ``-quantile`` says that the
-        order holds this prediction where it is.
-    certificate_ : Certificate
-        The interval that holds the optimal objective value of all quantiles together.
-    duality_gap_ : float
-        Length of that interval.
-    relative_gap_ : float
-        The same over the objective of the best constant quantiles: what ``tol`` bounds.
-    gap_history_ : structured ndarray
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
-    solver_ : str
-        The method that finished (`skpd.solvers.outputs`).
-    converged_ : bool
-        Whether the relative gap reached ``tol``.
-    n_iter_ : int
-        Iterations.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+        to its predictions. Where an entry is above ``1 - quantile`` or below ``-quantile``, the
+        constraint on the order of the quantiles is active.
+    {certificate}
+    {solver_and_convergence}
 
     Raises
     ------
     ValueError
-        If ``quantiles`` are not strictly increasing numbers in (0, 1).
+        In `fit`, if ``quantiles`` are not strictly increasing numbers in (0, 1).
 
     Warns
     -----
-    ConvergenceWarning
-        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try.
+    {warns}
 
     See Also
     --------
-    PdproxRegressor : One quantile, with the loss `skpd.losses.Pinball`.
-    MultiTaskPD : Several targets.
+    PdproxRegressor : Regression with any loss, such as `skpd.losses.Pinball` for one quantile.
+    MultiTaskPD : Models of several targets.
 
     Notes
     -----
@@ -115,8 +86,8 @@ class QuantilePD(PrimalDualRegressor):
     Differences of linear functions are linear: quantiles that are in order at all training samples
     are in order everywhere in their convex hull. Outside of it they may cross.
 
-    There always are intercepts. Without them all quantiles would meet at the origin, and wherever
-    that is inside the hull of the data, only quantiles that are all the same do not cross.
+    Intercepts are always fitted. Without them all quantiles would meet at the origin, and where
+    the origin is inside the hull of the data, only equal quantiles would not cross.
 
     References
     ----------
@@ -124,6 +95,8 @@ class QuantilePD(PrimalDualRegressor):
 
     Takeuchi, Le, Sears, Smola: Nonparametric quantile estimation. Journal of Machine Learning
     Research 7, 2006.
+
+    {pdprox_paper}
 
     Examples
     --------

@@ -19,6 +19,7 @@ from ..problems.robust import RobustProblem, best_radius, robust_loss, robust_pr
 from ..solvers import ROBUST_SOLVERS
 from .base import _DATA
 from .classifier import PrimalDualClassifier
+from .docstrings import documented
 from .validation import checked_weights, validated
 from .worst_case import shifted_rows, steepest_direction, worst_masses
 
@@ -32,6 +33,7 @@ class _RobustSolution(Solution):
     radius: float = 0.0
 
 
+@documented
 class DRSVMClassifier(PrimalDualClassifier):
     """Wasserstein distributionally robust SVM, fitted with a certificate.
 
@@ -84,18 +86,12 @@ class DRSVMClassifier(PrimalDualClassifier):
         Iterations at most: Newton steps for "auto", epochs for the others.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised. The paper has none.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, which multiply ``sample_weight``.
+    {class_weight}
     warm_start : bool, default=False
         Start from the last fit's solution where the shapes agree. "auto" uses it where it is
         good enough already, or where it must do without Newton steps.
-    n_jobs : int, default=None
-        Threads over the classes of a one-vs-rest fit.
-    random_state : int, RandomState instance or None, default=None
-        The order of the rows in the incremental methods.
-    verbose : int, default=0
-        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
-        halved, and the last certificate; 2 a line for every certificate.
+    {n_jobs}
+    {random_state_and_verbose}
 
     Attributes
     ----------
@@ -107,30 +103,8 @@ class DRSVMClassifier(PrimalDualClassifier):
         The optimal lam: what one more unit of ``epsilon`` would add to the worst mean loss.
     dual_coef_ : ndarray of shape (1, 2, n_samples) or (n_classes, 2, n_samples)
         Multipliers p and r of each sample's loss with its own and with the other label.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    certificate_ : Certificate, or list of them for one-vs-rest
-        The interval that holds the optimal objective value.
-    duality_gap_ : float
-        Length of that interval; the largest for one-vs-rest.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction, of which ``tol`` bounds the
-        largest.
-    gap_history_ : structured ndarray, or list of them for one-vs-rest
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
-    solver_ : str, or list of them for one-vs-rest
-        The method that finished: a name of ``solver``, or with "auto" one of "interior-point",
-        "multipliers", "working-sets", "hybrid-gradient", or "null-model" where the best constant
-        prediction is good enough.
-    converged_ : bool
-        Whether the relative gap reached ``tol``.
-    n_iter_ : int
-        Iterations; the most of any class.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+    {classes_and_certificates}
+    {solver_and_convergence}
 
     Warns
     -----

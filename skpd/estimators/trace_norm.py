@@ -15,6 +15,7 @@ from ..problems.outputs import OutputsProblem
 from ..problems.trace_norm import TraceNormProblem
 from ..solvers import TRACE_NORM_SOLVERS
 from .base import finite_targets
+from .docstrings import documented
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights, validated
@@ -26,6 +27,7 @@ LARGEST = 1e70  # of X and y: no product of two of their squares overflows
 NEGLIGIBLE = 1e-8  # of the largest singular value: what is not counted in the rank
 
 
+@documented
 class TraceNormPD(PrimalDualRegressor):
     """Many outputs with a bound or a penalty on the trace norm, fitted with a certificate.
 
@@ -41,68 +43,45 @@ class TraceNormPD(PrimalDualRegressor):
         than 0.
     radius : float or None, default=1.0
         Radius of the ball, greater than 0; None for the trace norm as a penalty.
-    loss : {"squared", "absolute", "huber", "epsilon_insensitive", "pinball", "l2_norm", "hinge", \
-            "smoothed_hinge", "squared_hinge", "logistic"} or Loss, default="squared"
-        As for `MultiTaskPD`: for the last four y holds labels -1 and 1, for a multi-label problem,
-        and `predict` returns decision values.
+    {loss_of_outputs}
     step_size : {"line-search", "theory"}, default="line-search"
-        "theory" for the step sizes of the paper's Theorem 4.3, see
-        `skpd.solvers.frank_wolfe.trace_norm`.
+        The step sizes over the ball: a line search, or those of Theorem 4.3 of Lei et al.
+        (2019), see `skpd.solvers.frank_wolfe.trace_norm`.
     rank : int, default=None
         Rank of an update; by default it grows whenever it is not enough.
     n_rows : int, default=None
         Rows of the dual that change in an iteration, see
         `skpd.solvers.frank_wolfe.trace_norm`.
-    tol : float, default=1e-4
-        Stop when the certified relative gap is at most this: the objective is then at
-        most ``tol`` times that of the best constant prediction above the optimum.
+    {tol}
     max_iter : int, default=5_000
         Iterations at most.
     fit_intercept : bool, default=True
         Whether to fit an intercept for each output, which is not penalised.
-    warm_start : bool, default=False
-        Whether `fit` starts from the last fit, if that was of data of the same shape.
-    random_state : int, RandomState instance or None, default=None
-        Start of the subspace iteration for singular vectors.
-    verbose : int, default=0
-        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
-        halved, and the last certificate; 2 a line for every certificate.
+    {warm_start}
+    {random_state_and_verbose}
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_outputs, n_features) or (n_features,)
         Coefficients; of one dimension for a y of one.
     intercept_ : ndarray of shape (n_outputs,) or float
+        Intercepts; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (n_samples, n_outputs)
-        Dual solution theta: up to the tolerance, the residuals.
+        Dual solution theta: up to the tolerance, the derivative of the loss with respect to each
+        prediction.
     rank_ : int
         Rank of ``coef_``, singular values below 1e-8 of the largest not counted.
-    certificate_ : Certificate
-        The interval that holds the optimal objective value.
-    duality_gap_ : float
-        Length of that interval.
-    relative_gap_ : float
-        The same over the objective of the best constant prediction: what ``tol`` bounds.
-    gap_history_ : structured ndarray
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
-    solver_ : str
-        The method that finished: "frank-wolfe", or one of `skpd.solvers.outputs`.
-    converged_ : bool
-        Whether the relative gap reached ``tol``.
-    n_iter_ : int
-        Iterations.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had string names.
+    {certificate}
+    {solver_and_convergence}
 
     Warns
     -----
-    ConvergenceWarning
-        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try.
+    {warns}
+
+    See Also
+    --------
+    MultiTaskPD : Models of several outputs with other penalties, such as the l2,1 norm.
+    MatrixCompletionPD : Matrices of low rank from some of their entries.
 
     References
     ----------
