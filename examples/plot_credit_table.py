@@ -15,7 +15,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skpd import GroupLassoSVC, PathCV, sourced
+from skpd import LogisticPD, PathCV, sourced
 
 rng, n, rare = np.random.default_rng(0), 20_000, 1.0 / np.arange(1, 61) ** 1.5
 X = pd.DataFrame(rng.lognormal(size=(n, 2)), columns=["income", "debt"])
@@ -29,8 +29,8 @@ numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
 words = OneHotEncoder(min_frequency=50, handle_unknown="infrequent_if_exist")
 numeric = make_column_selector(dtype_include="number")
 features = make_column_transformer((numbers, numeric), remainder=words)
-svc = GroupLassoSVC(groups="auto", loss="logistic")
-model = make_pipeline(sourced(features), svc)
+logistic = LogisticPD(penalty="group", groups="auto")
+model = make_pipeline(sourced(features), logistic)
 search = PathCV(model, scoring="neg_log_loss", rule="one_standard_error")
 best = search.fit(X, y).best_estimator_[-1]
 size = pd.Series(best.coef_[0] ** 2).groupby(best.groups_).sum() ** 0.5
@@ -41,18 +41,16 @@ plt.show()
 
 # %%
 # Rare categories are pooled, so that the features differ from fold to fold, and
-# ``groups="auto"`` follows them. The chosen pipeline can be calibrated, stored,
-# and given a job that it has never seen: below are the probabilities that each of
-# three loans is late, and that it is paid.
+# ``groups="auto"`` follows them. The chosen pipeline can be stored, and given a
+# job that it has never seen: below are the probabilities that each of three loans
+# is late, and that it is paid.
 
 import pickle
-
-from sklearn.calibration import CalibratedClassifierCV
 
 print(best.certificate_)
 proven = pd.Series(best.certificate_.proven_zero).groupby(best.groups_).all()
 print("columns proven to be 0:", ", ".join(proven.index[proven]))
-stored = pickle.dumps(CalibratedClassifierCV(search.best_estimator_).fit(X, y))
+stored = pickle.dumps(search.best_estimator_)
 new = X.head(3).assign(job="a new one")
 print(pickle.loads(stored).predict_proba(new).round(2))
 
