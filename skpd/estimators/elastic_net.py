@@ -103,13 +103,13 @@ class ElasticNetPD(_ElasticNetModel, LassoLike):
     {penalty_weights_and_bounds}
     {solver_and_solver_options_of_elastic_net}
     {tol_max_iter_and_fit_intercept}
-    {warm_start}
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
     {random_state_and_verbose}
 
     Attributes
     ----------
-    {linear_model_of_targets}
-    {certificates_of_targets}
+    {linear_model_and_certificates_of_targets}
     {solver_and_convergence}
 
     Raises
@@ -117,8 +117,6 @@ class ElasticNetPD(_ElasticNetModel, LassoLike):
     ValueError
         In `fit`, if the solver does not apply to the model.
 
-    Warns
-    -----
     {warns}
 
     See Also
@@ -233,8 +231,6 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
     ValueError
         In `fit`, if the solver does not apply to the model.
 
-    Warns
-    -----
     {warns}
 
     See Also

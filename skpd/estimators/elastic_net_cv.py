@@ -67,8 +67,6 @@ class ElasticNetPDCV(LassoAttributes, L1RatioCrossValidation):
         Mean squared error of each fold; nan for what Ctrl-C has prevented.
     {alphas_and_certificates_of_cross_validation}
 
-    Warns
-    -----
     {warns_of_cross_validation}
 
     See Also

@@ -134,8 +134,6 @@ class GroupLassoSVC(WithGroups, MarginClassifier):
     {classes_and_certificates}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
     {warns_without_groups}
 
@@ -234,8 +232,6 @@ class GroupLassoPD(WithGroups, WithResidualLoss):
     {certificate}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
     {warns_without_groups}
 

@@ -92,8 +92,6 @@ class KernelPdproxSVC(_OneKernel, KernelClassifier):
     {classes_and_certificates}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
 
     See Also
@@ -203,8 +201,6 @@ class KernelPdproxRegressor(_OneKernel, KernelRegressor):
     {certificate}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
 
     See Also

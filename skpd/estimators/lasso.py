@@ -39,17 +39,13 @@ class LassoPDCertified(LassoLike):
     {penalty_weights_and_bounds}
     {solver_and_solver_options_of_lasso}
     {tol_max_iter_and_fit_intercept}
-    {warm_start}
-    {random_state_and_verbose}
+    {warm_start_random_state_and_verbose}
 
     Attributes
     ----------
-    {linear_model_of_targets}
-    {certificates_of_targets}
+    {linear_model_and_certificates_of_targets}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
 
     See Also
@@ -166,8 +162,6 @@ class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
     {certificate}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns_of_cross_validation}
 
     See Also

@@ -48,13 +48,13 @@ class LogisticPD(PrimalDualClassifier):
     {groups_of_names}
     {class_weight}
     {tol_max_iter_and_fit_intercept}
-    {warm_start}
-    {random_state_and_verbose}
+    {warm_start_random_state_and_verbose}
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients, in the precision of X.
+        Coefficients, in the precision of X; for two classes those of the score of
+        ``classes_[1]``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; 0 without ``fit_intercept``.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_samples, n_classes)
@@ -72,8 +72,6 @@ class LogisticPD(PrimalDualClassifier):
         In `fit`, if a class has no samples of positive weight, or if more than two classes are
         given in blocks.
 
-    Warns
-    -----
     {warns}
 
     See Also

@@ -96,8 +96,6 @@ class MatrixCompletionPD(PrimalDualRegressor):
     feature_names_in_ : ndarray of shape (2,)
         Names of the columns of the pairs, where they had string names.
 
-    Warns
-    -----
     {warns}
 
     See Also

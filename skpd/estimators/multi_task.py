@@ -58,8 +58,7 @@ class MultiTaskPD(PrimalDualRegressor):
         counted in ``n_features_in_``. By default every sample has a target for each output.
     {solver_and_solver_options}
     {tol_max_iter_and_fit_intercept}
-    {warm_start}
-    {random_state_and_verbose}
+    {warm_start_random_state_and_verbose}
 
     Attributes
     ----------
@@ -75,8 +74,6 @@ class MultiTaskPD(PrimalDualRegressor):
     {certificate}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
 
     See Also

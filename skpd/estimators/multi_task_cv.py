@@ -85,8 +85,6 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     ValueError
         From `fit`, if the samples that a fold leaves to train on have none of some task.
 
-    Warns
-    -----
     {warns_of_cross_validation}
 
     See Also

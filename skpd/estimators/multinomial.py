@@ -90,8 +90,7 @@ class MultinomialPD(PrimalDualClassifier):
     {class_weight}
     {solver_and_solver_options}
     {tol_max_iter_and_fit_intercept}
-    {warm_start}
-    {random_state_and_verbose}
+    {warm_start_random_state_and_verbose}
 
     Attributes
     ----------
@@ -107,8 +106,6 @@ class MultinomialPD(PrimalDualClassifier):
     {certificate}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
 
     See Also

@@ -41,8 +41,6 @@ class MKLClassifier(SeveralKernels, KernelClassifier):
     {classes_and_certificates}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
 
     See Also
@@ -112,7 +110,9 @@ class MKLRegressor(SeveralKernels, KernelRegressor):
     Parameters
     ----------
     {alpha_and_kernels}
-    {loss_of_residual}
+    loss : {"absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
+            "pinball", "squared"} or ResidualLoss, default="absolute"
+        The loss; a name or an object of `skpd.losses`. "squared" carries the factor 1/2.
     {parameters_of_residual_losses}
     {tol_max_iter_and_fit_intercept}
     {random_state_and_verbose}
@@ -128,8 +128,6 @@ class MKLRegressor(SeveralKernels, KernelRegressor):
     {certificate}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
 
     See Also

@@ -122,8 +122,6 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
     {certificate}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
 
     See Also

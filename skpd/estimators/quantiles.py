@@ -47,8 +47,7 @@ class QuantilePD(PrimalDualRegressor):
     {tol}
     max_iter : int, default=50_000
         Iterations at most.
-    {warm_start}
-    {random_state_and_verbose}
+    {warm_start_random_state_and_verbose}
 
     Attributes
     ----------
@@ -68,8 +67,6 @@ class QuantilePD(PrimalDualRegressor):
     ValueError
         In `fit`, if ``quantiles`` are not strictly increasing numbers in (0, 1).
 
-    Warns
-    -----
     {warns}
 
     See Also

@@ -58,8 +58,7 @@ class PdproxRegressor(LinearlyConstrained, WithResidualLoss):
     {parameters_of_residual_losses}
     {solver_and_solver_options}
     {tol_max_iter_and_fit_intercept}
-    {warm_start}
-    {random_state_and_verbose}
+    {warm_start_random_state_and_verbose}
 
     Attributes
     ----------
@@ -69,8 +68,6 @@ class PdproxRegressor(LinearlyConstrained, WithResidualLoss):
     {certificate}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
 
     See Also

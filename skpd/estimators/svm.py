@@ -78,8 +78,6 @@ class PdproxSVC(WithNoiseBudget, LinearlyConstrained, MarginClassifier):
     {classes_and_certificates}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
 
     See Also

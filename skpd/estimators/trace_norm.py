@@ -57,8 +57,7 @@ class TraceNormPD(PrimalDualRegressor):
         Iterations at most.
     fit_intercept : bool, default=True
         Whether to fit an intercept for each output, which is not penalised.
-    {warm_start}
-    {random_state_and_verbose}
+    {warm_start_random_state_and_verbose}
 
     Attributes
     ----------
@@ -74,8 +73,6 @@ class TraceNormPD(PrimalDualRegressor):
     {certificate}
     {solver_and_convergence}
 
-    Warns
-    -----
     {warns}
 
     See Also
