@@ -19,15 +19,14 @@ import joblib
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone, is_regressor
-from sklearn.callback import ProgressBar
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import type_of_target
 
 from . import GapDisplay, GroupLassoSVC, PdproxRegressor, PdproxSVC, sourced
+from ._compat import StrOptions
 from ._data_files import describe_preparation, is_csv, preparation, read
 from .certificates import proven_digits
 
@@ -223,11 +222,14 @@ def fit(estimator, X, y, options):
     constant = (DummyRegressor() if regression else DummyClassifier()).fit(X_train, y_train)
     X_train = pipeline[:-1].fit_transform(X_train)
     if options.progress:
+        from sklearn.callback import ProgressBar  # from scikit-learn 1.9 on
+
         estimator.set_callbacks(ProgressBar())
     start = time.perf_counter()
     estimator.fit(X_train, y_train)
     seconds = time.perf_counter() - start
-    estimator.set_callbacks()
+    if options.progress:
+        estimator.set_callbacks()
     certificates = estimator.certificate_
     certificates = certificates if isinstance(certificates, list) else [certificates]
     upper, lower = (np.mean([getattr(c, end) for c in certificates]) for end in ("primal", "dual"))
@@ -274,6 +276,7 @@ def print_table(rows):
 def main(arguments=None):
     parser, options = parse(arguments)
     options.progress = sys.stdout.isatty()
+    options.progress &= find_spec("sklearn.callback") is not None
     if options.progress and find_spec("rich") is None:
         options.progress = False
         print("(a progress bar needs rich: pip install rich)\n")

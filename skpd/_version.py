@@ -5,9 +5,7 @@ import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata, version
 
-from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from sklearn.utils.parallel import _get_threadpool_controller
-
+from ._compat import _get_threadpool_controller, _openmp_effective_n_threads
 from .kernels import _kernels
 
 __all__ = ["VERSION", "documentation", "show_versions"]

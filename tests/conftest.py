@@ -41,5 +41,11 @@ def skpd_data():
 
 
 @pytest.fixture
+def callbacks():
+    """`sklearn.callback`, where there is one."""
+    return pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9 on")
+
+
+@pytest.fixture
 def rng():
     return np.random.default_rng(0)

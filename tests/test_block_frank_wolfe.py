@@ -8,7 +8,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -371,10 +370,10 @@ def test_a_warm_start_goes_on_where_the_last_fit_ended(rng):
 
 
 @pytest.mark.parametrize("several", [True, False])
-def test_callbacks_see_the_matrix(several, rng):
+def test_callbacks_see_the_matrix(several, rng, callbacks):
     X, Y, norm = many_outputs(rng)
     Y = Y if several else Y[:, 0]
-    monitor = ScoringMonitor(scoring="r2")
+    monitor = callbacks.ScoringMonitor(scoring="r2")
     model = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9).set_callbacks(monitor).fit(X, Y)
     scores = monitor.get_logs().data_as_pandas["r2"]
     assert len(scores) >= 1 and model.score(X, Y) in set(scores)

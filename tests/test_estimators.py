@@ -13,7 +13,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import HuberRegressor, Lasso, LogisticRegression, QuantileRegressor
@@ -307,7 +306,7 @@ class Ticks:
             self.ended[name] = self.ended.get(name, 0) + 1
 
 
-def test_ten_ticks_for_each_power_of_ten_of_the_gap(cancer):
+def test_ten_ticks_for_each_power_of_ten_of_the_gap(cancer, callbacks):
     X, y = cancer
     ticks = Ticks()
     PdproxSVC(alpha=0.02, tol=1e-3).set_callbacks(ticks).fit(X, y)
@@ -324,25 +323,27 @@ def test_ten_ticks_for_each_power_of_ten_of_the_gap(cancer):
         assert ticks.ended == {f"class {k}": 20 for k in range(10)}
 
 
-def test_progress_bar(cancer, capsys):
+def test_progress_bar(cancer, capsys, callbacks):
     X, y = cancer
-    PdproxSVC(alpha=0.02).set_callbacks(ProgressBar()).fit(X, y)
+    PdproxSVC(alpha=0.02).set_callbacks(callbacks.ProgressBar()).fit(X, y)
     shown = capsys.readouterr().out
     assert "PdproxSVC - fit" in shown and "100%" in shown
 
 
-def test_progress_bar_of_a_grid_search_over_threads():
+def test_progress_bar_of_a_grid_search_over_threads(callbacks):
     """scikit-learn's connection to the main process is shared by our threads."""
     X, y = load_digits(return_X_y=True)
     search = GridSearchCV(PdproxSVC(tol=1e-2, n_jobs=2), {"alpha": [0.01, 0.1]}, cv=2, n_jobs=2)
-    search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(X[:200] / 16, y[:200])
+    search.set_callbacks(callbacks.ProgressBar(max_propagation_depth=None))
+    search.fit(X[:200] / 16, y[:200])
     assert search.best_score_ > 0.5
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_scoring_monitor_sees_the_model_of_the_moment(estimator, cancer, regression):
+def test_scoring_monitor_sees_the_model_of_the_moment(estimator, cancer, regression, callbacks):
     X, y = regression if estimator is PdproxRegressor else cancer
-    monitor = ScoringMonitor(scoring="r2" if estimator is PdproxRegressor else "accuracy")
+    scoring = "r2" if estimator is PdproxRegressor else "accuracy"
+    monitor = callbacks.ScoringMonitor(scoring=scoring)
     model = estimator(alpha=0.02).set_callbacks(monitor).fit(X, y)
     scores = monitor.get_logs().data_as_pandas
     column = "r2" if estimator is PdproxRegressor else "accuracy"
@@ -350,7 +351,7 @@ def test_scoring_monitor_sees_the_model_of_the_moment(estimator, cancer, regress
     assert model.score(X, y) in set(scores[column])
 
 
-def test_a_callback_can_stop_the_fit(cancer):
+def test_a_callback_can_stop_the_fit(cancer, callbacks):
     X, y = cancer
 
     class Stop:
@@ -365,7 +366,7 @@ def test_a_callback_can_stop_the_fit(cancer):
     assert 1e-6 < model.certificate_.relative_gap <= 0.1
 
 
-def test_ctrl_c_leaves_a_certified_model(cancer):
+def test_ctrl_c_leaves_a_certified_model(cancer, callbacks):
     X, y = cancer
 
     class Interrupt:

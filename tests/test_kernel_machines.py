@@ -8,7 +8,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.callback import ScoringMonitor
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, rbf_kernel
@@ -394,9 +393,9 @@ def test_cross_validation_of_precomputed_kernels(moons):
     assert search.fit(X, y).best_score_ > 0.8
 
 
-def test_scoring_monitor_sees_the_model_of_the_moment(moons):
+def test_scoring_monitor_sees_the_model_of_the_moment(moons, callbacks):
     X, y = moons
-    monitor = ScoringMonitor(scoring="accuracy")
+    monitor = callbacks.ScoringMonitor(scoring="accuracy")
     model = KernelPdproxSVC(1e-3, tol=1e-6).set_callbacks(monitor).fit(X, y)
     scores = monitor.get_logs().data_as_pandas["accuracy"]
     assert len(scores) >= 2 and abs(scores.iloc[-1] - model.score(X, y)) < 0.02

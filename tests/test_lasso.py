@@ -438,7 +438,7 @@ class Tasks:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_cross_validation_calls_back(n_jobs, rng):
+def test_cross_validation_calls_back(n_jobs, rng, callbacks):
     X, y = data(rng, n=60, d=8)
     tasks = Tasks()
     model = LassoPDCertifiedCV(alphas=4, cv=3, n_jobs=n_jobs).set_callbacks(tasks)

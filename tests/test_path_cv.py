@@ -488,7 +488,7 @@ class Tasks:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_it_calls_back(n_jobs):
+def test_it_calls_back(n_jobs, callbacks):
     tasks = Tasks()
     PathCV(LassoPDCertified(), n_jobs=n_jobs, **SHORT).set_callbacks(tasks).fit(*regression())
     assert sorted(tasks.names[:3]) == ["fold 0", "fold 1", "fold 2"]

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import dask.array as da
 import numpy as np
 from distributed import Client
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_n_features, check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._compat import HasMethods
 from ..estimators import elastic_net, group_lasso, lasso, regression, svm
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
@@ -141,7 +141,7 @@ class OnDask(PrimalDualEstimator):
             )
         X = as_array(X, "X")
         dtype = dtype or np.result_type(X.dtype, local.coef_)
-        _check_n_features(self, X, reset=False)
+        validate_data(self, X, reset=False, skip_check_array=True)
         if n_columns is None:
             return X.map_blocks(given, dtype=dtype, drop_axis=1)
         return X.map_blocks(given, dtype=dtype, chunks=(X.chunks[0], (n_columns,)))

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from .. import kernels
+from .._compat import _openmp_effective_n_threads
 from .._typing import Array, Indices
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
 from .tables import product, transposed_product, transposed_product_of

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from typing import Any
 
-from sklearn.utils.parallel import _get_threadpool_controller
+from .._compat import _get_threadpool_controller
 
 __all__ = ["blas_threads_for", "blas_threads_for_product", "one_blas_thread"]
 

@@ -11,11 +11,10 @@ from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite
 
+from .._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from .._typing import Array, ArrayLike
 from ..certificates import Certificate
 from ..designs import RowBlocks

@@ -1,12 +1,13 @@
-"""What an estimator hands on to the best of those that it has tried."""
+"""Predictions and attributes that a search takes from its best estimator."""
 
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.utils._repr_html.estimator import _VisualBlock
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .docstrings import documented
+from .._compat import _VisualBlock
 from .._typing import Array
 
 __all__ = ["BestEstimator"]
@@ -23,17 +24,17 @@ def _estimator_has(name: str) -> Callable[[Any], bool]:
 
 
 class BestEstimator:
-    """Predictions by ``best_estimator_``, a fitted clone of ``estimator``."""
+    """Mixin that predicts by ``best_estimator_``, a fitted clone of ``estimator``."""
 
     estimator: Any
     best_estimator_: Any
 
     def __sklearn_is_fitted__(self) -> bool:
-        """A fit that an error or Ctrl-C has ended may have left attributes, but no model."""
+        """Whether there is a best estimator; an interrupted fit may have set other attributes."""
         return "best_estimator_" in vars(self)
 
     def _sk_visual_block_(self) -> _VisualBlock:
-        """The best estimator in place of the one to fit, once there is one."""
+        """The best estimator or, before a fit, the one to fit, for the HTML representation."""
         name = "best_estimator_" if self.__sklearn_is_fitted__() else "estimator"
         shown = getattr(self, name)
         titles = [f"{name}: {type(shown).__name__}"]
@@ -56,53 +57,38 @@ class BestEstimator:
         return self.best_estimator_.predict(X)
 
     @available_if(_estimator_has("decision_function"))
+    @documented
     def decision_function(self, X: Any) -> Array:
         """The scores of the classes by the best estimator.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        {scores_of_rows}
         """
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
     @available_if(_estimator_has("predict_proba"))
+    @documented
     def predict_proba(self, X: Any) -> Array:
-        """Predict probabilities of the classes by the best estimator, where it has them.
+        """Predict probabilities of the classes by the best estimator.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
+        {probabilities_of_rows}
         """
         check_is_fitted(self)
         return self.best_estimator_.predict_proba(X)
 
     @available_if(_estimator_has("predict_log_proba"))
+    @documented
     def predict_log_proba(self, X: Any) -> Array:
-        """Predict logarithms of the probabilities of the classes, where there are any.
+        """Predict logarithms of the probabilities of the classes by the best estimator.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
+        {log_probabilities_of_rows}
         """
         check_is_fitted(self)
         return self.best_estimator_.predict_log_proba(X)
 
     @property
     def classes_(self) -> Array:
-        """The class labels, of a classifier."""
+        """Class labels, for a classifier."""
         return self._of_best("classes_")
 
     @property

@@ -5,13 +5,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from .docstrings import documented
+from .._compat import HasMethods, Interval, StrOptions, _fit_context
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike
 from ..certificates.objective import Sum
@@ -180,6 +181,7 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
+    @documented
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the mixture and certify it.
@@ -190,9 +192,7 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
             Training data, taken in float64.
         y : array-like of shape (n_samples,)
             Labels of two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, non-negative and not all zero; 1 by default. A weight
-            of 2 equals a repeated row.
+        {sample_weight_of_fit}
 
         Returns
         -------

@@ -5,8 +5,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from .._typing import Array
 from ..losses import Hinge, Loss
 from ..problems import Problem

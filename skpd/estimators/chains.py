@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import StrOptions
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import StrOptions, _fit_context, with_callbacks
 from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..designs.chains import ChainsDesign

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import StrOptions
+from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from .docstrings import documented
+from .._compat import StrOptions, _check_sample_weight, _fit_context, with_callbacks
 from .._typing import Array, ArrayLike
 from ..designs import Design, RowBlocks
 from ..problems import Point, Solution
@@ -37,34 +37,20 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         "n_jobs": [Integral, None],
     }
 
+    @documented
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model and certify it.
+        """Fit the classifier and certify it.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
-            they are, without a copy.
+        {X_of_fit}
         y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, non-negative and not all zero; 1 by default. A weight
-            of 2 equals a repeated row.
+            Class labels; at least two classes need samples of positive weight.
+        {sample_weight_of_fit}
 
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data or the weights are invalid, or if fewer than two
-            classes have samples of positive weight.
-        KeyboardInterrupt
-            After Ctrl-C; the fitted attributes then hold the best model so far and its
-            certificate.
+        {results_of_fit}
         """
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         X, y, problems, classes = self._problems(X, y, sample_weight)
@@ -147,33 +133,22 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
                 f"class(es) in y."
             )
 
+    @documented
     def decision_function(self, X: Any) -> Array:
         """Signed distances to the hyperplanes, up to the norm of the coefficients.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive where ``classes_[1]`` is predicted.
+        {scores_of_rows}
         """
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
         scores = linear_predictions(X, self.coef_, self.intercept_)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
+    @documented
     def predict(self, X: Any) -> np.ndarray:
         """Predict class labels.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
+        {labels_of_rows}
         """
         scores = self.decision_function(X)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

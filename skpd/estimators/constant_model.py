@@ -5,8 +5,8 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
+from .._compat import StrOptions
 from ..problems.base import BaseProblem
 
 __all__ = ["constant_model_message"]

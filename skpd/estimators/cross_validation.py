@@ -9,11 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import _fit_context
-from sklearn.callback import with_callbacks
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -23,6 +20,7 @@ from sklearn.utils.metadata_routing import (
 )
 
 from .. import kernels
+from .._compat import Interval, _fit_context, with_callbacks
 from .._typing import Array, ArrayLike
 from ..losses import Squared
 from ..penalties import Penalty

@@ -1,12 +1,13 @@
 """Plots of certified convergence."""
 
+from typing import Any
+
 import numpy as np
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
 from .wrappers import final_estimator, full_name
 
-__all__ = ["GapDisplay"]
+__all__ = ["GapDisplay", "pyplot"]
 
 FEW = 5  # lines: with more, names do not fit among them, and areas hide each other
 LABELS = {"seconds": "seconds", "n_iter": "iterations"}
@@ -19,6 +20,17 @@ Y_LABELS = {
     "iterates": "duality gap (line)\niterates (points)",
     "interval": "objective (solid)\nlower bound (dashed)",
 }
+
+
+def pyplot(caller: str) -> Any:
+    """`matplotlib.pyplot`, or an ImportError that says what to install."""
+    try:
+        import matplotlib.pyplot
+    except ImportError as error:
+        raise ImportError(
+            f"{caller} requires matplotlib. Install it by: pip install matplotlib"
+        ) from error
+    return matplotlib.pyplot
 
 
 class GapDisplay:
@@ -109,8 +121,7 @@ class GapDisplay:
 
     def _own_axes(self, n_panels):
         """Axes one above the other, in a figure with room for the names of many lines."""
-        check_matplotlib_support("GapDisplay")
-        import matplotlib.pyplot as plt
+        plt = pyplot("GapDisplay")
 
         width = 6.4 if len(self.names) <= FEW else 8.4
         size = (width, 2.8 * n_panels)

@@ -4,8 +4,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._compat import Interval, StrOptions
 from .._typing import ArrayLike
 from ..losses import MarginLoss, Squared
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball

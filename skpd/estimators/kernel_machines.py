@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._compat import Interval, StrOptions
 from .._typing import Array
 from ..designs import KernelMatrix
 from ..losses import MarginLoss, ResidualLoss

@@ -1,4 +1,4 @@
-"""What estimators with kernels share: matrices, problems, and models as sums over the rows."""
+"""Models with kernels: their matrices, their problems, and functions as sums over the rows."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import StrOptions
 from .._typing import Array
 from ..designs import KernelMatrix
 from ..losses import MarginLoss
@@ -29,13 +29,16 @@ OF_SOLVERS = {"solver", "solver_options", "warm_start"}  # which models with ker
 
 
 def _without_solvers(kind: Any) -> dict[str, Any]:
-    """The constraints of parameters of models whose solver is the default."""
+    """The constraints of parameters without those of named solvers."""
     constraints = kind._parameter_constraints
     return {name: some for name, some in constraints.items() if name not in OF_SOLVERS}
 
 
 class KernelModel(PrimalDualEstimator):
-    """A sum of functions of the Hilbert spaces of kernels, as sums over the training rows."""
+    """Base class of sums of functions of the Hilbert spaces of kernels.
+
+    The functions are stored as sums over the training rows.
+    """
 
     support_: Any
     support_coef_: Array
@@ -48,7 +51,7 @@ class KernelModel(PrimalDualEstimator):
 
     @abstractmethod
     def _matrices(self, X: Any, weights: Array) -> list[KernelMatrix]:
-        """The matrices of the kernels between training rows, which have weights of sum 1."""
+        """The matrices of the kernels between training rows, whose weights sum to 1."""
 
     @abstractmethod
     def _values(self, X: Any) -> list[Array]:
@@ -56,7 +59,7 @@ class KernelModel(PrimalDualEstimator):
 
     @abstractmethod
     def _penalty_of(self, labels: Array) -> Penalty:
-        """The penalty, of the number of the kernel to which each coefficient belongs."""
+        """The penalty, from the number of the kernel to which each coefficient belongs."""
 
     @property
     @abstractmethod
@@ -82,7 +85,7 @@ class KernelModel(PrimalDualEstimator):
         return tags
 
     def _validated_rows(self, X: Any, *y: Any, **options: Any) -> Any:
-        """X, or X and y, as scikit-learn takes them; in float64, as kernels are computed."""
+        """Validated X, or X and y, in float64, as kernels are computed."""
         return validated(self, X, *y, **self._data_options, **options)
 
     @property

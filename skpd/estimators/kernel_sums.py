@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils._param_validation import StrOptions
 
+from .._compat import StrOptions
 from .._typing import Array
 from ..designs import KernelMatrix
 from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm

@@ -3,8 +3,8 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
+from .._compat import StrOptions
 from .._typing import ArrayLike
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty

@@ -5,8 +5,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval
 
+from .docstrings import documented
+from .._compat import Interval
 from .._typing import Array, ArrayLike
 from .path import path as follow_path
 from .regressor import PrimalDualRegressor
@@ -41,6 +42,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         "positive": ["boolean"],
     }
 
+    @documented
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
         check_input: bool = True,
@@ -49,28 +51,14 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
-            they are, without a copy.
+        {X_of_fit}
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets; with a column for each of several.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, non-negative and not all zero; 1 by default. A weight
-            of 2 equals a repeated row.
+        {sample_weight_of_fit}
         check_input : bool, default=True
-            Taken as in scikit-learn, and ignored: the data are always checked.
+            Ignored, there for compatibility with scikit-learn: the data are always checked.
 
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data or the weights are invalid.
-        KeyboardInterrupt
-            After Ctrl-C; the fitted attributes then hold the best model so far and its
-            certificate.
+        {results_of_fit}
         """
         return super().fit(X, y, sample_weight)
 

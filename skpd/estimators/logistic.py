@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import StrOptions
 from .._typing import Array
 from ..losses import Logistic, Softmax
 from ..penalties import GroupL2, Penalty

@@ -5,10 +5,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
+from .._compat import StrOptions
 from .._typing import ArrayLike
 from ..designs import EntriesDesign
 from ..losses import Absolute, Hinge, Huber, Loss, Squared
@@ -171,6 +171,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
         tags.target_tags.required = False  # a sparse matrix holds its ratings
         return tags
 
+    @documented
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -185,20 +186,10 @@ class MatrixCompletionPD(PrimalDualRegressor):
         y : array-like of shape (n_ratings,), default=None
             Ratings of pairs.
         sample_weight : array-like of shape (n_ratings,), default=None
-            Weights of the ratings, non-negative and not all zero; 1 by default. Those of a sparse
-            matrix are in the order of its stored values as CSR.
+            Weights of the ratings, non-negative and not all zero; 1 by default. For a sparse
+            matrix in the order of its stored values as CSR.
 
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data or the weights are invalid.
-        KeyboardInterrupt
-            After Ctrl-C; the fitted attributes then hold the best model so far and its
-            certificate.
+        {results_of_fit}
         """
         try:
             return super().fit(X, y, sample_weight)

@@ -4,9 +4,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import Interval, StrOptions
 from .._typing import Array
 from ..designs import Design
 from ..designs.outputs import OutputsDesign

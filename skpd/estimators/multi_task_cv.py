@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from .._typing import Array, ArrayLike, Indices
 from ..losses import Loss
 from ..penalties import Penalty

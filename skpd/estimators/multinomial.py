@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import Interval, StrOptions
 from .._typing import Array
 from ..designs import Design
 from ..losses import CrammerSinger, LabelLoss, Softmax
@@ -201,7 +201,7 @@ class MultinomialPD(PrimalDualClassifier):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            For two classes that of ``classes_[1]`` less that of the other.
+            For two classes the score of ``classes_[1]`` minus that of the other.
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -211,16 +211,11 @@ class MultinomialPD(PrimalDualClassifier):
         X = validated(self, X, reset=False, **_DATA)
         return linear_predictions(X, self.coef_, self.intercept_)
 
+    @documented
     def predict(self, X: Any) -> np.ndarray:
         """Predict class labels.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
+        {labels_of_rows}
         """
         chosen = self._scores(X).argmax(axis=1)
         return self.classes_[chosen]

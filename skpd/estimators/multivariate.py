@@ -6,13 +6,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.callback import with_callbacks
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import fbeta_score, roc_auc_score
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from .._compat import Interval, StrOptions, _fit_context, with_callbacks
 from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
@@ -206,31 +205,19 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
+    @documented
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit the model and certify it.
+        """Fit the classifier and certify it.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
-            they are, without a copy.
+        {X_of_fit}
         y : array-like of shape (n_samples,)
             Class labels, of two classes.
 
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the data is invalid, if there are not two classes, or if the solver
-            does not take the penalty or so many samples.
-        KeyboardInterrupt
-            After Ctrl-C; the fitted attributes then hold the best model so far and its
-            certificate.
+        {results_of_fit}
         """
         X, y, problems, training = self._problems(X, y, None)
         task = {"estimator": self, "X": X, "y": y, "metadata": None}
@@ -342,16 +329,11 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         X = validated(self, X, reset=False, **_DATA)
         return linear_predictions(X, self._coef_rows, self.intercept_ - self.threshold_)[:, 0]
 
+    @documented
     def predict(self, X: Any) -> np.ndarray:
         """Predict class labels.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
+        {labels_of_rows}
         """
         positive = (self.decision_function(X) > 0.0).astype(np.intp)
         labels: np.ndarray = self.classes_[positive]

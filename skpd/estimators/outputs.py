@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_feature_names, _check_n_features
+from sklearn.utils.validation import validate_data
 
 from .._typing import Array
 from ..losses import (
@@ -172,8 +172,7 @@ def without_tasks(
         raise ValueError(
             f"Expected 2D array, got {len(X.shape)}D array instead: X must have a column of tasks."
         )
-    _check_feature_names(estimator, X, reset=reset)
-    _check_n_features(estimator, X, reset=reset)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of columns
     if isinstance(tasks, str):
         if names is None or tasks not in list(names):
             raise ValueError(

@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import _check_feature_names, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
+from .._compat import _check_feature_names
 from .._typing import Array, Indices
 from .base import finite_targets
 from .validation import of_one_type

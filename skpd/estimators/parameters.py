@@ -6,13 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import Bounds
-from sklearn.utils._param_validation import (
-    Interval,
-    InvalidParameterError,
-    StrOptions,
-    validate_parameter_constraints,
-)
 
+from .._compat import Interval, InvalidParameterError, StrOptions, validate_parameter_constraints
 from .._values import Value
 from ..penalties import Penalty, for_features
 from .pickling import PickledWithVersion

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from .docstrings import documented
 from .._typing import Array
 
 __all__ = ["ProbabilisticClassifier"]
@@ -23,7 +24,7 @@ def _has_probabilities(estimator: "ProbabilisticClassifier") -> bool:
 
 
 class ProbabilisticClassifier:
-    """Predictions of probabilities, there only if the loss makes any."""
+    """Mixin with predictions of probabilities, which exist only for some losses."""
 
     @abstractmethod
     def _gives_probabilities(self) -> bool:
@@ -31,36 +32,27 @@ class ProbabilisticClassifier:
 
     @abstractmethod
     def _log_probabilities(self, X: Any) -> Array:
-        """Their logarithms, of shape (n_samples, n_classes)."""
+        """Logarithms of the probabilities, of shape (n_samples, n_classes)."""
 
     @available_if(_has_probabilities)
+    @documented
     def predict_proba(self, X: Any) -> Array:
         """Predict probabilities of the classes, for the logistic loss or the softmax.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        For more than two classes handled one-vs-rest, the probabilities of the single classes are
+        divided by their sum.
 
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            For the classes in the order of ``classes_``. For more than two classes handled
-            one-vs-rest, those of the single classes divided by their sum.
+        {probabilities_of_rows}
         """
         return np.exp(self._log_probabilities(X))
 
     @available_if(_has_probabilities)
+    @documented
     def predict_log_proba(self, X: Any) -> Array:
-        """Predict logarithms of the probabilities of the classes, as `predict_proba`.
+        """Predict logarithms of the probabilities of the classes.
 
-        They are finite where probabilities underflow.
+        The logarithms are finite where the results of `predict_proba` underflow.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
+        {log_probabilities_of_rows}
         """
         return self._log_probabilities(X)

@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import d2_pinball_score
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import StrOptions
 from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..losses import NonCrossingPinball, Pinball

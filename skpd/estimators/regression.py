@@ -4,8 +4,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._compat import Interval, StrOptions
 from .._typing import ArrayLike
 from ..losses import ResidualLoss
 from ..penalties import Penalty

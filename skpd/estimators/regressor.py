@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
-from sklearn.callback import with_callbacks
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
+from .docstrings import documented
+from .._compat import _check_sample_weight, _fit_context, with_callbacks
 from .._typing import ArrayLike
 from ..designs import Design, RowBlocks
 from ..problems import Point, Solution
@@ -26,6 +27,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
 
     _takes_outputs: ClassVar[bool] = False  # whether y may have a column for each of several
 
+    @documented
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -33,26 +35,12 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
-            they are, without a copy.
+        {X_of_fit}
         y : array-like of shape (n_samples,)
             Targets; with a column for each of several where the model takes these.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, non-negative and not all zero; 1 by default. A weight
-            of 2 equals a repeated row.
+        {sample_weight_of_fit}
 
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data or the weights are invalid.
-        KeyboardInterrupt
-            After Ctrl-C; the fitted attributes then hold the best model so far and its
-            certificate.
+        {results_of_fit}
         """
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         X, y, problems, labels = self._problems(X, y, sample_weight)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array, Indices
+from .displays import pyplot
 
 __all__ = ["RegularizationPath"]
 
@@ -158,8 +158,7 @@ class RegularizationPath:
         ValueError
             If there are not as many names as features.
         """
-        check_matplotlib_support("RegularizationPath.plot")
-        import matplotlib.pyplot as plt
+        plt = pyplot("RegularizationPath.plot")
 
         sizes, single = self._sizes, self.coefs.ndim == 2
         names = self._names() if feature_names is None else list(feature_names)

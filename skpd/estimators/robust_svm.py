@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import Interval, Options, StrOptions
 from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..losses import Hinge

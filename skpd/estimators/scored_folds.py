@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils import check_random_state
 
+from .._compat import _check_method_params, _safe_indexing
 from .._typing import Array, Indices
 from .folds import Fold, FoldPath, FollowedPaths, follow_folds
 from .path import problems_of_path, split_pipeline

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.utils import _safe_indexing
+
+from .._compat import _safe_indexing
 
 __all__ = ["Sources", "sources_of"]
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
+from sklearn.utils.validation import validate_data
 
+from .._compat import _check_sample_weight, _check_y
 from ..designs import RowBlocks
 
 __all__ = ["check_features", "checked_weights", "of_one_type", "validated", "validated_array"]

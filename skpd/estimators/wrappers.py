@@ -1,13 +1,15 @@
 """Estimators that hold others: searches, pipelines and what else wraps a model."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection._search import BaseSearchCV
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import _is_fitted, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from .._compat import BaseSearchCV
 from .best_estimator import BestEstimator
 
 __all__ = ["final_estimator", "full_name", "inner_estimators"]
@@ -63,5 +65,7 @@ def inner_estimators(estimator: Any, takes: Callable[[Any], bool]) -> Iterator[s
         if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1 and len(value):
             name, value = f"{name}[0]", value[0]
         for where, inner in (name, value), (f"{name}.estimator", getattr(value, "estimator", 0)):
-            if takes(inner) and _is_fitted(inner):
-                yield where
+            with suppress(NotFittedError):
+                if takes(inner):
+                    check_is_fitted(inner)
+                    yield where

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection._search import BaseSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from .._compat import BaseSearchCV, _check_feature_names
 from .._typing import ArrayLike
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator

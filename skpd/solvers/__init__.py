@@ -127,16 +127,16 @@ _TABLES: dict[type, dict[str, Callable[..., None]]] = {
     TraceNormProblem: TRACE_NORM_SOLVERS,
 }
 
-VECTORS = 64  # that a solver and its certificates may hold, about, beside parts of X
+VECTORS = 64  # estimated number of vectors that a solver and its certificates keep in memory
 
 
 def check_solver_options(solver: str, options, solvers=SOLVERS):
-    """The options of a named solver of a table, validated.
+    """Validate the options of a named solver of a table, and return them.
 
     Raises
     ------
     ValueError
-        If the solver does not take an option, or not with this value.
+        If the solver does not have an option, or if a value is not allowed.
     """
     if not options:
         return {}
@@ -152,7 +152,7 @@ def check_solver_options(solver: str, options, solvers=SOLVERS):
     return options
 
 
-# numbers that overflow are infinite, and no certificate takes them for better than they are
+# numbers that overflow become infinite, with which a certificate is valid but not tight
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def solve(
     problem: BaseProblem,
@@ -166,7 +166,7 @@ def solve(
     precision: Any = np.float64,
     **options: Any,
 ) -> Solution:
-    """Solve a problem and certify what was found.
+    """Solve a problem and certify the solution.
 
     Parameters
     ----------
@@ -179,18 +179,18 @@ def solve(
     max_iter : int
     random_state : RandomState
     start : Point, default=None
-        Where to start.
+        The starting point.
     on_check : callable, default=None
         Called with the monitor after every check; a true return value ends the run.
     precision : dtype, default=numpy.float64
-        That of the coefficients and intercepts of the solution.
+        The precision of the coefficients and intercepts of the solution.
     **options
         Options of the solver.
 
     Returns
     -------
     solution : Solution
-        After Ctrl-C the best points so far, with ``interrupted`` set.
+        The best points found. After Ctrl-C, ``interrupted`` is set.
     """
     vectors = VECTORS * (problem.n_samples + problem.n_features)
     keep_freed_memory(8 * (vectors + problem.design.n_entries))
@@ -225,13 +225,14 @@ def _run(
     random_state: np.random.RandomState,
     **options: Any,
 ) -> Solution:
-    """A run of a solver, from the beginning or from where rows were lost."""
+    """The solution of one run of a solver, from the start or after rows were lost."""
     method = _TABLES[type(problem)][solver]
     interrupted = False
     try:
         if monitor.best.coef is None:
             monitor.begin(has_start=start is not None)
-        # with a smooth loss, Newton steps begin with a gradient, which shows an optimal start
+        # with a smooth loss, Newton's method first computes a gradient, which detects that a start
+        # is optimal
         with_gradient = method is auto and not problem.loss.linear_tails
         if start is not None and not with_gradient and not monitor.done:
             monitor.begin_at(start)

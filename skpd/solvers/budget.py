@@ -1,4 +1,4 @@
-"""The default for a budget of multipliers: that of the lifted problem."""
+"""The default solver for a noise budget, which solves the lifted problem."""
 
 from typing import Any
 
@@ -20,14 +20,15 @@ def budget_auto(
     max_iter: int,
     random_state: np.random.RandomState,
 ) -> None:
-    """The methods of `skpd.solvers.select.auto`, for the lifted problem.
+    """Solve the lifted problem by the methods of `skpd.solvers.select.auto`.
 
-    What they report is certified for the problem without the multiplier of the budget.
+    Their points are certified for the original problem, whose coefficients do not include the
+    multiplier of the noise budget.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
     view: Any = _View(monitor, problem)
     start = None if start is None else problem.lifted_point(start)
@@ -35,7 +36,7 @@ def budget_auto(
 
 
 class _View:
-    """A monitor as solvers of the lifted problem see it."""
+    """A monitor for solvers of the lifted problem, which reports to that of the original one."""
 
     def __init__(self, monitor: Monitor, problem: BudgetProblem) -> None:
         object.__setattr__(self, "_monitor", monitor)

@@ -1,9 +1,10 @@
-"""A free intercept in dual methods that have none of their own.
+"""A free intercept in dual methods that do not support one, by proximal rounds.
 
 The dual of a free intercept is an equation, which methods that change a few dual variables at a
-time cannot keep. Instead the intercept is drawn to its last value by a proximal term, and all is
-solved again from there until that has no effect (Rockafellar, 1976): with a constant column of
-the right size that term is one more part of a squared l2 penalty.
+time cannot satisfy. Instead, a proximal term holds the intercept near its last value, and the
+problem is solved repeatedly until the intercept does not change (Rockafellar, 1976). If the
+intercept is the coefficient of a constant column of suitable size, the proximal term is part of a
+squared l2 penalty.
 """
 
 from abc import ABC, abstractmethod
@@ -19,22 +20,24 @@ __all__ = ["SETTINGS", "CentredMethod", "CentringSettings", "constant_column", "
 
 @dataclass(frozen=True)
 class CentringSettings:
-    """Numbers of the rounds. None has a part in a proof."""
+    """Settings of the rounds, which no proof depends on."""
 
     # Weight of the proximal term on the intercept, in units of the loss of the best constant over
-    # the square of the scale of predictions: rounds are a few, and hardly harder than without it
+    # the squared scale of predictions. With this weight a few rounds suffice, and the conditioning
+    # is similar to that without the term.
     proximal_weight: float = 1e-2
-    # The constant column at least and at most: whatever it is, it must leave numbers to calculate
-    # with
+    # Bounds on the entries of the constant column, against under- and overflow
     least_constant: float = 1e-100
     largest_constant: float = 1e100
-    # The gap at which the last round ends, as a share of that asked for, with an intercept, whose
-    # move costs the rest, and without one; and its factor where the certificate wants more
+    # The gap at which the last round ends, as a share of the requested one: with an intercept,
+    # whose change accounts for the rest, and without one. The last number is a factor of the gap
+    # after a certificate that was not sufficient.
     last_share: float = 0.5
     last_share_without: float = 0.9
     last_factor: float = 0.5
-    # The gap at which the first round ends, in units of the loss of the best constant; and the
-    # next ones, as a share of what the last move of the intercept was worth, and of the last
+    # The gap at which the first round ends, in units of the loss of the best constant; and those
+    # of later rounds, as a share of the effect of the last change of the intercept, and as a share
+    # of the last gap
     first_gap: float = 0.1
     gap_of_move: float = 0.3
     gap_factor: float = 0.5
@@ -56,39 +59,40 @@ def constant_column(problem: Problem, ridge: float) -> float:
 
 
 class CentredMethod(ABC):
-    """A method for a problem with a proximal term on the intercept, if there is one."""
+    """The interface of a method for a problem with a proximal term on its intercept."""
 
     @property
     @abstractmethod
     def exhausted(self) -> bool:
-        """Whether it has done what it may."""
+        """Whether the method has reached its own limit of work."""
 
     @abstractmethod
     def run(self, accuracy: float, most: int) -> tuple[int, float]:
-        """Iterate until the gap is at most so large, at most so often, or for a while.
+        """Iterate until the gap is at most ``accuracy``, with at most ``most`` iterations.
 
-        Returns the number of iterations, and the gap, larger than asked for if it goes on.
+        The method may return earlier, to be called again. Returns the number of iterations and the
+        gap, which is larger than ``accuracy`` if the method is to be called again.
         """
 
     @abstractmethod
     def point(self) -> Point:
-        """Where it is."""
+        """The current primal and dual point."""
 
     @abstractmethod
     def recentre(self) -> float:
-        """Draw the intercept to where it is now; by how much that changes predictions."""
+        """Centre the proximal term at the current intercept; return the change of predictions."""
 
     @abstractmethod
     def refresh(self) -> None:
-        """Compute anew what has gathered rounding errors."""
+        """Recompute quantities that have accumulated rounding errors."""
 
 
 def solve_in_rounds(
     method: CentredMethod, problem: Problem, monitor: Monitor, max_iter: int, free: bool
 ) -> None:
-    """Run a method until the monitor is content, from one centre of the intercept to the next.
+    """Run a method until the monitor's tolerance is reached, with a new centre in each round.
 
-    ``free`` says whether there is an intercept.
+    ``free`` is whether there is a free intercept.
     """
     goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)
     last = (SETTINGS.last_share if free else SETTINGS.last_share_without) * goal

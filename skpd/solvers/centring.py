@@ -1,4 +1,4 @@
-"""Solving with centred features what is monitored with the features as they are."""
+"""Solving a problem with centred features, with certificates for the original features."""
 
 from typing import Any
 
@@ -12,16 +12,17 @@ __all__ = ["centred"]
 def centred(
     other: Problem, shift: Array, monitor: Monitor, start: Point | None
 ) -> tuple[Problem, Any, Point | None]:
-    """The problem and the shift of `Problem.centred`, with a monitor and a start for its solvers.
+    """The centred problem, with a monitor and a start for its solvers.
 
-    What solvers report is certified for the problem and the data as they were given.
+    ``other`` and ``shift`` are the results of `Problem.centred`. Points that solvers report are
+    certified for the original problem and data.
     """
     view = _View(monitor, other, shift)
     return other, view, None if start is None else view.shifted(start)
 
 
 class _View:
-    """A monitor as solvers of the centred problem see it."""
+    """A monitor for solvers of the centred problem, which reports to that of the original one."""
 
     def __init__(self, monitor: Monitor, problem: Problem, shift: Array) -> None:
         self._monitor, self.problem, self._shift = monitor, problem, shift
@@ -38,7 +39,7 @@ class _View:
         return self.shifted(self._monitor.best)
 
     def check(self, n_iter: int, point: Point) -> float:
-        # the intercept must go with the coefficients that are certified
+        # the intercept is computed for the feasible coefficients, which are certified
         coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
         intercept = self.problem.shifted_intercept(intercept, -self._shift, coef)
         return self._monitor.check(n_iter, Point(coef, intercept, point.dual_coef))

@@ -1,4 +1,4 @@
-"""The default for linear constraints on the coefficients."""
+"""The default solver for linear constraints on the coefficients."""
 
 from functools import partial
 from math import inf
@@ -14,18 +14,18 @@ from .select import INTERIOR_POINT, PRECISE, Choice, select
 
 __all__ = ["select_for_constraints"]
 
-ZEROS = 0.01  # of the tolerance: two or three iterations, which square what is left, or nearly
-ENOUGH = 1e-9  # a relative gap that shows it anyway
+ZEROS = 0.01  # factor of the tolerance in the last iterations, which converge quickly
+ENOUGH = 1e-9  # a relative gap small enough to detect zeros without further iterations
 
 
 @select.register
 def select_for_constraints(problem: ConstrainedProblem, warm: bool = False) -> list[Choice]:
-    """The interior-point method, in which a constraint is one more term.
+    """The interior-point method, in which a constraint is an additional term.
 
     Raises
     ------
     ValueError
-        If it does not take the loss, the penalty or the size of the data.
+        If the method does not support the loss, the penalty or the size of the data.
     """
     n, d = problem.design.shape
     if not has_terms(problem.loss):
@@ -40,7 +40,7 @@ def select_for_constraints(problem: ConstrainedProblem, warm: bool = False) -> l
             "features."
         )
     precise = Choice(*PRECISE, partial(_to_the_zeros, precise=True))
-    if n < d <= most:  # where a system of the rows loses digits before the zeros show
+    if n < d <= most:  # systems of the rows are too inexact to detect zeros
         return [precise]
     choices = [Choice(*INTERIOR_POINT, _to_the_zeros)]
     return [*choices, precise] if has_decompositions(problem) else choices
@@ -49,7 +49,7 @@ def select_for_constraints(problem: ConstrainedProblem, warm: bool = False) -> l
 def _to_the_zeros(
     problem: ConstrainedProblem, monitor: Monitor, start: Point | None, **options: Any
 ) -> None:
-    """A few iterations beyond the tolerance, in which it shows which coefficients end at 0."""
+    """Run the method to a smaller tolerance, at which coefficients of 0 can be detected."""
     tol = monitor.tol
     monitor.tol = min(tol, max(ZEROS * tol, ENOUGH))
     try:

@@ -1,4 +1,4 @@
-"""The default for penalties that are convex functions of a norm."""
+"""The default solver for penalties that are convex functions of a norm."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ SLOPES = "slopes-of-norm", "a function of a norm: models with the norm are faste
 
 
 def of_slopes(problem: Problem, long: bool) -> list[Choice]:
-    """Rounds of models with the norm itself, each by its own default."""
+    """The choice of rounds of problems with the norm itself, solved by their own default."""
     return [Choice(*SLOPES, partial(by_slopes, method=auto))]
 
 

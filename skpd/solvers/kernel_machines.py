@@ -1,4 +1,4 @@
-"""Models of kernels: factors as accurate as they must be, and functions of the rows."""
+"""Solvers for RKHS kernel problems, with adaptive accuracy of the factors of the matrices."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,13 +15,14 @@ from .monitor import Monitor
 
 __all__ = ["KernelSolution", "solve_kernel_problem"]
 
-# A factor is refined where its residual costs so much of the gap: the rest is for the solver
+# A factor is refined if its residual accounts for this share of the gap; the rest is due to the
+# solver.
 COSTLY = 0.5
-# Then to this share of what it costs, beside the tolerance
+# The factor of the residual's trace in a refinement, relative to the tolerance
 FINER = 0.05
-REFINEMENTS = 6  # at most; factors are as accurate as can be after two or three
-# Of the tolerance: what is left to the rounding of the weights of rows, and what rounding errors
-# may cost before they are worth products in twice the working precision
+REFINEMENTS = 6  # most refinements; two or three usually reach the largest accuracy
+# The share of the tolerance for the solver, which leaves the rest to the rounding of the weights
+# of rows; and the share that rounding errors may take before precise products are used
 STRICTER = 0.95
 ROUNDING = 0.02
 
@@ -33,7 +34,7 @@ class KernelSolution(Solution):
     Attributes
     ----------
     model : ExpandedModel or None
-        The functions, of which ``coef`` are those of a factor.
+        The functions as sums over the rows; ``coef`` are the coefficients of a factor.
     """
 
     model: ExpandedModel | None = None
@@ -47,18 +48,18 @@ def solve_kernel_problem(
     random_state: np.random.RandomState,
     on_check: Callable[[Monitor], bool | None] | None = None,
 ) -> KernelSolution:
-    """Solve a problem of kernels, with finer factors where a certificate wants them.
+    """Solve a kernel problem, with more accurate factors if the certificate requires them.
 
     Parameters
     ----------
     problem : KernelProblem
     tol, max_iter, random_state, on_check
-        As for `skpd.solvers.solve`.
+        See `skpd.solvers.solve`.
 
     Returns
     -------
     solution : KernelSolution
-        Its certificate is that of the functions as they predict.
+        The solution, whose certificate is that of the functions that predict.
     """
     options: dict[str, Any] = {
         "tol": STRICTER * tol, "random_state": random_state, "on_check": on_check,
@@ -72,7 +73,7 @@ def solve_kernel_problem(
     problem = problem.with_residuals(problem.residual_traces(tol))
     start = problem.start_at(own, found)
     solution = _by_factors(problem, start, found.n_iter, max_iter, options, tol)
-    # that reports where the start is good enough
+    # the method is "null-model" where the start is good enough
     return replace(solution, method=found.method) if solution.method == "null-model" else solution
 
 
@@ -80,7 +81,7 @@ def _by_factors(
     problem: KernelProblem, start: Point | None, n_iter: int, max_iter: int, options: dict,
     tol: float,
 ) -> KernelSolution:  # fmt: skip
-    """By methods for features, with finer factors as long as these are what is in the way."""
+    """The solution by methods for features, with factors refined while residuals limit it."""
     on_check = options["on_check"]
     for round_ in range(REFINEMENTS + 1):
         watch = _Watch(on_check, round_ == REFINEMENTS or problem.is_complete)
@@ -94,7 +95,7 @@ def _by_factors(
 
 
 class _Watch:
-    """Ends a run where the residuals of the factors are what is left of the gap."""
+    """A callback that ends a run when the residuals of the factors dominate the gap."""
 
     def __init__(self, on_check: Any, last: bool) -> None:
         self.on_check, self.last = on_check, last
@@ -111,7 +112,7 @@ class _Watch:
 
 
 def _refined(problem: KernelProblem, solution: Solution, tol: float) -> tuple[KernelProblem, Any]:
-    """With smaller residuals. The dual point stays, the coefficients are found again."""
+    """The problem with more accurate factors, and its starting point with the same dual point."""
     cost = problem.residual_cost(solution.dual_coef, solution.certificate.primal)
     share = min(FINER * tol * problem.objective_unit / cost, FINER) if cost > 0.0 else FINER
     traces = [share * factor.trace for factor in problem.factors]
@@ -120,10 +121,9 @@ def _refined(problem: KernelProblem, solution: Solution, tol: float) -> tuple[Ke
 
 
 def _expanded(problem: KernelProblem, solution: Solution, tol: float) -> KernelSolution:
-    """With the functions as sums over the rows, and their own objective value.
+    """The solution with its functions as sums over the rows, and their objective value.
 
-    Those of the dual point have few rows where the loss makes that sparse, and are taken where
-    they are good enough.
+    The functions of the dual point, which may be sparse, are used if their gap is small enough.
     """
     certificate = solution.certificate
 
@@ -140,7 +140,7 @@ def _expanded(problem: KernelProblem, solution: Solution, tol: float) -> KernelS
     dual = bound_below(problem, certificate.dual, model.objective)
     certificate = replace(
         certificate, primal=model.objective, dual=dual, gap=model.objective - dual,
-        relative_gap=gap(model), evidence=None, coef_shape=(0,),  # those of columns of a factor
+        relative_gap=gap(model), evidence=None, coef_shape=(0,),  # not for columns of a factor
     )  # fmt: skip
     found = {**vars(solution), "certificate": certificate, "model": model}
     found["converged"] = certificate.relative_gap <= tol

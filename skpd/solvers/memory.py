@@ -1,19 +1,19 @@
-"""Memory for the vectors of a solver."""
+"""Settings of malloc that speed up the allocation of a solver's vectors."""
 
 from ..kernels import allocate_and_free
 
 __all__ = ["keep_freed_memory"]
 
-LARGEST = (1 << 25) - (1 << 16)  # bytes; glibc learns nothing from a block above 32 MB
+LARGEST = (1 << 25) - (1 << 16)  # bytes; larger blocks do not change the thresholds of glibc
 
 
 def keep_freed_memory(n_bytes: int) -> None:
-    """Let malloc keep as much freed memory for the next vectors, up to 32 MB.
+    """Make malloc keep freed blocks of up to ``n_bytes``, at most 32 MB, for later vectors.
 
-    At first, glibc gives what a vector of more than 128 kB took back to the system when it is
-    freed, and meets a page fault for every 4 kB of the next one: a third of the time of a
-    lasso fit of 32,561 rows. It stops that for blocks up to the size of any that has been
-    freed; this one is never touched. Where a variable of the environment tells malloc what to
-    keep (Dask gives its workers ``MALLOC_TRIM_THRESHOLD_``), it learns nothing.
+    By default glibc returns the memory of a vector of more than 128 kB to the system when it is
+    freed, and the next vector causes a page fault for every 4 kB. This threshold grows to the size
+    of the largest block that has been freed. The block freed here is never written to. The
+    function has no effect if an environment variable sets the threshold (Dask sets
+    ``MALLOC_TRIM_THRESHOLD_`` for its workers).
     """
     allocate_and_free(min(n_bytes, LARGEST))

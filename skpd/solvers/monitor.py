@@ -1,4 +1,4 @@
-"""Certified progress: what a solver reports to, and what decides when it is done."""
+"""The monitor of a solver, which certifies its points and decides when it has converged."""
 
 import time
 from collections.abc import Callable
@@ -20,31 +20,31 @@ from ..problems.base import BaseProblem
 
 __all__ = ["HISTORY_DTYPE", "Monitor"]
 
-# n_iter, seconds, the best interval so far with its length, and the recorded iterate's own
+# n_iter, seconds, the best interval so far with its length, and the bounds of the iterate
 HISTORY_FIELDS = "seconds", "primal", "dual", "gap", "iterate_primal", "iterate_dual"
-SHARES = (1.0, 1.0 - 1e-7, 1.0 - 1e-6, 1.0 - 1e-5)  # that rounding to float32 leaves
+SHARES = (1.0, 1.0 - 1e-7, 1.0 - 1e-6, 1.0 - 1e-5)  # factors that restore feasibility in float32
 HISTORY_DTYPE = np.dtype([("n_iter", np.int64), *((name, float) for name in HISTORY_FIELDS)])
 
-PROGRESS = 0.9  # A gap at most this share of the least before it has fallen noticeably
+PROGRESS = 0.9  # a gap below this times the least one before counts as progress
 
 
 class Monitor:
-    """Keeps the best primal and the best dual point of a run and the interval between them.
+    """The best primal and the best dual point of a run, with the interval between their bounds.
 
-    Primal and dual progress are independent of each other: every objective value seen
-    is an upper bound on the optimum and every dual bound a lower one, so the best of
-    each, from whichever iterations, form the certified interval.
+    Primal and dual progress are independent of each other: every objective value is an upper bound
+    on the optimal value and every dual bound a lower one. The best of each, from any iterations,
+    form the certified interval.
 
     Parameters
     ----------
     problem : BaseProblem
     tol : float
-        The run is done once the relative gap is at most this.
+        The relative gap at which the run has converged.
     on_check : callable, default=None
         Called after every check with the monitor; a true return value ends the run.
     precision : dtype, default=numpy.float64
-        That of the model of `solution`. For float32 the run goes on to half the tolerance, so
-        that rounding may have the other half.
+        The precision of the model of `solution`. For float32 the run continues to half the
+        tolerance, to allow for the rounding of the model.
     """
 
     def __init__(
@@ -62,24 +62,24 @@ class Monitor:
         self.done = False
         self.stopped = False
         self.n_iter = 0
-        self.method = "null-model"  # that reports now
+        self.method = "null-model"  # the name of the method that reports
         self.primal, self.dual = np.inf, 0.0
         self._coef: Any = None
         self._intercept: Any = 0.0
         self._theta: Any = None
         self._bound: Any = None
-        self._bound_given = np.nan  # the objective value that the bound presupposes
+        self._bound_given = np.nan  # the objective value that the bound assumes
         self._history: list[tuple] = []
         self.watch(inf)
         self._start = time.perf_counter()
 
     def watch(self, patience: float) -> None:
-        """Begin to see whether the gaps of the iterates fall: the one notion of stagnation.
+        """Start to watch for stagnation of the gaps of the iterates.
 
-        ``stalled`` says that none fell noticeably below all before in more than ``patience``
-        iterations, nor in as many as it took to the last that did: slow methods do that where
-        rounding allows no smaller gap, and not on the way. It ends nothing by itself, as another
-        method may do better.
+        ``stalled`` is set when no gap was noticeably below all earlier ones during more than
+        ``patience`` iterations and during as many iterations as were needed until the last
+        progress. The second condition prevents slow methods from being stopped before rounding
+        errors limit the gap. The monitor does not end the run, as another method may follow.
         """
         self._patience, self.stalled = patience, False
         self._least_gap, self._first, self._improved_at = inf, self.n_iter, self.n_iter
@@ -90,15 +90,14 @@ class Monitor:
 
     @property
     def best(self) -> Point:
-        """The best primal point beside the best dual point."""
+        """The best primal point with the best dual point."""
         return Point(self._coef, self._intercept, self._theta)
 
     def begin(self, has_start: bool = False) -> None:
         """Record the best constant prediction.
 
-        Its own dual point is certified where it may prove the model good enough, which it may
-        where alpha is large, if there is no start to go on from; the bound to
-        begin with is 0 otherwise.
+        If there is no start and alpha is so large that the constant may be optimal, its dual point
+        is certified. Otherwise the first lower bound is 0.
         """
         problem, null = self.problem, self.problem.null_point
         if problem.null_may_be_optimal and not has_start and self._seems_good_enough(null):
@@ -106,7 +105,7 @@ class Monitor:
             return
         self.primal = primal_objective(problem, null.coef, null.intercept)
         self._coef, self._intercept = null.coef.copy(), null.intercept
-        self._theta = problem.zero_dual(null.dual_coef)  # which proves that P >= 0
+        self._theta = problem.zero_dual(null.dual_coef)  # proves P >= 0
         self._record(0, self.primal, 0.0)
 
     def begin_at(self, start: Point) -> None:
@@ -115,7 +114,7 @@ class Monitor:
             self.check(0, start)
 
     def _seems_good_enough(self, point: Point) -> bool:
-        """Whether plain sums say that a point may be good enough."""
+        """Whether a point may reach the tolerance, by an estimate of its gap."""
         gap = self.problem.estimated_gap(point)
         return relative_gap(self.problem, gap) <= 10.0 * self.tol
 
@@ -125,14 +124,14 @@ class Monitor:
         Returns
         -------
         gap : float
-            The gap between the two points themselves. `done` says whether to stop.
+            The gap between the two points. `done` is whether to stop.
         """
         primal, dual = self._interval(point)
         self._record(n_iter, primal, dual)
         return primal - dual
 
     def _record(self, n_iter: int, primal: float, dual: float) -> None:
-        """Add the interval to the history, and that of the iterate; see whether to stop."""
+        """Add the best interval and the bounds of the iterate to the history, and set `done`."""
         self.n_iter = n_iter
         seconds = time.perf_counter() - self._start
         interval = self.primal, self.dual, self.primal - self.dual
@@ -147,9 +146,9 @@ class Monitor:
             self.done = True
 
     def repair_dual(self) -> Point:
-        """The best point, its dual point such as it is after rows have been lost.
+        """The best point, with a dual point that has values for rows that were lost.
 
-        The interval stays: it was certified before.
+        The interval does not change, as it was certified before.
         """
         if self._theta is not None:
             self._theta = self.problem.repaired(self._theta)
@@ -159,11 +158,11 @@ class Monitor:
         return self.best
 
     def consider(self, point: Point) -> None:
-        """Keep a primal and a dual point where they are better, unrecorded."""
+        """Keep a primal and a dual point if they are better, without an entry in the history."""
         self._interval(point)
 
     def _interval(self, point: Point) -> tuple[float, float]:
-        """The interval of two points by themselves; they are kept where they are better."""
+        """The bounds of a primal and a dual point, which are kept if they are better."""
         coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
         self.problem.expect(Point(coef, intercept, point.dual_coef))
         accuracy = 0.05 * self.tol * self.problem.objective_unit
@@ -174,7 +173,7 @@ class Monitor:
             self.dual = bound.value
             self._theta = self.problem.copied_dual(point.dual_coef)
             self._bound, self._bound_given = bound, upper
-        # of two points with the same rounded value the later is the better one
+        # among points with the same rounded value the last one is kept
         if self._coef is None or primal <= self.primal:
             self.primal = primal
             self._coef, self._intercept = np.array(coef), intercept
@@ -182,10 +181,10 @@ class Monitor:
         return primal, bound.value
 
     def _round(self) -> None:
-        """Take the best model in the precision that is asked for, and its objective value.
+        """Round the best model to the requested precision, and compute its objective value.
 
-        Numbers that rounding has moved out of what the penalty allows, such as a ball, are moved
-        towards 0. Where that does not do, as they overflow, the model stays as it is.
+        If rounding makes the model infeasible, for example outside of a ball, it is scaled towards
+        0. If that fails, because numbers overflow, the model is not rounded.
         """
         for share in SHARES:
             coef = self.precision.type(share * self._coef)
@@ -196,18 +195,18 @@ class Monitor:
                 return
 
     def solution(self, interrupted: bool = False) -> Solution:
-        """The best points, certified together."""
+        """The solution with the best points and their joint certificate."""
         unrounded, rounds = inf, self.precision != np.float64
         if rounds:
             unrounded = self.relative_gap
             self._round()
-        if self._bound_given == self.primal:  # as they were
+        if self._bound_given == self.primal:  # both points are unchanged
             certificate, theta = certificate_of(self.problem, self.primal, self._bound)
         else:
             coef: Any = np.float64(self._coef)
             intercept: Any = np.float64(self._intercept)
             certificate, theta = certify_point(self.problem, coef, intercept, self._theta)
-            if certificate.dual < self.dual:  # theta went with other coefficients
+            if certificate.dual < self.dual:  # the bound was computed with other coefficients
                 certificate, theta = certificate_of(self.problem, self.primal, self._bound)
         if rounds:
             self.primal, self.dual, self.on_check = certificate.primal, certificate.dual, None

@@ -1,4 +1,4 @@
-"""What a user may pass to a named solver: each solver declares its options where it is defined."""
+"""The options of named solvers, which each solver declares where it is defined."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -18,15 +18,15 @@ Solver = TypeVar("Solver", bound=Callable[..., None])
 
 
 class Option(ABC):
-    """The values that an option may take; as a string, the end of "must be ..."."""
+    """The set of values of an option; ``str`` gives the end of a message "must be ..."."""
 
     @abstractmethod
     def allows(self, value: Any) -> bool:
-        """Whether it may be this."""
+        """Whether the value is allowed."""
 
 
 class OneOf(Option):
-    """One of a few values, of the same type: True is not 1."""
+    """An option with one of a few values, compared with their types: True is not 1."""
 
     def __init__(self, *values: Any) -> None:
         self.values = values
@@ -40,7 +40,7 @@ class OneOf(Option):
 
 @dataclass(frozen=True)
 class Number(Option):
-    """A number between two others; ``ends`` says which of these belong to it."""
+    """An option with a number in an interval, whose brackets are ``ends``, such as "(]"."""
 
     low: float
     high: float
@@ -58,7 +58,7 @@ class Number(Option):
 
 
 class Count(Option):
-    """An integer of at least 1."""
+    """An option with an integer of at least 1."""
 
     def allows(self, value: Any) -> bool:
         return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
@@ -69,7 +69,7 @@ class Count(Option):
 
 @dataclass(frozen=True)
 class OrNone(Option):
-    """Another option, or None, with which the solver chooses by itself."""
+    """An option that may also be None, for which the solver chooses a value."""
 
     option: Option
 
@@ -87,7 +87,7 @@ _DECLARED: dict[Callable[..., None], Mapping[str, Option]] = {}
 
 
 def takes_options(**options: Option) -> Callable[[Solver], Solver]:
-    """Declares the options of the solver below, keyword-only parameters with defaults."""
+    """Declare the options of a solver, which are keyword-only parameters with defaults."""
 
     def declare(solver: Solver) -> Solver:
         _DECLARED[solver] = options
@@ -97,17 +97,17 @@ def takes_options(**options: Option) -> Callable[[Solver], Solver]:
 
 
 def declared_options(solver: Callable[..., None]) -> Mapping[str, Option]:
-    """What a solver has declared, by name; nothing if it has not."""
+    """The declared options of a solver by name; empty if there are none."""
     return _DECLARED.get(solver, {})
 
 
 def require_compiled(loss: Loss, *solvers: str) -> None:
-    """Refuse a loss of a user's own, for compiled methods that know those of the package.
+    """Raise an error for a loss written in Python, which compiled methods do not support.
 
     Raises
     ------
     ValueError
-        If the loss has no compiled kernel.
+        If the loss is not compiled.
     """
     if not loss.is_compiled:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The default for several outputs: which method for which problem."""
+"""The selection of methods for several outputs."""
 
 from functools import partial
 from math import inf
@@ -37,24 +37,28 @@ SINGULAR = "singular-gradient", "a smooth loss and the trace norm: few singular 
 OUTPUT_BY_OUTPUT = "output by output", "neither the loss nor the penalty ties outputs together"
 BY_QUANTILE = "output by output", "quantiles alone: where they do not cross, they are optimal"
 CLASS_DESCENT = "dual-descent", "the loss of Crammer and Singer and a squared l2 penalty"
-# The cost of multipliers at most, in runs of the interior-point method: one or two, but for stalls
+# The largest cost of the method of multipliers, in runs of the interior-point method. Its usual
+# cost is that of one or two runs, unless it stalls.
 MOST_RUNS = 2.0
-SHARE = 0.5  # of the gap allowed that the outputs alone may take
-FINER, ROUNDS = 0.1, 4  # the tolerance of another round, as a share of the last, and rounds
+SHARE = 0.5  # share of the allowed gap for the separate problems of the outputs
+FINER, ROUNDS = 0.1, 4  # factor of the tolerance in another round, and the number of rounds
 
 
 @select.register
 def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choice]:
-    """Each output alone where nothing ties them together, else all of them.
+    """The methods for several outputs, in the order in which they are tried.
 
-    Dual descent takes the loss of Crammer and Singer with a squared l2 norm and without
-    intercepts, and leaves what is ill-conditioned to the next. The method of multipliers takes
-    penalties in parts, accelerated gradients all others with a smooth loss; what they leave, and
-    losses with kinks, the interior-point method, unless it would take long or has no room. Then
-    the hybrid gradient comes before it, as it does for what has no terms there.
+    If neither loss nor penalty couples the outputs, each of them is solved separately. Otherwise:
 
-    With features far from 0 and no intercept, which a Newton step of the multipliers takes long
-    for, the interior-point method comes before them.
+    - Dual descent is tried for the loss of Crammer and Singer with a squared l2 norm and without
+      intercepts. It leaves ill-conditioned problems to the next method.
+    - The method of multipliers is tried for penalties that are sums over coefficients or groups,
+      and accelerated gradients for other penalties with a smooth loss.
+    - The interior-point method solves the rest, and losses with kinks. If it would take long or
+      too much memory, or does not support the problem, the hybrid gradient comes before it.
+
+    With features far from 0 and no intercept, the interior-point method comes before the method of
+    multipliers, whose Newton steps would be expensive.
     """
     structure, cost = problem.penalty.structure, expected_cost_of_outputs(problem)
     last = [Choice(*LAST_RESORT, pdprox_restarted_for_outputs)]
@@ -82,10 +86,10 @@ def select_for_outputs(problem: OutputsProblem, warm: bool = False) -> list[Choi
 
 @select.register
 def select_for_quantiles(problem: NonCrossingProblem, warm: bool = False) -> list[Choice]:
-    """Each quantile alone where the penalty allows it, then all of them in order.
+    """The methods for several quantiles: separate problems if possible, then the joint problem.
 
-    The former takes a fraction of the time of the latter, and often suffices: what is optimal
-    without the order is optimal with it where it is in order.
+    Separate problems take a fraction of the time, and often suffice: if their solutions do not
+    cross, they are optimal for the joint problem.
     """
     methods = _gradients_before_long_runs(expected_cost_of_outputs(problem), warm)
     if problem.penalty.structure is not Structure.SEPARABLE:
@@ -94,7 +98,7 @@ def select_for_quantiles(problem: NonCrossingProblem, warm: bool = False) -> lis
 
 
 def _gradients_before_long_runs(cost: float, warm: bool) -> list[Choice]:
-    """The interior-point method, and the hybrid gradient before it where that takes long."""
+    """The interior-point method, with a trial of the hybrid gradient before it if it is costly."""
     trial = partial(pdprox_restarted_for_outputs, budget=_trial_budget(cost, warm))
     gradients, last = Choice(*GRADIENTS, trial), Choice(*LAST_RESORT, pdprox_restarted_for_outputs)
     if cost == inf:
@@ -104,7 +108,7 @@ def _gradients_before_long_runs(cost: float, warm: bool) -> list[Choice]:
 
 
 def _trial_budget(cost: float, warm: bool) -> float:
-    """What a trial may cost before an interior-point method of some cost."""
+    """The largest cost of a trial before an interior-point method of the given cost."""
     return (SETTINGS.warm_trial_share if warm else SETTINGS.trial_share) * cost
 
 
@@ -117,10 +121,10 @@ def output_by_output(
     random_state: np.random.RandomState,
     rounds: int = ROUNDS,
 ) -> None:
-    """The default of each output's own problem, whose gaps add up to that of all.
+    """Solve the separate problems of the outputs, the sum of whose gaps is the gap of all.
 
-    Where it leaves a larger gap, it solves them more accurately, in so many rounds at most, and
-    no more where one of them has not come as near as was asked for.
+    If the sum is too large, the problems are solved more accurately, in at most ``rounds`` rounds.
+    No further round follows if a problem has not reached its tolerance.
     """
     K = problem.n_outputs
     alone = [problem.of_output(k) for k in range(K)]
@@ -152,7 +156,7 @@ def _solve_alone(
     problem: Problem, gap: float, start: Point | None, max_iter: int,
     random_state: np.random.RandomState,
 ) -> Monitor:  # fmt: skip
-    """A monitor with the solution of a problem up to a gap."""
+    """The monitor with the solution of a problem up to a given gap."""
     problem = problem.in_workspace()
     unit = problem.objective_unit
     monitor = Monitor(problem, gap / unit if unit > 0.0 else np.inf)

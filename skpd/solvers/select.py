@@ -1,4 +1,4 @@
-"""The default: which method for which problem."""
+"""The selection of methods for a problem (`auto`, `select`)."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -34,26 +34,27 @@ __all__ = [
 
 @dataclass(frozen=True)
 class SelectionSettings:
-    """Numbers by which methods are chosen, costs in the units of `skpd.designs.newton_cost`."""
+    """Settings of the selection, with costs in the units of `skpd.designs.newton_cost`."""
 
-    # Rows for each variable from which on a Newton step costs less than passes of dual descent
+    # Rows for each variable above which a Newton step costs less than passes of dual descent
     many_rows: int = 2000
-    # The cost of a Newton step on all rows and features, up to which data are small: 0.5 ms
+    # The cost of a Newton step on all rows and features up to which data count as small, 0.5 ms
     small_step: float = 4e5
-    # The cost of a run of Newton steps, from which on gradients may save some: 10 s
+    # The cost of a run of Newton steps above which gradient methods are tried first, 10 s
     long_run: float = 1e10
-    # What methods that may stall can spend, as a share of the cost of the interior-point method,
-    # without a start and with one, from which they have less far to go
+    # The largest cost of methods that may stall, as a share of that of the interior-point method:
+    # without a start, and with one, from which they usually need less
     trial_share: float = 0.5
     warm_trial_share: float = 1.0
-    # Dual descent takes few passes or hundreds. It gets the time of so many Newton steps on all
-    # rows and features, about that of the method of multipliers: then both take twice that at most
+    # Dual descent takes either few passes or hundreds. It may take the time of this many Newton
+    # steps on all rows and features, about that of the method of multipliers, so that both
+    # together take at most twice as long.
     descent_steps: float = 6.0
-    # Beside an l1 norm it is tried where the mean square of a row is at most so many times n times
-    # the weight of the squared l2 norm: the passes that it takes grow with that
+    # With an l1 norm, dual descent is tried if the mean square of a row is at most this times n
+    # times the weight of the squared l2 norm, as the number of its passes grows with this ratio.
     descent_condition: float = 1.0
-    # What that method leaves unsolved is too hard for rounding in most cases. The last resort has
-    # this many times its cost to try, and a second, in which it may still solve small problems.
+    # Problems that the interior-point method leaves unsolved are mostly limited by rounding
+    # errors. The last method may take this many times its cost, plus a second for small problems.
     last_share: float = 4.0
     last_cost: float = 1e9
 
@@ -69,14 +70,12 @@ def auto(
     max_iter: int,
     random_state: np.random.RandomState,
 ) -> None:
-    """The fastest methods known here for a problem, one after the other until it is solved.
-
-    See `select` for which they are.
+    """Run the methods that `select` returns one after the other until the problem is solved.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
     own = monitor
     found = problem.centred
@@ -88,15 +87,15 @@ def auto(
         if monitor.done or left <= 0:
             return
         own.method = choice.name
-        # iterations of a trial may be many and cheap: half of them are for what comes after it
+        # a trial may have many cheap iterations: half of them are left to later methods
         most = monitor.n_iter + (left + 1) // 2 if after else max_iter
-        with suppress(np.linalg.LinAlgError):  # where numbers overflow the next may do better
+        with suppress(np.linalg.LinAlgError):  # the next method is tried
             choice.run(problem, monitor, start, max_iter=most, random_state=random_state)
         start = monitor.best
 
 
 def _selected(problem: Problem, warm: bool) -> "list[Choice]":
-    """What `select` answers, asked once along a path."""
+    """The result of `select`, cached along a path."""
     if problem.workspace is None:
         return select(problem, warm)
     key, known = (type(problem.penalty), warm), problem.workspace.choices
@@ -111,11 +110,11 @@ class Choice(NamedTuple):
     Attributes
     ----------
     name : str
-        What the fitted attribute ``solver_`` says if it finishes.
+        The value of the fitted attribute ``solver_`` if the method finishes.
     reason : str
-        Why it is tried, and in this place.
+        The reason for trying the method at its place in the order.
     run : callable
-        The method itself, as in `skpd.solvers.SOLVERS`.
+        The method, with the signature of those in `skpd.solvers.SOLVERS`.
     """
 
     name: str
@@ -136,39 +135,39 @@ AGAIN = "multipliers", "without a limit, as the interior-point method did not fi
 LAST_RESORT = "hybrid-gradient", "what is left"
 
 
-# of penalties of a structure: methods to try before the interior-point method, which may take long
+# methods to try before the interior-point method, which may be slow, by structure of the penalty
 TRIALS: dict[Structure, Callable[[Problem, bool], list[Choice]]] = {}
 
 
 @singledispatch
 def select(problem: Any, warm: bool = False) -> list[Choice]:
-    """The methods that `auto` tries, in this order; ``warm`` says whether it has a start.
+    """The methods that `auto` tries, in this order; ``warm`` is whether there is a start.
 
-    1. A squared l2 penalty, alone or beside the l1 norm: dual coordinate descent, if the loss
-       has linear pieces (Newton steps need no help with the others) and the rows are not
-       thousands for each feature; or, alone, if the features are more than a Newton step can hold.
-    2. Any penalty that is separable or by groups: the method of multipliers over proximal
-       Newton steps. It gives up where the gap no longer falls or where thousands of features
-       stay active.
-    3. Penalties with a cone: the interior-point method, whose iterations hardly depend on the
-       data. It is the first where it takes milliseconds and 2. would have kinks to find from
-       nothing or features far from 0 without an intercept, and where 2. does not apply. Else the
-       others have a part of its time before it.
-       For the l-infinity norm of many features it takes those that are free as a working set.
-       Where it would take long others come before it: over an l1 ball those of
-       `skpd.solvers.frank_wolfe.l1_ball`, which come first for some losses anyway, else gradients.
-       Where it ends unfinished on small data, another run keeps more digits.
-    4. What is left: 2. without a limit, and the restarted primal-dual hybrid gradient, after 3.
-       for a few times its cost.
+    1. For a squared l2 penalty, with or without an l1 norm: dual coordinate descent, if the loss
+       has linear pieces and there are not thousands of rows for each feature. Without an l1 norm
+       it is also tried if there are more features than a Newton step can handle.
+    2. For penalties that are separable or sums over groups: the method of multipliers over
+       proximal Newton steps. It ends unfinished if the gap no longer decreases or thousands of
+       features stay active.
+    3. For penalties with a representation by cones: the interior-point method, whose number of
+       iterations hardly depends on the data. It comes first where it takes milliseconds and 2.
+       would have to identify kinks without a start, or has features far from 0 without an
+       intercept, and where 2. does not apply. Otherwise the other methods may first take a share
+       of its time. For the l-infinity norm of many features it uses a working set of free
+       coefficients. Where it would be slow, other methods come before it: for an l1 ball those of
+       `skpd.solvers.frank_wolfe.l1_ball`, which come first for some losses anyway, otherwise
+       gradient methods. If it ends unfinished on small data, a second, more precise run follows.
+    4. For the rest: 2. without a limit, and the restarted primal-dual hybrid gradient, which may
+       take a few times the cost of 3. after it.
 
-    A loss that is not compiled is left to 2. and 4., which want its prox and derivatives alone.
+    A loss that is not compiled is solved by 2. and 4., which use only its prox and derivatives.
     """
     penalty, design = problem.penalty, problem.design
     few_features = problem.n_features <= NEWTON.largest_working_set
     by_newton = penalty.structure.in_parts
     by_newton &= few_features or not penalty.is_quadratic
     cost = expected_cost(problem)
-    # small data with which Newton steps of other methods are known to have trouble
+    # small data on which the Newton steps of other methods may converge slowly
     at_once = newton_cost(design, *design.shape) <= SETTINGS.small_step and not warm
     at_once &= cost < inf
     at_once &= problem.loss.linear_tails or is_far_without_intercept(problem)
@@ -207,9 +206,9 @@ def select(problem: Any, warm: bool = False) -> list[Choice]:
 
 
 def _descends_soon(problem: Problem) -> bool:
-    """Whether dual descent is likely to take few passes, once, with a square that is not small.
+    """Whether dual descent is likely to need few passes, as the squared l2 norm is not small.
 
-    A free intercept takes it several times, which Newton steps do in less.
+    With a free intercept it would run several times, and Newton's method is faster.
     """
     if problem.fit_intercept:
         return False
@@ -220,10 +219,10 @@ def _descends_soon(problem: Problem) -> bool:
 
 
 def last_budget(cost: float) -> float:
-    """What may be spent after an interior-point method of some cost, in the same units."""
+    """The largest cost of the last method after an interior-point method of the given cost."""
     return SETTINGS.last_share * cost + SETTINGS.last_cost
 
 
 def is_far_without_intercept(problem: Problem) -> bool:
-    """Whether features are far from 0 and there is no intercept to take that up."""
+    """Whether features are far from 0 and there is no intercept to compensate for a shift."""
     return not problem.fit_intercept and (problem.shift_of_features() is not None)

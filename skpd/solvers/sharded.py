@@ -1,4 +1,4 @@
-"""Which methods are for problems whose rows are read in blocks or held elsewhere."""
+"""The selection of methods for problems whose rows are in blocks or in other processes."""
 
 from ..penalties import Structure
 from ..problems.shards.problem import ShardedProblem
@@ -12,15 +12,15 @@ __all__ = ["select_for_shards"]
 
 @select.register
 def select_for_shards(problem: ShardedProblem, warm: bool = False) -> list[Choice]:
-    """The method of multipliers, which wants sums over the rows alone, a few times.
+    """The method of multipliers, which needs few passes over the rows and uses only their sums.
 
-    Over an l1 ball, penalised problems are solved by it.
+    For an l1 ball, it solves a sequence of penalised problems.
 
     Raises
     ------
     ValueError
-        If the penalty is none of single features or groups, or leaves no feature at 0 and the
-        features are too many for Newton steps.
+        If the penalty is not a sum over features or groups, or if it does not set features to 0
+        and there are too many features for Newton steps.
     """
     penalty = problem.penalty
     if penalty.structure is Structure.BALL:

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
+from ..._compat import _openmp_effective_n_threads
 from ..._typing import Array, Indices
 from ...designs import Design, RowBlocks
 from ...designs.sums import added

@@ -1,4 +1,4 @@
-"""What the Newton methods for a certificate's last digits share."""
+"""Damped Newton steps and conjugate gradients, for the last digits of certificates."""
 
 from collections.abc import Callable
 
@@ -20,11 +20,11 @@ def conjugate_gradients(
     product : callable
         The product with the positive semidefinite H.
     right : ndarray
-        Of any shape; zero where x is to be zero.
+        The right side, of any shape; 0 for entries at which x is to be 0.
     diagonal : ndarray
-        Of the same shape, positive.
+        The preconditioner, positive and of the same shape.
     accuracy : float
-        The squared norm of the residual to stop at, relative to that of ``right``.
+        The squared norm of the residual at which to stop, relative to that of ``right``.
     """
     x, r = np.zeros_like(right), right
     scaled = r / diagonal
@@ -53,26 +53,26 @@ def damped_step(
     damping: float,
     search: Callable[[Array], float],
 ) -> float | None:
-    """A step along the solution of (H + damping D) x = right, with the damping that it takes.
+    """A step along the solution of (H + damping D) x = right, with damping for descent.
 
     Parameters
     ----------
     product, right, accuracy
-        As for `conjugate_gradients`.
+        See `conjugate_gradients`.
     diagonal, majorant : ndarray
-        The diagonal of H, and D: a bound on it wherever the variables are.
+        The diagonal of H, and the diagonal D, an upper bound on it for all variables.
     damping : float
-        Where to begin.
+        The first damping to try.
     search : callable
-        Goes along a step; by how much the objective fell, relative to its slope along the
-        step, which is 1/2 where the objective is quadratic, and 0 if it did not.
+        Performs a line search along a step. Returns the decrease of the objective divided by its
+        slope along the step (1/2 for a full step on a quadratic objective), and 0 without descent.
 
     Returns
     -------
     damping : float or None
-        Where the next step may begin; None if there was no descent.
+        The first damping of the next step; None if there was no descent.
     """
-    # for variables without curvature, such as the coefficients of empty columns
+    # a least curvature for variables without any, such as the coefficients of empty columns
     floor = DAMPED.least_curvature * float(np.max(diagonal)) + np.finfo(float).tiny
     for _ in range(DAMPED.most_dampings):
         larger = max(DAMPED.damping_increase * damping, DAMPED.least_damping)

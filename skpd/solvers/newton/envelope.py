@@ -1,4 +1,4 @@
-"""The multipliers: Moreau envelopes of the losses, and the proximal term beside them."""
+"""The smoothed problem of the method of multipliers: Moreau envelopes and a proximal term."""
 
 import numpy as np
 
@@ -14,15 +14,15 @@ __all__ = ["Envelope"]
 
 
 class Envelope:
-    """What the method of multipliers minimises in one round instead of the losses.
+    """The smoothed problem that the method of multipliers minimises in one round.
 
     With the multipliers theta_k and the centre w_k, the smoothed problem is
 
         sum_i c_i max over v of (v z_i - l*(y_i, v) - (v - theta_ki)^2 / (2 sigma))
             + alpha R(w) + delta sum_j D_j (w_j - w_kj)^2 / 2.
 
-    A loss that is smooth already is ``exact``: sigma is infinite, delta is 0 and one round does.
-    The multipliers themselves are as long as the rows and stay with them.
+    For a smooth loss the problem is ``exact``: sigma is infinite, delta is 0 and one round
+    suffices. The multipliers are vectors over the rows, and stored with these.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Envelope:
     exact : bool
     sigma : float
     gap_at_update : float
-        The gap when the multipliers were updated last. It rises after that.
+        The gap at the last update of the multipliers, after which the gap increases at first.
     """
 
     def __init__(
@@ -62,15 +62,16 @@ class Envelope:
         self.far_solutions = rows.far_solutions
         self._set_centre(centre)
         scale = self.scale[: problem.n_features]
-        # of proximal gradients, where sigma is 1
+        # the step sizes of proximal gradients for sigma = 1
         self.unit_steps = problem.penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
 
     @property
     def proximal_weight(self) -> float:
-        """Delta. It fades as sigma grows: on a face of optima it holds w back.
+        """The weight delta of the proximal term, which decreases as sigma grows.
 
-        So it does where classes are separable, and w is far from 0 beside a penalty of little
-        weight: there it may fade with the mean square of predictions as well.
+        On a face of optimal solutions, the proximal term would slow down the convergence of w.
+        This also occurs for separable classes and a small alpha, when w is far from 0. There delta
+        may decrease with the mean square of the predictions as well.
         """
         if self.exact:
             return 0.0
@@ -86,33 +87,33 @@ class Envelope:
             self._share = 1.0 / max(1.0, square / self.problem.prediction_scale**2)
 
     def restart(self, centre: Array, sigma: float) -> None:
-        """Go on from a solution on other rows, reached with some sigma."""
+        """Continue from a solution on other rows, which was found with the given sigma."""
         if not self.exact:
             self._set_centre(centre)
             self.sigma = min(sigma, self.settings.warm_sigma * self.first_sigma)
 
     def gradient(self, iterate: Iterate) -> Array:
-        """The gradient of the smoothed problem but for the penalty."""
+        """The gradient of the smoothed problem without the penalty."""
         if self.exact:
             return iterate.gradient
         pull = self.proximal_weight * self.scale * (iterate.w - self.centre)
         return iterate.gradient + pull
 
     def pull_along(self, iterate: Iterate, direction: Array) -> tuple[float, float]:
-        """The derivatives, first and second, of the proximal term along a direction."""
+        """The first and the second derivative of the proximal term along a direction."""
         if self.exact:
             return 0.0, 0.0
         pull = self.proximal_weight * self.scale * direction
         return dot(pull, iterate.w - self.centre), dot(pull, direction)
 
     def ridge(self, places: Indices) -> tuple[float, Array | None]:
-        """What the curvature of the losses is multiplied by, and what is added to it."""
+        """The factor of the curvature of the losses, and the ridge that is added to it."""
         if self.exact:
             return 1.0, None
         return self.sigma, self.proximal_weight * self.scale[places]
 
     def step_sizes(self, w: Array, gradient: Array) -> tuple[float, Array | None]:
-        """(t, s): steps t s of the proximal gradients that tell which features violate."""
+        """Numbers (t, s) for step sizes t s of proximal gradients, which measure violations."""
         if not self.exact:
             return 1.0 / self.sigma, self.unit_steps
         slope = max(kernels.max_abs(gradient), self.problem.alpha)
@@ -120,10 +121,10 @@ class Envelope:
         return (self.settings.small_step * size / slope if size > 0.0 else 1.0), None
 
     def needs_update(self, iterate: Iterate, gradient: Array) -> bool:
-        """Whether the gap is that of the envelopes, so that only new multipliers reduce it.
+        """Whether most of the gap is due to the envelopes, so that only new multipliers reduce it.
 
-        ``gradient`` is that of the smoothed problem. The part of the gap that belongs to the
-        penalty, alpha R(w) + g.w + (alpha R)*(-g) and what free directions cost, is the rest.
+        ``gradient`` is that of the smoothed problem. The rest of the gap is the part of the
+        penalty, alpha R(w) + g.w + (alpha R)*(-g), and that of the free directions.
         """
         if self.exact:
             return False
@@ -135,15 +136,16 @@ class Envelope:
         return share <= self.settings.penalty_share * iterate.gap
 
     def update_multipliers(self, iterate: Iterate) -> None:
-        """Take the derivatives of the envelopes for multipliers, and w for the centre."""
+        """Set the multipliers to the derivatives of the envelopes, and the centre to w."""
         self.gap_at_update = iterate.gap
         iterate.rows.update_multipliers()
         self._set_centre(iterate.w)
 
     def adapt(self, steps: int, progress: bool) -> None:
-        """A sigma at which a round takes a few Newton steps.
+        """Adapt sigma so that a round takes a few Newton steps.
 
-        Where the gap hardly falls, the rows at a kink are not found yet, and it stays.
+        While the gap hardly decreases, the rows at a kink are not yet identified, and sigma is
+        not increased.
         """
         settings = self.settings
         if steps <= settings.few_steps and progress:
@@ -152,7 +154,7 @@ class Envelope:
             self.sigma /= settings.sigma_factor
 
     def loosen(self) -> None:
-        """Smooth more, where Newton steps are stuck between pieces of the losses."""
+        """Decrease sigma for more smoothing when Newton steps alternate between linear pieces."""
         self.sigma /= self.settings.stuck_factor
         if self.sigma == 0.0:
             raise np.linalg.LinAlgError("rounding leaves the multipliers nothing to move by")

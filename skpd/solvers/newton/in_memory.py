@@ -1,4 +1,4 @@
-"""Rows in the memory of this process, as the method of multipliers sees them."""
+"""Rows in the memory of this process, with the interface of the method of multipliers."""
 
 from functools import singledispatch
 from typing import Any, Self
@@ -28,12 +28,13 @@ class InMemory(AllRows):
         self, kernel: Any, gram: Any, design: Design, y: Array, weights: Array, theta: Array,
         z: Array,
     ) -> None:  # fmt: skip
-        # no problem, whose workspace keeps the rows: that circle would outlive the run
+        # The problem is not stored: its workspace refers to the rows, and the reference cycle
+        # would keep both in memory after the run.
         self.kernel, self.gram = kernel, gram
         self.design, self.y, self.weights, self.theta, self.z = design, y, weights, theta, z
         self.derivative = np.empty(len(y))
-        self._gradient = np.empty(len(y))  # the same times the weights
-        self.h = np.empty(len(y))  # the second over sigma, times the weights
+        self._gradient = np.empty(len(y))  # the derivatives times the weights
+        self.h = np.empty(len(y))  # the second derivatives over sigma, times the weights
         self._at: tuple = (None, None, None)
         self._values: tuple[float, float] = (np.nan, np.nan)
         self._before = self._along = z
@@ -53,7 +54,7 @@ class InMemory(AllRows):
             theta = np.zeros(problem.n_samples)
         else:
             lower, upper = loss.dual_bounds(y)
-            if loss.lipschitz == np.inf:  # as far as the best constant prediction has them
+            if loss.lipschitz == np.inf:  # cut off at the steepest slope at the best constant
                 reach = np.max(np.abs(loss.gradient(y, problem.null_predictions)), initial=0.0)
                 lower, upper = np.maximum(lower, -reach), np.minimum(upper, reach)
             longest = float(np.max(upper - lower))
@@ -86,14 +87,14 @@ class InMemory(AllRows):
         return self._values
 
     def _derivatives(self, sigma: float) -> tuple[float, float]:
-        """Writes the derivatives; returns the mean loss and the losses' part of the dual value."""
+        """Compute the derivatives; return the mean loss and the losses' part of the dual value."""
         return self.kernel.smoothed_derivatives(
             self.y, self.weights, self.theta, self.z, sigma,
             self.derivative, self._gradient, self.h,
         )  # fmt: skip
 
     def _sums(self, rows: Array) -> Any:
-        """What intercepts make of a vector of the rows."""
+        """The entry of A' rows for the intercept, 0 without an intercept."""
         return float(rows.sum()) if self.gram.ones else 0.0
 
     def gradient(self, columns: Indices | None = None) -> tuple[Array, Any]:
@@ -118,7 +119,7 @@ class InMemory(AllRows):
         return int(np.count_nonzero(self.h))
 
     def may_hold(self, n_columns: int) -> bool:
-        # with fewer rows than columns the curvature is given by columns, as they are in memory
+        # with fewer rows than columns the curvature is given by columns, which are in memory
         return min(n_columns, self.n_curved) <= SETTINGS.largest_working_set
 
     def cost(self, n_columns: int) -> float:

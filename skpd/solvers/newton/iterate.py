@@ -1,4 +1,4 @@
-"""A point of the smoothed problem, and what is known there."""
+"""A point of the smoothed problem with its losses, gradient and gap."""
 
 from typing import Any
 
@@ -14,10 +14,11 @@ __all__ = ["Iterate"]
 
 
 class Iterate:
-    """Variables, the derivatives of the smoothed losses, their gradient and the gap they prove.
+    """Variables, derivatives of the smoothed losses, their gradient and the estimated gap.
 
-    "Variables" are coefficients with the intercept behind them, if there is one. The gap is an
-    estimate by plain sums; where some rows or features are left out it is that on the others.
+    "Variables" are the coefficients, followed by the intercept if there is one. The gap is an
+    estimate without bounds on rounding; if rows or features are left out, it is that of the
+    others.
 
     Parameters
     ----------
@@ -32,16 +33,17 @@ class Iterate:
     rows : RowSide
         All rows, or those that are not left out.
     gradient : ndarray
-        A' diag(c) l' with the intercept's behind; 0 for features whose gradients are not kept.
+        A' diag(c) l', followed by the entry of the intercept; 0 for features whose gradients are
+        not kept up to date.
     known_gradient : ndarray or None
-        The next gradient, where it is known beforehand.
+        The next gradient, if it is known without a product.
     near_solution : bool
-        Whether a certificate is likely to come next: the gradient is then taken by the products
-        that it will want.
+        Whether a certificate is expected next. The gradient is then computed by products that the
+        certificate can use again.
     penalty_value : float
         alpha R(w).
     upper : float
-        The least value that P is known to take.
+        The least known value of P.
     gap : float
     """
 
@@ -58,21 +60,24 @@ class Iterate:
         self.known_gradient: Array | None = None
         self.near_solution = False
         self.upper = problem.null_objective
-        self._restricted: tuple[Any, Any] = None, None  # columns, and the penalty of these
+        self._restricted: tuple[Any, Any] = None, None  # columns and their penalty
 
     def evaluate(self, sigma: float, columns: Indices | None) -> None:
-        """The losses, smoothed with sigma, and the penalty where w is 0 but on some columns."""
+        """Compute the losses, smoothed with sigma, and the penalty.
+
+        ``columns`` are the features with non-zero coefficients, or None for all.
+        """
         self.loss, self.dual = self.rows.evaluate(sigma)
         self.penalty_value = self.penalty_at(self.w, columns)
 
     def penalty_at(self, w: Array, columns: Indices | None) -> float:
-        """alpha R of other variables that are 0 but on some columns."""
+        """The value alpha R(w) for other variables, which are 0 except on the given columns."""
         coef, _ = self.problem.split(w)
         places, penalty = self._part(columns)
         return self.problem.alpha * penalty.value(coef[places])
 
     def _part(self, columns: Indices | None) -> tuple[Indices | slice, Any]:
-        """What of the coefficients need be looked at, and its penalty."""
+        """The places of the coefficients that may be non-zero, and the penalty on these."""
         penalty: Any = self.problem.penalty
         if columns is None or penalty.structure is not Structure.SEPARABLE:
             return slice(None), penalty
@@ -81,7 +86,7 @@ class Iterate:
         return self._restricted
 
     def differentiate(self, columns: Indices | None) -> None:
-        """The gradient, of some columns or of all (None), and the gap."""
+        """Compute the gradient, on some columns or on all (None), and the gap."""
         problem, rows = self.problem, self.rows
         if self.known_gradient is not None:
             self.gradient, self.known_gradient = self.known_gradient, None
@@ -109,9 +114,9 @@ class Iterate:
         return self.loss + self.penalty_value
 
     def is_within(self, tol: float) -> bool:
-        """Whether the relative gap is at most so large, as estimated."""
+        """Whether the estimated relative gap is at most ``tol``."""
         return relative_gap(self.problem, self.gap) <= tol
 
     def point(self) -> Point:
-        """What to ask a certificate for, on all rows."""
+        """The primal and the dual point for a certificate, on all rows."""
         return Point(*self.problem.split(self.w), self.all_rows.dual_point())

@@ -1,7 +1,7 @@
 """The proximal method of multipliers over a proximal Newton method on a working set.
 
-Losses with linear pieces. With the dual point theta_k, the multiplier step replaces every
-loss by its Moreau envelope shifted by it (`skpd.solvers.newton.envelope`),
+For losses with linear pieces, the multiplier step at the dual point theta_k replaces every loss by
+its Moreau envelope shifted by theta_k (`skpd.solvers.newton.envelope`),
 
     max over v of  v z_i - l*(y_i, v) - (v - theta_ki)^2 / (2 sigma),
 
@@ -46,27 +46,28 @@ def method_of_multipliers(
 ) -> None:
     """The proximal method of multipliers, for a separable or group penalty.
 
-    It ends unfinished where the gap no longer falls or the working set grows too large.
+    The method ends unfinished if the gap no longer decreases or the working set becomes too large.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `pdprox_dual`; an iteration is a Newton step, ``random_state`` is not used.
+        See `pdprox_dual`; an iteration is a Newton step, and ``random_state`` is not used.
     budget : float, default=inf
-        The sum of `skpd.designs.newton_cost` of the steps at which it ends unfinished as well.
+        A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
+        ends unfinished.
     """
     run = _Run(problem, monitor, start) if start is not None else _begin(problem, monitor)
     run.progress.budget = budget
     try:
         run.rounds(max_iter)
         run.certify_the_last()
-    except KeyboardInterrupt:  # the last certificate may be long ago
+    except KeyboardInterrupt:  # the last iterate is certified, as it may be the best
         monitor.consider(run.iterate.point())
         raise
 
 
 def _begin(problem: Problem, monitor: Monitor, kind: "type[_Run] | None" = None) -> "_Run":
-    """From a solution on a sample of the rows, where they are many for each feature."""
+    """The run at its start: from a solution on a sample of rows if there are many per feature."""
     run = (kind or _Run)(problem, monitor, None)
     if problem.loss.constant_curvature:  # one Newton step takes all rows at once
         return run
@@ -83,7 +84,7 @@ def _begin(problem: Problem, monitor: Monitor, kind: "type[_Run] | None" = None)
 
 
 class _Run:
-    """One run of the method: its parts, and the order in which they take turns."""
+    """One run of the method: its parts, and the order in which they are executed."""
 
     def __init__(self, problem: Problem, monitor: Monitor, start: Point | None) -> None:
         problem = problem if problem.workspace else problem.in_workspace()
@@ -104,13 +105,13 @@ class _Run:
         self.progress = Progress(monitor, SETTINGS, overhead)
         if last is not None:
             self.iterate.known_gradient = last.gradient
-            self.steps.is_chord = self.working_set.settled = True  # little has changed
+            self.steps.is_chord = self.working_set.settled = True  # similar to the last run
         elif start is None and self.envelope.exact:
             known = problem.join(problem.null_gradient, problem.null_slope)
             self.iterate.known_gradient = known
 
     def _solved_before(self, w: np.ndarray, start: Point | None) -> PathSolution | None:
-        """The solution for another alpha from which this run starts, with all that is known."""
+        """The solution for another alpha from which this run starts, None for other starts."""
         last: PathSolution | None = self.workspace.solved
         if start is None or last is None or self.problem.loss.linear_tails:
             return None
@@ -129,7 +130,7 @@ class _Run:
         return self.monitor.done or self.monitor.stalled or self.progress.stalled
 
     def rounds(self, max_iter: int) -> None:
-        """Multiplier steps, with a sigma at which they take a few Newton steps each."""
+        """Iterate multiplier steps, with sigma such that each takes a few Newton steps."""
         envelope, progress = self.envelope, self.progress
         self.monitor.watch(SETTINGS.certified_patience)
         while progress.n_iter < max_iter and not self.is_over:
@@ -148,7 +149,7 @@ class _Run:
             envelope.adapt(steps, gap <= SETTINGS.round_progress * last_gap)
 
     def minimise(self, max_iter: int) -> None:
-        """Newton steps for the smoothed problem, until only new multipliers reduce the gap."""
+        """Take Newton steps on the smoothed problem until only new multipliers reduce the gap."""
         iterate, envelope, progress = self.iterate, self.envelope, self.progress
         first, most = progress.n_iter, max_iter
         if not envelope.exact:
@@ -174,13 +175,13 @@ class _Run:
             progress.count_step(iterate.rows.cost(len(chosen.columns)))
 
     def choose(self, g: np.ndarray) -> Chosen:
-        """The features that the next step moves."""
+        """The features whose coefficients the next step changes."""
         coef, slopes = self.problem.split(self.iterate.w)[0], self.problem.split(g)[0]
         expected = self.prediction.take_gradient()
         step_sizes = self.envelope.step_sizes(coef, slopes)
         return self.working_set.choose(self.iterate.w, g, step_sizes, expected)
 
-    # What is left out for a while
+    # Rows and features that are left out temporarily
 
     @property
     def is_on_all(self) -> bool:
@@ -188,11 +189,11 @@ class _Run:
         return self.shrinking.shrunk is None and self.working_set.columns is None
 
     def evaluate(self) -> None:
-        """The smoothed problem and the gap at the iterate."""
+        """Compute the smoothed problem and the gap at the iterate."""
         iterate, sigma, columns = self.iterate, self.envelope.sigma, self.working_set.columns
         iterate.evaluate(sigma, columns)
         shrunk = self.shrinking.shrunk is not None
-        if shrunk and iterate.objective < self.monitor.dual:  # no objective is: a row has bent
+        if shrunk and iterate.objective < self.monitor.dual:  # a row is not linear
             self.shrinking.restore(iterate, self.envelope.sigma)
             iterate.evaluate(sigma, columns)
         iterate.differentiate(columns)
@@ -200,14 +201,14 @@ class _Run:
             self.progress.note_gap(iterate.gap)
 
     def leave_out(self, chosen: Chosen) -> None:
-        """Go on with few rows, or with the gradients of few features, where that saves work."""
+        """Restrict the run to few rows, or to gradients of few features, if that saves work."""
         if self.is_on_all and not self.problem.loss.constant_curvature:
             self.shrinking.shrink(self.iterate, self.envelope, self.progress.n_iter)
         if self.is_on_all and self.envelope.exact:
             self.working_set.restrict(chosen, self.iterate.gap, self.steps.target)
 
     def return_to_all(self) -> None:
-        """Back to all features and rows, once those at hand are solved well enough for that."""
+        """Return to all features and rows, once the restricted problem is solved well enough."""
         iterate, working_set, tol = self.iterate, self.working_set, self.monitor.tol
         if working_set.columns is not None and iterate.gap <= working_set.until:
             gap = iterate.gap
@@ -226,7 +227,7 @@ class _Run:
     # Certificates
 
     def certify_if_due(self) -> None:
-        """Ask for a certificate where it may end the run, and now and then."""
+        """Compute a certificate if it may end the run, and from time to time."""
         if self.shrinking.shrunk is not None:
             return
         gap = self.iterate.gap
@@ -247,7 +248,7 @@ class _Run:
 
 
 class _SampleRun(_Run):
-    """A run on a sample: it ends where its gap seems small enough, as nothing is claimed of it."""
+    """A run on a sample of rows, which ends by its estimated gap without a certificate."""
 
     def certify_if_due(self) -> None:
         if self.shrinking.shrunk is None:

@@ -1,8 +1,8 @@
-"""Approximate inverses of the curvature of several outputs and of the ridge beside it.
+"""Preconditioners: approximate inverses of the curvature of several outputs plus a ridge.
 
-The curvature is about G (x) C, G of the features and C of the outputs
-(`skpd.designs.outputs_moments`), and C alone tells apart what changes the losses and what does
-not: of losses of classes a number added to all outputs has no curvature.
+The curvature is approximately G (x) C with a matrix G over the features and a matrix C over the
+outputs (`skpd.designs.outputs_moments`). C accounts for directions without curvature: for losses
+of classes, adding a number to all outputs does not change the losses.
 """
 
 from contextlib import suppress
@@ -19,16 +19,16 @@ __all__ = ["Preconditioner", "preconditioner_of_squares", "preconditioner_on_row
 
 
 class Preconditioner(Protocol):
-    """An approximate inverse M^-1 of a matrix of the entries of a table."""
+    """The interface of an approximate inverse M^-1 of a matrix over the entries of a table."""
 
     def times(self, table: Array) -> Array:
-        """M^-1 times a table."""
+        """The product of M^-1 with a table."""
         ...
 
     def between(self, rows: Indices, u: Array) -> Array | None:
-        """(e_i u_i')' M^-1 (e_j u_j') for vectors u of some rows, or its diagonal alone.
+        """The numbers (e_i u_i')' M^-1 (e_j u_j') for vectors u of some rows, as a matrix.
 
-        None where it is not known.
+        A vector stands for a diagonal matrix. None if the numbers are not available.
         """
         ...
 
@@ -53,14 +53,14 @@ class _Entrywise:
 
 
 class _Rowwise:
-    """(g_j C + ridge_j I)^-1 for each row.
+    """The inverse of g_j C + ridge_j I for each row j.
 
     Parameters
     ----------
     g, ridge : ndarray of shape (n_support,)
     C : ndarray of shape (n_outputs, n_outputs)
     support : ndarray of shape (n_support,)
-        Rows of the tables; others become 0.
+        The rows of tables to which the inverse applies; other rows become 0.
     """
 
     def __init__(self, g: Array, C: Array, ridge: Array, support: Indices) -> None:
@@ -83,17 +83,17 @@ class _Rowwise:
 
 
 class _Averaged:
-    """(M + diag(ridge))^-1 for each output, but for what all outputs have in common.
+    """The inverse of M + diag(ridge) for each output, with the mean over outputs apart.
 
     Parameters
     ----------
     M : ndarray of shape (n_support, n_support)
-        The curvature of an output, on the average.
+        The average curvature of an output.
     ridge : ndarray of shape (n_support,)
     support : ndarray
     common : bool
-        Whether a number added to all outputs of a row has no curvature, so that only the ridge
-        keeps it back; M is then that of what is left.
+        Whether adding a number to all outputs of a row has no curvature. The inverse for the mean
+        over the outputs is then that of the ridge, and M is the curvature of deviations from it.
 
     Raises
     ------
@@ -133,7 +133,7 @@ class _Averaged:
 
 
 class _ByOutput:
-    """The inverse of M + diag(ridge) on rows of its own for each output."""
+    """The inverse of M + diag(ridge) for each output, on a different set of rows."""
 
     def __init__(self, parts: list[tuple[Indices, Any]]) -> None:
         self.parts = parts
@@ -149,9 +149,9 @@ class _ByOutput:
 
 
 class _ByRows:
-    """(A'A + diag(ridge))^-1 for each output by a system of the rows of A, which are fewer.
+    """The inverse of A'A + diag(ridge) for each output, by a system over the rows of A.
 
-    By Woodbury's identity. Without a ridge there is none.
+    Woodbury's identity is used if A has fewer rows than columns. The ridge must be positive.
     """
 
     def __init__(self, A: Array, ridge: Array) -> None:
@@ -197,7 +197,7 @@ class _WithoutRows:
 def preconditioner_on_rows(
     H: OutputColumns, inside: Any, support: Indices, ridge: Array
 ) -> Preconditioner:
-    """For the curvature and a ridge on the entries inside, in the rows of a support."""
+    """A preconditioner for the curvature plus a ridge on the entries ``inside`` of a support."""
     more = ridge[:, 0] + np.mean(H.ridge, axis=1)
     whole = bool(inside[support].all())
     with suppress(LinAlgError):
@@ -216,7 +216,7 @@ def preconditioner_on_rows(
 
 
 def preconditioner_of_squares(H: OutputColumns, ridge: Array) -> Preconditioner:
-    """The same on all rows beside a squared norm."""
+    """A preconditioner for the curvature plus the ridge of a squared norm, on all rows."""
     everywhere = np.arange(len(ridge))
     more = ridge[:, 0] + np.mean(H.ridge, axis=1)
     fewer = H.design.shape[0] < min(len(ridge), SETTINGS.newton_rows + 1)
@@ -229,10 +229,11 @@ def preconditioner_of_squares(H: OutputColumns, ridge: Array) -> Preconditioner:
 
 
 def without_rows(inner: Preconditioner, rows: Indices, D: Array, u: Array) -> Preconditioner:
-    """A preconditioner without the curvature D_j that norms do not have along their rows u_j.
+    """The preconditioner for a matrix minus sum_j D_j (e_j u_j')(e_j u_j')'.
 
-    It has a system with a number for each row. Where D_j is large, this direction alone moves, and
-    it decides how many steps conjugate gradients take.
+    The second derivative D_j (I - u_j u_j') of a row's norm is 0 along the row u_j. Woodbury's
+    identity requires a linear system with an unknown for each row. Where D_j is large, this
+    direction determines the number of steps of conjugate gradients.
     """
     between = inner.between(rows, u)
     if between is None:

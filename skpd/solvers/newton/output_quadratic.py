@@ -1,8 +1,7 @@
-"""Penalised quadratics in a matrix of coefficients: sweeps over its rows, Newton steps in turns.
+"""Penalised quadratic problems in a matrix of coefficients, by sweeps and Newton steps in turns.
 
-See `skpd.designs.outputs_curvature` for the shapes in which the curvature comes. A row p of
-Euclidean norm ||p|| and weight a has the second derivative D (I - u u') with u = p / ||p||,
-D = a / ||p||.
+See `skpd.designs.outputs_curvature` for the representations of the curvature. The norm of a row p
+with weight a has the second derivative D (I - u u') with u = p / ||p|| and D = a / ||p||.
 """
 
 from typing import Any
@@ -24,9 +23,9 @@ def minimise_blocks(
     H: RowBlocks, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices,
     tol: float,
 ) -> Array:  # fmt: skip
-    """argmin over p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p).
+    """The minimiser p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), for H in blocks.
 
-    Parameters are those of `skpd.solvers.newton.quadratic.minimise_quadratic`.
+    The parameters are those of `skpd.solvers.newton.quadratic.minimise_quadratic`.
     """
     K = H.n_outputs
     terms = Terms(penalty, alpha, columns[::K] // K, K)
@@ -43,11 +42,12 @@ def minimise_blocks(
 
 
 def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indices) -> None:
-    """A Newton step on the rows that are not 0, without a system for all their entries.
+    """A Newton step on the non-zero rows, without a linear system over all their entries.
 
-    With M_k = H_k + diag(D + l2) the system is diag(M_k) less u_j D_j u_j' for each row j. By
-    Woodbury's identity that takes the inverses of the M_k and a system with a number for each
-    row, diag(1 / D) - sum_k M_k^-1 o (u_k u_k').
+    With M_k = H_k + diag(D + l2), the matrix of the system is diag(M_k) minus D_j u_j u_j' for
+    each row j. By Woodbury's identity the solution requires the inverses of the M_k and a system
+    with an unknown for each row, with the matrix diag(1 / D) - sum_k M_k^-1 o (u_k u_k'), where o
+    is the entrywise product.
     """
     D, u = terms.directions(P, support)
     slope = R[support] + terms.slopes(P, support)
@@ -80,7 +80,7 @@ def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indice
 
 
 def _of_outputs(matrices: Array, table: Array) -> Array:
-    """The product of each output's matrix, or the one of all, with its column of a table."""
+    """The products of each output's matrix, or of the common one, with its column of a table."""
     if len(matrices) == 1:
         product: Array = matrices[0] @ table
         return product
@@ -91,7 +91,10 @@ def minimise_by_products(
     H: OutputColumns, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices,
     tol: float,
 ) -> Array:  # fmt: skip
-    """The same by sweeps over the columns of X and conjugate gradients on the support."""
+    """The minimiser p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), for H given by products.
+
+    Sweeps over the columns of X find the support, and conjugate gradients the values on it.
+    """
     m, K = H.mask.shape[0], H.mask.shape[1]
     n_features = len(H.features)
     whole = len(columns) == n_features * K
@@ -116,7 +119,7 @@ def minimise_by_products(
     if H.gram is not None:
         _minimise_by_gram(H, G, P, terms, tol)
         return np.append(P[places], P[n_features:])
-    exact, by_sweeps = not H.e.any(), False  # then sweeps take the curvature of a row as it is
+    exact, by_sweeps = not H.e.any(), False  # exact: sweeps use the exact curvature of a row
     for _ in range(SETTINGS.most_rounds):
         sweeps = SETTINGS.sweeps if by_sweeps else SETTINGS.sweeps_by_products
         if H.descend(G, W, terms.given, P, U, sweeps=sweeps, tol=tol) <= tol:
@@ -136,17 +139,18 @@ def minimise_by_products(
 
 
 def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: float) -> None:
-    """The same with sweeps over the rows of a Gram matrix in place of the columns of X.
+    """Update P to a minimiser of the quadratic model, by sweeps over the rows of a Gram matrix.
 
-    R is the gradient at P. The sweeps minimise another model, whose curvature is the Gram matrix
-    times what bounds that of the outputs; where the curvature along their step is larger, they
-    begin anew with a multiple of it, so that the step lowers the model.
+    R is the gradient at P. The sweeps minimise a majorant, whose curvature is the Gram matrix
+    times an upper bound on the curvature of the outputs. If the curvature along their step is
+    larger than that of the majorant, they are repeated with a multiple of it, so that the step
+    decreases the model.
     """
     R, scale, turns = R.copy(), 1.0, SETTINGS.sweeps
     for _ in range(SETTINGS.most_rounds):
         for _ in range(SETTINGS.most_bounds):
             after, gradient = P.copy(), R.copy()
-            for _ in range(turns):  # each ends once rows neither leave 0 nor come to it
+            for _ in range(turns):  # each ends when the set of non-zero rows does not change
                 if H.descend_by_gram(terms.given, after, gradient, scale, tol=0.1 * tol):
                     break
             change = after - P
@@ -166,9 +170,10 @@ def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: f
 
 
 def _shift_to_zero(P: Array) -> None:
-    """Take a middle entry off every row without a 0: with losses of classes it adds nothing.
+    """Subtract the median entry from every row of P without a 0.
 
-    The l1 norm falls by that, and without a 0 Newton steps would have no end in this direction.
+    With losses of classes this does not change the losses, and it decreases the l1 norm. Newton
+    steps would not converge in this direction, along which there is no curvature.
     """
     full = np.flatnonzero(P.all(axis=1))
     middle = np.partition(P[full], P.shape[1] // 2, axis=1)[:, P.shape[1] // 2]

@@ -1,4 +1,4 @@
-"""The rows of several outputs, in memory, as the method of multipliers sees them."""
+"""The rows of several outputs in memory, with the interface of the method of multipliers."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ __all__ = ["CoupledRows", "OutputRows"]
 
 
 class OutputRows(InMemory):
-    """Predictions of several outputs, with an intercept for each."""
+    """Rows of several outputs in memory, with an intercept for each output."""
 
     design: Any
 
@@ -45,11 +45,11 @@ class OutputRows(InMemory):
 
 
 class CoupledRows(OutputRows):
-    """Those of a coupled loss, whose curvature has a second part (`skpd.losses.coupled`)."""
+    """Rows of a coupled loss, whose curvature has a rank-one term (`skpd.losses.coupled`)."""
 
     @property
     def factor(self) -> Array:
-        """The root of the weights times e, where the derivatives were taken last."""
+        """The square roots of the weights times e, at the last computed derivatives."""
         return self._factor
 
     def _derivatives(self, sigma: float) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Linear systems of quadratic models in a matrix of coefficients, by conjugate gradients.
 
-A row p of Euclidean norm ||p|| and weight a has the second derivative D (I - u u') with
-u = p / ||p||, D = a / ||p||.
+The norm of a row p with weight a has the second derivative D (I - u u') with u = p / ||p|| and
+D = a / ||p||.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ __all__ = ["newton_step_by_products", "smooth_step"]
 
 
 def smooth_step(H: OutputColumns, G: Array, W: Array, terms: Terms, tol: float) -> Array:
-    """The minimiser of a model without kinks: a linear system."""
+    """The step to the minimiser of a model without kinks, by one linear system."""
     ridge = np.zeros((len(W), 1))
     ridge[: terms.n_penalised] = terms.l2
 
@@ -49,7 +49,10 @@ def _conjugate_gradients(
     times: Callable[[Array], Array], precondition: Callable[[Array], Array], residual: Array,
     target: float, most: int,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """The solution of a linear system up to a largest residual, from 0, and the residual."""
+    """The approximate solution of a linear system, started at 0, and its residual.
+
+    The method stops at a residual of maximum norm ``target``, or after ``most`` steps.
+    """
     step = np.zeros_like(residual)
     with blas_threads_for(len(residual)):
         direction, last_size = np.zeros_like(residual), 1.0
@@ -58,7 +61,7 @@ def _conjugate_gradients(
                 break
             z = precondition(residual)
             size = float(np.sum(residual * z))
-            if not size > 0.0:  # what is left underflows
+            if not size > 0.0:  # the residual underflows
                 break
             direction = z + size / last_size * direction
             last_size = size
@@ -75,7 +78,10 @@ def _conjugate_gradients(
 def newton_step_by_products(
     H: OutputColumns, P: Array, R: Array, terms: Terms, tol: float
 ) -> bool:
-    """A truncated Newton step on the support, R the gradient; whether it lowered the model."""
+    """Take a truncated Newton step on the support, and return whether it decreased the model.
+
+    P and the gradient R are updated.
+    """
     support = terms.support(P)
     inside: Any = np.zeros(H.mask.shape, dtype=bool)
     inside[support] = True
@@ -110,9 +116,10 @@ def newton_step_by_products(
 
 
 def _move(H: OutputColumns, P: Array, R: Array, terms: Terms, step: Array) -> bool:
-    """Along a step as far as that lowers the model; what would cross its kink stops there.
+    """Move P along a step by a length that decreases the model, with projection at kinks.
 
-    P and R, the gradient there, move along.
+    Entries that would cross a kink stop there. P and the gradient R are updated. Returns whether
+    the model decreased.
     """
     value = terms.value(P)
     for length in _first_length(P, terms, step) * 0.5 ** np.arange(SETTINGS.halvings):
@@ -128,7 +135,7 @@ def _move(H: OutputColumns, P: Array, R: Array, terms: Terms, step: Array) -> bo
 
 
 def _first_length(P: Array, terms: Terms, step: Array) -> float:
-    """Up to 1, so that half of the rows that are not 0 at most turn round."""
+    """The first step length, at most 1, at which at most half of the non-zero rows reverse."""
     rows = np.flatnonzero(P[: terms.n_penalised].any(axis=1))
     if len(rows) == 0 or not terms.weights.any():
         return 1.0

@@ -1,4 +1,4 @@
-"""The penalty's part of a quadratic model in a matrix of coefficients."""
+"""The penalty in a quadratic model of a matrix of coefficients."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ __all__ = ["Terms"]
 
 
 class Terms:
-    """alpha R on the rows of a working set: weights of norms, l1 and l2."""
+    """The penalty alpha R on the rows of a working set: weights of norms, l1 and l2."""
 
     def __init__(self, penalty: Any, alpha: float, features: Indices, n_outputs: int) -> None:
         if penalty.structure is Structure.GROUPED:
@@ -30,12 +30,12 @@ class Terms:
 
     @property
     def given(self) -> tuple[Array, float, float]:
-        """What kernels take."""
+        """The numbers (weights, l1, l2) that compiled functions use."""
         return self.weights, self.l1, self.l2
 
     @property
     def is_smooth(self) -> bool:
-        """Whether there are squares alone."""
+        """Whether the penalty consists of squares only."""
         return self.l1 == 0.0 and not self.weights.any()
 
     def value(self, P: Array) -> float:
@@ -45,7 +45,7 @@ class Terms:
         return value + 0.5 * self.l2 * float(np.sum(own * own))
 
     def support(self, P: Array) -> Indices:
-        """The rows that are not 0 or have no kink there."""
+        """The rows that are not 0 or have no kink at 0."""
         if self.is_smooth:
             return np.arange(len(P))
         inside: Any = P.any(axis=1)
@@ -53,7 +53,7 @@ class Terms:
         return np.flatnonzero(inside)
 
     def stopped(self, before: Array, after: Array) -> Array:
-        """Without entries that cross their kink and rows that turn round: those become 0."""
+        """The rows after a step, with 0 for entries that change sign and rows that reverse."""
         old, new = before[: self.n_penalised], after[: self.n_penalised]
         if self.l1 > 0.0:
             new[new * old < 0.0] = 0.0
@@ -61,7 +61,7 @@ class Terms:
         return after
 
     def directions(self, P: Array, support: Indices) -> tuple[Array, Array]:
-        """D and u of the rows of a support; D is 0 for those without a weight."""
+        """The numbers D and vectors u of the rows of a support; D is 0 for weight 0."""
         own = P[support]
         norms = np.linalg.norm(own, axis=1)
         weights = np.append(self.weights, np.zeros(len(P) - self.n_penalised))[support]
@@ -69,7 +69,7 @@ class Terms:
         return np.where(norms > 0.0, weights / np.where(norms > 0.0, norms, 1.0), 0.0), u
 
     def slopes(self, P: Array, support: Indices) -> Array:
-        """The first derivative on a support."""
+        """The first derivative of the penalty on a support."""
         D, _ = self.directions(P, support)
         penalised = (support < self.n_penalised)[:, np.newaxis]
         own = P[support]

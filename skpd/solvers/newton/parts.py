@@ -1,4 +1,4 @@
-"""The penalty's part of a quadratic model."""
+"""The penalty in a quadratic model of a vector of coefficients."""
 
 from functools import cached_property
 
@@ -11,7 +11,7 @@ __all__ = []
 
 
 class _Inverse:
-    """diag(1 / d) + sum_g v_g v_g', the groups g side by side, anything behind them."""
+    """The matrix diag(1 / d) + sum_g v_g v_g', with consecutive groups g of the first entries."""
 
     def __init__(self, d: Array, v: Array, starts: Indices) -> None:
         self.d, self.v, self.starts = d, v, starts
@@ -24,7 +24,7 @@ class _Inverse:
         return out
 
     def root_times(self, table: Array) -> Array:
-        """F with F'F = table' times this times table."""
+        """A matrix F with F'F = table' M table, where M is this matrix."""
         root, k = table / np.sqrt(self.d)[:, np.newaxis], len(self.v)
         if k == 0:
             return root
@@ -33,7 +33,7 @@ class _Inverse:
 
 
 class _GroupedPart:
-    """alpha R on the working set, R the sum of l1 |w| and of weight_g ||w_g||_2."""
+    """The penalty alpha R on the working set, with R = sum_j l1 |w_j| + sum_g weight_g ||w_g||."""
 
     def __init__(self, penalty, alpha: float, columns: Indices) -> None:
         labels = penalty.labels[columns]
@@ -41,7 +41,7 @@ class _GroupedPart:
         self.l1 = alpha * l1
         self.order = np.argsort(labels, kind="stable")
         labels = labels[self.order]
-        first = np.diff(labels, prepend=-1) > 0  # of its group
+        first = np.diff(labels, prepend=-1) > 0  # whether a feature is the first of its group
         self.starts = np.append(np.flatnonzero(first), len(labels))
         self.weights = alpha * group_weights[labels[first]]
         self.groups = np.cumsum(first) - 1
@@ -70,7 +70,10 @@ class _GroupedPart:
         return np.sqrt(np.bincount(groups, p * p, minlength=len(self.weights)))
 
     def add_derivatives(self, p: Array, support: Indices, system: Array) -> Array:
-        """With u = p_g / ||p_g||: l1 sign(p) + weight u and (weight / ||p_g||) (I - u u')."""
+        """Add the second derivatives to the system, and return the first.
+
+        With u = p_g / ||p_g|| they are l1 sign(p) + weight u, and (weight / ||p_g||) (I - u u').
+        """
         k, norms = self._own(p, support)
         groups = self.groups[support[:k]]
         u, weights = p[:k] / norms, self.weights[groups]
@@ -93,15 +96,16 @@ class _GroupedPart:
         return slope
 
     def _own(self, p: Array, support: Indices) -> tuple[int, Array]:
-        """How many of the support are penalised, and the norms of their groups."""
+        """The number of penalised coordinates in the support, and the norms of their groups."""
         k = int(np.searchsorted(support, len(self.groups)))
         groups = self.groups[support[:k]]
         return k, self._norms(p[:k], groups)[groups]
 
     def inverse_of_second(self, p: Array, support: Indices, ridge: Array) -> _Inverse:
-        """diag(d) - c u u' in a group, with c = weight / ||p_g|| and d = ridge + c.
+        """The inverse of diag(d) - c u u' for each group, c = weight / ||p_g|| and d = ridge + c.
 
-        1 - c sum_j u_j^2 / d_j, which its inverse divides by, is sum_j u_j^2 ridge_j / d_j.
+        The inverse divides by 1 - c sum_j u_j^2 / d_j, which is computed as
+        sum_j u_j^2 ridge_j / d_j to avoid cancellation.
         """
         k, norms = self._own(p, support)
         groups = self.groups[support[:k]]
@@ -140,7 +144,7 @@ class _GroupedPart:
 
 
 class _SeparablePart:
-    """alpha R on the working set, R the sum of l1 |w| + l2 w^2 / 2 on [lower, upper]."""
+    """The penalty alpha R on the working set, R = sum_j l1 |w_j| + l2 w_j^2 / 2 within bounds."""
 
     def __init__(self, penalty, alpha: float, columns: Indices, system) -> None:
         own = penalty.restricted(columns)
@@ -151,7 +155,7 @@ class _SeparablePart:
 
     @cached_property
     def _arrays(self) -> tuple[Array, Array, Array, Array]:
-        """alpha l1, alpha l2, lower and upper of each feature: for what is not compiled."""
+        """The arrays alpha l1, alpha l2, lower and upper of the features."""
         alpha, terms = self._given
         l1, l2, lower, upper = (np.broadcast_to(term, self.n_penalised) for term in terms)
         return alpha * l1, alpha * l2, lower, upper
@@ -177,11 +181,11 @@ class _SeparablePart:
         return np.flatnonzero(inside)
 
     def _of(self, support: Indices, numbers: Array) -> Array:
-        """The numbers of the features in the support, 0 for what is behind them."""
+        """The numbers of the features in the support, and 0 for the intercept after them."""
         return np.append(numbers, np.zeros(2))[np.minimum(support, self.n_penalised)]
 
     def add_derivatives(self, p: Array, support: Indices, system: Array) -> Array:
-        """Adds the second derivatives to the system, returns the first."""
+        """Add the second derivatives to the system, and return the first."""
         system.ravel()[:: len(p) + 1] += self._of(support, self._arrays[1])
         return self.first_derivatives(p, support)
 

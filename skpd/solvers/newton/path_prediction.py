@@ -1,8 +1,8 @@
-"""What the solutions along a path tell of the next one.
+"""Prediction of the next solution along a path from the last ones.
 
-A step to another alpha goes along the tangent of the path, and then as far to the side as the
-path left its last tangent. The gradient at the next solution is predicted as well: it says which
-features are about to join.
+A step to another alpha follows the tangent of the path, corrected by the deviation of the path
+from its last tangent. The gradient at the next solution is predicted as well, and with it the
+features that will become active.
 """
 
 from dataclasses import dataclass
@@ -21,21 +21,21 @@ __all__ = ["PathPrediction", "PathSolution"]
 
 @dataclass
 class PathSolution:
-    """The solution for one alpha of a path, and what it tells of the next.
+    """The solution for one alpha of a path, with data for the prediction of the next.
 
     Attributes
     ----------
     alpha : float
     variables : ndarray
     rows : AllRows
-        At the variables.
+        The rows, at the variables.
     gradient : ndarray
     matrix_alpha : float
-        Where the last Gram matrix was taken.
+        The alpha at which the last Gram matrix was computed.
     bend : ndarray or None
-        From where a step along the tangent led to the solution.
+        The difference between the solution and the end of the step along the tangent.
     bend_unit : float
-        What the bend is proportional to, see `bend_unit_at`.
+        A number that the bend is proportional to, see `bend_unit_at`.
     before : PathSolution or None
     """
 
@@ -49,19 +49,25 @@ class PathSolution:
     before: "PathSolution | None"
 
     def bend_unit_at(self, alpha: float) -> float:
-        """Of second order in the step of log alpha and in the way from the matrix to here."""
+        """The unit of the bend, of second order in steps of log alpha.
+
+        These are the step to the given alpha and the step from that of the Gram matrix.
+        """
         step, way = abs(log(alpha / self.alpha)), abs(log(self.matrix_alpha / self.alpha))
         return step * (0.5 * step + way)
 
     def bend_at(self, alpha: float) -> Array | None:
-        """How far the solution for an alpha is expected beside the tangent."""
+        """The predicted deviation of the solution for an alpha from the tangent, or None."""
         unit = self.bend_unit_at(alpha)
         if self.bend is None or not 0.0 < unit <= SETTINGS.most_change * self.bend_unit:
             return None
         return unit / self.bend_unit * self.bend
 
     def gradient_at(self, alpha: float) -> Array | None:
-        """It is linear in alpha as long as the curvature and the support stay the same."""
+        """The predicted gradient at the solution for an alpha, or None.
+
+        The gradient is linear in alpha as long as the curvature and the support do not change.
+        """
         if self.before is None or self.before.alpha == self.alpha:
             return None
         share = (alpha - self.alpha) / (self.alpha - self.before.alpha)
@@ -71,44 +77,45 @@ class PathSolution:
 
 
 class PathPrediction:
-    """What is expected of a solution after those for other alphas.
+    """The prediction of a solution from those for other alphas.
 
     Parameters
     ----------
     problem : Problem
     last : PathSolution or None
-        The solution for the alpha before, if the run starts from it.
+        The solution for the previous alpha, if the run starts from it.
 
     Attributes
     ----------
     matrix_alpha : float
-        The alpha for which the last Gram matrix was taken.
+        The alpha at which the last Gram matrix was computed.
     """
 
     def __init__(self, problem: Problem, last: PathSolution | None) -> None:
         self.problem, self.last = problem, last
         self.matrix_alpha = problem.alpha if last is None else last.matrix_alpha
-        self.tangent: Array | None = None  # where a path would be now if it did not bend
-        self.bend: Array | None = None  # from there to where it is expected
+        self.tangent: Array | None = None  # the end of the step along the tangent
+        self.bend: Array | None = None  # the predicted deviation from the tangent
         self.bend_unit = 0.0
-        self._gradient: Array | None = None  # expected at the solution
+        self._gradient: Array | None = None  # predicted at the solution
         if last is None:
             return
-        if not problem.loss.constant_curvature:  # else a path has corners only
+        if not problem.loss.constant_curvature:  # otherwise the path is piecewise linear
             self.bend = last.bend_at(problem.alpha)
             self.bend_unit = last.bend_unit_at(problem.alpha)
         self._gradient = last.gradient_at(problem.alpha)
-        last.before = None  # one is enough
+        last.before = None  # only one earlier solution is needed
 
     def take_gradient(self) -> Array | None:
-        """The gradient of the features expected at the solution, for the first step only."""
+        """The predicted gradient of the features at the solution, for the first step only."""
         gradient, self._gradient = self._gradient, None
         return None if gradient is None else gradient[: self.problem.n_features]
 
     def beside_tangent(self, w: Array, inside: Indices, p: Array) -> Array:
-        """The minimiser p of the first quadratic model, moved to where the path is expected.
+        """The minimiser p of the first quadratic model, corrected by the predicted bend.
 
-        It is a point on the tangent of the path, for the variables ``inside`` the working set.
+        The minimiser is a point on the tangent of the path, for the variables ``inside`` the
+        working set.
         """
         if self.bend_unit == 0.0 or self.tangent is not None:
             return p
@@ -120,7 +127,7 @@ class PathPrediction:
         return np.where((moved * p > 0.0) | (inside >= self.problem.n_features), moved, p)
 
     def solution(self, iterate: Iterate) -> PathSolution:
-        """What to tell the next run."""
+        """The solution of this run, for the prediction of the next."""
         return PathSolution(
             alpha=self.problem.alpha,
             variables=iterate.w,

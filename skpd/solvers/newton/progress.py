@@ -1,4 +1,4 @@
-"""The progress of a run: what it has spent, and whether it goes on."""
+"""The progress of a run: the cost of its steps, and whether it continues."""
 
 import numpy as np
 
@@ -9,23 +9,23 @@ __all__ = ["Progress"]
 
 
 class Progress:
-    """Counts Newton steps and their cost, and remembers the gaps on all rows and features.
+    """Counter of Newton steps and their cost, with the gaps on all rows and features.
 
     Parameters
     ----------
     monitor : Monitor
-        What other methods have counted and certified before.
+        The monitor, with iterations and certificates of earlier methods.
     settings : MultiplierSettings
     overhead : float
-        What a step costs beside products and factors, in the units of `newton_cost`.
+        The cost of a step in addition to products and factors, in the units of `newton_cost`.
 
     Attributes
     ----------
     n_iter : int
     budget : float
-        What the steps may cost.
+        The computing limit: the largest total cost of the steps.
     stalled : bool
-        Whether the run is to end unfinished.
+        Whether the run has to end unfinished.
     """
 
     def __init__(self, monitor: Monitor, settings: MultiplierSettings, overhead: float) -> None:
@@ -42,7 +42,7 @@ class Progress:
         self.stalled |= self._spent > self.budget
 
     def note_gap(self, gap: float) -> None:
-        """A gap on all rows and features; without improvement for long, the run stalls."""
+        """Record a gap on all rows and features; the run stalls if none improved for long."""
         if gap < self.settings.progress * self._best_gap:
             self._best_gap, self._improved_at = gap, self.n_iter
         self.stalled |= self.n_iter > self._improved_at + self.settings.patience
@@ -51,12 +51,12 @@ class Progress:
         self._checked_gap, self._checked_at = gap, self.n_iter
 
     def is_check_due(self, gap: float) -> bool:
-        """Whether the last certificate is some steps and much of the gap ago."""
+        """Whether enough steps, and a sufficient decrease of the gap, followed the last one."""
         since, settings = self.n_iter - self._checked_at, self.settings
         improved = gap < settings.check_progress * self._checked_gap
         return (since >= settings.check_every and improved) or since >= settings.check_at_last
 
     @property
     def is_checked(self) -> bool:
-        """Whether there is a certificate of the last step."""
+        """Whether the last step has been certified."""
         return self.n_iter <= self._checked_at

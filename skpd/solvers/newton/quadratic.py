@@ -1,4 +1,4 @@
-"""Penalised quadratics on a working set, by coordinate descent and Newton steps."""
+"""Penalised quadratic problems on a working set, by coordinate descent and Newton steps."""
 
 from dataclasses import replace
 
@@ -23,28 +23,29 @@ def minimise_quadratic(
     H, gradient, w, penalty, alpha, columns, tol, *,
     max_rounds=QUADRATIC.most_rounds, max_passes=QUADRATIC.most_passes, system=None,
 ):  # fmt: skip
-    """argmin over p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), p = w elsewhere.
+    """The minimiser p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p) on a working set.
 
-    Coordinate descent finds the support, where the penalty is smooth, a Newton step the
-    values on it; both in turns.
+    Coordinate descent finds the support, on which the penalty is smooth, and a Newton step the
+    values on it; both are repeated in turns.
 
     Parameters
     ----------
     H : ndarray of shape (m, m) or ColumnCurvature
-        Curvature on the working set and, behind it, on the intercept.
+        Curvature on the working set, followed by the intercept if there is one.
     gradient, w : ndarray of shape (m,)
     penalty : Penalty
-        Separable or by groups.
+        A separable penalty or a sum over groups.
     alpha : float
     columns : ndarray of shape (n_columns,)
-        The features of the working set, whole groups, increasing.
+        The features of the working set, increasing and with whole groups.
     tol : float
-        Largest change of a gradient at which to stop.
+        The largest change of a gradient at which to stop.
     max_rounds : int, default=20
+        The largest number of rounds.
     max_passes : float, default=300
-        Over the columns, when to stop unless direct steps are due.
+        The number of passes over the columns at which to stop, unless direct steps are used.
     system : SupportSystem, default=None
-        Factors of the same matrix from earlier calls, perhaps on other columns.
+        Factors of the same matrix from earlier calls, possibly on other columns.
 
     Returns
     -------
@@ -78,7 +79,7 @@ def minimise_quadratic(
 
 
 def _with_ridge(H, gradient, w, ridge, n_columns):
-    """The model with half the squared Euclidean norm of the columns as a part of the losses."""
+    """The model with a ridge on the columns added to H and to the gradient."""
     more = np.zeros(len(w))
     more[:n_columns] = ridge
     if isinstance(H, ColumnCurvature):
@@ -89,14 +90,17 @@ def _with_ridge(H, gradient, w, ridge, n_columns):
 
 
 def _minimise(H, gradient, w, part, tol, max_rounds, max_passes):
-    """The same with the columns in the order of the part."""
+    """The minimiser of the model, for columns in the order of ``part``."""
     if isinstance(H, ColumnCurvature):
         return _minimise_by_columns(H, gradient, w, part, tol, max_rounds, max_passes)
     return _minimise_by_matrix(H, gradient, w, part, tol, max_rounds)
 
 
 def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds, max_passes):
-    """The same with a factor of H, and conjugate gradients as long as they need few steps."""
+    """The minimiser of the model for an H given by columns, with coordinate descent.
+
+    Newton steps use conjugate gradients as long as these need few iterations, then direct methods.
+    """
     columns = curvature.columns
     p, response = w.copy(), np.zeros(columns.n_rows)  # A (p - w)
     model = (curvature.places, gradient, w, curvature.ridge, part.coordinates(), p, response)
@@ -109,12 +113,12 @@ def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds, max_pass
         affordable, most = _conjugate_gradients(curvature, np.count_nonzero(p))
         if direct and isinstance(part, _SeparablePart) and len(p) <= QUADRATIC.gram_columns:
             with blas_threads_for_product(len(p) ** 2 * columns.n_rows):
-                H = curvature.matrix()  # its factor serves several steps
+                H = curvature.matrix()  # its factor can be used for several steps
             curvature.passes += 2 * most
             part.minimise(H, p, gradient + H @ (p - w), part.sweeps(len(p)), tol, max_rounds)
             break
         if direct and affordable:
-            with one_blas_thread():  # its products have all rows, however small the system is
+            with one_blas_thread():  # the products are over all rows even if the system is small
                 _direct_step(curvature, gradient, w, part, model)
             curvature.passes += 2 * most
         else:
@@ -125,7 +129,10 @@ def _minimise_by_columns(curvature, gradient, w, part, tol, max_rounds, max_pass
 
 
 def _conjugate_gradients(curvature, k):
-    """Whether a direct step on k coordinates fits in memory, and how many take as long."""
+    """Whether a direct step on k coordinates fits in memory, and the equivalent CG steps.
+
+    The second number is the number of steps of conjugate gradients that take as long.
+    """
     c = curvature.columns.n_rows
     least = min(k, c)
     direct = (k * c * least + least**3 / 3) / BLAS
@@ -135,10 +142,10 @@ def _conjugate_gradients(curvature, k):
 
 
 def _direct_step(curvature, gradient, w, part, model):
-    """A Newton step on the support by factorising a matrix over its columns or over the rows.
+    """A Newton step on the support, by factorising a matrix over its columns or over the rows.
 
-    The system is B'B + E with the columns B of A on the support, E diagonal but for a term of
-    rank one for each group. Where the rows are fewer, by Woodbury's identity,
+    The matrix of the system is B'B + E with the columns B of A on the support, and E a diagonal
+    plus a matrix of rank one for each group. If there are fewer rows, Woodbury's identity is used,
 
         (B'B + E)^-1 = E^-1 - E^-1 B' (I + B E^-1 B')^-1 B E^-1.
     """
@@ -186,7 +193,7 @@ def _minimise_by_matrix(H, gradient, w, part, tol, max_rounds):
 
 
 def _newton_step_on_support(H: Array, p: Array, r: Array, part) -> None:
-    """A Newton step on the coordinates off their kinks; those that cross one stay there."""
+    """A Newton step on the coordinates that are not at a kink; those that cross one stop there."""
     support = part.support(p)
     support = support[H[support, support] > 0.0]
     k = len(support)

@@ -1,8 +1,8 @@
-"""The row side of the method of multipliers: all that is as long as there are rows.
+"""The row side of the method of multipliers: vectors over the rows, behind an interface of sums.
 
-The engine works on coefficients, gradients and Gram matrices. Predictions, dual points and
-curvatures stay behind `RowSide`, which answers in sums over the rows: so the same engine runs
-wherever the rows are, if something adds up their sums.
+The method works on coefficients, gradients and Gram matrices. Predictions, dual points and
+curvatures are behind the interface `RowSide`, whose methods return sums over the rows. So the
+same method runs wherever the rows are stored.
 """
 
 from abc import ABC, abstractmethod
@@ -18,15 +18,16 @@ __all__ = ["AllRows", "RowSide", "ShrunkRows"]
 
 
 class RowSide(ABC):
-    """Losses of some or all rows at an iterate, smoothed by multipliers, as sums.
+    """The smoothed losses of some or all rows at an iterate, as sums.
 
     ``sigma`` is the parameter of the Moreau envelopes; inf for the losses themselves. "Variables"
-    are coefficients with the intercept behind them, if there is one.
+    are the coefficients, followed by the intercept if there is one.
 
     Attributes
     ----------
     halvings_at_once : int
-        How many halvings of a step to ask for together: several where asking takes long.
+        The number of step lengths for which slopes are computed together; more than one where a
+        pass over the rows is expensive.
     """
 
     halvings_at_once: int = 1
@@ -42,59 +43,60 @@ class RowSide(ABC):
 
     @abstractmethod
     def gradient(self, columns: Indices | None = None) -> tuple[Array, Any]:
-        """A' diag(c) l' for all coefficients, or some of them, and its sum for an intercept."""
+        """The gradient A' diag(c) l' for all or some coefficients, and that of the intercept."""
 
     @abstractmethod
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        """(sum_i h_i a_i a_i' for some columns over scale, plus a ridge; whether h is the last).
+        """The curvature scale sum_i h_i a_i a_i' + diag(ridge) on some columns.
 
-        If ``again``, h is to be that of the last call, if it fits.
+        With ``again``, the h of the last call are used if they are available. The second return
+        value is whether they were.
         """
 
     @property
     @abstractmethod
     def n_curved(self) -> int:
-        """The rows whose losses have curvature here."""
+        """The number of rows whose losses have curvature at the iterate."""
 
     @abstractmethod
     def may_hold(self, n_columns: int) -> bool:
-        """Whether there is room for the curvature on so many columns."""
+        """Whether the curvature on ``n_columns`` columns fits in memory."""
 
     @abstractmethod
     def cost(self, n_columns: int) -> float:
-        """What a Newton step on so many columns costs, in the units of `newton_cost`."""
+        """The cost of a Newton step on ``n_columns`` columns, in the units of `newton_cost`."""
 
     @abstractmethod
     def go_along(self, direction: Array) -> None:
-        """Go to the end of a direction, keeping in mind where it began."""
+        """Move to the end of a direction, whose start is kept."""
 
     @abstractmethod
     def slope(self, sigma: float) -> float:
-        """The derivative of the mean of the smoothed losses at the end of the direction, 1."""
+        """The derivative of the mean smoothed loss along the direction, at its end (length 1)."""
 
     @abstractmethod
     def slopes(self, lengths: list[float], sigma: float) -> list[float]:
-        """The same so far along the direction."""
+        """The derivatives of the mean smoothed loss along the direction, at several lengths."""
 
     @abstractmethod
     def go_back(self, length: float) -> None:
-        """Go to that point of the direction."""
+        """Move to the point of the direction at the given length."""
 
     @abstractmethod
     def update_multipliers(self) -> None:
-        """Take the derivatives for multipliers."""
+        """Set the multipliers to the derivatives of the smoothed losses."""
 
 
 class AllRows(RowSide):
-    """All rows of a problem: what a run begins with, asks for certificates and can shrink.
+    """All rows of a problem, of which rows with linear losses can be left out.
 
     Attributes
     ----------
     dual_range : float
-        The longest interval of a dual variable.
+        The length of the longest interval of a dual variable.
     far_solutions : bool
-        Whether the proximal term is to give way to predictions that are large, as no other method
-        goes on where it holds them back.
+        Whether the proximal term decreases for large predictions, because no other method follows
+        if it slows down convergence.
     """
 
     dual_range: float
@@ -102,18 +104,18 @@ class AllRows(RowSide):
 
     @abstractmethod
     def move_to(self, variables: Array, problem: Problem | None = None) -> None:
-        """Go to other variables; with a problem, by the products that its certificate wants."""
+        """Move to other variables; with a problem, by products that its certificate can use."""
 
     @abstractmethod
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
-        """`gradient` by the products that the problem's certificate wants."""
+        """The gradient, computed by products that the problem's certificate can use."""
 
     @abstractmethod
     def dual_point(self) -> Any:
-        """The derivatives of the smoothed losses: what a certificate is asked for."""
+        """The derivatives of the smoothed losses, which are the dual point for a certificate."""
 
     def begin_from(self, variables: Array, sigma: float) -> None:
-        """Go to a solution on other rows, with multipliers that go with it."""
+        """Move to a solution on other rows, and set the multipliers accordingly."""
         self.move_to(variables)
         if np.isfinite(sigma):
             self.evaluate(sigma)
@@ -123,34 +125,34 @@ class AllRows(RowSide):
     def shrink(
         self, variables: Array, gradient: Array, sigma: float, radius: float | None
     ) -> "tuple[ShrunkRows | None, float | None]":
-        """Leave out rows that stay linear while predictions move by at most a radius.
+        """Leave out the rows whose losses are linear within a radius around the predictions.
 
-        Without a radius it is the spread of the predictions. The rows that are left are None
-        where too many have curvature, or may get it within the radius; beside them is the
-        radius taken, or the one to try next.
+        The radius is the spread of the predictions by default. Returns the remaining rows and the
+        radius. The rows are None, with the radius to try next, if too many rows have curvature or
+        may have it within the radius.
         """
 
     @abstractmethod
     def restore(self, shrunk: "ShrunkRows", variables: Array, sigma: float) -> float:
-        """Back to all rows; how far the predictions of those left out have moved at most.
+        """Return to all rows; the largest change of a prediction of a row that was left out.
 
-        They are likely to be smoothed by ``sigma`` next.
+        ``sigma`` is the parameter that is expected next.
         """
 
 
 class ShrunkRows(RowSide):
-    """The rows whose losses may bend, and what the others add while theirs stay linear.
+    """The rows whose losses may have curvature, and the linear contribution of the others.
 
     Parameters
     ----------
     rows : RowSide
-        Those that may bend.
+        The rows that may have curvature.
     w : ndarray
         The variables at which the others were left out.
     loss, dual : float
-        What the others add to the mean loss, and to the dual value, there.
+        The contributions of the others to the mean loss and to the dual value at w.
     rest : tuple of ndarray
-        The gradient of what they add, as of `gradient`.
+        The gradient of that contribution, in the form of `gradient`.
     """
 
     def __init__(
@@ -159,8 +161,8 @@ class ShrunkRows(RowSide):
         self.rows, self.loss, self.dual = rows, loss, dual
         self.coef_rest, self.slope_rest = rest
         self.rest = np.append(self.coef_rest, self.slope_rest)
-        self.moved = np.zeros_like(w)  # since they were left out
-        self.updated = False  # whether the multipliers have changed since
+        self.moved = np.zeros_like(w)  # change of the variables since rows were left out
+        self.updated = False  # whether the multipliers have changed since then
         self._before = self._along = self.moved
         self.halvings_at_once = rows.halvings_at_once
 

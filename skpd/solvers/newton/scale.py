@@ -1,4 +1,4 @@
-"""Newton steps for a Huber model with its scale, to the last digits of its bounds."""
+"""Newton's method for a Huber model with its scale, for bounds accurate to the last digits."""
 
 import numpy as np
 
@@ -18,15 +18,15 @@ __all__ = ["scaled_huber_bounds"]
 def scaled_huber_bounds(
     problem: ConcomitantHuber, coef: Array, intercept: float, tol: float, max_iter: int
 ) -> tuple[float, float, float]:
-    """The best bounds on the optimal value on the way from a model to the optimum.
+    """The best bounds on the optimal value found by Newton's method from a given model.
 
-    As P changes by at most epsilon^2 / 2 for each unit of sigma, a least sigma of tol in
-    units of the objective costs nothing that matters.
+    A least sigma of tol in units of the objective is imposed. Its effect is negligible, as P
+    changes by at most epsilon^2 / 2 for each unit of sigma.
 
     Returns
     -------
     upper, lower, rounding : float
-        The bounds, and the rounding errors allowed for in the latter.
+        The bounds, and the allowance for rounding errors in the lower one.
     """
     least = DAMPED.least_scale * tol * problem.objective_unit / problem.epsilon**2
     least = max(least, np.finfo(float).tiny)
@@ -57,10 +57,10 @@ def scaled_huber_bounds(
 
 
 def _at_scale_zero(problem: ConcomitantHuber, tol: float, max_iter: int) -> Solution:
-    """The solution for sigma = 0, where P is epsilon times a least absolute deviation.
+    """The solution for sigma = 0, where P is epsilon times the mean absolute deviation.
 
-    That is optimal where epsilon is 1, or where so many residuals vanish that
-    sum_i c_i theta_i^2 is at most 1, and is no smooth problem.
+    This non-smooth problem has the optimal solution if epsilon is 1, or if so many residuals are 0
+    that sum_i c_i theta_i^2 is at most 1.
     """
     flat = Problem(
         design=problem.design,
@@ -80,7 +80,7 @@ def _at_scale_zero(problem: ConcomitantHuber, tol: float, max_iter: int) -> Solu
 
 
 class _Newton:
-    """Newton steps on the least P over sigma, a smooth function of v = (w, b)."""
+    """Newton's method for the minimum of P over sigma, a smooth function of v = (w, b)."""
 
     def __init__(self, problem: ConcomitantHuber, v: Array, least: float) -> None:
         self.problem, self.least = problem, least
@@ -91,7 +91,7 @@ class _Newton:
         self.move_to(v)
 
     def evaluate(self, v: Array) -> tuple[float, Array, float]:
-        """(scale, theta, P) at v."""
+        """The best scale, the dual point theta and P at v."""
         problem, edge = self.problem, self.problem.epsilon
         r = problem.residuals(v[:-1], self.ones * float(v[-1]))
         scale = problem.best_scale(r, self.least)
@@ -108,10 +108,13 @@ class _Newton:
         return np.append(self.problem.design.rmatvec(rows), self.ones * float(np.sum(rows)))
 
     def step(self, gap: float) -> bool:
-        """One step, the more accurate the smaller the relative gap; whether there was one."""
+        """Take one step, and return whether it decreased P.
+
+        Linear systems are solved more accurately for smaller relative gaps.
+        """
         problem, weights, theta, scale = self.problem, self.problem.weights, self.theta, self.scale
         inside = np.abs(theta) < problem.epsilon
-        # sigma follows the residuals inside: total d(sigma) = sum_i c_i theta_i d(r_i)
+        # the derivative of sigma: total d(sigma) = sum over rows inside of c_i theta_i d(r_i)
         total = 1.0 - problem.epsilon**2 * float(np.sum(weights[~inside]))
         follows = 1.0 / total if scale > self.least and total > 0.0 else 0.0
 
@@ -122,7 +125,7 @@ class _Newton:
             return self.rmatvec(rows) / scale + self.penalised * d
 
         hessian = products
-        if len(self.v) <= DAMPED.largest_hessian:  # the same as a matrix
+        if len(self.v) <= DAMPED.largest_hessian:  # products by an explicit matrix
             columns = np.arange(len(self.v) - 1)
             matrix = problem.design.gram(weights * inside, columns, problem.fit_intercept)
             turn = self.rmatvec(inside * theta)[: len(matrix)]
@@ -147,9 +150,9 @@ class _Newton:
         return damping is not None
 
     def search(self, slope: Array, move: Array) -> float:
-        """Go the first of the steps 1, 1/2, 1/4, ... with sufficient decrease, up to rounding.
+        """Take the first of the step lengths 1, 1/2, 1/4, ... with sufficient decrease.
 
-        Returns the decrease over the slope of the objective along the whole step.
+        Returns the decrease divided by the slope of the objective along the whole step.
         """
         whole = -float(slope @ move)
         for halving in range(DAMPED.search_halvings if whole > 0.0 else 0):

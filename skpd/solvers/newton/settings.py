@@ -1,4 +1,4 @@
-"""The tuned numbers of the Newton methods: each with its unit and its reason."""
+"""The settings of the Newton methods, each with its unit and its reason."""
 
 from dataclasses import dataclass
 
@@ -10,22 +10,23 @@ __all__ = [
 
 @dataclass(frozen=True)
 class MultiplierSettings:
-    """Numbers of the method of multipliers. None has a part in a proof.
+    """Settings of the method of multipliers, which no proof depends on.
 
     "The gap" is the estimate of the primal-dual gap at the current point.
     """
 
     # Multipliers: the parameter sigma of the Moreau envelopes and the proximal term delta
 
-    # delta, where sigma is small: the share of a feature's mean square that is added to the
-    # curvature. It keeps systems regular and hardly holds the coefficients back.
+    # delta for small sigma: the share of a feature's mean square that is added to the curvature.
+    # It makes systems regular and hardly slows down convergence.
     proximal_weight: float = 1e-3
     # delta is at its full weight up to this multiple of the first sigma, and fades beyond
     full_weight_until: float = 100.0
     # The first sigma, in units of the range of a dual variable over that of the predictions:
     # about a third of the rows have curvature then.
     first_sigma: float = 0.3
-    # the same from a dual point near a solution, as a multiple of the first: few rows need it
+    # The first sigma from a dual point near a solution, as a multiple of first_sigma, as only few
+    # rows need to have curvature.
     warm_sigma: float = 10.0
     # Sigma is multiplied by this where a round took few Newton steps and shrank the gap ...
     sigma_factor: float = 3.0
@@ -34,8 +35,8 @@ class MultiplierSettings:
     # where a round took many.
     round_progress: float = 0.7
     many_steps: int = 6
-    # Newton steps after which a round is stuck, the envelope being too close to the loss, and
-    # by what sigma is divided then
+    # Newton steps after which a round counts as stuck, as the envelope is too close to the loss;
+    # and the divisor of sigma in this case
     longest_round: int = 20
     stuck_factor: float = 10.0
     # A round ends once the penalty has less than this share of the gap: the rest is the distance
@@ -44,12 +45,12 @@ class MultiplierSettings:
 
     # Working sets of features
 
-    # Features that may join at a time, at least: a Gram matrix of so many costs nothing
+    # The least number of features that may join at a time, for which a Gram matrix is cheap
     fewest: int = 50
-    # For a quadratic loss and sparse rows, so many products with the data may a Gram matrix cost,
-    # where that is enough for half of the features: then few steps of many cost least
+    # For a quadratic loss and sparse rows, the largest cost of a Gram matrix in products with the
+    # data, if it suffices for half of the features: few steps on many features then cost least
     gram_products: float = 4.0
-    # Features of a working set at most, where as many rows have curvature: 128 MB
+    # The most features of a working set if as many rows have curvature, 128 MB
     largest_working_set: int = 4000
     # Gradients of only some features are kept up to date until the gap on them is this share of
     # that on all
@@ -58,11 +59,11 @@ class MultiplierSettings:
     # quadratic problem, several are needed for others
     inner_work: float = 0.5
     inner_work_quadratic: float = 0.2
-    # The working set has settled if the gap on all features is at most so many times that on it
+    # The working set has settled if the gap on all features is at most this times that on it
     settled_ratio: float = 2.0
-    # The step of the proximal gradients that tell which features violate optimality, as a share
-    # of the step that would change the largest coefficient by itself: small, so that nearly
-    # all coefficients stay on their side of their kinks
+    # The step of the proximal gradients that measure violations of optimality, as a share of the
+    # step that would change the largest coefficient by its size: small, so that nearly all
+    # coefficients keep their sign
     small_step: float = 1e-2
 
     # Newton steps
@@ -78,10 +79,10 @@ class MultiplierSettings:
     accuracy_by_columns_kinked: float = 1e-1
     # ... of coupled outputs, where another Newton step costs as little as few products
     accuracy_by_products: float = 1e-1
-    # An error of the gradient that adds so much of the gap wanted, where it tells beforehand
+    # The share of the target gap that an error of the gradient may add, where it can be estimated
     gap_share: float = 0.1
-    # The next step may take the last Gram matrix (a chord step) where the gap, if it shrinks
-    # as it did last, comes below this share of the target
+    # The next step may use the last Gram matrix (a chord step) if the gap is expected to decrease
+    # below this share of the target, by the same factor as in the last step
     chord_margin: float = 0.3
     # The line search ends where the slope is this share of that at the start, up or down:
     # a full step is accepted with a larger one
@@ -97,118 +98,120 @@ class MultiplierSettings:
     check_every: int = 8
     check_progress: float = 0.05
     check_at_last: int = 30
-    # Newton steps without a tenth off the gap after which the method gives up
+    # Newton steps without a decrease of the gap by a tenth after which the method ends
     patience: int = 200
-    # and those without progress of the certified gaps (`Monitor.watch`), where estimates are 0
+    # and steps without progress of the certified gaps (`Monitor.watch`), if estimates are 0
     certified_patience: int = 1000
     progress: float = 0.9
 
     # Rows left out, while their losses stay linear
 
-    # They return once the gap is this share of that when they were left, or after so many steps
+    # Rows return once the gap is this share of that when they were left out, or after a number of
+    # steps
     thaw_gap: float = 0.1
     thaw_after: int = 20
-    # The radius within which predictions may move: so many times what they did move, no less than
-    # this share of the last
+    # The radius within which predictions may change: this times their last change, and at least a
+    # share of the last radius
     radius_factor: float = 2.0
     least_radius: float = 0.3
-    # and half the last where too many rows may bend
+    # and this share of the last radius if too many rows may have curvature
     radius_shrink: float = 0.5
-    # Rows are worth leaving out where at most so many have curvature, and so many may have it
-    # soon: shares of the weight, so that a weight of 2 equals a repeated row
+    # Rows are left out if at most this share has curvature, and at most a second share may have it
+    # soon. They are shares of the weight, so that a weight of 2 is equivalent to a repeated row.
     curved_share: float = 0.25
     bending_share: float = 0.33
 
     # Prediction along a path
 
-    # A step of log alpha that is at most so many times the last is predicted from it
+    # A step of log alpha of at most this times the last one is predicted from it
     most_change: float = 4.0
     # A feature may become active if its gradient is expected above this share of alpha
     coming: float = 0.98
 
-    # A sample of the rows to begin with, where they are many for each feature
+    # A sample of the rows for the first iterations, if there are many rows for each feature
 
     # Rows for each variable, and the share of all rows, at least
     sample_rows: int = 60
     sample_share: float = 0.1
-    # The sample is worth it where all rows are so many times as many
+    # A sample is used if there are at least this times as many rows in total
     sample_worth: int = 4
-    # Relative gap on the sample: so far is its solution from that on all rows anyway
+    # Relative gap on the sample, about that of its exact solution on all rows
     sample_gap: float = 0.1
     sample_steps: int = 100
 
-    # What a step with groups costs beside others, in the units of `skpd.designs.newton_cost`:
-    # its models are solved in rounds
+    # The additional cost of a step with groups, in the units of `skpd.designs.newton_cost`, as its
+    # models are solved in rounds
     grouped_overhead: float = 1e6
 
 
 @dataclass(frozen=True)
 class QuadraticSettings:
-    """Numbers of the penalised quadratic problems that Newton steps solve."""
+    """Settings of the penalised quadratic problems that Newton steps solve."""
 
-    # Turns of coordinate descent and Newton steps at most
+    # The largest number of turns of coordinate descent and Newton steps
     most_rounds: int = 20
-    # Columns up to which LAPACK saves less than a factor that serves several steps
+    # Columns up to which reusing a compiled factor in several steps is faster than LAPACK
     compiled_columns: int = 2000
-    # What the diagonal of a system is multiplied by, so that rounding leaves it positive definite
+    # Factor of the diagonal of a system that makes it positive definite in spite of rounding
     diagonal_factor: float = 1.0 + 1e-14
 
     # Without a Gram matrix, where accuracy costs passes over the columns
 
-    # Columns up to which a direct step is worth their Gram matrix, whose factor serves others
+    # Columns up to which a direct step forms their Gram matrix, whose factor later steps use
     gram_columns: int = 1000
     # Sweeps of coordinate descent until conjugate gradients take their turn
     sweeps: int = 10
-    # The share of the residual that conjugate gradients leave
+    # The relative residual at which conjugate gradients stop
     linear_accuracy: float = 0.5
-    # Their steps, between these, are as many as take the time of a direct step.
+    # Bounds on the steps of conjugate gradients, of which there are as many as take the time of a
+    # direct step
     fewest_linear_steps: int = 20
     most_linear_steps: int = 500
-    # Passes over the columns, after which another Newton step does more
+    # Passes over the columns after which a new Newton step is more effective
     most_passes: int = 300
 
 
 @dataclass(frozen=True)
 class DampedSettings:
-    """Numbers of the damped Newton steps to the last digits of bounds."""
+    """Settings of the damped Newton steps for the last digits of bounds."""
 
-    # When to end: steps without the gap falling to this share of the least, or the objective by
-    # this share of the gap
+    # Stopping: the number of steps without a decrease of the gap to a share of the least one, or
+    # of the objective by a share of the gap
     patience: int = 20
     progress: float = 0.9
     objective_progress: float = 0.1
 
-    # The damping, a multiple of a bound on the curvature, begins at 0. Where the objective falls
-    # by more than a good share of what the slope promises (1/2 is that of a quadratic function),
-    # the next step has less damping, and none below the least; with a fair share it has as much;
-    # else it has more, and at least the least.
+    # The damping, a multiple of a bound on the curvature, starts at 0. If the decrease of the
+    # objective is more than a good share of that predicted by the slope (1/2 for a quadratic
+    # function), the next step has less damping, and none below the least. With a fair share the
+    # damping does not change; otherwise it increases, to at least the least.
     good_gain: float = 0.3
     fair_gain: float = 0.1
     damping_decrease: float = 0.1
     damping_increase: float = 10.0
     least_damping: float = 1e-6
-    # Dampings to try at most: the last is so large that a step goes along the scaled gradient
+    # The most dampings to try; with the last one a step is along the scaled gradient
     most_dampings: int = 12
-    # What is added to the curvature, as a share of the largest, for variables that have none, such
-    # as the coefficients of empty columns
+    # Curvature, relative to the largest, that is added for variables without curvature, such as
+    # the coefficients of empty columns
     least_curvature: float = 1e-12
 
-    # Conjugate gradients: the squared norm of the residual that is left, as a share of the
-    # relative gap, and at most; and their steps, at most
+    # Conjugate gradients: the squared norm of the final residual, as a share of the relative gap,
+    # and at most; and the largest number of steps
     accuracy_of_gap: float = 0.1
     coarsest_accuracy: float = 0.01
     most_linear_steps: int = 500
-    # Variables whose Hessian is formed, which is less work than the products it saves
+    # The most variables for which the Hessian is formed, which saves products
     largest_hessian: int = 1000
 
-    # The line search ends where the objective falls by this share of what the slope promises, up
-    # to a relative increase that may be rounding, and tries so many halvings.
+    # The line search ends if the objective decreases by this share of the decrease predicted by
+    # the slope, up to a relative increase by rounding, and tries a number of halvings.
     sufficient_decrease: float = 1e-4
     objective_rounding: float = 1e-14
     search_halvings: int = 6
 
-    # Of the least scale of a Huber model, as a share of the tolerance: what it costs then is that
-    # share of the gap asked for
+    # The least scale of a Huber model, as a share of the tolerance; its effect is at most that
+    # share of the requested gap
     least_scale: float = 0.1
 
 
@@ -219,32 +222,32 @@ DAMPED = DampedSettings()
 
 @dataclass(frozen=True)
 class OutputQuadraticSettings:
-    """Numbers of the penalised quadratic problems in a matrix of coefficients."""
+    """Settings of the penalised quadratic problems in a matrix of coefficients."""
 
-    # Turns of coordinate descent and Newton steps at most, and sweeps in a turn
+    # The most turns of coordinate descent and Newton steps, and the sweeps in a turn
     most_rounds: int = 50
     sweeps: int = 10
-    # Sweeps where each reads X: they find the support, conjugate gradients the values
+    # Sweeps if each reads X; they find the support, and conjugate gradients the values
     sweeps_by_products: int = 1
-    # Rows up to which a Newton step, which takes their number cubed, does more than sweeps
+    # The most rows for a Newton step, whose cost is cubic in their number
     newton_rows: int = 600
     halvings: int = 7
-    # What the diagonal of a system is multiplied by, so that rounding leaves it positive definite
+    # Factor of the diagonal of a system that makes it positive definite in spite of rounding
     diagonal_factor: float = 1.0 + 1e-14
-    # Turns of sweeps over a Gram matrix, which cost little, after a Newton step that was none
+    # Turns of sweeps over a Gram matrix, which are cheap, after a failed Newton step
     sweeps_without_steps: int = 100
-    # By what a curvature is multiplied beside its excess where it proves no bound, how often at
-    # most, and the relative excess that may be rounding
+    # Additional factor of a curvature that was not an upper bound, the largest number of such
+    # increases, and the relative excess that counts as rounding
     bound_increase: float = 1.1
     most_bounds: int = 20
     bound_rounding: float = 1e-9
-    # The least curvature in a preconditioner, as a share of a row's largest: for directions that
-    # have none but by a penalty
+    # The least curvature in a preconditioner, relative to the largest of a row, for directions
+    # whose only curvature is that of a penalty
     least_curvature: float = 1e-8
-    # The share of the residual that conjugate gradients leave, and their steps at most
+    # The relative residual at which conjugate gradients stop, and the largest number of steps
     linear_accuracy: float = 0.1
     most_linear_steps: int = 100
-    # ... where there are no kinks, so that they are all that a Newton step takes
+    # ... for problems without kinks, where a Newton step is one linear system
     most_smooth_steps: int = 500
 
 

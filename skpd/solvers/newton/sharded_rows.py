@@ -1,8 +1,8 @@
-"""Rows that are seen as sums, as the method of multipliers sees them.
+"""Rows of shards, with the interface of the method of multipliers.
 
-Losses and their gradient come from one reading of the rows, and the curvature from another. What
-is as long as the rows (multipliers and derivatives) stays with them; predictions are made anew
-in each reading.
+Losses and their gradient are computed in one pass over the rows, and the curvature in another.
+Vectors over the rows (multipliers and derivatives) stay with the rows; predictions are recomputed
+in each pass.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ __all__ = ["ShardedRows"]
 
 
 class ShardedRows(AllRows):
-    """Rows of shards.
+    """The rows of shards, which are used through sums.
 
     Parameters
     ----------
@@ -49,13 +49,14 @@ class ShardedRows(AllRows):
     """
 
     far_solutions = True
-    halvings_at_once = 3  # of a step, as each reading of the rows is dear
+    halvings_at_once = 3  # several step lengths in one pass, as a pass is expensive
 
     def __init__(
         self, shards: Shards, data: Any, loss: Any, variables: Array, multipliers: SharedVector,
         gram: "SharedGram",
     ) -> None:  # fmt: skip
-        # no problem, whose workspace keeps the rows: that circle would outlive the run
+        # The problem is not stored: its workspace refers to the rows, and the reference cycle
+        # would keep both in memory after the run.
         self.shards, self.data, self.loss, self.gram = shards, data, loss, gram
         self.w, self.multipliers = variables.copy(), multipliers
         self._at: tuple = (None, None, None)
@@ -71,7 +72,7 @@ class ShardedRows(AllRows):
         longest, nothing = np.inf, SharedVector(DualRecipe(), problem.n_samples)
         theta = nothing
         if loss.linear_tails:
-            # as far as the best constant prediction has them
+            # cut off at the steepest slope at the best constant
             reach = problem.null_model.steepest if loss.lipschitz == np.inf else np.inf
             longest = problem.null_model.dual_range
             if reach < np.inf:
@@ -103,7 +104,7 @@ class ShardedRows(AllRows):
 
     def _differentiate(self, sigma: float, moved: Moved | None = None) -> None:
         self._at = self.w, self.multipliers, sigma
-        self._derivative = self.multipliers  # nobody needs the last one here
+        self._derivative = self.multipliers  # releases the last derivative
         kept = self.shards.new()
         self._found = self.shards.sums(derivatives, self._where(), kept.key, moved)
         recipe = DualRecipe(kept.key)
@@ -128,7 +129,7 @@ class ShardedRows(AllRows):
         return self.gram.curvature(self, columns, scale, ridge, again)
 
     def gram_of(self, columns: Indices) -> Array:
-        """X_W' diag(h) X_W for the second derivatives h."""
+        """The matrix X_W' diag(h) X_W for the second derivatives h."""
         found = self.shards.sums(curvature, self._where(), columns, self.gram.ones)
         matrix: Array = found["matrix"]
         return matrix
@@ -170,7 +171,7 @@ class ShardedRows(AllRows):
         self, variables: Array, gradient: Array, sigma: float, radius: float | None
     ) -> tuple[ShrunkRows | None, float | None]:
         found = self._found
-        if found["curved_weight"] > SETTINGS.curved_share:  # of the weights, which sum to 1
+        if found["curved_weight"] > SETTINGS.curved_share:  # the weights sum to 1
             return None, radius
         if radius is None:
             radius = float(np.sqrt(max(found["square"] - found["prediction"] ** 2, 0.0)))
@@ -195,7 +196,7 @@ class ShardedRows(AllRows):
         if self.loss.linear_tails:
             kept = self.shards.new()
             base = self._derivative if shrunk.updated else self.multipliers
-            self._derivative = self.multipliers = base  # there is no need for the other
+            self._derivative = self.multipliers = base  # releases the other vector
             self.shards.sums(
                 merge_multipliers, base.recipe, some.shards.kept.key, some.multipliers.recipe,
                 kept.key,
@@ -215,7 +216,7 @@ def _(problem: ShardedProblem, start: Point | None, gram: Any) -> ShardedRows:
 
 
 class SharedGram:
-    """The last Gram matrix of rows that are elsewhere, and what it was computed from.
+    """A cache of the last Gram matrix of shards, and the point of its computation.
 
     Parameters
     ----------
@@ -228,23 +229,23 @@ class SharedGram:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew, as the rows are others."""
+        """Empty the cache, as the rows are different ones."""
         self._columns: Indices = np.empty(0, dtype=np.int64)
         self._matrix: Array = np.empty((0, 0))
         self._of: Any = None
-        self.system = kernels.SupportSystem()  # of the last curvature
+        self.system = kernels.SupportSystem()  # systems of the last curvature
 
     def curvature(
         self, rows: ShardedRows, columns: Indices, scale: float, ridge: Array | None, again: bool
     ) -> tuple[Array, bool]:
-        """scale X_W' diag(h) X_W + diag(ridge), and whether h is the last."""
+        """The curvature scale X_W' diag(h) X_W + diag(ridge), and whether h is the last one."""
         constant = rows.loss.constant_curvature
         state = None if constant else rows._at
         known = np.isin(columns, self._columns, assume_unique=True).all()
         is_last = bool(known) and (again or constant or _same(state, self._of))
         if not is_last:
             taken = columns
-            if constant:  # it will do for later steps as well
+            if constant:  # the matrix can be used for later steps as well
                 taken = np.union1d(columns, self._columns)
                 if rows.data.dense and rows.data.shape[1] <= ALL_COLUMNS:
                     taken = np.arange(rows.data.shape[1])
@@ -260,7 +261,7 @@ class SharedGram:
         return H, is_last
 
 
-ALL_COLUMNS = 500  # whose Gram matrix is as good as free beside another reading of all rows
+ALL_COLUMNS = 500  # up to this number the Gram matrix of all columns is formed in a pass
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -19,7 +19,7 @@ __all__ = ["NewtonSteps"]
 
 
 class NewtonSteps:
-    """Minimises the penalised quadratic model on the working set, and goes along the line there.
+    """Newton steps: minimisation of the penalised quadratic model, and a line search.
 
     Parameters
     ----------
@@ -27,13 +27,13 @@ class NewtonSteps:
     envelope : Envelope
     prediction : PathPrediction
     tol : float
-        The relative gap that is wanted in the end.
+        The relative gap at which the run ends.
     settings : MultiplierSettings
 
     Attributes
     ----------
     is_chord : bool
-        Whether the next step may take the last Gram matrix.
+        Whether the next step may use the last Gram matrix.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class NewtonSteps:
         self.target = tol * problem.objective_unit
         self.is_chord = False
         self._last_gap = np.inf
-        # shares of the largest violation to which models are solved
+        # accuracies of models, as shares of the largest violation
         self.by_matrix, self.by_columns = settings.accuracy, settings.accuracy_by_columns
         if problem.loss.constant_curvature:
             self.by_matrix = settings.accuracy_quadratic
@@ -59,7 +59,7 @@ class NewtonSteps:
                 self.by_matrix = settings.accuracy_kinked
 
     def expect_chord(self, gap: float) -> None:
-        """Take the last Gram matrix if shrinking the gap as the last step did is enough."""
+        """Allow a chord step if a decrease of the gap as in the last step is sufficient."""
         enough = self.settings.chord_margin * self.target * self._last_gap
         self.is_chord |= self.envelope.exact and gap * gap <= enough and self._last_gap < np.inf
         self._last_gap = gap
@@ -68,10 +68,10 @@ class NewtonSteps:
         self._last_gap = np.inf
 
     def take(self, iterate: Iterate, g: Array, chosen: Chosen, working_set: WorkingSet) -> None:
-        """A step from an iterate, where the smoothed problem has the gradient g."""
+        """Take a step from an iterate, where the smoothed problem has the gradient g."""
         problem, rows, envelope = self.problem, iterate.rows, self.envelope
         columns, quadratic = chosen.columns, problem.loss.constant_curvature
-        if quadratic and problem.incremental_products:  # those at 0 may be rough
+        if quadratic and problem.incremental_products:  # gradients at 0 may be inexact
             new = columns[iterate.w[columns] == 0.0]
             g[new], _ = rows.gradient(new)
         inside: Indices = np.append(columns, np.arange(problem.n_features, problem.n_variables))
@@ -86,9 +86,9 @@ class NewtonSteps:
             H, g[inside], w, problem.penalty, problem.alpha, columns, tol, system=rows.system
         )
         p = self.prediction.beside_tangent(iterate.w, inside, p)
-        if quadratic and chosen.complete:  # it is likely to be the last
+        if quadratic and chosen.complete:  # probably the last step
             iterate.w[inside] = p
-            iterate.all_rows.move_to(iterate.w, problem)  # by the certificate's products
+            iterate.all_rows.move_to(iterate.w, problem)  # with the certificate's products
             return
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w
@@ -108,22 +108,23 @@ class NewtonSteps:
         if isinstance(H, OutputColumns) and not problem.loss.constant_curvature:
             tol, enough = violation * self.settings.accuracy_by_products, 0.0
             if self.envelope.exact and problem.penalty.is_quadratic:
-                # an error of the gradient costs the gap half its square over alpha
+                # an error of the gradient adds half its square over alpha to the gap
                 enough = 2.0 * problem.alpha * self.settings.gap_share * self.target
             return max(tol, np.sqrt(enough / problem.n_features))
         by_columns = isinstance(H, (ColumnCurvature, OutputColumns))
         tol = violation * (self.by_columns if by_columns else self.by_matrix)
         if problem.loss.constant_curvature and settled and problem.penalty.is_norm:
-            # the model is the problem: an error of a gradient costs the gap that times the radius
+            # the model is exact: an error of a gradient adds the error times the radius to the gap
             tol = min(tol, self.target * problem.alpha / upper)
         return tol
 
     def _step_length(
         self, iterate: Iterate, direction: Array, descent: float, working_set: WorkingSet
     ) -> float:
-        """How far to go, at 1 now, as the smoothed objective falls; ``descent`` is g.d.
+        """The step length, from 1 downwards; ``descent`` is g.d.
 
-        R(w + t d) <= (1 - t) R(w) + t R(w + d): the slope is that of a convex bound on the line.
+        As R(w + t d) <= (1 - t) R(w) + t R(w + d), the search minimises a convex upper bound on
+        the smoothed objective along the direction, by its slope.
         """
         rows, sigma, settings = iterate.rows, self.envelope.sigma, self.settings
         rise = iterate.penalty_at(iterate.w + direction, working_set.columns)
@@ -135,7 +136,7 @@ class NewtonSteps:
             return slope + rise + pull + length * pull_rise
 
         noise = settings.slope_rounding * (abs(rise) + iterate.upper)
-        # the slope at the beginning is negative but for rounding
+        # the slope at the start is negative, up to rounding
         accepted = settings.full_step_slope * -(descent + rise)
         if of_bound(rows.slope(sigma), 1.0) <= max(accepted, noise):
             return 1.0
@@ -143,7 +144,7 @@ class NewtonSteps:
         for _ in range(-(-settings.line_search_halvings // rows.halvings_at_once)):
             lengths = [low + (high - low) * (k / parts) for k in range(1, parts)]
             values = list(map(of_bound, rows.slopes(lengths, sigma), lengths))
-            falling = sum(value <= 0.0 for value in values)  # those at the beginning
+            falling = sum(value <= 0.0 for value in values)  # slopes are increasing
             ends = values[max(falling - 1, 0) : falling + 1]
             low, high = [low, *lengths, high][falling : falling + 2]
             if low > 0.0 and min(map(abs, ends)) <= settings.line_search_slope * beginning:

@@ -1,4 +1,4 @@
-"""Which features a Newton step moves, and of which the gradients are kept up to date."""
+"""The features that a Newton step changes, and those whose gradients are kept up to date."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,16 +17,16 @@ __all__ = ["Chosen", "WorkingSet"]
 
 @dataclass
 class Chosen:
-    """The features that a step moves, whole groups.
+    """The features that a step changes, with whole groups.
 
     Attributes
     ----------
     columns : ndarray of shape (n_columns,)
-        Increasing.
+        The indices of the features, increasing.
     violation : float
-        The largest violation of optimality, of any variable.
+        The largest violation of optimality among all variables.
     complete : bool
-        Whether they are all that are active or violate optimality.
+        Whether the features include all that are active or violate optimality.
     """
 
     columns: Indices
@@ -35,10 +35,10 @@ class Chosen:
 
 
 class WorkingSet:
-    """Features that are active or violate optimality.
+    """The features that are active or violate optimality.
 
-    For a while the gradients of only these may be kept (``columns``): until the gap on them is
-    small beside that on all features.
+    Temporarily, only the gradients of these features (``columns``) may be kept up to date, until
+    the gap on them is small in comparison with that on all features.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ class WorkingSet:
     Attributes
     ----------
     columns : ndarray or None
-        The features whose gradients are kept; None for all.
+        The features whose gradients are kept up to date; None for all.
     until : float
-        The gap at which to look at the others again.
+        The gap at which to return to all features.
     settled : bool
-        Whether it hardly changes any more.
+        Whether the working set hardly changes any more.
     """
 
     def __init__(self, problem: Problem, settings: MultiplierSettings) -> None:
@@ -60,7 +60,7 @@ class WorkingSet:
         self.columns: Indices | None = None
         self.until = 0.0
         self.settled = False
-        # whether the penalty leaves features at 0: else all of them join at once
+        # whether the penalty sets features to 0; otherwise all features join at once
         penalty: Any = problem.penalty
         self.selects = penalty.structure is Structure.GROUPED or np.any(penalty.terms[0] > 0.0)
         self._terms: kernels.SeparableTerms | None = None
@@ -69,15 +69,15 @@ class WorkingSet:
         self.fewest = self._room_for_new()
 
     def _room_for_new(self) -> int:
-        """Features that may join at a time, at least."""
+        """The least number of features that may join at a time."""
         problem, settings = self.problem, self.settings
         n_outputs = problem.n_outputs
         d, fewest = problem.n_features // n_outputs, settings.fewest
         if problem.loss.constant_curvature and problem.design.dense:
-            # their Gram matrix takes the time of a gradient
+            # the number of features whose Gram matrix takes the time of a gradient
             fewest = max(fewest, int(np.sqrt(BLAS * d)))
         elif problem.loss.constant_curvature:
-            length = max(problem.design.n_entries / problem.n_samples, 1.0)  # of a row
+            length = max(problem.design.n_entries / problem.n_samples, 1.0)  # entries of a row
             affordable = int(d * np.sqrt(settings.gram_products / length))
             fewest = max(fewest, affordable) if 2 * affordable > d else fewest
         return fewest * n_outputs
@@ -95,10 +95,11 @@ class WorkingSet:
         ----------
         w, gradient : ndarray of shape (n_variables,)
         step_sizes : tuple
-            (t, s) as of `Envelope.step_sizes`: a violation is that of a proximal gradient step.
+            Numbers (t, s) of `Envelope.step_sizes`. A violation is measured by the size of a
+            proximal gradient step.
         expected : ndarray of shape (n_features,), default=None
-            The gradient expected at the solution. Features that violate optimality now, but are
-            not expected to do so in the end, relieve those that will.
+            The predicted gradient at the solution. Features that violate optimality now, but not
+            by this gradient, join after those that do.
         """
         problem, penalty = self.problem, self.problem.penalty
         step, steps = step_sizes
@@ -125,11 +126,11 @@ class WorkingSet:
         return Chosen(columns, largest, complete)
 
     def restrict(self, chosen: Chosen, gap: float, target: float) -> None:
-        """Go on with the gradients of the features chosen, if that is less work."""
+        """Restrict gradients to the chosen features, if that saves work."""
         problem, settings = self.problem, self.settings
         quadratic = problem.loss.constant_curvature
         if chosen.complete and quadratic and problem.incremental_products:
-            return  # one step solves for them, and the others cost little
+            return  # one step solves for the chosen features, and the others are cheap
         most = settings.inner_work_quadratic if quadratic else settings.inner_work
         if problem.design.work_on(chosen.columns) <= most:
             near = chosen.complete and self.settled
@@ -137,7 +138,7 @@ class WorkingSet:
             self.until = target if near else max(settings.inner_gap * gap, target)
 
     def release(self) -> None:
-        """Back to all features."""
+        """Return to the gradients of all features."""
         self.columns = None
 
 
@@ -145,7 +146,7 @@ def _grouped(
     penalty: Any, alpha: float, w: Array, gradient: Array, step: float, steps: Array | None,
     expected: Array | None,
 ) -> tuple[Indices, Array, float]:  # fmt: skip
-    """Features with w_j != 0 or a violation, their violations, and the largest of all."""
+    """The features with w_j != 0 or a violation, their violations, and the largest violation."""
     t = step if steps is None else step * steps
     violation = np.abs(w - penalty.prox(w - t * gradient, t * alpha)) / t
     chosen = (w != 0.0) | (violation > 0.0)

@@ -1,0 +1,92 @@
+"""The parts of scikit-learn 1.7 and later that have no public name, in one place.
+
+Each name says beside it what it is for. Callbacks came with scikit-learn 1.9; before, estimators
+have no `set_callbacks`, and their fits report to nobody.
+"""
+
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+# `fit` validates parameters once, not again in estimators inside of estimators
+from sklearn.base import _fit_context
+
+# all searches over parameters, whose best estimator is looked into
+from sklearn.model_selection._search import BaseSearchCV
+
+# rows and columns of arrays, sparse matrices and data frames alike
+from sklearn.utils import _safe_indexing
+
+# the number of threads of compiled loops, as scikit-learn's own loops have it
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+
+# constraints on parameters, of which scikit-learn writes the messages
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)
+
+# the picture of an estimator that holds another one, in notebooks
+from sklearn.utils._repr_html.estimator import _VisualBlock
+
+# one controller of the thread pools of BLAS, as making another takes milliseconds
+from sklearn.utils.parallel import _get_threadpool_controller
+
+# names of features without a check of their number, weights of samples, metadata of some of them,
+# and targets beside data that is no array
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_method_params,
+    _check_sample_weight,
+    _check_y,
+    _num_samples,
+)
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class _NoCallbacks:
+        """A context without callbacks: each task begins, ends and has subtasks unheard."""
+
+        def subcontext(self, **_: Any) -> "_NoCallbacks":
+            return self
+
+        def call_on_fit_task_begin(self, **_: Any) -> "_NoCallbacks":
+            return self
+
+        def call_on_fit_task_end(self, **_: Any) -> bool:
+            return False
+
+        @contextmanager
+        def propagate_callback_context(self, _: Any) -> Any:
+            yield
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Fits whose tasks go unheard."""
+
+        def _init_callback_context(self, **_: Any) -> _NoCallbacks:
+            return _NoCallbacks()
+
+    def with_callbacks(method: Any) -> Any:
+        """Wrap `fit`, as deep as the decorator of scikit-learn 1.9, which warnings count."""
+
+        @wraps(method)
+        def fit(*args: Any, **options: Any) -> Any:
+            return method(*args, **options)
+
+        return fit
+
+
+__all__ = [
+    "BaseSearchCV", "CallbackSupportMixin", "HasMethods", "Interval", "InvalidParameterError",
+    "Options", "StrOptions", "_VisualBlock", "_check_feature_names", "_check_method_params",
+    "_check_sample_weight", "_check_y", "_fit_context", "_get_threadpool_controller",
+    "_num_samples",
+    "_openmp_effective_n_threads", "_safe_indexing", "validate_parameter_constraints",
+    "with_callbacks",
+]  # fmt: skip
