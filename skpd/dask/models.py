@@ -14,6 +14,7 @@ from .._compat import HasMethods
 from ..estimators import elastic_net, group_lasso, lasso, regression, svm
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
+from ..estimators.docstrings import documented
 from ..estimators.regressor import PrimalDualRegressor
 from ..problems import Point
 from .collections import as_array, beside, client_of, feature_names, is_collection, team_of
@@ -244,34 +245,19 @@ class Shape:
         self.shape = shape
 
 
+@documented
 class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
     """`skpd.PdproxSVC` for arrays and dataframes of Dask, whose rows workers hold.
 
     Parameters, attributes, errors and warnings are those of `skpd.PdproxSVC`,
-    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
-    the weights.
+    with the additions below.
 
-    Parameters
-    ----------
-    client : distributed.Client, default=None
-        The client whose workers hold the rows. By default the current client, or, if there is
-        none, the client of a new local cluster, with a warning.
-
-    Attributes
-    ----------
-    communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of workers
-        that were lost.
-    dual_coef_ : dask.array.Array
-        The dual point, chunked as the rows are.
+    {sections_on_dask}
 
     Examples
     --------
-    >>> import dask.array as da
-    >>> from distributed import Client
+    {example_on_dask}
     >>> from skpd.dask import PdproxSVC
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
-    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> model = PdproxSVC(0.01).fit(X, X[:, 0] > 0.0)
     >>> model.certificate_.relative_gap <= model.tol
     True
@@ -281,34 +267,19 @@ class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
     _local = svm.PdproxSVC
 
 
+@documented
 class GroupLassoSVC(ClassifierOnDask, group_lasso.GroupLassoSVC):
     """`skpd.GroupLassoSVC` for arrays and dataframes of Dask, whose rows workers hold.
 
     Parameters, attributes, errors and warnings are those of `skpd.GroupLassoSVC`,
-    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
-    the weights.
+    with the additions below.
 
-    Parameters
-    ----------
-    client : distributed.Client, default=None
-        The client whose workers hold the rows. By default the current client, or, if there is
-        none, the client of a new local cluster, with a warning.
-
-    Attributes
-    ----------
-    communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of workers
-        that were lost.
-    dual_coef_ : dask.array.Array
-        The dual point, chunked as the rows are.
+    {sections_on_dask}
 
     Examples
     --------
-    >>> import dask.array as da
-    >>> from distributed import Client
+    {example_on_dask}
     >>> from skpd.dask import GroupLassoSVC
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
-    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> model = GroupLassoSVC(0.01, groups=2).fit(X, X[:, 0] > 0.0)
     >>> model.certificate_.relative_gap <= model.tol
     True
@@ -318,34 +289,19 @@ class GroupLassoSVC(ClassifierOnDask, group_lasso.GroupLassoSVC):
     _local = group_lasso.GroupLassoSVC
 
 
+@documented
 class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifier):
     """`skpd.ElasticNetPDClassifier` for arrays and dataframes of Dask, whose rows workers hold.
 
     Parameters, attributes, errors and warnings are those of `skpd.ElasticNetPDClassifier`,
-    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
-    the weights.
+    with the additions below.
 
-    Parameters
-    ----------
-    client : distributed.Client, default=None
-        The client whose workers hold the rows. By default the current client, or, if there is
-        none, the client of a new local cluster, with a warning.
-
-    Attributes
-    ----------
-    communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of workers
-        that were lost.
-    dual_coef_ : dask.array.Array
-        The dual point, chunked as the rows are.
+    {sections_on_dask}
 
     Examples
     --------
-    >>> import dask.array as da
-    >>> from distributed import Client
+    {example_on_dask}
     >>> from skpd.dask import ElasticNetPDClassifier
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
-    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> model = ElasticNetPDClassifier(0.01).fit(X, X[:, 0] > 0.0)
     >>> model.certificate_.relative_gap <= model.tol
     True
@@ -355,34 +311,19 @@ class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifie
     _local = elastic_net.ElasticNetPDClassifier
 
 
+@documented
 class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
     """`skpd.PdproxRegressor` for arrays and dataframes of Dask, whose rows workers hold.
 
     Parameters, attributes, errors and warnings are those of `skpd.PdproxRegressor`,
-    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
-    the weights.
+    with the additions below.
 
-    Parameters
-    ----------
-    client : distributed.Client, default=None
-        The client whose workers hold the rows. By default the current client, or, if there is
-        none, the client of a new local cluster, with a warning.
-
-    Attributes
-    ----------
-    communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of workers
-        that were lost.
-    dual_coef_ : dask.array.Array
-        The dual point, chunked as the rows are.
+    {sections_on_dask}
 
     Examples
     --------
-    >>> import dask.array as da
-    >>> from distributed import Client
+    {example_on_dask}
     >>> from skpd.dask import PdproxRegressor
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
-    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> model = PdproxRegressor(0.01).fit(X, X[:, 0])
     >>> model.certificate_.relative_gap <= model.tol
     True
@@ -392,34 +333,19 @@ class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
     _local = regression.PdproxRegressor
 
 
+@documented
 class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
     """`skpd.LassoPDCertified` for arrays and dataframes of Dask, whose rows workers hold.
 
     Parameters, attributes, errors and warnings are those of `skpd.LassoPDCertified`,
-    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
-    the weights.
+    with the additions below.
 
-    Parameters
-    ----------
-    client : distributed.Client, default=None
-        The client whose workers hold the rows. By default the current client, or, if there is
-        none, the client of a new local cluster, with a warning.
-
-    Attributes
-    ----------
-    communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of workers
-        that were lost.
-    dual_coef_ : dask.array.Array
-        The dual point, chunked as the rows are.
+    {sections_on_dask}
 
     Examples
     --------
-    >>> import dask.array as da
-    >>> from distributed import Client
+    {example_on_dask}
     >>> from skpd.dask import LassoPDCertified
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
-    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> model = LassoPDCertified(0.01).fit(X, X[:, 0])
     >>> model.certificate_.relative_gap <= model.tol
     True
@@ -429,34 +355,19 @@ class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
     _local = lasso.LassoPDCertified
 
 
+@documented
 class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
     """`skpd.ElasticNetPD` for arrays and dataframes of Dask, whose rows workers hold.
 
     Parameters, attributes, errors and warnings are those of `skpd.ElasticNetPD`,
-    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
-    the weights.
+    with the additions below.
 
-    Parameters
-    ----------
-    client : distributed.Client, default=None
-        The client whose workers hold the rows. By default the current client, or, if there is
-        none, the client of a new local cluster, with a warning.
-
-    Attributes
-    ----------
-    communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of workers
-        that were lost.
-    dual_coef_ : dask.array.Array
-        The dual point, chunked as the rows are.
+    {sections_on_dask}
 
     Examples
     --------
-    >>> import dask.array as da
-    >>> from distributed import Client
+    {example_on_dask}
     >>> from skpd.dask import ElasticNetPD
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
-    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> model = ElasticNetPD(0.01).fit(X, X[:, 0])
     >>> model.certificate_.relative_gap <= model.tol
     True

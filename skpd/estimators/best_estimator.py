@@ -6,9 +6,9 @@ from typing import Any
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .docstrings import documented
 from .._compat import _VisualBlock
 from .._typing import Array
+from .docstrings import documented
 
 __all__ = ["BestEstimator"]
 

@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .docstrings import documented
 from .._compat import HasMethods, Interval, StrOptions, _fit_context
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike
@@ -19,6 +18,7 @@ from ..certificates.objective import Sum
 from ..problems.boosting import BoostingProblem
 from ..problems.hypotheses import AllStumps, Hypotheses
 from ..solvers.boosting.columns import Boosted, generate_columns, method_for
+from .docstrings import documented
 from .parameters import ParameterValidation
 from .validation import checked_weights, validated
 

@@ -1,4 +1,4 @@
-"""Estimators of the labels of sequences: random fields and max-margin networks on chains."""
+"""Classifiers of the tokens of sequences: random fields and max-margin networks on chains."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ from ..problems import Point, Solution
 from ..problems.structured import StructuredProblem
 from ..solvers import STRUCTURED_SOLVERS
 from .base import _DATA, PrimalDualEstimator
+from .docstrings import documented
 from .fits import fit_problems
 from .sequences import encoded, split_at, stacked
 from .validation import validated
@@ -27,7 +28,7 @@ __all__ = ["ChainCRF", "ChainM3N"]
 
 
 class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
-    """What both models share."""
+    """Base class of models of chains of labels."""
 
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualEstimator._parameter_constraints,
@@ -72,6 +73,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         penalty: Penalty = L1() if self.penalty == "l1" else SquaredL2()
         return penalty
 
+    @documented
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Sequence[ArrayLike]) -> Self:
@@ -82,19 +84,10 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         X : list of {array-like, sparse matrix} of shape (n_tokens_i, n_features)
             The sequences: for each the features of its tokens.
         y : list of array-like of shape (n_tokens_i,)
-            The labels of the tokens of each sequence; anything hashable.
+            The labels of the tokens of each sequence, at least two different ones, of any type
+            that can be hashed.
 
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the data is invalid, or if there are fewer than two labels.
-        KeyboardInterrupt
-            After Ctrl-C; the fitted attributes then hold the best model so far and its
-            certificate.
+        {results_of_fit}
         """
         X, y, problems, classes = self._problems(X, y, None)
         task = {"estimator": self, "X": X, "y": y, "metadata": None}
@@ -114,7 +107,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         return X, labels, [problem], classes
 
     def _start_of(self, problem: StructuredProblem, classes: np.ndarray) -> Point | None:
-        """Where a warm start resumes, if the last fit had the same shape."""
+        """The point at which a warm start begins, or None if the shapes differ."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
         coef = np.append(np.ravel(self._dense_coef.T), np.ravel(self.transitions_))
@@ -141,7 +134,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         return chains, np.ascontiguousarray(scores)
 
     def predict(self, X: Any) -> list[np.ndarray]:
-        """Predict the labeling with the largest score of every sequence (Viterbi).
+        """Predict the labeling of every sequence with the largest score, by the Viterbi algorithm.
 
         Parameters
         ----------
@@ -156,7 +149,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         return split_at(self.classes_[labels], chains.lengths)
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of tokens whose labels are predicted.
+        """The share of tokens whose labels are predicted correctly.
 
         Parameters
         ----------
@@ -176,69 +169,9 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         return float(np.mean(right))
 
 
-PARAMETERS = """Parameters
-    ----------
-    alpha : float, default=1e-2
-        Weight of the penalty, greater than 0.
-    penalty : {"l2", "l1", "group"}, default="l2"
-        Half the squared norm of all weights, those of the transitions too; the sum of their sizes;
-        or the sum of the Euclidean norms of groups, times the square root of the number of labels:
-        the weights of a feature for all labels, and the transitions from a label.
-    tol : float, default=1e-4
-        Stop when the certified relative gap is at most this: the objective is then at most ``tol``
-        times that of the model 0 above the optimum.
-    max_iter : int, default=10_000
-        Iterations at most.
-    warm_start : bool, default=False
-        Start from the last fit's coefficients where the shapes agree.
-    random_state : int, RandomState instance or None, default=None
-        Not used.
-    verbose : int, default=0
-        1 prints ever fewer lines on the way, where the iterations have doubled or the gap has
-        halved, and the last certificate; 2 a line for every certificate.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_labels, n_features)
-        The weights of the features for each label, in the precision of X.
-    transitions_ : ndarray of shape (n_labels, n_labels)
-        The weights of a label, by rows, before another.
-    intercept_ : ndarray of shape (n_labels,)
-        0: there are no weights that are not penalised. A constant feature adds penalised ones.
-    classes_ : ndarray of shape (n_labels,)
-        The labels.
-    dual_coef_ : ndarray of shape (n_tokens * n_labels + n_labels ** 2,)
-        The dual solution: for each token and label the probability that it has this label in a
-        mixture of labelings, less 1 for the true one; and the same for the transitions, as means
-        over all neighbours.
-    certificate_ : Certificate
-        The interval that holds the optimal objective value.
-    duality_gap_ : float
-        Length of that interval.
-    relative_gap_ : float
-        The same over the objective of the model 0.
-    gap_history_ : structured ndarray
-        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that of
-        the recorded iterate itself, with fields iterate_primal and iterate_dual.
-    solver_ : str
-        The method that finished.
-    converged_ : bool
-        Whether the relative gap reached ``tol``.
-    n_iter_ : int
-        Iterations.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
-    UserWarning
-        If all coefficients are 0; it says why, and what to try."""
-
-
+@documented
 class ChainCRF(_ChainEstimator):
-    __doc__ = f"""Conditional random field for sequences, with a certificate.
+    """Conditional random field for sequences, with a certificate.
 
     Minimises, over weights W of features and T of transitions, the mean over the n sequences of
     minus the log-likelihood of their labels (Lafferty, McCallum and Pereira, 2001)::
@@ -247,11 +180,11 @@ class ChainCRF(_ChainEstimator):
 
     with the score sum_t x[t].W[:, y[t]] + sum_t T[y[t], y[t + 1]] of a labeling.
 
-    {PARAMETERS}
+    {sections_of_chains}
 
     See Also
     --------
-    ChainM3N : The largest number of wrong labels and score in place of the soft maximum.
+    ChainM3N : Max-margin Markov network for sequences.
 
     Notes
     -----
@@ -297,8 +230,9 @@ class ChainCRF(_ChainEstimator):
         return split_at(beliefs.nodes, chains.lengths)
 
 
+@documented
 class ChainM3N(_ChainEstimator):
-    __doc__ = f"""Max-margin Markov network for sequences, with a certificate.
+    """Max-margin Markov network for sequences, with a certificate.
 
     Minimises, over weights W of features and T of transitions, a convex bound on the mean number
     of wrong labels of the n sequences (Taskar, Guestrin and Koller, 2004)::
@@ -309,15 +243,15 @@ class ChainM3N(_ChainEstimator):
     with the score sum_t x[t].W[:, y[t]] + sum_t T[y[t], y[t + 1]] of a labeling and h the number
     of tokens with another label, which is not divided by the length of the sequence.
 
-    {PARAMETERS}
+    {sections_of_chains}
 
     See Also
     --------
-    ChainCRF : A soft maximum, with probabilities.
+    ChainCRF : Conditional random field for sequences, with probabilities.
 
     Notes
     -----
-    Cutting planes find the model: see ``solver_``.
+    The solver is the method of cutting planes.
 
     References
     ----------

@@ -12,7 +12,6 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .docstrings import documented
 from .._compat import StrOptions, _check_sample_weight, _fit_context, with_callbacks
 from .._typing import Array, ArrayLike
 from ..designs import Design, RowBlocks
@@ -20,6 +19,7 @@ from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
 from .base import _DATA, PrimalDualEstimator
+from .docstrings import documented
 from .fits import fit_problems
 from .predictions import linear_predictions
 from .probabilities import ProbabilisticClassifier

@@ -18,6 +18,7 @@ from ..problems.kernel import KernelProblem, kernel_problems
 from ..solvers.kernel_machines import solve_kernel_problem
 from .base import PrimalDualEstimator, finite_targets
 from .classifier import PrimalDualClassifier, checked_classes
+from .docstrings import documented
 from .names import MARGIN_LOSSES, chosen
 from .regression import WithResidualLoss
 from .validation import checked_weights, validated
@@ -114,7 +115,7 @@ class KernelModel(PrimalDualEstimator):
         )  # fmt: skip
 
     def _reporter(self, context, task, *, attributes=None, **options):
-        """With models as sums over the rows for callbacks."""
+        """The reporter of the base class, with functions as sums over the rows for callbacks."""
 
         def expanded(monitor):
             model = monitor.problem.expanded(monitor.best)
@@ -145,10 +146,10 @@ class KernelModel(PrimalDualEstimator):
 
     @abstractmethod
     def _coefficients_of(self, weights: Array, classes: Any) -> Array:
-        """``support_coef_``, of the weights for each output, kernel and row in ``support_``."""
+        """``support_coef_``, from the weights for each output, kernel and row in ``support_``."""
 
     def _scores(self, X: Any) -> Array:
-        """The functions and the intercepts, of shape (n_samples, n_outputs)."""
+        """The values of the functions with the intercepts, of shape (n_samples, n_outputs)."""
         check_is_fitted(self)
         X = self._validated_rows(X, reset=False)
         outputs = np.atleast_1d(self.intercept_)
@@ -163,7 +164,10 @@ class KernelModel(PrimalDualEstimator):
 
 
 class KernelClassifier(KernelModel, PrimalDualClassifier):
-    """Binary, and one-vs-rest for more classes; all share the matrices and their factors."""
+    """Base class of classifiers with kernels, one-vs-rest for more than two classes.
+
+    All classes share the matrices and their factors.
+    """
 
     _parameter_constraints: ClassVar[dict] = {
         **_without_solvers(PrimalDualClassifier),
@@ -183,13 +187,13 @@ class KernelClassifier(KernelModel, PrimalDualClassifier):
         n_parallel = min(effective_n_jobs(self.n_jobs), len(targets))
         return X, y, self._kernel_problems(X, targets, weights, n_parallel), classes
 
+    @documented
     def decision_function(self, X: Any) -> Array:
         """The values of the functions, intercepts included.
 
         Parameters
         ----------
-        X : array-like
-            As for `fit`: rows, or the values of kernels between them and the training rows.
+        {X_of_kernels}
 
         Returns
         -------
@@ -201,7 +205,7 @@ class KernelClassifier(KernelModel, PrimalDualClassifier):
 
 
 class KernelRegressor(KernelModel, WithResidualLoss):
-    """One target."""
+    """Base class of regressors with kernels, for one target."""
 
     _parameter_constraints: ClassVar[dict] = _without_solvers(WithResidualLoss)
 
@@ -210,13 +214,13 @@ class KernelRegressor(KernelModel, WithResidualLoss):
         y = finite_targets(y, self)
         return X, y, self._kernel_problems(X, [y], checked_weights(sample_weight, X)), None
 
+    @documented
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.
 
         Parameters
         ----------
-        X : array-like
-            As for `fit`: rows, or the values of kernels between them and the training rows.
+        {X_of_kernels}
 
         Returns
         -------

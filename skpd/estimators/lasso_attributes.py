@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .docstrings import documented
 from .._compat import Interval
 from .._typing import Array, ArrayLike
+from .docstrings import documented
 from .path import path as follow_path
 from .regressor import PrimalDualRegressor
 

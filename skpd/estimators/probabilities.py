@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from .docstrings import documented
 from .._typing import Array
+from .docstrings import documented
 
 __all__ = ["ProbabilisticClassifier"]
 

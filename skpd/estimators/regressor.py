@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .docstrings import documented
 from .._compat import _check_sample_weight, _fit_context, with_callbacks
 from .._typing import ArrayLike
 from ..designs import Design, RowBlocks
@@ -15,6 +14,7 @@ from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
 from .base import _DATA, PrimalDualEstimator, finite_targets
+from .docstrings import documented
 from .fits import fit_problems
 from .predictions import linear_predictions
 from .validation import validated
