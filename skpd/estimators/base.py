@@ -1,4 +1,4 @@
-"""What all estimators share: validation, one-vs-rest, callbacks, fitted attributes."""
+"""The base class of estimators: validation, fits, callbacks and fitted attributes."""
 
 import warnings
 from abc import abstractmethod
@@ -48,7 +48,7 @@ LARGE = 1 << 20  # entries of an array that are not read once more to see that t
 
 
 class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterValidation):
-    """A linear model fitted by a solver of `Problem`, with its certificate."""
+    """Base class of linear models that a solver fits to a `Problem`, with a certificate."""
 
     coef_: Array
     intercept_: Any
@@ -105,16 +105,16 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         points : sequence of Point or Solution
             One for each of the problems that `_problems` returned.
         y, classes
-            What it returned beside them.
+            The targets and the classes that `_problems` returned beside the problems.
         """
 
     def _with_model(
         self, alpha: float, points: Sequence[Point | Solution], y: Any, classes: Any
     ) -> Self:
-        """A copy with another alpha and its model, for predictions alone.
+        """Copy the estimator with another alpha and its model, for predictions only.
 
-        This one has seen the data by `_problems`; ``points``, ``y`` and ``classes`` are as for
-        `_model`.
+        The estimator must have validated the data by `_problems`; ``points``, ``y`` and
+        ``classes`` are those of `_model`.
         """
         other = copy(self)
         for name, value in {
@@ -133,13 +133,13 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         """The Penalty object of this model."""
 
     def _places_of(self, groups: Any) -> Any:
-        """Groups by the places of their features, where they are by the names of columns."""
+        """Groups with the indices of their features in place of the names of columns."""
         if isinstance(groups, str):
             return self.groups_
         return groups_by_place(groups, getattr(self, "feature_names_in_", None))
 
     def _find_groups(self, X: Any) -> None:
-        """Set ``groups_`` where they are those of the columns that the features come from."""
+        """Set ``groups_`` to the columns that the features come from, for ``groups="auto"``."""
         if hasattr(self, "groups_"):
             del self.groups_
         if isinstance(getattr(self, "groups", None), str):
@@ -152,11 +152,11 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        """A fit that an error or Ctrl-C has ended may have left attributes, but no model."""
+        """Whether there is a model; an interrupted fit may have set other attributes."""
         return hasattr(self, self._model_attribute)
 
     def _validated(self, X, y, **options):
-        """X and y as scikit-learn takes them, and whether `_require_finite` is to follow."""
+        """Validated X and y, and whether `_require_finite` must check X later."""
         self._find_groups(X)
         if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED and self._reads_blocks:
             X = RowBlocks([X])
@@ -171,14 +171,14 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
 
     @property
     def _reads_blocks(self) -> bool:
-        """Whether the default reads `RowBlocks` to fit this model."""
+        """Whether the solver "auto" fits this model from `RowBlocks`."""
         by_engine = self._takes_blocks and self._solver() == "auto"
         return by_engine and self._get_penalty().structure.in_parts
 
     def _require_finite(self, problem, X):
-        """scikit-learn's error for an array that is not finite.
+        """Raise scikit-learn's error for an array that is not finite.
 
-        Its product with numbers that are not 0, which solvers want anyway, shows where it is.
+        Solvers need the gradient of the null model anyway; it is finite only if X is.
         """
         row_weights = problem.weights * problem.null_point.dual_coef
         if not (row_weights.all() and np.isfinite(problem.null_gradient).all()):
@@ -186,7 +186,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
 
     @staticmethod
     def _normalised(sample_weight):
-        """Weights that sum to 1, and the sum they had."""
+        """Weights divided by their sum, and their sum."""
         with np.errstate(over="ignore"):
             total_weight = float(sample_weight.sum())
         if not np.isfinite(total_weight):
@@ -212,7 +212,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         return problem
 
     def _problem_of_shards(self, shards: Shards, loss: Loss) -> ShardedProblem:
-        """The problem of rows that are seen as sums.
+        """The problem of rows in blocks or chunks, which solvers read as sums over the rows.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
 
     @staticmethod
     def _require_unit(problem):
-        """Refuse targets so large that the loss of the best constants is not finite."""
+        """Raise a ValueError if the loss of the best constant prediction overflows."""
         with np.errstate(over="ignore"):
             unit = problem.objective_unit
         if not np.isfinite(unit):
@@ -264,7 +264,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         )
 
     def _start(self, k, shape, n_outputs):
-        """Where a warm start resumes output k, if the last fit had the same shape."""
+        """The point at which a warm start of output k begins, or None if the shapes differ."""
         if not (self.warm_start and hasattr(self, "dual_coef_")):
             return None
         coef, dual_coef = np.atleast_2d(self._dense_coef), np.atleast_2d(self.dual_coef_)
@@ -282,20 +282,20 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         return max(1, ceil(-10.0 * log10(max(self.tol, 1e-16))))
 
     def _reporter(self, context, task, *, attributes=None, label="", stop=None):
-        """What a solver calls after every check: verbose output, callbacks, a shared stop.
+        """The function that a solver calls after every check, for verbose output and callbacks.
 
         Parameters
         ----------
         context : CallbackContext
             The task whose subtasks are steps of the logarithm of the relative gap.
         task : dict
-            What scikit-learn's hooks are told of the fit.
+            Arguments of scikit-learn's hooks for the fit.
         attributes : callable, default=None
-            Fitted attributes from a monitor, for callbacks that want a fitted estimator.
+            Makes fitted attributes from a monitor, for callbacks that need a fitted estimator.
         label : str, default=""
-            Names one of several fits in the verbose output.
+            Name of one of several fits in the verbose output.
         stop : threading.Event, default=None
-            Ends this fit when set.
+            Ends this fit when it is set.
         """
         context = context if hasattr(self, "_skl_callbacks") else None
         ticks, lines = 0, ProgressLines(f"[{type(self).__name__}]{label}", int(self.verbose))
@@ -334,10 +334,10 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         return np.stack(dual_coefs)
 
     def _set_solutions(self, solutions, problems, labels=None, *, depth=5):
-        """Store one solution, or a list of them and what each is of, such as "class 3".
+        """Set the fitted attributes from one or several solutions, labelled as in "class 3".
 
-        ``problems`` is a list of what they solve. ``depth`` says how far up the caller of `fit`
-        is, past its two decorators.
+        ``problems`` is the list of their problems. ``depth`` is the number of frames between a
+        warning and the caller of `fit`, two decorators included.
         """
         found = [solutions] if labels is None else solutions
         if self.verbose:
@@ -385,17 +385,17 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
 
 
 def finite_targets(y, estimator):
-    """Targets in float64; of a list with None scikit-learn makes NaN only after its check."""
+    """Targets in float64, checked to be finite after None has become NaN."""
     y = np.require(y, np.float64, "CA")
     assert_all_finite(y, estimator_name=type(estimator).__name__, input_name="y")
     return y
 
 
 def map_in_threads(function, seeds, n_threads, stop):
-    """[function(k, seed)] over the seeds, in threads that share the data and one stop.
+    """Call a function with each index and seed, in threads.
 
-    Ctrl-C sets ``stop``, upon which each call ends with what it has, and no thread
-    outlives this function. Returns the results and whether that happened.
+    Ctrl-C sets ``stop``, upon which each call returns what it has, and no thread outlives this
+    function. Returns the results and whether Ctrl-C was pressed.
     """
     if n_threads == 1:
         return [function(k, seed) for k, seed in enumerate(seeds)], False

@@ -1,4 +1,4 @@
-"""Means and standard deviations of data in blocks."""
+"""Standardisation of data in blocks of rows."""
 
 from copy import copy as copy_of
 from functools import partial
@@ -15,15 +15,16 @@ __all__ = ["BlockScaler"]
 
 
 class BlockScaler(StandardScaler):
-    """`sklearn.preprocessing.StandardScaler` that takes `RowBlocks` as well.
+    """`sklearn.preprocessing.StandardScaler` that also takes `RowBlocks`.
 
-    It reads them once to fit. What it makes of them is scaled block by block, when it is read;
-    rows in memory are scaled as ever, so that one pipeline fits blocks and predicts any rows.
+    Blocks are read once in `fit`; transformed blocks are scaled one by one, when they are read.
+    Rows in memory are scaled as by scikit-learn, so that a pipeline that is fitted to blocks
+    predicts any rows.
 
     Parameters
     ----------
     copy : bool, default=True
-        Whether to leave arrays as they are.
+        Whether to leave arrays unchanged and scale a copy.
     with_mean : bool, default=True
         Whether to centre features; not possible for sparse data.
     with_std : bool, default=True
@@ -32,7 +33,7 @@ class BlockScaler(StandardScaler):
     Attributes
     ----------
     mean_, scale_, var_, n_samples_seen_, n_features_in_, feature_names_in_
-        As of StandardScaler.
+        The attributes of `StandardScaler`.
 
     Raises
     ------
@@ -85,7 +86,7 @@ class BlockScaler(StandardScaler):
         ----------
         X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
         copy : bool, default=None
-            That of the constructor by default.
+            Whether to scale a copy; the constructor's ``copy`` by default.
 
         Returns
         -------

@@ -37,18 +37,18 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
 
         max over rho of  rho - sum_i c_i max(0, rho - m_i) / nu,      c_i the normalised weights
 
-    The other side of this linear programme are distributions w over the rows with ``w_i <= c_i /
-    nu``: each of them, with the largest edge ``sum_i w_i y_i h(x_i)`` of any hypothesis, is an
-    upper bound on every soft margin. In each round the weak learner is fitted to a w that is hard
-    for the hypotheses so far (column generation). With ``entropy`` the relative entropy of w to
-    the c_i is added, which keeps w apart from the corners.
+    The dual of this linear programme is over distributions w of the rows with ``w_i <= c_i / nu``:
+    for each of them, the largest edge ``sum_i w_i y_i h(x_i)`` of any hypothesis is an upper bound
+    on every soft margin. In each round the weak learner is fitted to a w for which the hypotheses
+    found so far have small edges (column generation). With ``entropy`` the relative entropy of w
+    to the c_i is added, so that w is no vertex of the dual.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        The weak learner, whose `fit` takes ``sample_weight``. None are decision stumps, and of
-        all of them the one of the largest edge, so that the certificate is over every mixture of
-        stumps. That of other weak learners is over mixtures of the hypotheses found.
+        The weak learner, whose `fit` takes ``sample_weight``. By default decision stumps; each
+        round finds the one with the largest edge of all, so that the certificate is over every
+        mixture of stumps. For other weak learners it is over mixtures of the hypotheses found.
     nu : float, default=0.1
         The share of the weight of the rows, in (0, 1], whose margins count: at most this share of
         the rows has a margin below rho. In the notation of the papers the cap of a row is
@@ -56,10 +56,11 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
     entropy : float, default=0.0
         The weight lambda of the relative entropy: 0, or at least 1e-8.
     solver : {"auto", "highs", "agm"}, default="auto"
-        For the problems over the hypotheses found so far. "highs" is the linear programming of
-        SciPy, for ``entropy=0``, where it is the default; "agm" are accelerated gradients with
-        the entropic prox, which smooth the problem where ``entropy=0``. The default for
-        ``entropy > 0`` takes a few of these and then, if there is a gap, SciPy's SLSQP.
+        Solver of the problems over the hypotheses found so far. "highs" is the linear
+        programming of SciPy, for ``entropy=0``, where it is the default; "agm" are accelerated
+        gradients with the entropic prox, which smooth the problem where ``entropy=0``. The
+        default for ``entropy > 0`` takes a few of these gradient steps and then, if a gap is
+        left, SciPy's SLSQP.
     tol : float, default=1e-4
         Stop when the gap between the two sides is at most this. Margins are at most 1.
     max_iter : int, default=1000
@@ -81,17 +82,17 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
     dual_coef_ : ndarray of shape (n_samples,)
         The distribution w of the upper bound.
     certificate_ : Certificate
-        The interval that holds the best soft margin, plus the entropy: ``dual`` is that of the
-        model, ``primal`` an upper bound. With stumps it is over all of them, and with another
-        weak learner over the hypotheses found.
+        The interval that holds the best soft margin, plus the entropy: ``dual`` is the value of
+        the model, ``primal`` an upper bound. With stumps it is over all of them, and with
+        another weak learner over the hypotheses found.
     restricted_certificate_ : Certificate
-        The same over the hypotheses found, for every weak learner.
+        The interval of the best soft margin over the hypotheses found, for every weak learner.
     certified_over_ : {"all stumps", "hypotheses found"}
-        What ``certificate_`` is over.
+        The hypotheses for whose mixtures ``certificate_`` holds.
     duality_gap_ : float
         The length of that interval.
     relative_gap_ : float
-        The same: edges are at most 1, so that it has no unit.
+        Equal to ``duality_gap_``: edges are at most 1, so that the gap has no unit.
     gap_history_ : structured ndarray
         For each round the best interval so far, in the fields n_iter, seconds, primal, dual and
         gap; the bounds of the round in iterate_primal and iterate_dual; and in restricted_primal
@@ -99,8 +100,9 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
     solver_ : str
         "highs", "agm" or "slsqp", the default for ``entropy > 0``.
     converged_ : bool
-        Whether the gap reached ``tol``; for another weak learner than stumps, whether that over
-        the hypotheses found did and the learner found none with an edge larger by ``tol``.
+        Whether the gap is at most ``tol``; for other weak learners than stumps, whether the gap
+        over the hypotheses found is, and the learner has found none with an edge larger by
+        ``tol``.
     n_iter_ : int
         Rounds.
     n_features_in_ : int
@@ -222,7 +224,7 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
         return self
 
     def _signs(self, y: Any, sample_weight: Array) -> Array:
-        """-1 for the first class and 1 for the second."""
+        """Labels as -1 for the first class and 1 for the second."""
         check_classification_targets(y)
         classes, places = np.unique(y, return_inverse=True)
         if len(classes) > 2:
@@ -309,11 +311,12 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
 
 
 def _distinct(X: Array, signs: Array, sample_weight: Array) -> tuple[Array, Array, Array, Any]:
-    """Rows that differ, with their signs, weights that sum to 1, and the place of each row.
+    """Merge equal rows of the same label, whose margins are equal for every mixture.
 
-    Rows that agree have the same margin, whatever the mixture is: they are one row of their
-    weight. In the order of their values, so that a weight of 2 and a repeated row lead to the same
-    mixture also where several are optimal. Rows of weight 0 are put to the first.
+    Returns the distinct rows, their signs, their weights, which sum to 1, and the index of the
+    distinct row of each given row. The rows are sorted by their values, so that a weight of 2 and
+    a repeated row lead to the same mixture also where several are optimal. Rows of weight 0 have
+    the index 0.
 
     Raises
     ------
@@ -335,7 +338,7 @@ def _distinct(X: Array, signs: Array, sample_weight: Array) -> tuple[Array, Arra
 
 
 class _FittedClassifiers(Hypotheses):
-    """Classifiers of scikit-learn with the labels -1 and 1, fitted to a distribution each."""
+    """Clones of a classifier, each fitted to labels -1 and 1 with weights of a distribution."""
 
     def __init__(
         self, estimator: Any, X: Array, signs: Array, random_state: np.random.RandomState
@@ -344,7 +347,7 @@ class _FittedClassifiers(Hypotheses):
         self.random_state = random_state
 
     def best(self, signed: Array, count: int = 1) -> tuple[list[tuple[Any, Array]], Sum]:
-        """What the classifier makes of w; nothing is known of how good it is."""
+        """A classifier fitted to w; other classifiers may have larger edges."""
         hypothesis = clone(self.estimator)
         names = sorted(hypothesis.get_params())
         names = [name for name in names if name.rpartition("__")[2] == "random_state"]

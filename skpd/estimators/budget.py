@@ -1,4 +1,4 @@
-"""A budget of multipliers, as users give it."""
+"""The parameter ``noise_budget`` of estimators, a bound on the sum of multipliers."""
 
 from dataclasses import fields
 from numbers import Real
@@ -19,7 +19,7 @@ __all__ = ["WithNoiseBudget"]
 
 
 class WithNoiseBudget(PrimalDualEstimator):
-    """An estimator with a parameter ``noise_budget``."""
+    """Base class of estimators with a parameter ``noise_budget``."""
 
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualEstimator._parameter_constraints,

@@ -1,4 +1,4 @@
-"""Binary and multi-class classifiers."""
+"""The base class of classifiers, binary and one-vs-rest."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -29,7 +29,7 @@ __all__ = ["PrimalDualClassifier", "checked_classes", "weights_of_classes"]
 
 
 class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimator):
-    """Binary, and one-vs-rest for more classes."""
+    """Base class of classifiers, one-vs-rest for more than two classes."""
 
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualEstimator._parameter_constraints,
@@ -61,7 +61,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         return self
 
     def _starts(self, problems, X):
-        """Where a warm start resumes each problem."""
+        """The point at which a warm start of each problem begins, or None."""
         return [self._start(k, X.shape, len(problems)) for k in range(len(problems))]
 
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         ]
 
     def _labels_and_weights(self, X, y, classes, sample_weight):
-        """The place of each sample's class, and its weight times that of the class."""
+        """The index of each sample's class, and its weight times that of the class."""
         sample_weight = checked_weights(sample_weight, X)
         labels = np.searchsorted(classes, y)
         weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
@@ -118,7 +118,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         return self._of_two(problems, classes)
 
     def _of_two(self, problems, classes):
-        """The problems, if at least two classes have a weight."""
+        """The problems, after a check that at least two classes have a positive weight."""
         weights = [problem.targets.above for problem in problems]
         if len(problems) == 1:
             weights.append(problems[0].targets.below)
@@ -167,7 +167,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
 
 
 def checked_classes(y):
-    """The classes of targets; two whole numbers are seen to be classes without their types."""
+    """The sorted classes of the targets, after a check that these are class labels."""
     if y.dtype.kind in "biuf":
         ends = np.array([np.min(y), np.max(y)])
         if ends[0] < ends[1] and np.all(ends == np.trunc(ends)) and np.isin(y, ends).all():

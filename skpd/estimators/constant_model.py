@@ -1,4 +1,4 @@
-"""What to say of a model whose coefficients are all 0."""
+"""The warning of a model whose coefficients are all 0."""
 
 from collections.abc import Sequence
 from math import inf
@@ -16,14 +16,14 @@ NEAR = 0.99  # of the best constant's objective: free numbers beside an intercep
 
 
 def constant_model_message(estimator: Any, problems: Sequence[BaseProblem]) -> str:
-    """Why all coefficients of a fitted model are 0, and what to try.
+    """Reasons why all coefficients of a fitted model are 0, and what to try.
 
     Parameters
     ----------
     estimator : PrimalDualEstimator
-        It has been fitted.
+        A fitted estimator.
     problems : sequence of BaseProblem
-        What it solves; one for each class of one-vs-rest.
+        The problems that it solved; one for each class of one-vs-rest.
     """
     problem = max(problems, key=lambda each: each.largest_alpha)
     parameter, largest = estimator._path_parameter, problem.largest_alpha
@@ -60,7 +60,7 @@ def constant_model_message(estimator: Any, problems: Sequence[BaseProblem]) -> s
 
 
 def _other_models(estimator: Any, problem: BaseProblem) -> list[str]:
-    """Parameters that may help where the loss has kinks; none where it has not."""
+    """Parameters that may help where the loss has kinks; an empty list for other losses."""
     given, constraints = estimator.get_params(deep=False), estimator._parameter_constraints
     lists = [some for some in constraints.get("loss", []) if isinstance(some, StrOptions)]
     if not (lists or "class_weight" in given) or problem.loss.smoothness < inf:

@@ -1,4 +1,4 @@
-"""Linear constraints on the coefficients, as users give them."""
+"""The parameter ``constraints`` of estimators: linear constraints on the coefficients."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -22,7 +22,7 @@ __all__ = ["LinearlyConstrained", "linear_constraints"]
 
 
 class LinearlyConstrained(PrimalDualEstimator):
-    """An estimator with a parameter ``constraints``."""
+    """Base class of estimators with a parameter ``constraints``."""
 
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualEstimator._parameter_constraints,
@@ -63,7 +63,7 @@ class LinearlyConstrained(PrimalDualEstimator):
         super()._set_solutions(solutions, problems, labels, depth=depth + 1)
 
     def _require_models(self, solutions: Sequence[Solution]) -> None:
-        """Refuse constraints if no coefficients were found that obey them."""
+        """Raise a ValueError if no coefficients were found that obey the constraints."""
         for solution in solutions:
             if np.isinf(solution.certificate.primal) and not solution.interrupted:
                 raise ValueError(
@@ -73,7 +73,7 @@ class LinearlyConstrained(PrimalDualEstimator):
                 )
 
     def _multipliers(self, solutions: Sequence[Solution]) -> Array:
-        """Those behind the numbers for the rows in dual points, of the constraints as given."""
+        """Multipliers of the given constraints, which follow those of the rows in dual points."""
         n_samples, n_features = np.shape(self.dual_coef_)[-1], np.shape(self.coef_)[-1]
         constraints: Any = linear_constraints(self.constraints, n_features)
         mu = np.stack([solution.dual_coef[n_samples:] for solution in solutions])
@@ -82,7 +82,7 @@ class LinearlyConstrained(PrimalDualEstimator):
 
 
 def _bounds(penalty: Penalty) -> tuple[Any, Any]:
-    """Those that a penalty sets each coefficient."""
+    """Bounds that a penalty sets each coefficient."""
     if penalty.structure is not Structure.SEPARABLE:
         return -np.inf, np.inf
     terms: Any = penalty
@@ -101,8 +101,8 @@ def linear_constraints(given: Any, n_features: int) -> LinearConstraints | None:
     Raises
     ------
     ValueError
-        If one is not a LinearConstraint, or has not n_features columns, or has numbers that are
-        not finite, or bounds between which there is nothing.
+        If a constraint is not a LinearConstraint, has not n_features columns, has numbers that are
+        not finite, or has a lower bound above its upper bound.
     """
     several = [given] if isinstance(given, LinearConstraint) else list(given or [])
     if not several:

@@ -25,6 +25,7 @@ from .._typing import Array, ArrayLike
 from ..losses import Squared
 from ..penalties import Penalty
 from ..problems import Problem
+from .docstrings import documented
 from .folds import (
     Fold,
     FoldPath,
@@ -42,7 +43,10 @@ __all__ = ["L1RatioCrossValidation", "PathCrossValidation"]
 
 
 class PathCrossValidation(PrimalDualRegressor):
-    """A model with alpha chosen by the mean loss of held-out samples; least squares by default."""
+    """Base class of models with alpha chosen by the mean loss of held-out samples.
+
+    The loss is the squared one unless a subclass has another.
+    """
 
     alpha: ClassVar[float] = 1.0  # of the problem that those of the paths are made of
     warm_start: ClassVar[bool] = False
@@ -67,12 +71,13 @@ class PathCrossValidation(PrimalDualRegressor):
     }
 
     def _penalties(self, problem: Problem) -> Sequence[Penalty]:
-        """The penalties to choose from, one for each l1_ratio; the first is the problem's."""
+        """The penalties to choose from, one for each l1_ratio; the first is the problem's own."""
         return [problem.penalty]
 
     def _get_loss(self) -> Squared:
         return Squared()
 
+    @documented
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
@@ -82,8 +87,7 @@ class PathCrossValidation(PrimalDualRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
+        {X_of_fit}
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets; in two dimensions for several outputs only.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -100,13 +104,14 @@ class PathCrossValidation(PrimalDualRegressor):
         ------
         ValueError
             If a parameter, the data or the weights are invalid, if ``cv`` yields indices out of
-            range, or if a fold has no sample of positive weight to train or to test on, with
-            tasks none of some task to train on.
+            range, or if a fold has no sample of positive weight to train or to test on, or none of
+            some task to train on.
         KeyboardInterrupt
-            After Ctrl-C, its message says how far the fit came. ``alphas_``, the errors on the
-            folds, with nan for what is missing, and ``certificates_`` then hold what was finished,
-            ``alpha_`` the best of the values that were tried on every fold, if there is one,
-            and, if all were, ``coef_`` and the like the best model of all data so far.
+            After Ctrl-C; the message says which fits are finished. The attributes ``alphas_``,
+            ``certificates_`` and the errors on the folds, nan where they are missing, then hold
+            the finished fits, and ``alpha_`` the best of the values that were tried on every fold.
+            If all folds were finished, ``coef_`` and the like are the best model of all data so
+            far.
         """
         _raise_for_params(params, self, "fit")
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -160,7 +165,10 @@ class PathCrossValidation(PrimalDualRegressor):
         return self
 
     def _folds(self, X: Any, y: Any, problem: Problem, split: dict[str, Any]) -> list[Fold]:
-        """The folds, seen to have samples of positive weight; ``split`` is what is routed."""
+        """The folds, after a check that they have samples of positive weight.
+
+        ``split`` holds the routed parameters of the splitter.
+        """
         return checked_folds(list(check_cv(self.cv).split(X, y, **split)), problem, len(y))
 
     def _follow_folds(self, problems, folds, grids, random_state, n_threads, task):
@@ -169,22 +177,22 @@ class PathCrossValidation(PrimalDualRegressor):
         Parameters
         ----------
         problems : list of Problem
-            For each penalty that of all data.
+            The problem of all data for each penalty.
         folds : list of pairs of ndarray
         grids : ndarray of shape (n_penalties, n_alphas)
         random_state : RandomState
         n_threads : int
         task : callable
-            What callbacks are told of a path, by its name and number.
+            Makes the task of callbacks for a path, from its name and number.
 
         Returns
         -------
         losses : ndarray of shape (n_penalties, n_alphas, n_folds)
-            The mean loss of the samples held out; nan for what was not reached.
+            The mean loss of the samples held out; nan for fits that are missing.
         certificates : list of lists of lists
-            For each penalty and fold those of the alphas that were reached.
+            The certificates of the finished fits, for each penalty and fold.
         interrupted : bool
-            Whether Ctrl-C ended the paths where they were.
+            Whether Ctrl-C has ended the paths.
         """
         design = problems[0].design.shared_by(n_threads)
         shared = [problem.of_design(design) for problem in problems]
@@ -224,29 +232,29 @@ class PathCrossValidation(PrimalDualRegressor):
         return alpha_values([problem], self.alphas, self.eps)
 
     def _one_path(self) -> bool:
-        """Whether what was tried has no axis of penalties."""
+        """Whether there is a single penalty, so that results have no axis of penalties."""
         return True
 
     def _errors(self, losses: Array, problem: Problem) -> dict[str, Array]:
-        """The fitted attributes that say how good the models are on the folds."""
+        """The fitted attributes that hold the errors of the models on the folds."""
         return {"mse_path_": 2.0 * losses}
 
     def _keep(self, losses: Array, grids: Array, certificates: list, problem: Problem) -> str:
-        """Set what was tried and the best of it, in place of what an earlier fit has left.
+        """Set the attributes of the cross-validation, in place of those of an earlier fit.
 
         Parameters
         ----------
         losses : ndarray of shape (n_penalties, n_alphas, n_folds)
         grids : ndarray of shape (n_penalties, n_alphas)
         certificates : list of lists of lists
-            For each penalty and fold those of the alphas that were tried.
+            The certificates of the finished fits, for each penalty and fold.
         problem : Problem
-            That of all data.
+            The problem of all data.
 
         Returns
         -------
         progress : str
-            How much of it was tried.
+            A sentence that says how many fits are finished.
         """
         forget_fit(self, but=self._of_data)
         self.certificates_ = certificates
@@ -270,7 +278,7 @@ class PathCrossValidation(PrimalDualRegressor):
         self.alpha_ = float(grids[self._chosen, place])
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """The metadata that `fit` takes and hands on to the splitter.
+        """The metadata that `fit` takes and passes on to the splitter.
 
         Returns
         -------
@@ -287,7 +295,7 @@ class PathCrossValidation(PrimalDualRegressor):
 
 
 class L1RatioCrossValidation(PathCrossValidation):
-    """With l1_ratio chosen as well, where it holds several values."""
+    """Base class of models with alpha and, where several values are given, l1_ratio chosen."""
 
     l1_ratio: Any
     l1_ratio_: float
@@ -295,7 +303,7 @@ class L1RatioCrossValidation(PathCrossValidation):
 
     @abstractmethod
     def _penalty_of(self, l1_ratio: float, problem: Problem) -> Penalty:
-        """That of the model with such an l1_ratio on the data of a problem."""
+        """The penalty of the model with an l1_ratio, for the data of a problem."""
 
     def _l1_ratios(self) -> list[float]:
         ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))

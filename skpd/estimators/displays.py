@@ -1,4 +1,4 @@
-"""Plots of certified convergence."""
+"""Plots of the convergence of certified intervals."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def pyplot(caller: str) -> Any:
 
 
 class GapDisplay:
-    """How the certified interval of a fitted estimator closed in on the optimum.
+    """Plot of the certified interval of a fitted estimator over time or iterations.
 
     Use `from_estimator` to create one.
 
@@ -48,8 +48,8 @@ class GapDisplay:
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes
-        Above the gap on a log scale, below objective and lower bound; or the one
-        requested.
+        The axes: by default the upper one for the gap on a log scale, the lower one for the
+        objective and the lower bound.
     figure_ : matplotlib Figure
     lines_ : list of matplotlib Line2D
         The curves of the gap.
@@ -78,10 +78,11 @@ class GapDisplay:
         ax : matplotlib Axes, or two of them for kind="both", default=None
             Where to draw; a new figure by default.
         x : {"seconds", "n_iter"}, default="seconds"
-            What the horizontal axis counts.
+            Unit of the horizontal axis: seconds or iterations.
         kind : {"both", "gap", "interval", "iterates"}, default="both"
-            The gap on a log scale, objective and lower bound closing in, or both; or the gap
-            with, as points, the objective of each recorded iterate itself above the best bound.
+            "gap" is the gap on a log scale, "interval" the objective and the lower bound, "both"
+            one above the other; "iterates" is the gap, with points for the difference between the
+            objective of each recorded iterate and the best lower bound.
         **kwargs : dict
             Passed on to `matplotlib.axes.Axes.plot`.
 
@@ -92,7 +93,7 @@ class GapDisplay:
         Raises
         ------
         ValueError
-            If ``x``, ``kind`` or the number of axes is not one of these.
+            If ``x``, ``kind`` or the number of axes is not among the allowed values.
         """
         for argument, value, allowed in (("x", x, LABELS), ("kind", kind, PANELS)):
             if value not in allowed:
@@ -133,7 +134,7 @@ class GapDisplay:
         self.lines_ += axis.plot(history[x], gap, **style)
 
     def _draw_iterates(self, axis, history, x, style):
-        """The objective of each recorded iterate above the best bound."""
+        """Draw the difference between each iterate's objective and the best bound."""
         above = history["iterate_primal"] - history["dual"][-1]
         style = {**style, "color": self.lines_[-1].get_color(), "linestyle": ""}
         axis.plot(history[x], above, **{"marker": ".", "ms": 3, **style})
@@ -149,7 +150,7 @@ class GapDisplay:
             )  # fmt: skip
 
     def _name_lines(self, axis, *, beside, labelled):
-        """A title for a single line, a legend for several: of many beside our own axes."""
+        """Add a title for a single line, a legend for several; beside the axes for many."""
         if len(self.names) == 1 and not labelled:
             axis.set_title(self.names[0], fontsize="medium")
         elif beside and len(self.names) > FEW:
@@ -168,7 +169,7 @@ class GapDisplay:
             Fitted, with ``gap_history_``; or a pipeline or search over parameters whose (last,
             best) estimator is.
         ax, x, kind, **kwargs
-            As for `plot`.
+            Arguments of `plot`.
         name : str, default=None
             Name for the curve; the estimator's class by default. One-vs-rest fits are
             named by their class labels.

@@ -23,7 +23,7 @@ CONSTRAINED = ("auto", "agm", "pdbfw")
 
 
 class _ElasticNetModel(PrimalDualEstimator):
-    """What both share: the penalty or constraint, and the solvers that go with it."""
+    """Base class of elastic nets: the penalty or constraint, and the solvers for it."""
 
     l1_ratio: float
     l1_radius: float | None
@@ -55,7 +55,7 @@ class _ElasticNetModel(PrimalDualEstimator):
         return penalty_by_feature(penalty, self.penalty_weights, self.bounds, self.alpha)
 
     def _solver(self) -> str:
-        """The solver's own name, if it applies."""
+        """The name of the solver, after a check that it applies to the model."""
         name = type(self).__name__
         if self.l1_radius is None:
             if self.solver not in PENALISED:

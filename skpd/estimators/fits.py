@@ -1,4 +1,4 @@
-"""Fits of one problem, or of several on the same data, each by itself: of classes or outputs."""
+"""Fits of one problem, or of several problems on the same data in threads."""
 
 from dataclasses import replace
 from threading import Event
@@ -13,21 +13,21 @@ __all__ = ["fit_problems"]
 
 
 def fit_problems(estimator, problems, task, classes, starts, names=None, n_jobs=None):
-    """Solve problems in threads and set what was found.
+    """Solve problems in threads and set the fitted attributes.
 
     Parameters
     ----------
     estimator : PrimalDualEstimator
-        Called from its `fit`.
+        The estimator whose `fit` calls this function.
     problems : sequence of Problem
     task : dict
-        What scikit-learn's hooks are told of the fit.
+        Arguments of scikit-learn's hooks for the fit.
     classes : object
-        What `_problems` has returned beside them.
+        The classes that `_problems` returned beside the problems.
     starts : sequence of Point or None
     names : sequence of str, default=None
-        What each of several problems is of, such as "class 3". None for a problem whose dual
-        point is that of the model.
+        Names of several problems, such as "class 3". None for a problem whose dual point is that
+        of the model.
     n_jobs : int, default=None
         Threads over the problems.
     """

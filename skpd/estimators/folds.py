@@ -31,18 +31,18 @@ Fold = tuple[Indices, Indices]  # the samples to train on and those to test on
 
 @dataclass(frozen=True)
 class FoldPath:
-    """A path on the training samples of a fold, and how good its models are on the others.
+    """A path on the training samples of a fold, with a value of each model.
 
     Attributes
     ----------
     estimator : PrimalDualEstimator
-        Whose solver follows it.
+        The estimator whose solver follows the path.
     problems : sequence of Problem
-        Those of the training samples; one for each class of one-vs-rest.
+        The problems of the training samples; one for each class of one-vs-rest.
     alphas : ndarray of shape (n_alphas,)
         Decreasing.
     value : callable
-        Of an alpha and its solutions, one for each problem, a number.
+        Returns a number for an alpha and its solutions, one for each problem.
     """
 
     estimator: PrimalDualEstimator
@@ -51,24 +51,24 @@ class FoldPath:
     value: Callable[[float, Sequence[Solution]], float]
 
     def solutions(self, seed: int, stop: Event) -> Iterator[tuple[Solution, ...]]:
-        """For each alpha the solutions of all problems, so that it can be valued at once."""
+        """The solutions of all problems for each alpha, one alpha after the other."""
         paths = [follow(self.estimator, each, self.alphas, seed, stop) for each in self.problems]
         return zip(*paths, strict=False)
 
 
 @dataclass(frozen=True)
 class FollowedPaths:
-    """What was found on paths.
+    """Values and certificates of the models on several paths.
 
     Attributes
     ----------
     values : ndarray of shape (n_paths, n_alphas)
-        The value of each model; nan for what was not reached.
+        The value of each model; nan for fits that are missing.
     certificates : list of lists of lists of Certificate
-        For each path those of the alphas that were reached, one for each problem, without what
-        they prove of single coefficients.
+        For each path the certificates of its finished alphas, one for each problem, without
+        bounds on single coefficients.
     interrupted : bool
-        Whether Ctrl-C ended the paths where they were.
+        Whether Ctrl-C has ended the paths.
     """
 
     values: Array
@@ -83,20 +83,20 @@ def follow_folds(
     n_threads: int,
     task: Callable[[int], AbstractContextManager],
 ) -> FollowedPaths:
-    """Follow paths in threads and value their models.
+    """Follow paths in threads and compute the values of their models.
 
     Parameters
     ----------
     make_path : callable
-        The path with a number. It is called when a thread has come to it, so that no more data
-        is copied at once than there are threads.
+        Makes the path with a number. A thread calls it when it begins with the path, so that no
+        more data is copied at once than there are threads.
     shape : tuple of int
         The numbers of paths and of alphas.
     random_state : RandomState
-        From which each path has a seed.
+        Source of a seed for each path.
     n_threads : int
     task : callable
-        The context in which the path with a number is followed.
+        Makes the context in which the path with a number is followed.
     """
     n_paths, n_alphas = shape
     values, stop = np.full((n_paths, n_alphas), np.nan), Event()
@@ -119,7 +119,7 @@ def follow_folds(
 
 
 def _brief(certificate: Certificate) -> Certificate:
-    """A certificate without what takes as much memory as coefficients do."""
+    """A copy of a certificate without arrays of the size of the coefficients."""
     return replace(certificate, evidence=None)
 
 
@@ -127,7 +127,7 @@ def _brief(certificate: Certificate) -> Certificate:
 def task_of_callbacks(
     context: Any, estimator: Any, name: str, number: int | None = None
 ) -> Iterator[None]:
-    """A subtask of a fit, which callbacks hear of when it begins and when it has ended."""
+    """Context of a subtask of a fit, whose begin and end are reported to callbacks."""
     with _CALLBACK_LOCK:
         own = context.subcontext(task_name=name, task_id=number)
         own.call_on_fit_task_begin(estimator=estimator)
@@ -167,7 +167,7 @@ def _checked_samples(samples: Any, which: str, problem: Problem, n: int) -> Indi
 
 
 def forget_fit(estimator: Any, but: set[str]) -> None:
-    """Remove the fitted attributes that an earlier fit has left, but for some."""
+    """Remove the attributes of an earlier fit, except some."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         if name not in but:
             delattr(estimator, name)
@@ -179,13 +179,13 @@ def warn_of_unfinished(name: str, model: Any, gaps: Sequence[float], fits: str) 
     Parameters
     ----------
     name : str
-        Of the estimator that the user has called.
+        Name of the estimator that the user has called.
     model : PrimalDualEstimator
-        With the ``tol`` and ``max_iter`` of the fits.
+        An estimator with the ``tol`` and ``max_iter`` of the fits.
     gaps : sequence of float
-        The relative gaps that they reached.
+        The relative gaps of the fits.
     fits : str
-        What they are.
+        Description of the fits.
     """
     unfinished = sum(gap > model.tol for gap in gaps)
     if unfinished:
@@ -199,20 +199,21 @@ def warn_of_unfinished(name: str, model: Any, gaps: Sequence[float], fits: str) 
 
 
 def warn_of_end(name: str, alphas: Any, grid: Array, scores: Array, place: int) -> None:
-    """Warn if the choice is at an end of the grid towards which the scores still change.
+    """Warn if the choice is at an end of the grid where the scores still change.
 
     Parameters
     ----------
     name : str
-        Of the estimator that the user has called.
+        Name of the estimator that the user has called.
     alphas : int or array-like
-        Its parameter: of a number of alphas the largest makes the best constant, or nearly.
+        Parameter of the estimator. For a number of alphas, the largest alpha makes the best
+        constant, or nearly.
     grid : ndarray of shape (n_alphas,)
         Decreasing.
     scores : ndarray of shape (n_folds, n_alphas)
-        Or losses.
+        Scores or losses.
     place : int
-        Of the choice.
+        Index of the choice.
     """
     of_number, last = isinstance(alphas, Integral), len(grid) - 1
     if last == 0 or not (place == last or (place == 0 and not of_number)):
