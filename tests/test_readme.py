@@ -1,46 +1,54 @@
-"""README.md says what its lines print."""
+"""README.md is short, its links lead somewhere, and its code prints what it shows."""
 
-import doctest
 import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import pytest
+from numpy.testing import assert_allclose
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+PROSE = re.sub(r"(?ms)^```.*?^```|^\|.*?$", "", TEXT)
+LINKS = re.findall(r"\]\(([^)]*)\)", TEXT)
+BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+SHOWN = re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL)
+NUMBER = r"\d+\.\d+"
 
 
-def block(text, heading, language=""):
-    """The first block of code in a section."""
-    section = text.split(f"## {heading}\n")[1].split("\n## ")[0]
-    return re.search(rf"```{language}\n(.*?)```", section, re.DOTALL)[1]
-
-
-def test_the_ten_lines_print_the_certificate(capsys):
-    text = README.read_text(encoding="utf-8")
-    code = block(text, "Ten lines", "python")
-    assert len(code.splitlines()) == 10
+def test_code_prints_what_is_shown(capsys):
+    """Both intervals, the first with as many digits as the gap allows to differ."""
     names: dict = {}
-    exec(code, names)
-    assert len(plt.figure(plt.get_fignums()[-1]).axes) == 2  # the last line has drawn
-    plt.close("all")
-    printed = capsys.readouterr().out
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    shown = block(text, "How to read a certificate")
-    assert doctest.OutputChecker().check_output(shown, printed, flags), printed
-    certificate = names["model"][-1].certificate_
-    assert 0.1158 <= certificate.dual <= certificate.primal < 0.116
-
-
-def test_other_lines_hold_what_they_say(monkeypatch):
-    """The blocks after the ten lines, in order, with the names of those before."""
-    monkeypatch.setattr(plt, "show", lambda: None)
-    names: dict = {}
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 2
-    for code in blocks:
+    assert len(BLOCKS) == len(SHOWN) == 2 and len(BLOCKS[0].splitlines()) == 10
+    for code, shown in zip(BLOCKS, SHOWN, strict=True):
         exec(code, names)
+        printed = capsys.readouterr().out
+        assert re.sub(NUMBER, "", printed) == re.sub(NUMBER, "", shown)
+        numbers, expected = ([float(x) for x in re.findall(NUMBER, t)] for t in (printed, shown))
+        assert_allclose(numbers[:2], expected[:2], rtol=1e-3)
+        assert expected[1] < expected[0] and numbers[1] < numbers[0]
+    assert len(plt.figure(plt.get_fignums()[-1]).axes) == 2  # the last of the ten lines has drawn
     plt.close("all")
-    assert (names["quantiles"][:, :-1] <= names["quantiles"][:, 1:]).all()
-    ordered, search = names["ordered"], names["search"]
-    assert ordered.coef_[2] >= ordered.coef_[3] and ordered.converged_
-    assert search.best_params_["drsvmclassifier__epsilon"] > 0.0 and search.best_score_ > 0.95
+    found = names["certify"](names["theirs"], names["X"], names["y"])
+    assert f"{100 * (found.primal / found.dual - 1):.1f} %" in PROSE
+
+
+def test_a_stranger_reads_all_of_it():
+    text = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", PROSE)
+    assert len(re.findall(r"\S*\w\S*", text)) <= 600
+    before_the_first_figure = TEXT.split("![")[0]
+    assert before_the_first_figure.count("\n") < 25
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_links_lead_somewhere(link):
+    assert (ROOT / link).exists()
+
+
+def test_commands_are_those_of_ci():
+    """Continuous integration runs the two commands of the quick start, and builds the site."""
+    commands = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
+    assert len(commands) == 2 and commands[1].strip().endswith("python -m pytest")
+    (build,) = re.findall(r"`pip install '\.\[doc\]' && (sphinx-build [^`]*)`", TEXT)
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert build.replace("-W", "-q -W --keep-going") in run
