@@ -1,1 +1,1 @@
-"""What a user fits."""
+"""Estimators with the interface of scikit-learn."""

@@ -1,4 +1,4 @@
-"""The group lasso, for classes and for targets."""
+"""The group lasso for classification and regression."""
 
 import warnings
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ __all__ = ["GroupLassoPD", "GroupLassoSVC"]
 
 
 class WithGroups(PrimalDualEstimator):
-    """An estimator with a group lasso penalty, whose groups may overlap."""
+    """Base class of estimators with a group lasso penalty, whose groups may overlap."""
 
     _takes_blocks: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
@@ -43,7 +43,7 @@ class WithGroups(PrimalDualEstimator):
         return 1 if self.groups is None else self._places_of(self.groups)
 
     def _copies(self) -> Copies | None:
-        """Of the features that are in several groups, once the features are known."""
+        """Copies of the features that are in several groups; None where groups do not overlap."""
         n_features = getattr(self, "n_features_in_", None)
         return None if n_features is None else copies_of(self._groups, n_features)
 
@@ -67,7 +67,7 @@ class WithGroups(PrimalDualEstimator):
         return super()._problem_of_shards(shards, loss)
 
     def _solve(self, problem, *, start, random_state, on_check=None):
-        """Certified for coefficients of copies whose sums, which predict, are exact."""
+        """Solve and certify, with coefficients of copies whose sums are exact."""
         options = {"start": start, "random_state": random_state, "on_check": on_check}
         solution, copies = super()._solve(problem, **options), self._copies()
         if copies is None:

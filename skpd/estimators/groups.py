@@ -1,4 +1,4 @@
-"""Groups of features by the names of columns, and by what a transformer made them from."""
+"""Groups of features by the names of columns, and by the columns that a transformer took."""
 
 from collections import Counter
 from typing import Any
@@ -13,19 +13,19 @@ __all__ = ["groups_by_place", "groups_from", "required_sources", "weights_of_gro
 
 
 def groups_by_place(groups: Any, feature_names: Any) -> Any:
-    """Groups whose names of features are replaced by their places.
+    """Groups whose names of features are replaced by their indices.
 
     Parameters
     ----------
     groups : object
-        As `GroupLassoSVC` takes them.
+        Groups in a format of `GroupLassoSVC`.
     feature_names : ndarray of shape (n_features,) or None
         The names of the columns of X, None where they have none.
 
     Returns
     -------
     groups : object
-        As `skpd.penalties.GroupL2` takes them.
+        Groups in a format of `skpd.penalties.GroupL2`.
 
     Raises
     ------
@@ -64,27 +64,27 @@ def _holds_names(group: Any) -> bool:
 
 
 def groups_from(transformer: Any, X: Any = None) -> np.ndarray:
-    """A label for each feature that a fitted transformer makes: the column that it comes from.
+    """Labels of the features that a fitted transformer makes: the columns that they come from.
 
-    So the features that a `OneHotEncoder` makes of a category are a group, and a number that
+    The features that a `OneHotEncoder` makes of a category are then a group, and a number that
     is scaled is a group of its own, together with the indicator of its missing values.
 
     Parameters
     ----------
     transformer : transformer
-        Fitted. Pipelines, unions and column transformers are followed into their parts. The
-        names of the features tell what they come from, with any transformer whose
-        ``get_feature_names_out`` makes them of the names of columns.
+        A fitted transformer. Pipelines, unions and column transformers are followed into their
+        parts. The columns are found by the names of the features, for any transformer whose
+        ``get_feature_names_out`` makes these of the names of columns.
     X : {array-like, sparse matrix} of shape (n_samples, n_columns), default=None
-        Some rows, for transformers whose names of features do not tell: where exchanged rows of a
-        column change a feature, it comes from that column. Without X all features of such a
-        transformer are one group.
+        Some rows, for transformers whose names of features are not made of the names of columns:
+        a feature comes from a column if it changes when rows of the column are exchanged. Without
+        X all features of such a transformer are one group.
 
     Returns
     -------
     labels : ndarray of str, of shape (n_features,)
-        The names of the columns that came in, or "x0", "x1", ... where they had none; for a group
-        of several of them their names, joined by "+". For the ``groups`` of `GroupLassoSVC`.
+        The name of the column of each feature, or "x0", "x1", ... where columns had no names; for
+        several columns their names, joined by "+". For the ``groups`` of `GroupLassoSVC`.
 
     See Also
     --------
@@ -112,12 +112,12 @@ def groups_from(transformer: Any, X: Any = None) -> np.ndarray:
 
 
 def required_sources(X: Any) -> Sources:
-    """The sources of the features of X, which it carries from `sourced`.
+    """The sources of the features of X, an array that `sourced` has made.
 
     Raises
     ------
     ValueError
-        If it does not carry them.
+        If X has no sources.
     """
     sources = carried_sources(X)
     if sources is None:
@@ -131,21 +131,21 @@ def required_sources(X: Any) -> Sources:
 
 
 def weights_of_groups(weights: Any, groups: Any, columns: tuple[str, ...] = ()) -> Any:
-    """Weights of groups in their order, where they are given by the names of these.
+    """Weights of groups in their order, where they are given by the names of the groups.
 
     Parameters
     ----------
     weights : dict, array-like or None
-        As `GroupLassoSVC` takes them.
+        Weights in a format of `GroupLassoSVC`.
     groups : object
-        Likewise; labels where they are "auto".
+        Groups in a format of `GroupLassoSVC`; labels where they are "auto".
     columns : tuple of str, default=()
         Names that may have a weight without a group, as of columns whose features are left out.
 
     Raises
     ------
     ValueError
-        If there are no such names.
+        If a weight has a name that no group has.
     """
     if not isinstance(weights, dict):
         return weights

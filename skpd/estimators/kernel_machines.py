@@ -20,7 +20,7 @@ __all__ = ["KernelPdproxRegressor", "KernelPdproxSVC"]
 
 
 class _OneKernel(KernelModel):
-    """A function of the Hilbert space of one kernel, with half its squared norm as penalty."""
+    """Base class of models with a function of the Hilbert space of one kernel."""
 
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"}), callable],

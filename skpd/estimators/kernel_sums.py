@@ -1,4 +1,4 @@
-"""What estimators with several kernels share."""
+"""The base class of models with several kernels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ KernelList = str | Sequence[Any]
 
 @dataclass(frozen=True)
 class _ScaledKernel:
-    """A kernel over a number: what its values at training rows are on average, if it is scaled."""
+    """A kernel divided by a scale, its mean value k(x, x) at training rows or 1."""
 
     kernel: Kernel
     scale: float
 
 
 class SeveralKernels(KernelModel):
-    """A sum of functions, one for each kernel, with a penalty of their norms."""
+    """Base class of sums of functions, one for each kernel, with a penalty of their norms."""
 
     kernel_weights_: Array
     _kernels: list[_ScaledKernel]
@@ -106,12 +106,12 @@ class SeveralKernels(KernelModel):
 
 
 def _kernel_of(given: Any, X: Any, weights: Array) -> Kernel:
-    """The kernel that an entry of ``kernels`` names, with numbers for its parameters.
+    """The kernel of an entry of ``kernels``, with numbers for its parameters.
 
     Raises
     ------
     ValueError
-        If it is none.
+        If the entry does not name a kernel.
     """
     metric, parameters = given if isinstance(given, tuple) and len(given) == 2 else (given, {})
     known = callable(metric) or metric in PAIRWISE_KERNEL_FUNCTIONS

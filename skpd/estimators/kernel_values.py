@@ -1,4 +1,4 @@
-"""Kernels between samples: by name, as functions or computed before."""
+"""Kernels between samples: by name, as functions or precomputed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,14 +42,15 @@ class Kernel:
     metric : str or callable
         Not "precomputed".
     parameters : dict
-        Those that a metric by name does not take are ignored; a callable takes all of them.
+        Parameters of the metric. A metric by name ignores those that it does not take; a callable
+        takes all of them.
     """
 
     metric: str | Callable[..., float]
     parameters: dict[str, Any]
 
     def between(self, X: Any, Y: Any = None) -> Array:
-        """k(x_i, y_j) of all pairs of rows, in float64."""
+        """Values k(x_i, y_j) of all pairs of rows, in float64."""
         found = pairwise_kernels(
             X, Y, metric=self.metric, filter_params=isinstance(self.metric, str), **self.parameters
         )
@@ -61,14 +62,15 @@ class Kernel:
         Raises
         ------
         ValueError
-            If it is not finite or not positive semidefinite.
+            If the matrix is not finite or not positive semidefinite.
         """
         return checked_matrix(self.between(X), f"kernel={self.metric!r}", self.is_definite(X))
 
     def is_definite(self, X: Any) -> bool:
-        """Whether it is known to be positive semidefinite, with small rounding errors.
+        """Whether the kernel matrix is positive semidefinite, up to small rounding errors.
 
-        The squared distances in "rbf" have errors relative to the norms of rows.
+        False where this is not certain. The squared distances in "rbf" have errors relative to the
+        norms of rows.
         """
         if self.metric in ("linear", "cosine", "chi2", "laplacian"):
             return bool(self.parameters.get("gamma", 1.0) >= 0.0)
@@ -93,7 +95,7 @@ def gamma_of(gamma: Any, X: Any, weights: Array) -> float:
     gamma : {"scale", "auto"} or float
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
     weights : ndarray of shape (n_samples,)
-        They sum to 1.
+        Weights whose sum is 1.
     """
     n_features = X.shape[1]
     if gamma == "auto":
@@ -114,14 +116,14 @@ def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> Kerne
     matrix : ndarray of shape (n_samples, n_samples)
         In float64; its memory becomes that of the result.
     name : str
-        What errors call it.
+        Name of the matrix in messages of errors.
     is_definite : bool, default=False
-        Whether it is known to be positive semidefinite.
+        Whether the matrix is certain to be positive semidefinite.
 
     Raises
     ------
     ValueError
-        If it is not finite, symmetric and positive semidefinite.
+        If the matrix is not finite, symmetric and positive semidefinite.
     """
     if not np.isfinite(matrix).all():
         raise ValueError(f"{name} must have finite values, got inf or NaN.")
@@ -150,9 +152,9 @@ def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> Kerne
 
 
 def _symmetrise(matrix: Array) -> float:
-    """Mean values across the diagonal, in place; how far they were apart at most.
+    """Replace entries by their mean values across the diagonal, in place.
 
-    That is in units of the root of K_ii K_jj.
+    Returns the largest difference between such entries, in units of the root of K_ii K_jj.
     """
     n, largest = len(matrix), 0.0
     sizes = np.sqrt(np.maximum(np.diagonal(matrix), np.finfo(float).tiny))
@@ -168,7 +170,7 @@ def _symmetrise(matrix: Array) -> float:
 
 
 def _is_positive(matrix: Array) -> bool:
-    """Whether there is a Cholesky factor; rows of zeros are left out."""
+    """Whether the matrix without its rows of zeros has a Cholesky factor."""
     diagonal = np.diagonal(matrix)
     some = diagonal != 0.0
     if not np.all(some):
@@ -183,7 +185,7 @@ def _is_positive(matrix: Array) -> bool:
 
 
 def _least_eigenvalue(matrix: Array) -> float:
-    """About the least eigenvalue, for a message."""
+    """Approximate least eigenvalue, for a message."""
     if len(matrix) < 100:
         return float(np.linalg.eigvalsh(matrix)[0])
     try:

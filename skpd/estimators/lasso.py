@@ -1,4 +1,4 @@
-"""The lasso, as scikit-learn has it, with a certificate; alone and cross-validated."""
+"""The lasso with the objective of scikit-learn, for one alpha and with cross-validation."""
 
 from typing import Any, ClassVar
 

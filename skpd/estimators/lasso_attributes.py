@@ -1,4 +1,4 @@
-"""What users of scikit-learn's Lasso and ElasticNet expect beside `fit` and `predict`."""
+"""Attributes and methods of scikit-learn's Lasso and ElasticNet beside `fit` and `predict`."""
 
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -16,24 +16,24 @@ __all__ = ["LassoAttributes", "LassoLike"]
 
 
 class LassoAttributes:
-    """The fitted attributes that have other names there."""
+    """Mixin with fitted attributes under their names in scikit-learn."""
 
     certificate_: Any
 
     @property
     def dual_gap_(self) -> Any:
-        """``duality_gap_``; with several targets an array of shape (n_targets,)."""
+        """Alias of ``duality_gap_``; with several targets an array of shape (n_targets,)."""
         several = isinstance(self.certificate_, list)
         return np.array([c.gap for c in self.certificate_]) if several else self.certificate_.gap
 
     @property
     def sparse_coef_(self) -> sp.csr_array:
-        """``coef_`` as a sparse array of shape (1, n_features) or (n_targets, n_features)."""
+        """Sparse array of ``coef_``, of shape (1, n_features) or (n_targets, n_features)."""
         return sp.csr_array(self._coef_rows)  # type: ignore[attr-defined]
 
 
 class LassoLike(LassoAttributes, PrimalDualRegressor):
-    """Least squares with penalised coefficients, of one target or of several, each alone."""
+    """Base class of least squares with penalised coefficients, for each of several targets."""
 
     _takes_outputs: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
@@ -70,9 +70,9 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         cls, X: Any, y: ArrayLike, *, eps: float = 1e-3, alphas: int | ArrayLike = 100,
         return_n_iter: bool = False, check_input: bool = True, **params: Any,
     ) -> tuple[Array, ...]:  # fmt: skip
-        """Coefficients for many alphas without an intercept, as of scikit-learn's `lasso_path`.
+        """Coefficients for many alphas without an intercept, as by scikit-learn's `lasso_path`.
 
-        `skpd.path` gives models, with intercepts and certificates.
+        The function `skpd.path` returns models with intercepts and certificates.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         return_n_iter : bool, default=False
             Whether to return the numbers of iterations as well.
         check_input : bool, default=True
-            As in `fit`.
+            Ignored, there for compatibility with scikit-learn.
         **params : dict
             Other parameters of the estimator, such as ``positive`` or ``tol``.
 

@@ -30,9 +30,10 @@ class LogisticPD(PrimalDualClassifier):
     """Logistic regression of two classes or more, fitted with a certificate.
 
     Minimises the weighted mean of the negative log likelihood of the classes plus ``alpha`` times
-    the penalty. Two classes have one vector of coefficients, more have one each and the softmax
-    of all scores. With ``penalty="l2"`` that is the objective of `LogisticRegression` divided by C
-    times the sum of the weights, its C being ``1 / (alpha * n_samples)``.
+    the penalty. Two classes have one vector of coefficients; more classes have a vector each and
+    the softmax of their scores. With ``penalty="l2"`` this is the objective of
+    `LogisticRegression` divided by C times the sum of the weights, for its C of
+    ``1 / (alpha * n_samples)``.
 
     Parameters
     ----------
@@ -76,8 +77,8 @@ class LogisticPD(PrimalDualClassifier):
 
     See Also
     --------
-    MultinomialPD : More penalties of the matrix of coefficients, and the SVM of all classes.
-    PdproxSVC : Any penalty, bounds and linear constraints; more than two classes one-vs-rest.
+    MultinomialPD : Classifier with more penalties of the matrix of coefficients.
+    PdproxSVC : Classifier with any penalty, bounds and constraints, one-vs-rest.
 
     Examples
     --------
@@ -131,7 +132,7 @@ class LogisticPD(PrimalDualClassifier):
         self.verbose = verbose
 
     def _get_loss(self) -> Logistic:
-        """The loss of two classes; that of more is the softmax."""
+        """The loss of two classes; more classes have the softmax."""
         return Logistic()
 
     def _get_penalty(self) -> Penalty:

@@ -198,7 +198,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
                 del self._seen
 
     def _problems(self, X, y, sample_weight):
-        """The data, the one problem in a list, and no classes."""
+        """The data, the one problem in a list, and None for the classes."""
         labels, places, y = pairs_and_ratings(self, X, y)
         sample_weight = checked_weights(sample_weight, y)
         self._checked_options()
@@ -225,7 +225,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
         )  # fmt: skip
 
     def _of_levels(self, labels, places, y, weights, loss):
-        """A row for each rating and each level but the last, labelled by what is above it."""
+        """Rows for each rating and each level but the last, with labels for ratings above it."""
         self.levels_ = np.unique(y)
         n_between = len(self.levels_) - 1
         if not n_between:
@@ -299,7 +299,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
     def predict(self, X: Any) -> np.ndarray:
         """Predict ratings.
 
-        Labels that were not seen in `fit` have the factors and the biases 0.
+        Labels that `fit` has not had have the factors and the biases 0.
 
         Parameters
         ----------
@@ -309,12 +309,12 @@ class MatrixCompletionPD(PrimalDualRegressor):
         Returns
         -------
         y : ndarray of shape (n_pairs,)
-            For "hinge" levels, else numbers.
+            Levels for the loss "hinge", numbers for other losses.
 
         Warns
         -----
         UserWarning
-            If labels were not seen in `fit`.
+            If there are labels that `fit` has not had.
         """
         check_is_fitted(self)
         if sp.issparse(X):

@@ -1,4 +1,4 @@
-"""Linear models of several outputs or tasks, tied together by a penalty of their matrix."""
+"""Linear models of several outputs or tasks with a penalty of the matrix of coefficients."""
 
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -156,7 +156,7 @@ class MultiTaskPD(PrimalDualRegressor):
         return output_penalty(self.penalty, float(self.l1_ratio), n_features, n_outputs)
 
     def _problems(self, X, y, sample_weight):
-        """The validated data, the one problem in a list, and no classes."""
+        """The validated data, the one problem in a list, and None for the classes."""
         self._checked_options()
         make = self._shared_problem if self.tasks is None else self._problem_of_tasks
         X, y, problem = make(X, y, sample_weight)

@@ -197,7 +197,7 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
         return folds
 
     def _stratified(self, tasks: Indices) -> list[Fold]:
-        """Folds with a share of every task."""
+        """Splitter whose folds have a share of every task."""
         n_folds, most = check_cv(self.cv).get_n_splits(), int(np.max(np.bincount(tasks)))
         if most < n_folds:
             raise ValueError(

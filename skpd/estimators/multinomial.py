@@ -1,4 +1,4 @@
-"""Classifiers with a score for every class, fitted together."""
+"""Classifiers with a vector of coefficients for every class, fitted together."""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -32,7 +32,7 @@ LOSSES: dict[str, type[LabelLoss]] = {
 
 
 def joint_problem(estimator, X, labels, weights, classes, loss, penalty) -> OutputsProblem:
-    """The problem of all classes together, for a loss of the scores of all of them.
+    """The problem of all classes, for a loss of their scores.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def joint_problem(estimator, X, labels, weights, classes, loss, penalty) -> Outp
 
 
 def start_of_classes(estimator, problem: OutputsProblem) -> Point | None:
-    """Where a warm start resumes a problem of all classes."""
+    """The point at which a warm start of all classes begins, or None."""
     K, d = problem.n_outputs, problem.design.n_inputs
     return start_of_outputs(
         estimator, (K, d), (problem.n_samples // K, K), estimator.fit_intercept

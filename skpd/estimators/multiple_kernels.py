@@ -1,4 +1,4 @@
-"""Multiple kernel learning: sums of functions of several kernels, which it weighs and selects."""
+"""Multiple kernel learning: sums of functions of several kernels, some of which are selected."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Classifiers that optimise a score of all labels together."""
+"""A classifier that optimises a score of all labels, such as F1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,14 +35,14 @@ OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
 
 @dataclass(frozen=True)
 class _Training:
-    """The classes, and what decides where a ranking of the samples is cut."""
+    """The classes, the problem, and the number of samples above the threshold of a ranking."""
 
     classes: np.ndarray
     problem: StructuredProblem
     n_positive: int | None  # None where 0 is the threshold
 
     def threshold(self, point: Point | Solution) -> float:
-        """Such that so many training samples are above it."""
+        """A threshold with the wanted number of training samples above it."""
         if self.n_positive is None:
             return 0.0
         scores = np.sort(self.problem.scores(point.coef, float(point.intercept)))[::-1]
@@ -59,26 +59,25 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
 
         max over y' of [1 - score(y', y) + 1/n sum_i x_i.w (y'_i - y_i)] + alpha penalty(w)
 
-    with labels in {-1, 1}. The maximum is a convex bound on one minus the score of the model's
-    predictions. It counts errors as the score does: where one sample in a hundred is positive, F1
-    is 0 without a single true positive, while an accuracy of 0.99 is not far from the best.
+    with labels in {-1, 1}. The maximum is a convex upper bound on one minus the score of the
+    predictions. Errors count as they do in the score: where one sample in a hundred is positive,
+    F1 is 0 without a true positive, although the accuracy is 0.99.
 
     Parameters
     ----------
     alpha : float, default=1e-3
         Weight of the penalty, greater than 0.
     scoring : {"f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"}, default="f1"
-        The score, by the names of scikit-learn. The positive class is ``classes_[1]``. Those at k
-        are of the labels of which k are positive; the maximum is then over these, and the true
-        ones. "roc_auc" has the share of pairs in the right order as its score; its maximum is the
-        mean over all pairs of a positive i and a negative sample j of max(1 - (z_i - z_j), 0).
+        The score, by the names of scikit-learn. The positive class is ``classes_[1]``. For
+        "precision_at_k" and "recall_at_k" the maximum is over the labelings with k positive
+        labels, and the true one. The score of "roc_auc" is the share of pairs in the right order;
+        the maximum is then the mean of max(1 - (z_i - z_j), 0) over all pairs of a positive
+        sample i and a negative sample j.
     beta : float, default=None
-        For "fbeta": how many times as much recall counts as precision; greater than 0, 1 by
-        default.
+        For "fbeta": the weight of recall relative to precision; greater than 0, 1 by default.
     k : int or float, default=None
-        For "precision_at_k" and "recall_at_k": how many samples are to be labelled positive; as a
-        float in (0, 1) the share of them, rounded up; as many as there are positive ones by
-        default.
+        For "precision_at_k" and "recall_at_k": the number of samples that are labelled positive,
+        or as a float in (0, 1) their share, rounded up; by default the number of positive samples.
     penalty : str or Penalty, default="l2"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
         `PdproxSVC`, that leaves no coefficient free.
@@ -96,7 +95,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         Iterations at most: problems of cutting planes, or gradients.
     fit_intercept : bool, default=False
         Whether to fit an intercept, which is not penalised. Only for "f1" and "fbeta": the other
-        scores are those of a ranking, which an intercept does not change.
+        scores depend on the order of the samples, which an intercept does not change.
     warm_start : bool, default=False
         Start from the last fit's coefficients where the shapes agree.
     {unused_random_state_and_verbose}
@@ -108,9 +107,9 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
     intercept_ : ndarray of shape (1,)
         Intercept; 0 without ``fit_intercept``.
     threshold_ : float
-        What ``X @ coef_`` must be above for the positive class, and `decision_function` subtracts:
-        0 for "f1" and "fbeta". For a ranking, as many training samples are above it as ``k``
-        says, or as are positive.
+        The value above which ``X @ coef_`` is of the positive class; `decision_function`
+        subtracts it. 0 for "f1" and "fbeta"; for the other scores such that ``k`` training
+        samples are above it, or as many as are positive.
     dual_coef_ : ndarray of shape (n_samples,)
         The mean of y' - y over a mixture of labelings, the dual solution. For "roc_auc" the share
         of the samples of the other class with which a sample makes a pair that counts, negative
@@ -125,11 +124,11 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
 
     See Also
     --------
-    PdproxSVC : A mean over the samples in place of a score of all of them.
+    PdproxSVC : Classifier with the mean of a loss over the samples.
 
     Notes
     -----
-    There are no sample weights: a score of all labels is no mean over the samples.
+    Sample weights are not supported, as a score of all labels is no mean over the samples.
 
     References
     ----------
@@ -225,7 +224,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         return self
 
     def _start_of(self, problem: StructuredProblem, classes: Any) -> Point | None:
-        """Where a warm start resumes, if the last fit had the same shape."""
+        """The point at which a warm start begins, or None if the shapes differ."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
         coef = np.ravel(self._dense_coef)
@@ -244,7 +243,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         }
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, list, Any]:
-        """The validated data, the one problem in a list, and what the model takes from them."""
+        """The validated data, the one problem in a list, and the training data for `_model`."""
         if sample_weight is not None:
             raise ValueError(
                 "sample_weight must be None: the score of all labels is no mean over the samples."
@@ -276,7 +275,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         return X, y, [problem], _Training(classes, problem, self._cut(signs) if ranks else None)
 
     def _check_scoring(self) -> None:
-        """Refuse parameters that do not belong to the score."""
+        """Raise a ValueError for parameters that do not belong to the score."""
         owners = {"beta": ("fbeta",), "k": AT_K}
         for name, scorings in owners.items():
             if getattr(self, name) is not None and self.scoring not in scorings:
@@ -291,7 +290,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
             )
 
     def _cut(self, signs: Array) -> int:
-        """How many of the samples of some labels are to be positive."""
+        """The number of samples that are to be labelled positive."""
         if self.k is None or self.scoring not in AT_K:
             return int(np.sum(signs > 0.0))
         count = self.k if isinstance(self.k, Integral) else int(np.ceil(self.k * len(signs)))
@@ -340,7 +339,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         return labels
 
     def score(self, X: Any, y: ArrayLike) -> float:
-        """The score that is optimised, on some data.
+        """The score that the classifier optimises, for given data.
 
         Parameters
         ----------
@@ -352,7 +351,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         -------
         score : float
             F1 or F-beta of `predict`; the area under the ROC curve of `decision_function`; or the
-            precision or recall of the k samples for which that is largest.
+            precision or recall of the k samples with the largest values of `decision_function`.
         """
         scores, positive = self.decision_function(X), column_or_1d(y) == self.classes_[1]
         if self.scoring == "roc_auc":

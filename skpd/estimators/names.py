@@ -1,4 +1,4 @@
-"""The losses and penalties that have a name, and the parameters that go with the names."""
+"""Losses and penalties that have a name, and the parameters that belong to the names."""
 
 from collections.abc import Callable, Mapping
 from inspect import signature
@@ -63,7 +63,7 @@ RESIDUAL_LOSSES: dict[str, Callable[..., ResidualLoss]] = {
 
 
 def elastic_net(l1_ratio: float = 0.5, positive: bool = False) -> Penalty:
-    """l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2, also at the ends.
+    """Penalty l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2, for ratios from 0 to 1 inclusive.
 
     Parameters
     ----------
@@ -104,12 +104,12 @@ PENALTIES: dict[str, Callable[..., Penalty]] = {
 
 
 def chosen(kind: str, value: Any, table: Mapping[str, Callable[..., Any]], **given: Any) -> Any:
-    """A loss or penalty that is given by its name, or is an object already.
+    """The loss or penalty of a name; an object is returned as it is.
 
     Parameters
     ----------
     kind : {"loss", "penalty"}
-        What an estimator calls it.
+        Name of the estimator's parameter.
     value : str or object
         A key of the table, or the loss or penalty itself.
     table : dict

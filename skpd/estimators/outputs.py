@@ -1,4 +1,4 @@
-"""What estimators of several outputs, tasks or classes share."""
+"""Penalties, losses, coefficients and columns of tasks for estimators of several outputs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -69,12 +69,12 @@ OUTPUT_PENALTIES: dict[str, Callable[[int, int], Penalty]] = {
 def output_penalty(
     penalty: str | Penalty, l1_ratio: float, n_features: int, n_outputs: int
 ) -> Penalty:
-    """A penalty by its name, beside half the squared Frobenius norm for an l1_ratio below 1.
+    """The penalty of a name, plus half the squared Frobenius norm for an l1_ratio below 1.
 
     Raises
     ------
     ValueError
-        If there is no such combination.
+        If the penalty does not take the l1_ratio.
     """
     if n_outputs == 1 and penalty == "l21":
         penalty = "l1"  # the same, and its entries can be taken alone
@@ -95,7 +95,7 @@ def output_penalty(
 def start_of_outputs(
     estimator: Any, coef_shape: tuple[int, ...], dual_shape: tuple[int, ...], has_intercepts: bool
 ) -> Point | None:
-    """Where a warm start resumes, if the last fit of a regressor had the same shapes."""
+    """The point at which a warm start of several outputs begins, or None if the shapes differ."""
     if not (estimator.warm_start and hasattr(estimator, "dual_coef_")):
         return None
     if estimator.coef_.shape != coef_shape or estimator.dual_coef_.shape != dual_shape:
@@ -112,12 +112,12 @@ def coefficients_of_outputs(point: Point | Solution) -> dict[str, Any]:
 
 
 def checked_loss(loss: Loss, n_outputs: int) -> Loss:
-    """A loss, seen to be one of so many outputs.
+    """The loss of a name or an object, after a check of its number of outputs.
 
     Raises
     ------
     ValueError
-        If it is not.
+        If the loss is one of another number of outputs.
     """
     if not loss.couples_outputs:
         return loss
@@ -139,7 +139,7 @@ def checked_loss(loss: Loss, n_outputs: int) -> Loss:
 
 
 def check_labels(loss: Loss, y: Array) -> None:
-    """Raise a ValueError if a loss of labels has other targets than -1 and 1."""
+    """Raise a ValueError if a loss of labels has targets other than -1 and 1."""
     if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
         raise ValueError(
             f"y must hold labels -1 and 1 for the loss {type(loss).__name__}, got values from "
@@ -150,12 +150,12 @@ def check_labels(loss: Loss, y: Array) -> None:
 def without_tasks(
     estimator: BaseEstimator, X: Any, tasks: int | str, reset: bool
 ) -> tuple[Any, Array]:
-    """X without the column that holds the task of each row, and that column.
+    """Split off the column of X that holds the task of each row.
 
     Parameters
     ----------
     estimator : estimator
-        Of which the features are checked or, if ``reset``, set.
+        The estimator whose features are checked or, if ``reset``, set.
     X : {array-like, sparse matrix, dataframe}
     tasks : int or str
         The index of the column, or its name in a dataframe.

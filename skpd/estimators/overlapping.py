@@ -1,4 +1,4 @@
-"""Groups that share features, as a partition of copies of these."""
+"""Groups that share features, as a partition of copies of the features."""
 
 from typing import Any, NamedTuple
 
@@ -10,10 +10,10 @@ __all__ = ["Copies", "copies_of"]
 
 
 class Copies(NamedTuple):
-    """A copy of a feature for every group that it is in.
+    """Copies of features, one for every group that a feature is in.
 
-    With the coefficients v_g of the copies of group g, w = sum_g v_g are those of the features,
-    and a group lasso of the v_g is the penalty of w that is least over all such sums: the latent
+    With the coefficients v_g of the copies of group g, the features have the coefficients
+    w = sum_g v_g, and the group lasso of the v_g, minimised over all such sums, is the latent
     group lasso (Jacob, Obozinski and Vert, 2009, Group lasso with overlap and graph lasso).
 
     Attributes
@@ -35,10 +35,10 @@ class Copies(NamedTuple):
         return sums
 
     def summable(self, coef: Array) -> Array:
-        """The same rounded to a power of 2 for each feature, so that `sums` are exact.
+        """The coefficients rounded to a power of 2 for each feature, so that `sums` are exact.
 
         A sum of n numbers is exact in float64 if all are multiples of 2^(e - 52) and the sum of
-        their sizes is at most 2^(e + 1). That of the sizes as given is below 2^e.
+        their sizes is at most 2^(e + 1); e is such that the sum of the given sizes is below 2^e.
         """
         exponents = 52 - np.frexp(self.sums(np.abs(coef)))[1][self.features]
         found: Array = np.ldexp(np.rint(np.ldexp(coef, exponents)), -exponents)
@@ -52,18 +52,18 @@ class Copies(NamedTuple):
 
 
 def copies_of(groups: Any, n_features: int) -> Copies | None:
-    """The copies that lists of features make; None where no feature is in two of them.
+    """The copies for lists of features; None where no feature is in two of them.
 
     Parameters
     ----------
     groups : object
-        As for `skpd.penalties.GroupL2`.
+        Groups in a format of `skpd.penalties.GroupL2`.
     n_features : int
 
     Raises
     ------
     ValueError
-        If they overlap, but miss a feature or name one twice in one list.
+        If groups overlap, but miss a feature or name one twice in one list.
     """
     if not isinstance(groups, list | tuple) or not all(map(_is_list, groups)):
         return None

@@ -1,4 +1,4 @@
-"""Pairs of labels, as matrix completion takes them."""
+"""Pairs of labels and their ratings, the data of matrix completion."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ __all__ = ["Labels", "pairs_and_ratings", "places_of", "two_columns"]
 
 
 class Labels(NamedTuple):
-    """The labels of rows and of columns, in order, and how many pairs have each."""
+    """The labels of rows and of columns, in order, and the number of pairs with each of them."""
 
     rows: Any
     columns: Any
@@ -24,7 +24,7 @@ class Labels(NamedTuple):
 
 
 def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, tuple[Any, Any], Array]:
-    """Labels, the places of those of each pair, and ratings, of pairs or of a sparse matrix."""
+    """Labels, indices of the labels of each pair, and ratings, of pairs or of a sparse matrix."""
     if sp.issparse(X):
         if y is not None:
             raise ValueError("y must be None where X is a sparse matrix: it holds the ratings.")
@@ -56,7 +56,7 @@ def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, tuple[Any
 
 
 def two_columns(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
-    """The labels of rows and of columns of pairs, each of a type of its own where they can be."""
+    """The labels of rows and of columns of pairs, each with its own type where possible."""
     _check_feature_names(estimator, X, reset=reset)
     if hasattr(X, "iloc"):
         shape = X.shape
@@ -78,6 +78,6 @@ def two_columns(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
 
 
 def places_of(labels: Any, wanted: Any) -> tuple[Indices, Any]:
-    """Where labels are among those in order, and whether they are."""
+    """Indices of labels among sorted labels, and whether each label is among them."""
     place = np.minimum(np.searchsorted(labels, wanted), len(labels) - 1)
     return place, labels[place] == wanted

@@ -46,10 +46,10 @@ class _Bool:
 
 
 class ParameterValidation(PickledWithVersion):
-    """An estimator that is strict about bools and helpful about names and values.
+    """Base class of estimators that refuse bools for numbers and suggest similar names.
 
-    To Python True and False are the integers 1 and 0, so that scikit-learn's validation takes
-    ``alpha=True`` for 1. They are refused where numbers are wanted.
+    In Python True and False are the integers 1 and 0, so that scikit-learn's validation takes
+    ``alpha=True`` for 1. Bools are refused where numbers are wanted.
     """
 
     _parameter_constraints: ClassVar[dict]
@@ -68,7 +68,7 @@ class ParameterValidation(PickledWithVersion):
             )
 
     def _require_known(self, parameter: str, name: str, constraints: Any) -> None:
-        """Refuse a name that is not among those of a parameter, with the one most like it."""
+        """Raise a ValueError for an unknown name, with the most similar one that is allowed."""
         lists = [constraint for constraint in constraints if isinstance(constraint, StrOptions)]
         known = sorted(option for constraint in lists for option in constraint.options)
         if not known or name in known:
@@ -83,13 +83,13 @@ class ParameterValidation(PickledWithVersion):
         )
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of a loss or penalty.
+        """Set parameters of the estimator, or of its loss or penalty.
 
         Parameters
         ----------
         **params : dict
-            By name. ``penalty__l1_ratio=0.5`` puts a penalty with this l1_ratio in the place of
-            the one that there is.
+            Values by name. ``penalty__l1_ratio=0.5`` replaces the penalty by one with this
+            l1_ratio.
 
         Returns
         -------
@@ -98,7 +98,7 @@ class ParameterValidation(PickledWithVersion):
         Raises
         ------
         ValueError
-            If there is no such parameter, or it is one of a value that does not allow it.
+            If there is no such parameter, or if it belongs to an object that has no parameters.
         """
         of_values: dict[str, dict[str, Any]] = {}
         for key in list(params):
@@ -129,14 +129,14 @@ BY_FEATURE: dict[str, list] = {
 
 
 def penalty_by_feature(penalty: Penalty, weights: Any, bounds: Any, alpha: float = 1.0) -> Penalty:
-    """A penalty with what the parameters ``penalty_weights`` and ``bounds`` say of each feature.
+    """A penalty with the weights and bounds of features in ``penalty_weights`` and ``bounds``.
 
-    With an alpha of 0 all of them are free, as with weights of 0.
+    With an alpha of 0 no feature is penalised, as with weights of 0.
 
     Raises
     ------
     ValueError
-        If the penalty is not one of single coefficients, or they are not as documented.
+        If the penalty is not one of single coefficients, or the weights or bounds are invalid.
     """
     if alpha == 0.0:
         weights = 0.0 * np.asarray(1.0 if weights is None else weights)

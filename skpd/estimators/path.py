@@ -27,12 +27,12 @@ __all__ = [
 
 
 class PathInterrupt(KeyboardInterrupt):
-    """Ctrl-C during `path`, with what was finished before it.
+    """Interruption of `path` by Ctrl-C, with the models that were finished before.
 
     Attributes
     ----------
     path : RegularizationPath
-        The models of the largest alphas: those finished, of all classes.
+        The models of the largest alphas, for which all classes were finished.
     """
 
     path: RegularizationPath
@@ -49,35 +49,35 @@ def path(
 ) -> RegularizationPath:
     """Fit an estimator for many alphas, each from the solution for the one before.
 
-    Of `DRSVMClassifier` they are values of ``epsilon``, which has the place of alpha in its
-    objective; its ``alpha``, the weight of a ridge, stays as it is.
+    For `DRSVMClassifier` the path is over ``epsilon``, which has the place of alpha in the
+    objective; the parameter ``alpha``, the weight of a ridge, is left as it is.
 
     The data is validated and prepared once. For five alphas or more and a smooth loss with a
-    separable or group penalty that includes a copy of X by columns, unless it is stored so;
-    of a dense X another byte for each entry may follow, for products in eight bits.
+    separable or group penalty, preparation includes a copy of X by columns, unless X is stored in
+    this way; a dense X may take another byte for each entry, for products in eight bits.
 
     Parameters
     ----------
     estimator : estimator
-        A classifier or regressor of this package, or a pipeline whose last step is one. It is
-        left as it is; its ``alpha`` (``epsilon``) and ``warm_start`` have no effect. With a
-        pipeline the path is that of the last step, for X transformed by clones of the earlier
-        steps, which are fitted to all of it.
+        A classifier or regressor of this package, or a pipeline whose last step is one. The
+        estimator is not changed; its ``alpha`` (``epsilon``) and ``warm_start`` have no effect.
+        With a pipeline the path is that of the last step, for X transformed by clones of the
+        earlier steps, which are fitted to all of X.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training data.
     y : array-like of shape (n_samples,)
         Class labels or targets.
     alphas : int or array-like of shape (n_alphas,), default=50
         Values of alpha, greater than 0, in any order; or their number: then they are at
-        equal ratios, from the smallest alpha at which the best constant prediction is seen
+        equal ratios, from the smallest alpha at which the best constant prediction is certain
         to be optimal down to ``eps`` times that. For squared norms and other penalties without
-        such an alpha they begin where no model's objective is seen to be better than that of the
+        such an alpha they begin at an alpha for which no objective is better than that of the
         best constant by more than 1 %.
     eps : float, default=None
         Ratio of the smallest to the largest alpha, in (0, 1], where ``alphas`` is a number. None
         for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples, as in `fit`; of a pipeline those of the last step alone.
+        Weights of the samples, as in `fit`; in a pipeline for the last step only.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def path(
 
 
 def split_pipeline(estimator: Any) -> tuple[Pipeline | None, PrimalDualEstimator]:
-    """The steps of a pipeline before its last, None without any, and the last, one of skpd's."""
+    """The steps of a pipeline before its last, or None, and the last, an estimator of skpd."""
     steps, last = None, estimator
     if isinstance(estimator, Pipeline):
         steps, last = estimator[:-1] if len(estimator) > 1 else None, estimator[-1]
@@ -179,9 +179,9 @@ def split_pipeline(estimator: Any) -> tuple[Pipeline | None, PrimalDualEstimator
 def problems_of_path(
     estimator: PrimalDualEstimator, X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[Any, Any, list[Problem], Any]:
-    """The validated data, its problems and the classes, of models that make a path.
+    """The validated data, the problems and the classes of an estimator for a path.
 
-    ``estimator`` is a clone, whose own alpha is not to be of any account.
+    ``estimator`` is a clone whose own alpha has no effect.
     """
     if estimator._path_parameter != "alpha" or estimator.alpha == 0.0:
         estimator.set_params(**{estimator._path_parameter: 1.0})
@@ -200,7 +200,7 @@ def _gathered(
     steps: Pipeline | None,
     parameter: str,
 ) -> RegularizationPath:
-    """The path of the alphas that there are solutions for, in rows of one for each problem."""
+    """The path of the finished alphas, from rows of solutions with one for each problem."""
     shape: tuple[int, ...] = (len(rows), len(problems)) if len(problems) > 1 else (len(rows),)
     problem = problems[0]
     intercept_shape = problem.intercept_shape
@@ -237,7 +237,7 @@ def follow(
 ) -> Iterator[Solution]:
     """The solutions for decreasing alphas, each from the one before.
 
-    Ctrl-C sets ``stop``; when that is set the current fit ends, and is left out.
+    Ctrl-C sets ``stop``; when it is set the current fit ends and is left out.
     """
     start, random_state = None, np.random.RandomState(seed)
     if len(alphas) >= MANY_ALPHAS and estimator._solver() == "auto":
@@ -260,7 +260,7 @@ def follow(
 
 
 def alpha_values(problems: list[Problem], alphas: int | ArrayLike, eps: float | None) -> Array:
-    """The alphas of a path, decreasing: as given, or so many at equal ratios."""
+    """The alphas of a path, decreasing: the given ones, or a number of them at equal ratios."""
     if isinstance(alphas, Integral):
         return _equal_ratios(problems, alphas, eps)
     for place, alpha in enumerate(np.ravel(np.asarray(alphas, dtype=object))):
@@ -292,7 +292,8 @@ def _equal_ratios(problems, n_alphas, eps):
 def _null_gradient(problem: Problem) -> Array:
     """The gradient of the loss where all penalised coefficients are 0.
 
-    With features that are not penalised it follows from a dual point of the model on these.
+    With features that are not penalised, the gradient follows from a dual point of the model on
+    these features.
     """
     columns, lower, upper = problem.penalty.free_features
     if not len(columns):
@@ -314,12 +315,13 @@ def _largest_alpha(problem: Problem) -> float:
 
 
 def _useful_alpha(problem: Problem) -> float:
-    """An alpha from which on no model is better than the best constant by more than a share.
+    """An alpha above which no model is better than the best constant by more than a share.
 
-    For the penalties that allow no model of coefficients 0, such as squared norms. The loss is
-    convex, so that with its gradient g at the best constant, where the objective is P_0, it is at
-    least P_0 + g'w, and the objective of any model at least P_0 - (alpha R)*(-g). It is |g|^2 / (2
-    alpha) for half the squared Euclidean norm, and never increases with alpha.
+    This is for the penalties that allow no model of coefficients 0, such as squared norms. The
+    loss is convex, so that with its gradient g at the best constant, where the objective is P_0,
+    it is at least P_0 + g'w, and the objective of any model at least P_0 - (alpha R)*(-g). The
+    conjugate is |g|^2 / (2 alpha) for half the squared Euclidean norm, and never increases with
+    alpha.
     """
     gradient, least = _null_gradient(problem), USEFUL * problem.objective_unit
     steps = range(-300 * STEPS, 300 * STEPS)

@@ -1,4 +1,4 @@
-"""Choice of alpha for any estimator that has a path, by the scores of held-out samples."""
+"""Choice of alpha by the scores of held-out samples, for any estimator that has a path."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -65,11 +65,11 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     estimator : estimator
         A classifier or regressor of this package whose models make a path (see `path`), or a
         pipeline whose last step is one: then its earlier steps are fitted anew in every fold.
-        Its ``alpha`` and ``warm_start`` have no effect on the folds. Of `DRSVMClassifier` the path
-        is that of ``epsilon``, and so is what is said here of alpha.
+        Its ``alpha`` and ``warm_start`` have no effect on the folds. For `DRSVMClassifier` the
+        path is over ``epsilon``, which takes the place of alpha in this description.
     alphas : int or array-like of shape (n_alphas,), default=50
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
-        equal ratios, from the smallest alpha at which the best constant prediction is seen
+        equal ratios, from the smallest alpha at which the best constant prediction is certain
         to be optimal for all data down to ``eps`` times that. For squared norms and other
         penalties without such an alpha see `path`.
     eps : float, default=None
@@ -77,8 +77,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.
     cv : int, cross-validation generator or iterable, default=None
         The folds: their number (5 by default), stratified by class for classifiers, a splitter,
-        or an iterable of (train, test) index arrays. The models of a fold know the classes and
-        tasks of its training samples alone.
+        or an iterable of (train, test) index arrays. The models of a fold have the classes and
+        tasks of its training samples only.
     scoring : str or callable, default=None
         A name of `sklearn.metrics.get_scorer_names`, or a callable ``scorer(estimator, X, y)``
         that returns a number, greater for better models. By default the ``score`` of the
@@ -104,16 +104,16 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     best_score_ : float
         The mean score of the chosen alpha.
     cv_results_ : dict of ndarrays
-        As that of `GridSearchCV`: "params", "param_alpha" (or "param_epsilon"),
+        Results as in `GridSearchCV`: "params", "param_alpha" (or "param_epsilon"),
         "split0_test_score" and so on, "mean_test_score", "std_test_score", "rank_test_score"; and
-        "max_relative_gap", the largest relative gap of the fits for each alpha. What Ctrl-C has
-        prevented is nan.
+        "max_relative_gap", the largest relative gap of the fits for each alpha. Results that
+        Ctrl-C has prevented are nan.
     scorer_ : callable
-        What ``scoring`` stands for.
+        The scorer of ``scoring``.
     n_splits_ : int
         The number of folds.
     classes_ : ndarray of shape (n_classes,)
-        The class labels, of a classifier.
+        Class labels, for a classifier.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -124,15 +124,15 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     ConvergenceWarning
         If a relative gap is still above the estimator's ``tol`` after ``max_iter`` iterations.
     UserWarning
-        If all coefficients are 0; it says why, and what to try. Also if the choice is at an end
-        of the grid and the scores still rise there. The largest alpha is no such end where
+        If all coefficients are 0; the message says why, and what to try. Also if the choice is at
+        an end of the grid and the scores still rise there. The largest alpha is no such end where
         ``alphas`` is a number: the best constant is beyond it.
 
     See Also
     --------
     path : The models of a path on all data.
     LassoPDCertifiedCV : The lasso with alpha chosen by the mean squared error.
-    MultiTaskPDCV : Models of several outputs, chosen by their loss.
+    MultiTaskPDCV : Models of several outputs with alpha chosen by the loss.
 
     References
     ----------
@@ -276,11 +276,11 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         return self
 
     def _scorer(self) -> Callable[..., float]:
-        """What scores a model, which of a pipeline is the last step."""
+        """The scorer of a model, the last step of a pipeline."""
         return check_scoring(split_pipeline(self.estimator)[1], scoring=self.scoring)
 
     def _samples(self, X, y, scorer, weights, params) -> tuple[Samples, dict[str, Any]]:
-        """The samples with the metadata that belongs to them, and the splitter's."""
+        """The samples with the metadata that belongs to them, and the metadata of the splitter."""
         if not _routing_enabled():
             return Samples(X, y, {}, weights, weights if _takes_weights(scorer) else {}), params
         routed = process_routing(self, "fit", **weights, **params)
@@ -296,7 +296,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         return Samples(X, y, of_steps, of_model, routed.scorer.score), routed.splitter.split
 
     def _scored_folds(self, samples, split, model, X, scorer) -> ScoredFolds:
-        """The folds and the alphas, of the model with X as it sees it."""
+        """The folds and the alphas, with X as the model in a pipeline receives it."""
         _, y, problems, _ = problems_of_path(model, X, samples.y, **samples.of_model)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         pairs = list(splitter.split(samples.X, samples.y, **split))
@@ -310,12 +310,12 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         return ScoredFolds(self.estimator, samples, folds, alphas, scorer, n_threads)
 
     def _keep(self, found: FollowedPaths, alphas: Array) -> str:
-        """Set what was tried and the best of it.
+        """Set the attributes of the finished fits and of the best of them.
 
         Returns
         -------
         progress : str
-            How much of it was tried.
+            A sentence that says how many fits are finished.
         """
         parameter = split_pipeline(self.estimator)[1]._path_parameter
         self.alphas_, self.cv_results_ = alphas, cv_results(found, alphas, parameter)
@@ -364,7 +364,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         return self.scorer_(self.best_estimator_, X, y, **params)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """The metadata that `fit` and `score` hand on to the estimator, scorer and splitter.
+        """The metadata that `fit` and `score` pass on to the estimator, scorer and splitter.
 
         Returns
         -------
@@ -390,12 +390,12 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
 
 
 def _given(sample_weight: Any) -> dict[str, Any]:
-    """Weights as metadata, without any where there are none."""
+    """A dict of the weights as metadata, empty without weights."""
     return {} if sample_weight is None else {"sample_weight": sample_weight}
 
 
 def _takes_weights(scorer: Callable) -> bool:
-    """Whether a scorer takes sample_weight, by what scikit-learn's own say or the signature."""
+    """Whether a scorer takes sample_weight, by the metadata of scikit-learn's or the signature."""
     if hasattr(scorer, "_accept_sample_weight"):
         return scorer._accept_sample_weight()
     return "sample_weight" in signature(scorer).parameters
@@ -403,7 +403,7 @@ def _takes_weights(scorer: Callable) -> bool:
 
 @contextmanager
 def _without_warning_of(model: Any) -> Iterator[None]:
-    """Leave out a fit's warning that it did not converge, which another is to include."""
+    """Context without the warning of a fit that did not converge, which a later one includes."""
     with warnings.catch_warnings():
         start = f"{type(model).__name__} did not converge"
         warnings.filterwarnings("ignore", start, ConvergenceWarning)

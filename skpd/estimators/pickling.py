@@ -1,4 +1,4 @@
-"""Estimators that know which version of the package pickled them."""
+"""Pickles of estimators that hold the version of the package."""
 
 import warnings
 from typing import Any
@@ -10,10 +10,10 @@ __all__ = ["PickledWithVersion"]
 
 
 class PickledWithVersion(ShownEstimator):
-    """An estimator whose pickles hold the version, as those of scikit-learn's own do.
+    """Base class of estimators whose pickles hold the version, as those of scikit-learn do.
 
-    Loaded by another version it warns: attributes and parameters may have other names or meanings
-    there.
+    Another version that loads such a pickle warns: attributes and parameters may have other names
+    or meanings there.
     """
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Predictions of linear models, of whatever format data and coefficients are."""
+"""Predictions of linear models, for data and coefficients in sparse or dense format."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ __all__ = ["linear_predictions"]
 
 
 def linear_predictions(X: Any, coef: Any, intercept: Any) -> Array:
-    """X coef' + intercept for coef of shape (n_outputs, n_features), in sparse or dense format.
+    """Products X coef' + intercept for coef of shape (n_outputs, n_features), sparse or dense.
 
-    In float32 where both X and coef are, from sums in float64.
+    The result is in float32 where both X and coef are, from sums in float64.
     """
     if isinstance(X, RowBlocks):
         parts = [linear_predictions(block, coef, intercept) for _, block in X.read()]

@@ -1,4 +1,4 @@
-"""What ``verbose`` prints of a fit."""
+"""Lines that ``verbose`` prints during a fit."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import inf
@@ -13,15 +13,15 @@ DIGITS = 8  # of an objective value on the way
 
 
 class ProgressLines:
-    """A line for a certificate on the way, for all of them or for ever fewer.
+    """Printer of a line for every certificate, or for ever fewer of them.
 
     Parameters
     ----------
     name : str
-        What each line begins with.
+        Beginning of each line.
     verbose : int
-        Above 1 for all; 1 for those at which the iterations have doubled, or the gap has halved,
-        since the last line.
+        Above 1 for all certificates; 1 for those at which the iterations have doubled, or the gap
+        has halved, since the last line.
     """
 
     def __init__(self, name: str, verbose: int) -> None:
@@ -29,7 +29,7 @@ class ProgressLines:
         self.n_iter, self.gap = 0, inf  # of the last line
 
     def __call__(self, monitor: Monitor) -> None:
-        """Print the interval of a monitor, if it is worth a line."""
+        """Print the interval of a monitor where a line is due."""
         gap, n_iter = monitor.relative_gap, monitor.n_iter
         if self.verbose <= 1 and n_iter < 2 * self.n_iter and gap > 0.5 * self.gap:
             return
@@ -44,7 +44,7 @@ class ProgressLines:
 
 
 def last_line(name: str, solution: Solution) -> None:
-    """Print what has become of a fit."""
+    """Print the result of a fit."""
     how = "converged" if solution.converged else "stopped"
     print(
         f"{name} {how} after {solution.n_iter} iterations, solver {solution.method!r}: "

@@ -146,7 +146,7 @@ class QuantilePD(PrimalDualRegressor):
         return NonCrossingPinball(self.quantiles)
 
     def _problems(self, X, y, sample_weight):
-        """The validated data, the one problem in a list, and no classes."""
+        """The validated data, the one problem in a list, and None for the classes."""
         loss = self._get_loss()
         self._checked_options()
         X, y = validated(self, X, y, y_numeric=True, **_DATA)
@@ -191,9 +191,9 @@ class QuantilePD(PrimalDualRegressor):
         return linear_predictions(X, self.coef_, self.intercept_)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """The mean over the quantiles of D^2, the share of the pinball loss that is explained.
+        """Mean over the quantiles of D^2, the share of the pinball loss that is explained.
 
-        D^2 of a quantile is 1 minus its loss over that of the best constant on this data
+        D^2 of a quantile is 1 minus its loss over that of the best constant on the given data
         (`sklearn.metrics.d2_pinball_score`): at most 1, and 0 for that constant.
 
         Parameters

@@ -19,7 +19,7 @@ __all__ = ["PdproxRegressor", "WithResidualLoss"]
 
 
 class WithResidualLoss(PrimalDualRegressor):
-    """A loss of residuals by its name, with the parameters of some of these, or an object."""
+    """Base class of regressors with a loss, by its name and parameters or an object."""
 
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualRegressor._parameter_constraints,

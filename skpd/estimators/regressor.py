@@ -1,4 +1,4 @@
-"""Regressors."""
+"""The base class of regressors."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -23,7 +23,7 @@ __all__ = ["PrimalDualRegressor"]
 
 
 class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
-    """One target, or several that have models of their own."""
+    """Base class of regressors, for one target or for several with a model each."""
 
     _takes_outputs: ClassVar[bool] = False  # whether y may have a column for each of several
 
@@ -53,7 +53,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         return self
 
     def _start_of(self, X: Any, y: Any) -> Point | None:
-        """Where a warm start resumes, if the last fit had the same shape."""
+        """The point at which a warm start begins, or None if the shapes differ."""
         return self._start(0, X.shape, 1)
 
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         return {name: np.stack([values[name] for values in found]) for name in found[0]}
 
     def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
-        """The fitted attributes of a point, for a y of so many dimensions."""
+        """The fitted attributes of a point, for a y with a number of dimensions."""
         return {"coef_": point.coef, "intercept_": point.intercept}
 
     def _problems(self, X, y, sample_weight):

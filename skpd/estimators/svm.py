@@ -1,4 +1,4 @@
-"""Support vector machines with any convex penalty."""
+"""Linear classifiers with any margin loss and any convex penalty."""
 
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ __all__ = ["MarginClassifier", "PdproxSVC"]
 
 
 class MarginClassifier(PrimalDualClassifier):
-    """A loss of margins by its name, or an object."""
+    """Base class of classifiers with a loss of margins, by its name or an object."""
 
     _takes_blocks: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
