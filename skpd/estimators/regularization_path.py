@@ -24,7 +24,7 @@ class RegularizationPath:
     """The models of a path, from the largest alpha to the smallest.
 
     Where more than two classes are handled one-vs-rest, the arrays have an axis of classes
-    behind that of the alphas, and the lists of certificates hold lists. Of `MultiTaskPD` and
+    after that of the alphas, and the lists of certificates hold lists. For `MultiTaskPD` and
     `MultinomialPD` the coefficients and intercepts have an axis of outputs or classes.
 
     Attributes
@@ -38,10 +38,9 @@ class RegularizationPath:
         Whether the relative gap reached the estimator's ``tol``.
     n_iters : ndarray of int, of shape (n_alphas,)
     models : list of estimators
-        For every alpha an estimator that predicts; it has no attributes beside those that make
-        predictions.
+        For every alpha an estimator with the attributes that make predictions, and no others.
     steps : Pipeline or None
-        The fitted steps before the last, of a pipeline.
+        The fitted steps of a pipeline before the last.
     parameter : str
         The parameter of the estimator whose values ``alphas`` holds: "alpha", or "epsilon" of
         `DRSVMClassifier`.
@@ -74,7 +73,7 @@ class RegularizationPath:
 
     @property
     def _sizes(self) -> Array:
-        """Of each feature the norm of its coefficients of all outputs, for every alpha."""
+        """The norm of each feature's coefficients over all outputs, for every alpha."""
         between = tuple(range(1, self.coefs.ndim - 1))
         return np.sqrt(np.sum(self.coefs**2, axis=between)) if between else np.abs(self.coefs)
 
@@ -91,16 +90,17 @@ class RegularizationPath:
         )
 
     def predict(self, X: Any) -> Array:
-        """Predict targets, or classes, by every model.
+        """Predict targets or classes by every model.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As `path` has had it: for a pipeline it is transformed by its earlier steps.
+            Rows in the format of the data of `path`; the earlier steps of a pipeline transform
+            them.
 
         Returns
         -------
-        y : ndarray of shape (n_alphas, n_samples), or with an axis of outputs behind
+        y : ndarray of shape (n_alphas, n_samples), or with another axis for outputs
             Targets of regressors, labels of classifiers.
         """
         X = self._transformed(X)
@@ -113,11 +113,11 @@ class RegularizationPath:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As `path` has had it: for a pipeline it is transformed by its earlier steps.
+            Rows, as for `predict`.
 
         Returns
         -------
-        scores : ndarray of shape (n_alphas, n_samples), or with an axis of classes behind
+        scores : ndarray of shape (n_alphas, n_samples), or with another axis for classes
         """
         X = self._transformed(X)
         return np.stack([model.decision_function(X) for model in self.models])
@@ -140,7 +140,7 @@ class RegularizationPath:
             Names for the legend; by default those of a data frame, or those that the earlier
             steps of a pipeline give its columns, else numbers from 0.
         n_named : int, default=8
-            How many features have a colour and are named: those whose coefficients are largest
+            Number of features that have a colour and a name: those whose coefficients are largest
             in size somewhere on the path. The others are grey.
         **kwargs : dict
             Passed on to `matplotlib.axes.Axes.plot`.
@@ -148,7 +148,7 @@ class RegularizationPath:
         Returns
         -------
         ax : matplotlib Axes
-            Of several classes or outputs each feature has one line, the Euclidean norm of its
+            With several classes or outputs each feature has one line, the Euclidean norm of its
             coefficients.
 
         Raises
@@ -183,7 +183,7 @@ class RegularizationPath:
         return ax
 
     def _largest_features(self, n: int) -> tuple[Indices, Indices]:
-        """The features that are largest somewhere, in the order of where they end; the others."""
+        """Features with the largest coefficients, sorted by their last ones, and the others."""
         largest = np.max(self._sizes, axis=0, initial=0.0)
         used = np.flatnonzero(largest)
         chosen = used[np.argsort(-largest[used], kind="stable")[:n]]
@@ -191,7 +191,7 @@ class RegularizationPath:
         return chosen[np.argsort(-ends.ravel(), kind="stable")], np.setdiff1d(used, chosen)
 
     def _names(self) -> list:
-        """Those that the data had, without that of a column of tasks; or numbers."""
+        """Names of the features, without a column of tasks; numbers where there are none."""
         n_features = self.coefs.shape[-1]
         names = vars(self.models[0]).get("feature_names_in_", ()) if self.models else ()
         if len(names) != n_features and self.steps is not None:
@@ -201,7 +201,7 @@ class RegularizationPath:
 
 
 def _beside_or_above_zero(sizes: Array) -> Any:
-    """Where sizes on a path are not 0, and the alphas next to these, where curves begin."""
+    """Where sizes on a path are not 0, and the neighbouring alphas, where their curves begin."""
     used = sizes > 0.0
     beside = used.copy()
     beside[1:] |= used[:-1]

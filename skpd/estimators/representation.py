@@ -1,4 +1,4 @@
-"""How estimators are shown in notebooks: links to their documentation, readable certificates."""
+"""Representation of estimators in notebooks: links to the documentation, readable certificates."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ __all__ = ["ShownEstimator"]
 
 
 class _Text:
-    """What is printed as it is."""
+    """Object whose representation is a given text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -22,17 +22,17 @@ class _Text:
 
 
 class ShownEstimator(BaseEstimator):
-    """An estimator whose HTML representation is as helpful as those of scikit-learn's own.
+    """Base class of estimators with an HTML representation as helpful as those of scikit-learn.
 
-    With the address of the documentation, scikit-learn makes of each parameter and attribute a
-    link to its description, and of that description, by its numpydoc entry, a tooltip.
+    From the address of the documentation, scikit-learn makes links from parameters and attributes
+    to their descriptions, and tooltips of their numpydoc entries.
     """
 
     _doc_link_module = "skpd"
 
     @property
     def _doc_link_template(self) -> str:
-        """The address of an estimator's page; none where the documentation's is not known."""
+        """The address of an estimator's page; empty where the documentation has no address."""
         address = documentation()
         return f"{address}/generated/skpd.{{estimator_name}}.html" if address else ""
 
@@ -40,7 +40,7 @@ class ShownEstimator(BaseEstimator):
         return {"estimator_name": type(self).__name__}
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """With certificates, histories and names in whole: scikit-learn cuts out their middle."""
+        """The HTML of fitted attributes, with certificates, histories and names in full."""
         shown = super()._get_fitted_attr_html(doc_link)
         for name, entry in shown.items():
             value = entry["value"]
@@ -53,7 +53,7 @@ class ShownEstimator(BaseEstimator):
 
 
 def _in_words(value: Any) -> _Text | None:
-    """What is shown of a certificate, a history or a name, None for anything else."""
+    """The text for a certificate, a history or a name; None for other values."""
     if isinstance(value, (Certificate, str)):
         return _Text(str(value))
     if isinstance(value, np.ndarray) and value.dtype.names:

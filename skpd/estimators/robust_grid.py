@@ -1,4 +1,4 @@
-"""Values of epsilon and kappa of the robust SVM, in units of the data."""
+"""Grids of epsilon and kappa for the robust SVM, in units of the data."""
 
 from dataclasses import replace
 from numbers import Integral, Real
@@ -33,13 +33,13 @@ def robust_grid(
 ) -> list[dict[str, Array]]:
     """A grid of epsilon and kappa for `DRSVMClassifier`, in units of the data.
 
-    Both are distances, so that what is large depends on the scale of the features:
+    Both parameters are distances, whose useful values depend on the scale of the features:
 
-    - kappa is what it costs to flip a label. Its finite values are the median distance between
-      two samples, in which points move in the norm that belongs to ``norm``, and that over 4, over
-      16 and so on; beside them stands inf, for labels that are certain.
-    - epsilon is how far the samples may move on average. From some epsilon on the best model
-      ignores all features; about which it is, a few fits for each kappa tell (to 1e-3 of the
+    - kappa is the cost of flipping a label. Its finite values are the median distance between
+      two samples, in the dual norm of ``norm``, this distance over 4, over 16 and so on; the
+      value inf, for labels that are certain, is added.
+    - epsilon is the distance by which samples may move on average. From some epsilon on the best
+      model ignores all features; a few fits for each kappa find this epsilon (to 1e-3 of the
       objective). The values are below it, at equal ratios.
 
     Parameters
@@ -52,19 +52,19 @@ def robust_grid(
     y : array-like of shape (n_samples,)
         Class labels.
     n_epsilons : int, default=8
-        How many values of epsilon there are for each kappa.
+        Number of values of epsilon for each kappa.
     eps : float, default=1e-3
-        Ratio of the smallest of them to the epsilon at which features are of no more use, in
+        Ratio of the smallest value to the epsilon from which on features are of no use, in
         (0, 1).
     n_kappas : int, default=3
-        How many finite values kappa has.
+        Number of finite values of kappa.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
 
     Returns
     -------
     grid : list of dict
-        Of each kappa the names ``epsilon`` and ``kappa`` with arrays of values, for the
+        For each kappa the names ``epsilon`` and ``kappa`` with arrays of values, for the
         ``param_grid`` of `sklearn.model_selection.GridSearchCV`.
 
     Raises
@@ -130,7 +130,7 @@ def robust_grid(
 
 
 def _typical_distance(X: Any, problem: RobustProblem) -> float:
-    """The median distance of two rows with weights that are not the same."""
+    """The median distance of two different rows with positive weights."""
     rows, state = np.flatnonzero(problem.weights > 0.0), np.random.RandomState(0)
     first, second = state.choice(rows, PAIRS), state.choice(rows, PAIRS)
     order = {1: np.inf, 2: 2, np.inf: 1}[problem.q]

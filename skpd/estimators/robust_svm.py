@@ -1,4 +1,4 @@
-"""Support vector machines that are robust to the distribution of the data."""
+"""Support vector machines that are robust to changes of the distribution of the data."""
 
 from dataclasses import dataclass, fields, replace
 from numbers import Real
@@ -28,7 +28,7 @@ __all__ = ["DRSVMClassifier"]
 
 @dataclass(frozen=True)
 class _RobustSolution(Solution):
-    """A solution with the lam of its coefficients."""
+    """Solution with the radius lam of its coefficients."""
 
     radius: float = 0.0
 
@@ -45,25 +45,25 @@ class DRSVMClassifier(PrimalDualClassifier):
             epsilon lam + sum_i c_i max(1 - m_i, 1 + m_i - kappa lam, 0) + alpha / 2 ||w||_2^2
 
     with the margins m_i = y_i (x_i.w + b) and weights c_i that sum to 1. For ``kappa=inf`` labels
-    are not in doubt, and this is the SVM with ``epsilon`` times the norm as its penalty. For
+    are certain, and this is the SVM with ``epsilon`` times the norm as its penalty. For
     ``epsilon=0`` it is the SVM without that penalty: lam costs nothing, and once kappa lam is at
     least min(2 m_i, 1 + m_i) for all rows the middle term is never the largest, whatever kappa
     and the norm are. More than two classes are handled one-vs-rest.
 
-    Both ``epsilon`` and ``kappa`` are distances, of which the scale of the features decides what
-    is large: see `skpd.robust_grid` for values to choose from.
+    Both ``epsilon`` and ``kappa`` are distances, whose useful values depend on the scale of the
+    features; `skpd.robust_grid` makes a grid of values to choose from.
 
     Parameters
     ----------
     epsilon : float, default=0.01
         Radius of the Wasserstein ball, at least 0, in units of the features. 0 is the plain mean
-        hinge loss, with ``alpha`` alone to bound coefficients. Without it nothing does: where
-        features are combinations of others but for rounding, the lower bound on that objective is
-        0, and the certificate may stay wide.
+        hinge loss, where only ``alpha`` bounds the coefficients. With ``alpha=0`` as well, and
+        features that are combinations of others up to rounding, the lower bound on the objective
+        is 0, and the certificate may stay wide.
     kappa : float, default=1.0
-        What it costs to flip a label, in the same units, greater than 0; inf for labels
-        that are certain. A label is in doubt where flipping it is cheaper than what
-        moving points as far does to the loss.
+        Cost of flipping a label, in the same units, greater than 0; inf for labels that are
+        certain. The worst distribution flips labels where this adds more to the loss, for its
+        cost, than moving points.
     norm : {1, 2, inf}, default=2
         The q of the norm on the coefficients. Points move in its dual norm: with 1 any
         feature may move by as much, with inf all movements add up.
@@ -88,8 +88,8 @@ class DRSVMClassifier(PrimalDualClassifier):
         Whether to fit an intercept, which is not penalised. The paper has none.
     {class_weight}
     warm_start : bool, default=False
-        Start from the last fit's solution where the shapes agree. "auto" uses it where it is
-        good enough already, or where it must do without Newton steps.
+        Start from the last fit's solution where the shapes agree. "auto" uses the start where it
+        is within ``tol`` already, or where Newton steps are not possible.
     {n_jobs}
     {random_state_and_verbose}
 
@@ -100,7 +100,7 @@ class DRSVMClassifier(PrimalDualClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; 0 without ``fit_intercept``.
     radius_ : ndarray of shape (1,) or (n_classes,)
-        The optimal lam: what one more unit of ``epsilon`` would add to the worst mean loss.
+        The optimal lam, the increase of the worst mean loss for a unit of ``epsilon``.
     dual_coef_ : ndarray of shape (1, 2, n_samples) or (n_classes, 2, n_samples)
         Multipliers p and r of each sample's loss with its own and with the other label.
     {classes_and_certificates}
@@ -111,14 +111,14 @@ class DRSVMClassifier(PrimalDualClassifier):
     ConvergenceWarning
         If the relative gap is still above ``tol`` in the end.
     UserWarning
-        If all coefficients are 0. It says why: as where ``epsilon`` is not below a value from
-        which on multipliers prove that no model is better than a constant; and what to try.
+        If all coefficients are 0; the message says why, and what to try. A reason is an
+        ``epsilon`` for which multipliers prove that no model is better than a constant.
 
     See Also
     --------
     robust_grid : Values of epsilon and kappa in units of the data.
-    path : The models for many values of epsilon; `PathCV` chooses among them.
-    PdproxSVC : The SVM with a norm as its penalty, and many others.
+    path : Models for many values of epsilon; `PathCV` chooses among them.
+    PdproxSVC : Classifier with any margin loss and any penalty, such as a norm.
 
     References
     ----------
@@ -240,9 +240,9 @@ class DRSVMClassifier(PrimalDualClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The centre of the ball.
         y : array-like of shape (n_samples,)
-            Its class labels.
+            Class labels of the centre.
         sample_weight : array-like of shape (n_samples,), default=None
-            Its weights.
+            Weights of the centre.
 
         Returns
         -------
@@ -265,16 +265,16 @@ class DRSVMClassifier(PrimalDualClassifier):
     ) -> Bunch:
         """A distribution in the Wasserstein ball around data whose mean loss is the largest.
 
-        Labels are flipped where that adds most to the loss for its cost, and what is left
-        of ``epsilon`` moves all points with a positive loss by the same distance, along
+        Labels are flipped where this adds most to the loss for its cost, and the rest of
+        ``epsilon`` moves all points with a positive loss by the same distance, along
         the direction in which the loss grows fastest (Shafieezadeh-Abadeh et al., 2019, Theorem
-        3.20). If no point has a positive loss, the largest value is only approached, by a
-        little mass that moves far; the distribution returned lacks at most 1e-9 of it.
+        3.20). If no point has a positive loss, the supremum is not attained: distributions in
+        which a little mass moves far approach it, and the one returned lacks at most 1e-9 of it.
 
         Parameters
         ----------
         X, y, sample_weight
-            As for `worst_case_loss`.
+            The centre of the ball, in the format of `worst_case_loss`.
 
         Returns
         -------
@@ -290,7 +290,7 @@ class DRSVMClassifier(PrimalDualClassifier):
             source : ndarray of shape (n_points,)
                 The row that each point's mass comes from.
             cost : ndarray of shape (n_points,)
-                What moving it costs for each unit of mass; ``mass @ cost <= epsilon``.
+                The cost of the move for each unit of mass; ``mass @ cost <= epsilon``.
 
         Raises
         ------
@@ -317,7 +317,7 @@ class DRSVMClassifier(PrimalDualClassifier):
         return Bunch(X=moved, y=labels, mass=mass, source=source, cost=cost)
 
     def _cases(self, X, y, sample_weight) -> list[Bunch]:
-        """For each classifier, its problem on these data, its margins and its lam."""
+        """The problem on given data, the margins and the radius lam, for each classifier."""
         check_is_fitted(self)
         X, y = validated(self, X, y, reset=False, **_DATA)
         sample_weight = checked_weights(sample_weight, X)

@@ -1,4 +1,4 @@
-"""The paths of an estimator on folds, whose models a scorer values, and the choice among them."""
+"""Paths of an estimator on folds with scores of its models, and the choice among them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -30,7 +30,7 @@ class Samples:
     of_score: dict[str, Any]
 
     def part(self, chosen: Indices) -> "Samples":
-        """Some of them."""
+        """A part of the samples."""
         of_steps, of_model, of_score = (
             _check_method_params(self.X, metadata, chosen)
             for metadata in (self.of_steps, self.of_model, self.of_score)
@@ -41,18 +41,18 @@ class Samples:
 
 @dataclass(frozen=True)
 class ScoredFolds:
-    """A path for each fold of some samples.
+    """Paths of an estimator on the folds of samples.
 
     Attributes
     ----------
     estimator : estimator
-        One that has a path, or a pipeline that ends in one.
+        An estimator that has a path, or a pipeline that ends in one.
     samples : Samples
     folds : list of pairs of ndarray
     alphas : ndarray of shape (n_alphas,)
         Decreasing.
     scorer : callable
-        As scikit-learn's: of an estimator, X and y a number.
+        A scorer of scikit-learn, which returns a number for an estimator, X and y.
     n_threads : int
     """
 
@@ -64,13 +64,13 @@ class ScoredFolds:
     n_threads: int
 
     def follow(self, task: Callable[[int], AbstractContextManager]) -> FollowedPaths:
-        """The scores on all folds; ``task`` as for `follow_folds`."""
+        """The scores on all folds; ``task`` is passed to `follow_folds`."""
         random_state = check_random_state(split_pipeline(self.estimator)[1].random_state)
         shape = len(self.folds), len(self.alphas)
         return follow_folds(self._path, shape, random_state, self.n_threads, task)
 
     def _path(self, k: int) -> FoldPath:
-        """What a fit to the training samples of a fold would solve, for all alphas."""
+        """The path on the training samples of a fold, for all alphas."""
         train, test = (self.samples.part(chosen) for chosen in self.folds[k])
         steps, model = split_pipeline(clone(self.estimator))
         X_train, X_test = train.X, test.X
@@ -93,7 +93,7 @@ class ScoredFolds:
 
 @contextmanager
 def _errors_of_fold(k: int) -> Iterator[None]:
-    """Say of which fold an error is."""
+    """Context that adds the number of the fold to the messages of errors."""
     try:
         yield
     except ValueError as error:
@@ -102,7 +102,7 @@ def _errors_of_fold(k: int) -> Iterator[None]:
 
 @contextmanager
 def _reason_without_probabilities(model: Any) -> Iterator[None]:
-    """Say why a model has no probabilities, where a scorer asks for them."""
+    """Context that explains why a model has no probabilities, where a scorer asks for them."""
     try:
         yield
     except AttributeError as error:
@@ -123,7 +123,7 @@ def _number(score: Any) -> float:
 
 
 def cv_results(found: FollowedPaths, alphas: Array, parameter: str) -> dict[str, Any]:
-    """The scores as in the ``cv_results_`` of scikit-learn's searches, and the largest gaps."""
+    """Scores in the format of ``cv_results_`` of scikit-learn's searches, and the largest gaps."""
     mean = np.mean(found.values, axis=0)
     gaps = np.full(len(alphas), np.nan)
     for path in found.certificates:
@@ -143,7 +143,7 @@ def cv_results(found: FollowedPaths, alphas: Array, parameter: str) -> dict[str,
 
 
 def place_of_choice(scores: Array, mean: Array, rule: str) -> int:
-    """The place of the alpha that a rule takes, of scores of shape (n_folds, n_alphas)."""
+    """Index of the alpha that a rule takes, for scores of shape (n_folds, n_alphas)."""
     best = int(np.nanargmax(mean))
     if rule == "best":
         return best

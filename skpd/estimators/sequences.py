@@ -1,4 +1,4 @@
-"""Sequences of tokens as estimators take them: checked, and stacked to one array."""
+"""Validation of sequences of tokens, which are stacked to one array."""
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
@@ -13,7 +13,7 @@ __all__ = ["encoded", "split_at", "stacked"]
 
 
 def stacked(X: Any) -> tuple[Any, Indices]:
-    """The tokens of all sequences as one array or CSR matrix, and the sequences' lengths.
+    """The tokens of all sequences as one array or CSR matrix, and the lengths of the sequences.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def stacked(X: Any) -> tuple[Any, Indices]:
 
 
 def encoded(y: Any, lengths: Indices) -> tuple[np.ndarray, Indices]:
-    """The labels that there are, sorted where they can be, and the tokens' places among them.
+    """The labels that occur, sorted where possible, and the index of each token's label.
 
     Raises
     ------
@@ -73,12 +73,12 @@ def encoded(y: Any, lengths: Indices) -> tuple[np.ndarray, Indices]:
 
 
 def _plain(label: Any) -> Any:
-    """A label as Python has it, so that those of arrays and of lists are equal."""
+    """A label as a Python object, so that labels of arrays and of lists are equal."""
     return label.item() if isinstance(label, np.generic) else label
 
 
 def _array_of(labels: Sequence[Any]) -> np.ndarray:
-    """An array of labels: of numbers or strings where all are, else of objects."""
+    """An array of labels, of numbers or strings where all labels are, otherwise of objects."""
     for kind in (str, bool, int, float):
         if all(type(label) is kind for label in labels):
             return np.array(labels)

@@ -1,4 +1,4 @@
-"""Steps whose features carry the columns that they come from to the estimator behind them."""
+"""Pipelines whose features carry the columns that they come from to the next step."""
 
 from typing import Any, ClassVar, Self
 
@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from .docstrings import documented
 from .sources import Sources, sources_of
 
 __all__ = ["SourcedPipeline", "carried_sources", "sourced"]
@@ -14,20 +15,16 @@ ATTRIBUTE = "skpd_sources"  # of a data frame of pandas: names of features, and 
 
 
 class SourcedPipeline(Pipeline):
-    """A pipeline of transformers whose output knows which column each feature comes from.
+    """Pipeline of transformers whose output holds the column that each feature comes from.
 
-    What `sourced` makes: a `sklearn.pipeline.Pipeline` in everything else.
+    The function `sourced` makes it; in all else it is a `sklearn.pipeline.Pipeline`.
     """
 
+    @documented
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit the steps, and find the sources of the features that they make.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_columns)
-        y : array-like of shape (n_samples,), default=None
-        **params : dict
-            As for `sklearn.pipeline.Pipeline`.
+        {parameters_of_steps}
 
         Returns
         -------
@@ -37,15 +34,11 @@ class SourcedPipeline(Pipeline):
         self.sources_ = sources_of(self, X)
         return self
 
+    @documented
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
-        """Fit the steps and transform X, as `fit` and `transform`.
+        """Fit the steps and transform X, as `fit` and `transform` do.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_columns)
-        y : array-like of shape (n_samples,), default=None
-        **params : dict
-            As for `sklearn.pipeline.Pipeline`.
+        {parameters_of_steps}
 
         Returns
         -------
@@ -62,7 +55,7 @@ class SourcedPipeline(Pipeline):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_columns)
         **params : dict
-            As for `sklearn.pipeline.Pipeline`.
+            Parameters of the steps, as in `sklearn.pipeline.Pipeline`.
 
         Returns
         -------
@@ -72,21 +65,21 @@ class SourcedPipeline(Pipeline):
 
 
 def sourced(*steps: Any, memory: Any = None, verbose: bool = False) -> SourcedPipeline:
-    """Transformers whose features carry the columns that they come from, for ``groups="auto"``.
+    """Pipeline of transformers whose features carry their columns, for ``groups="auto"``.
 
-    An estimator with ``groups="auto"`` behind them finds the groups of its features when it is
-    fitted: those that a `OneHotEncoder` makes of a column, with its indicator of missing values,
-    are one. So each fold of a cross-validation has the groups of the features that it has.
-    Everything that changes features belongs inside, scalers and selectors too.
+    An estimator with ``groups="auto"`` after these steps finds the groups of its features when it
+    is fitted: the features that a `OneHotEncoder` makes of a column, with its indicator of missing
+    values, are one group. Each fold of a cross-validation then has groups of its own features.
+    Every step that changes features belongs into this pipeline, such as scalers and selectors.
 
     Parameters
     ----------
     *steps : transformers
-        As for `sklearn.pipeline.make_pipeline`.
+        The steps, as in `sklearn.pipeline.make_pipeline`.
     memory : str or object, default=None
-        As for `sklearn.pipeline.Pipeline`.
+        Cache of fitted transformers, as in `sklearn.pipeline.Pipeline`.
     verbose : bool, default=False
-        As for `sklearn.pipeline.Pipeline`.
+        Whether to print the time of each step, as in `sklearn.pipeline.Pipeline`.
 
     Returns
     -------
@@ -95,11 +88,11 @@ def sourced(*steps: Any, memory: Any = None, verbose: bool = False) -> SourcedPi
     Raises
     ------
     TypeError
-        If a step is no transformer: the model belongs behind the pipeline.
+        If a step is no transformer; the model comes after this pipeline.
 
     See Also
     --------
-    groups_from : The groups as labels, of transformers that are fitted.
+    groups_from : Labels of groups from transformers that are fitted already.
 
     Examples
     --------
@@ -124,7 +117,7 @@ def sourced(*steps: Any, memory: Any = None, verbose: bool = False) -> SourcedPi
 
 
 class _CarriesSources:
-    """An array of features with their sources, which its rows keep and nothing else does."""
+    """Array of features with their sources, which only selections of rows keep."""
 
     skpd_sources: Sources | None = None
 
@@ -156,7 +149,7 @@ class _SparseWithSources(_CarriesSources, sp.csr_array):
 
 
 def _with_sources(X: Any, sources: Sources | None) -> Any:
-    """X, which carries these sources of its columns; an array in place of other tables."""
+    """X with the sources of its columns; other tables become arrays."""
     if hasattr(X, "attrs"):  # a data frame of pandas, whose columns may be chosen by name
         X.attrs[ATTRIBUTE] = tuple(X.columns), sources
         return X
@@ -170,7 +163,7 @@ def _with_sources(X: Any, sources: Sources | None) -> Any:
 
 
 def carried_sources(X: Any) -> Sources | None:
-    """The sources of the columns of X, where it carries them."""
+    """The sources of the columns of X; None where it has none."""
     if isinstance(X, _CarriesSources):
         return X.skpd_sources
     names, sources = getattr(X, "attrs", {}).get(ATTRIBUTE, ((), None))

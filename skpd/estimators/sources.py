@@ -1,4 +1,4 @@
-"""From which columns of a table the features come that transformers make of it."""
+"""Sources of features: the columns of a table that transformers make them from."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Sources:
     columns : tuple of str
         The names of the columns of the table.
     of_features : tuple of frozenset of int
-        The places of the columns that each feature is made from.
+        The indices of the columns that each feature is made from.
     """
 
     columns: tuple[str, ...]
@@ -53,17 +53,18 @@ class Sources:
 def sources_of(transformer: Any, X: Any = None) -> Sources:
     """The sources of the features that a fitted transformer makes.
 
-    The names that a transformer gives its features for other names of columns, which can be told
-    apart, say what they come from. Where they do not, the rows of one column after the other are
-    exchanged to see which features change.
+    The sources follow from the names that the transformer gives its features if each column has a
+    distinct name. Where they do not, the rows of one column after the other are exchanged, and the
+    features that change come from the column.
 
     Parameters
     ----------
     transformer : transformer
-        Fitted. Pipelines, unions and column transformers are followed into their parts.
+        A fitted transformer. Pipelines, unions and column transformers are followed into their
+        parts.
     X : {array-like, sparse matrix} of shape (n_samples, n_columns), default=None
-        Rows that it can transform. Without them a feature whose name does not tell comes from
-        all columns that its transformer takes.
+        Rows that the transformer can transform. Without them a feature whose name is not made of
+        names of columns comes from all columns that its transformer takes.
     """
     unnamed = [f"x{place}" for place in range(getattr(transformer, "n_features_in_", 1))]
     names = getattr(transformer, "feature_names_in_", unnamed)
@@ -73,7 +74,7 @@ def sources_of(transformer: Any, X: Any = None) -> Sources:
 
 @singledispatch
 def _sources(transformer: Any, n_columns: int, X: Any) -> list[frozenset[int]]:
-    """The places of the columns that each feature of a transformer comes from."""
+    """The indices of the columns that each feature of a transformer comes from."""
     names = _names_with_tokens(transformer, n_columns)
     if names is not None:
         found = [frozenset(map(int, findall(TOKENS, name))) for name in names]
@@ -86,7 +87,7 @@ def _sources(transformer: Any, n_columns: int, X: Any) -> list[frozenset[int]]:
 
 
 def _names_with_tokens(transformer: Any, n_columns: int) -> Any:
-    """The names of features for columns whose names are tokens; None where there are none."""
+    """The names of features for columns whose names are tokens; None without such names."""
     unnamed = copy(transformer)
     vars(unnamed).pop("feature_names_in_", None)  # which scikit-learn insists on
     try:
@@ -96,7 +97,7 @@ def _names_with_tokens(transformer: Any, n_columns: int) -> Any:
 
 
 def _places_that_matter(transformer: Any, X: Any) -> list[frozenset[int]]:
-    """For each feature the columns of X that it changes with."""
+    """For each feature the columns of X whose changes change it."""
     before = _numbers(transformer.transform(X))
     least = CHANGE * abs(before).max(axis=0).toarray().ravel()
     found: list[set[int]] = [set() for _ in least]
@@ -108,7 +109,7 @@ def _places_that_matter(transformer: Any, X: Any) -> list[frozenset[int]]:
 
 
 def _numbers(X: Any) -> Any:
-    """X as a sparse array of finite numbers."""
+    """A sparse array of X with finite numbers."""
     if not sp.issparse(X):
         X = np.asarray(X, dtype=np.float64)
     X = sp.csc_array(X)

@@ -1,4 +1,4 @@
-"""Coefficients in sparse format, for models with many zeros that are kept or sent around."""
+"""Coefficients in sparse format, for models with many zeros that are stored or sent."""
 
 from typing import Any, ClassVar, Self
 
@@ -17,7 +17,7 @@ def _has_coefficients(estimator: Any) -> bool:
 
 
 class SparseCoefficients:
-    """`sparsify` and `densify`, as scikit-learn's linear classifiers have them."""
+    """Mixin with `sparsify` and `densify`, as in scikit-learn's linear classifiers."""
 
     coef_: Any
     intercept_: Any
@@ -27,8 +27,8 @@ class SparseCoefficients:
     def sparsify(self) -> Self:
         """Convert ``coef_`` to a sparse array.
 
-        That takes less memory, in pickles too, where more than half of the coefficients are 0.
-        Predictions, warm starts and `certify` take it as it is; it has two dimensions also where
+        A sparse array takes less memory, in pickles too, where more than half of the coefficients
+        are 0. Predictions, warm starts and `certify` accept it. It has two dimensions, also where
         ``coef_`` had one.
 
         Returns
@@ -54,8 +54,8 @@ class SparseCoefficients:
     def drop_dual_coef(self) -> Self:
         """Remove ``dual_coef_``, which has a number for each sample, also in pickles.
 
-        Nothing else needs it but a warm start of the next `fit`, which then starts anew.
-        ``certificate_`` and what it proves of the coefficients stay.
+        Only a warm start of the next `fit` needs it, which then starts anew. The attribute
+        ``certificate_`` and its bounds on the coefficients are kept.
 
         Returns
         -------
@@ -67,7 +67,7 @@ class SparseCoefficients:
 
     @property
     def _dense_coef(self) -> Array:
-        """The coefficients as `fit` makes them, whatever has been done to them since."""
+        """The coefficients as a dense array, also after `sparsify`."""
         if not sp.issparse(self.coef_):
             return self.coef_
         table = self.coef_.toarray()
@@ -75,5 +75,5 @@ class SparseCoefficients:
 
     @property
     def _coef_rows(self) -> Any:
-        """The coefficients with a row for each output, in either format."""
+        """The coefficients with a row for each output, in dense or sparse format."""
         return self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)

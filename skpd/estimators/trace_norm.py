@@ -148,7 +148,7 @@ class TraceNormPD(PrimalDualRegressor):
 
     @property
     def _by_frank_wolfe(self) -> bool:
-        """Whether it is the problem of the block Frank-Wolfe method: least squares over a ball."""
+        """Whether the block Frank-Wolfe method applies: least squares over a ball."""
         return self.radius is not None and self.loss == "squared"
 
     def _solver(self) -> str:
@@ -166,7 +166,7 @@ class TraceNormPD(PrimalDualRegressor):
         return {}
 
     def _problems(self, X, y, sample_weight):
-        """The validated data, the one problem in a list, and no classes."""
+        """The validated data, the one problem in a list, and None for the classes."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
         y = finite_targets(y, self)
         sample_weight = checked_weights(sample_weight, X)

@@ -1,4 +1,4 @@
-"""Up to which epsilon a robust SVM uses features."""
+"""The epsilon up to which a robust SVM uses features."""
 
 from math import inf
 from typing import Any
@@ -22,15 +22,16 @@ def useful_epsilon(problem: RobustProblem) -> float:
     """An epsilon up to which a model that uses features has a lower objective than any constant.
 
     The objective of a model with its lam is P + (epsilon - epsilon_0) lam, a line over epsilon
-    that lies above the least objective, and that of the best constant is the least of a few lines
-    (`RobustProblem.null_pieces`). Where the two meet, from below, features have been of use all
-    the way. A model fitted there meets it further on: Newton's method from the left. Models are
-    fitted to a sample of the rows, but their objective is that on all of them.
+    that lies above the least objective; the objective of the best constant is the least of a few
+    lines (`RobustProblem.null_pieces`). Features are of use for all epsilons below the point where
+    the two meet. A model fitted at this point meets the constants at a larger epsilon: this is
+    Newton's method from the left. Models are fitted to a sample of the rows, but their objective
+    is that on all rows.
 
     Parameters
     ----------
     problem : RobustProblem
-        One where constants are as good as any model.
+        A problem where constants are as good as any model.
 
     Returns
     -------
@@ -62,7 +63,7 @@ def useful_epsilon(problem: RobustProblem) -> float:
 
 
 def _sample(problem: RobustProblem) -> RobustProblem:
-    """The problem of some of the rows; itself where they are few or lack a class."""
+    """The problem of a sample of the rows; the problem itself if rows are few or lack a class."""
     counted = np.flatnonzero(problem.weights > 0.0)
     most = max(MOST_ROWS, ROWS_PER_FEATURE * problem.n_features)
     if len(counted) <= most:
@@ -75,7 +76,7 @@ def _sample(problem: RobustProblem) -> RobustProblem:
 
 
 def _meeting(problem: RobustProblem, primal: float, radius: float) -> float:
-    """The epsilon at which a model that is better than constants is as good as these."""
+    """The epsilon at which a model that is better than constants becomes as good as these."""
     best = inf
     for value, slope in problem.null_pieces:
         room = value + slope * problem.epsilon - primal

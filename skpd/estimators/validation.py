@@ -1,4 +1,4 @@
-"""Data as compiled code may take it, whoever made it."""
+"""Validation of data, so that compiled code may read them."""
 
 from numbers import Number
 from typing import Any
@@ -15,10 +15,10 @@ __all__ = ["check_features", "checked_weights", "of_one_type", "validated", "val
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
-    """`validate_data` of scikit-learn for X, or for X and y, safe to pass on to compiled code.
+    """Validate X, or X and y, by `validate_data` of scikit-learn, safe for compiled code.
 
-    With ``reset`` the estimator notes the precision of X, which its coefficients have.
-    `RowBlocks` stay as they are.
+    With ``reset`` the estimator stores the precision of X, which its coefficients have.
+    `RowBlocks` are returned as they are.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def _validated_table(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
 
 
 def _columns_of_words(X: Any) -> list:
-    """The names of the columns of a data frame that numbers cannot be made of."""
+    """The names of the columns of a data frame that cannot be converted to numbers."""
     found = []
     for name in getattr(X, "columns", ()):
         try:
@@ -63,12 +63,12 @@ def _columns_of_words(X: Any) -> list:
 
 
 def of_one_type(y: Any) -> Any:
-    """Targets that are all numbers or all strings.
+    """Targets, after a check that all are numbers or all are strings.
 
     Raises
     ------
     ValueError
-        If they are not; it names the first value that differs, and where it is.
+        If types are mixed; the message names the first value that differs, and its index.
     """
     try:  # in lists NumPy would make strings of numbers
         values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
@@ -85,7 +85,7 @@ def of_one_type(y: Any) -> Any:
 
 
 def validated_array(X: Any, **options: Any) -> Any:
-    """`check_array` of scikit-learn in the same way."""
+    """Validate an array by `check_array` of scikit-learn, safe for compiled code."""
     return _aligned(check_array(_checked(X), **options))
 
 
@@ -115,13 +115,13 @@ def _validated_blocks(
 
 
 def check_features(estimator: Any, X: RowBlocks, *y: Any, reset: bool) -> None:
-    """Set or check the number and the names of features, as `validate_data` of scikit-learn."""
+    """Set or check the number and the names of features, as scikit-learn's `validate_data`."""
     named = X if X.header is None else X.header
     validate_data(estimator, named, *y, reset=reset, skip_check_array=True)
 
 
 def _aligned(array: Any) -> Any:
-    """The array, copied if its numbers are not at addresses that their size divides."""
+    """The array, copied if the addresses of its numbers are not multiples of their size."""
     if not sp.issparse(array):
         return np.require(array, requirements="A")
     parts = array.data, array.indices, array.indptr
@@ -129,21 +129,21 @@ def _aligned(array: Any) -> Any:
 
 
 def _in_numpy(array: Any) -> Any:
-    """An array of another library, with scikit-learn's array API dispatch too, as one of NumPy."""
+    """A NumPy array, also for arrays of other libraries under the array API dispatch."""
     other = hasattr(array, "__array_namespace__") and not isinstance(array, np.ndarray)
     return np.asarray(array) if other else array
 
 
 def _checked(X: Any) -> Any:
-    """X, its index arrays seen to fit its shape and its data if it is sparse.
+    """X, after a check that the index arrays of a sparse X fit its shape and its data.
 
-    Neither SciPy nor scikit-learn looks, and products read and write where these arrays say.
-    Formats without such arrays are converted to CSR.
+    SciPy and scikit-learn do not check this, and products read and write at these indices. Formats
+    without such arrays are converted to CSR.
 
     Raises
     ------
     ValueError
-        If they do not; it names the array, what it holds and what is allowed.
+        If an index array is invalid; the message names it, its values and the allowed values.
     """
     if not sp.issparse(X) or X.ndim != 2:
         return _in_numpy(X)

@@ -1,4 +1,4 @@
-"""The distribution in a Wasserstein ball around data that is the worst for a linear classifier."""
+"""The worst distribution for a linear classifier in a Wasserstein ball around data."""
 
 from typing import Any
 
@@ -16,16 +16,16 @@ NEARLY = 1e-9  # what a worst case that is only approached may lack
 def worst_masses(
     problem: RobustProblem, margins: Array, norm: float
 ) -> tuple[Array, Array, Indices, Array]:
-    """The masses of points, their labels, the rows they come from and how far they move.
+    """The masses of points, their labels, the rows they come from and the lengths of their moves.
 
     Parameters
     ----------
     problem : RobustProblem
-        With the data at the centre of the ball.
+        The problem of the data at the centre of the ball.
     margins : ndarray of shape (n_samples,)
-        Of the rows, y_i (x_i.w + b).
+        Margins of the rows, y_i (x_i.w + b).
     norm : float
-        That of w.
+        Norm of w.
     """
     weights = problem.weights
     flipped, left = _flips(problem, margins, norm)
@@ -50,7 +50,7 @@ def worst_masses(
 
 
 def shifted_rows(X: Any, source: Indices, shift: Array, direction: Array) -> Any:
-    """Some of the rows, each moved by a multiple of one direction."""
+    """Selected rows, each moved by a multiple of one direction."""
     if sp.issparse(X):
         moves = sp.csr_array(shift[:, np.newaxis]) @ sp.csr_array(direction[np.newaxis])
         return sp.csr_array(X)[source] + moves
@@ -58,10 +58,10 @@ def shifted_rows(X: Any, source: Indices, shift: Array, direction: Array) -> Any
 
 
 def _flips(problem: RobustProblem, margins: Array, norm: float) -> tuple[Array, float]:
-    """The mass of each row that changes its label, and what is left of epsilon.
+    """The mass of each row that changes its label, and the rest of epsilon.
 
-    A flip raises a row's loss by min(2 m, 1 + m) for the cost kappa; moving mass, by the norm of w
-    for each unit of cost.
+    A flip raises a row's loss by min(2 m, 1 + m) for the cost kappa; moving mass raises it by the
+    norm of w for each unit of cost.
     """
     flipped = np.zeros(len(margins))
     if problem.kappa == np.inf:
@@ -76,7 +76,7 @@ def _flips(problem: RobustProblem, margins: Array, norm: float) -> tuple[Array, 
 
 
 def steepest_direction(coef: Array, norm: float) -> Array:
-    """The v of length 1 in the dual norm that maximises v.w."""
+    """The vector v of length 1 in the dual norm that maximises v.w."""
     if norm == 1:
         return np.sign(coef)
     if norm == 2:

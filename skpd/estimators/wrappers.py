@@ -1,4 +1,4 @@
-"""Estimators that hold others: searches, pipelines and what else wraps a model."""
+"""Estimators inside others: the parts of searches, pipelines and other wrappers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -16,13 +16,13 @@ __all__ = ["final_estimator", "full_name", "inner_estimators"]
 
 
 def final_estimator(estimator: Any, X: Any = None) -> tuple[Any, Any]:
-    """The last estimator of pipelines and the best of searches, within each other too.
+    """The last estimator of pipelines and the best of searches, also within each other.
 
     Returns
     -------
     estimator : estimator
     X : object
-        The data as that estimator sees it, after the transformations of the pipelines.
+        The data that this estimator receives, after the transformations of the pipelines.
     """
     while True:
         if isinstance(estimator, BestEstimator):
@@ -54,10 +54,10 @@ def full_name(estimator: Any) -> str:
 
 
 def inner_estimators(estimator: Any, takes: Callable[[Any], bool]) -> Iterator[str]:
-    """Where an estimator's attributes hold fitted others that ``takes`` accepts.
+    """Names of the attributes with fitted estimators inside that ``takes`` accepts.
 
-    Of several in one attribute the first is named, itself or, as in
-    `CalibratedClassifierCV`, as the ``estimator`` of what is there.
+    An attribute with several estimators is represented by the first, itself or, as in
+    `CalibratedClassifierCV`, as the ``estimator`` of the object there.
     """
     for name, value in vars(estimator).items():
         if not name.endswith("_"):
