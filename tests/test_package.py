@@ -1,6 +1,8 @@
 """What the files around the package say of it agrees."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -155,3 +157,10 @@ def test_documentation_is_built_alike_everywhere():
     assert built["sphinx"] == {"configuration": "doc/conf.py", "fail_on_warning": True}
     assert 'pip install ".[doc]"' in commands("docs")
     assert "sphinx-build -W" in commands("docs")
+
+
+def test_import_loads_no_trees():
+    """Ensembles and trees, which only examples and users need, take a third of a second."""
+    code = "import skpd, sys; print(sorted({'sklearn.ensemble', 'sklearn.tree'} & {*sys.modules}))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
