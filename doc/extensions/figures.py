@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import matplotlib
+import matplotlib.pyplot as plt
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
@@ -67,7 +68,9 @@ def draw_all(app):
                 continue
             draw = draw or runpy.run_path(str(source))["draw"]
             with matplotlib.rc_context(_style(palette)):
-                draw(palette).savefig(target, bbox_inches="tight", metadata={"Date": None})
+                figure = draw(palette)
+                figure.savefig(target, bbox_inches="tight", metadata={"Date": None})
+                plt.close(figure)
 
 
 class SkpdFigure(SphinxDirective):
