@@ -42,6 +42,7 @@ def run(notebook):
             notebook,
             kernel_name="python3",
             record_timing=False,
+            coalesce_streams=True,
             resources={"metadata": {"path": folder}},
         )
         client.execute(env=os.environ | where)

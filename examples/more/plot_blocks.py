@@ -2,18 +2,18 @@ r"""
 Data on disk: how many of the rows are enough?
 ==============================================
 
-Data that do not fit in memory are read in blocks of rows. :class:`skpd.RowBlocks`
-takes files of NumPy, SciPy and Parquet, and mapped arrays; estimators take it in
-the place of X, for fits and for predictions. The lower bound of one fit to all
-rows says what models from a part of the rows lack.
+Data that does not fit in memory is read in blocks of rows.
+:class:`skpd.RowBlocks` takes files of NumPy, SciPy and Parquet, and mapped
+arrays, and estimators take it in place of X. This example fits a model to all
+rows of four generated files, and uses its lower bound to measure what models of
+fewer rows lose.
 """
 
 # %%
 # Files
 # -----
-# Four files with 45,000 samples each; a label depends on ten of 100 features and
-# on noise. Real data would have been written by somebody else, and would be
-# larger.
+# There are four files with 45,000 samples each. A label depends on ten of 100
+# features and on noise.
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,8 +36,8 @@ y = np.concatenate(labels)
 # %%
 # A fit to all rows
 # -----------------
-# What is in memory at a time are two blocks, vectors as long as there are rows,
-# and the rows that the solver goes on with.
+# In memory at a time are two blocks, vectors as long as there are rows, and the
+# rows that the solver goes on with.
 
 X = RowBlocks(sorted(Path(folder.name).glob("*.npy")))
 print(X)
@@ -46,8 +46,8 @@ whole = PdproxSVC(alpha=0.01, tol=1e-6).fit(X, y)
 print(whole.certificate_)
 
 # %%
-# These files do fit in memory, so that the model can be compared with that of
-# the whole array. It is the same but for rounding.
+# These files do fit in memory, so that the model can be compared with that of the
+# whole array. The two are equal up to rounding.
 
 in_memory = PdproxSVC(alpha=0.01, tol=1e-6).fit(X.gathered(), y)
 difference = np.abs(whole.coef_ - in_memory.coef_).max()
@@ -56,9 +56,9 @@ print(f"largest difference of a coefficient: {difference:.0e}")
 # %%
 # Fits to some of the rows
 # ------------------------
-# Their objective on all rows takes one reading for the predictions. No model can
-# be below the lower bound of the fit to all rows, so that the difference is what
-# a model from fewer rows loses at most.
+# The objective of a model on all rows takes one reading of the files. No model
+# has an objective below the lower bound of the fit to all rows, so that the
+# difference of the two is the most that a model of fewer rows can lose.
 
 
 def objective(model):
@@ -89,3 +89,8 @@ ax.legend()
 plt.show()
 
 folder.cleanup()
+
+# %%
+# A model of 18,000 of the 180,000 rows is at most 0.13 % above the optimum of all
+# rows, and a model of 540 rows at most 25 %. The fit to the files and the fit to
+# the array have the same coefficients.

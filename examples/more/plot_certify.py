@@ -2,18 +2,18 @@
 Certify a model of another library
 ==================================
 
-:func:`skpd.certify` takes a linear model that somebody else has fitted, and the
-data, and says how far from optimal the model is. It knows what many estimators of
-scikit-learn minimise, their weights and penalised intercepts included. For
-coefficients from anywhere else one names the loss, the penalty and ``alpha``.
+Given a fitted linear model and its data, :func:`skpd.certify` bounds how far the
+objective of the model is from the optimum. It knows the objectives of many
+estimators of scikit-learn. For coefficients from anywhere else, the loss, the
+penalty and ``alpha`` are named.
 """
 
 # %%
 # Models of scikit-learn
 # ----------------------
-# Each is fitted with its default settings, to standardised features. A
-# :class:`~sklearn.pipeline.Pipeline` is certified as a whole: it is applied to
-# the data before its last step is looked at.
+# Each model is fitted with its default settings to standardised features. A
+# :class:`~sklearn.pipeline.Pipeline` is certified as a whole: its first steps
+# transform the data, and the last step is certified.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,9 +58,9 @@ for model, (X, y) in models:
     gaps.append(certify(pipeline, X, y).relative_gap)
 
 # %%
-# The relative gap has no unit: it is the most that can be gained, as a share of
-# what the best constant prediction achieves. With skpd's default ``tol`` it is at
-# most 1e-4. None of these fits came with a warning.
+# The relative gap is the most that can be gained, as a share of the objective of
+# the best constant prediction. skpd's default ``tol`` is 1e-4. None of these fits
+# warned.
 
 order, places = np.argsort(gaps), np.arange(len(models))
 fig, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
@@ -78,10 +78,11 @@ plt.show()
 # A model of one's own
 # --------------------
 # Here SciPy minimises the mean logistic loss plus ``alpha`` times the l1 norm.
-# The norm has a kink, so that coefficients are split into their positive and
-# negative parts. All that `certify` needs are ``coef_`` and ``intercept_``, and
-# the names of the loss and penalty. With ``tol=1e-10`` it refines its own lower
-# bound that far.
+# The norm has a kink, so that the coefficients are split into their positive and
+# negative parts. `certify` needs ``coef_`` and ``intercept_``, and the names of
+# the loss and the penalty. With ``tol=1e-10`` it refines its lower bound until
+# the relative gap is at most that, or until no more of the gap is due to the
+# bound.
 
 
 class L1Logistic(BaseEstimator):
@@ -121,3 +122,9 @@ for ftol in (1e-5, 1e-9, 1e-13):
 
 found = certify(model, X, y, rigorous=True, tol=1e-10, **named)
 print(f"relative gap {found.relative_gap:.1e}, rounding {found.rounding:.1e}")
+
+# %%
+# Of eleven estimators of scikit-learn with default settings the three that use
+# stochastic gradients ended above a relative gap of 1e-3, the eight others below
+# 1e-5. The model that SciPy fitted with ``ftol=1e-13`` is optimal to 5e-13, as is
+# proven with all rounding errors counted.

@@ -3,16 +3,17 @@ A classifier that optimises F1
 ==============================
 
 A support vector machine minimises a mean over the samples. Where one sample in
-seven is positive it may leave half of those out, at little cost; with balanced
-class weights it pays for every positive one with several false alarms. The F1
-score weighs both, and is no mean over samples: it depends on all labels at once.
-:class:`skpd.MultivariateSVC` minimises a convex bound on one minus the score.
+seven is positive, it misses half of those; with balanced class weights it pays
+for nearly all of them with false alarms. The F1 score balances both, and depends
+on all labels at once. This example fits :class:`skpd.MultivariateSVC`, which
+minimises a convex bound on one minus the F1 score, to generated data.
 """
 
 # %%
 # Data
 # ----
-# Positive samples, 15 %, whose cloud overlaps with that of the others.
+# 15 % of the samples are positive, and their distribution overlaps with that of
+# the others.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,9 +37,10 @@ X_test, y_test = sample(20_000)
 # %%
 # Three models
 # ------------
-# The loss is the largest, over all :math:`2^{500}` labelings, of one minus their
-# F1 plus what their scores are above those of the true labels. Sorting finds it,
-# and cutting planes come to the optimum, certified.
+# The loss is the largest, over all :math:`2^{500}` labelings, of one minus the F1
+# score of the labeling plus the difference of its scores and those of the true
+# labels. Sorting finds the largest one, and cutting planes converge to the
+# optimum, with a certificate.
 
 models = {
     "hinge loss": PdproxSVC(1e-3, penalty="l2"),
@@ -54,8 +56,9 @@ for name, model in models.items():
 # %%
 # The boundaries
 # --------------
-# That of the hinge loss is on the far side of many positive samples, that of the
-# balanced one amid the others.
+# The boundary of the hinge loss leaves many positive samples on the negative
+# side, and the boundary with balanced weights leaves many negative samples on the
+# positive side.
 
 figure, axes = plt.subplots(figsize=(6, 4.5))
 axes.scatter(*X[~y].T, s=8, color="0.7", label="negative")
@@ -70,3 +73,7 @@ axes.set(
 axes.legend(loc="lower left")
 figure.tight_layout()
 plt.show()
+
+# %%
+# On 20,000 other samples the F1 score is 0.57 with the hinge loss, 0.55 with
+# balanced weights, and 0.61 with the bound on F1.

@@ -2,20 +2,20 @@
 A grid search with a progress bar
 =================================
 
-The estimators of skpd are ordinary scikit-learn estimators, and call
-scikit-learn's callbacks: a grid search over a pipeline shows how far it is, and
-so does a single long fit. Here a group lasso SVM selects quantities of the
+The estimators of skpd work in pipelines and grid searches, and report to scikit-
+learn's callbacks. In this example a group lasso SVM selects quantities of the
 breast-cancer data, each of which is there as a mean, a standard error and a worst
-value, and the search chooses how many.
+value; the search chooses how many, and a bar shows its progress. Callbacks need
+scikit-learn 1.9.
 """
 
 # %%
 # A bar for the search
 # --------------------
-# The bar needs the package rich. With ``max_propagation_depth=0`` it is one bar
-# for the whole search; by default there is one for each fit as well, and with
-# ``None`` for everything within it. In a terminal or a notebook the bars move; on
-# this page they stand as they were in the end.
+# The bar needs the package rich. With ``max_propagation_depth=0`` there is one
+# bar for the whole search; by default each fit has one as well. In a terminal or
+# a notebook the bars move, and on this page they are shown as they were in the
+# end.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,9 +46,8 @@ print(f"certified to a relative gap of {best.certificate_.relative_gap:.1e}")
 # %%
 # A bar for one fit
 # -----------------
-# A solver does not know how many iterations it will need, but it knows its gap.
-# The bar of a fit fills as the gap falls, a step for each decibel: the default
-# ``tol=1e-4`` has 40. Where a fit is stopped before, the bar is not full.
+# The bar of a single fit fills as the gap falls, by ten steps for each factor of
+# ten. With the default ``tol=1e-4`` it has 40 steps.
 
 clf = GroupLassoSVC(1e-3, groups=quantities * 3).set_callbacks(ProgressBar())
 clf.fit(StandardScaler().fit_transform(X), y)
@@ -58,8 +57,8 @@ print(f"relative gap {clf.relative_gap_:.1e}")
 # What the search found
 # ---------------------
 # Above is the accuracy on the folds with its standard error. Below are the
-# quantities in the model that is fitted to all data: as ``alpha`` grows, whole
-# quantities leave it, and now and then one comes back. White ones are exactly 0.
+# quantities in the model that is fitted to all data; white ones have coefficients
+# of exactly 0.
 
 mean = 100 * search.cv_results_["mean_test_score"]
 error = 100 * search.cv_results_["std_test_score"] / np.sqrt(search.n_splits_ - 1)
@@ -95,3 +94,7 @@ below.set(xlabel="alpha")
 below.invert_yaxis()
 fig.colorbar(image, ax=below, label="norm of its three coefficients")
 plt.show()
+
+# %%
+# The best accuracy on the folds is 97.7 %, with all ten quantities. At a larger
+# ``alpha`` six quantities are left, with 96.3 %.

@@ -1,20 +1,20 @@
-"""
+r"""
 A loss of your own, certified as any other
 ==========================================
 
-Delays, prices and weights of parcels have tails to one side, and mistakes to one
-side often cost more than those to the other. This example writes a loss for that
-in ten lines of Python: quadratic near 0, and linear beyond, with a slope of its
-own on each side. Its fit comes with a proof of how good it is, as if it were one
-of the package.
+Delays, prices and weights of parcels are skewed, and mistakes to one side often
+cost more than mistakes to the other. This example defines a loss for that in a
+few lines of Python: quadratic near 0, and linear beyond, with a different slope
+on each side. Its fit has a certificate, as with the losses of the package.
 """
 
 # %%
 # The loss
 # --------
-# phi(r) is 0 and least at r = 0; r is the prediction less the target. Its slopes
-# lie in ``conjugate_domain``, its conjugate is a parabola there. A prediction
-# that is too low costs nine times what one costs that is too high.
+# phi(r) is the loss of the residual r, the prediction minus the target. It is 0
+# at r = 0. Its slopes lie in ``conjugate_domain``, where its conjugate is a
+# parabola. A prediction that is too low costs nine times as much as one that is
+# too high.
 
 import textwrap
 
@@ -46,9 +46,9 @@ check_loss(Lopsided())
 # %%
 # What the check says of a mistake
 # --------------------------------
-# Had we forgotten that the conjugate is infinite outside of the slopes, a
-# certificate could be wrong. ``check_loss`` names the property, the point and
-# both numbers.
+# A conjugate that is not infinite outside of the slopes would make certificates
+# wrong. ``check_loss`` names the property that does not hold, the point and both
+# numbers.
 
 
 class Mistaken(Lopsided):
@@ -64,8 +64,8 @@ except AssertionError as error:
 # %%
 # The fit
 # -------
-# The noise has a tail of large values. Beside the squared loss, which follows the
-# mean, the lopsided loss stays on the safe side.
+# The noise of the generated data has a tail of large values. The squared loss,
+# for comparison, follows the mean.
 
 rng = np.random.default_rng(0)
 x = rng.uniform(-1.0, 1.0, 300)
@@ -99,3 +99,7 @@ right.set_title(
 )
 right.legend(loc="upper left")
 plt.show()
+
+# %%
+# Of the targets 12 % are above the line of the lopsided loss, and 36 % above that
+# of the squared loss. The fit is certified to a relative gap of 1e-9.

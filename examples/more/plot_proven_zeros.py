@@ -2,19 +2,19 @@
 A path with proven zeros
 ========================
 
-A coefficient of 0 is there because the best model does not use the feature, or
-because the solver stopped before it came to it. The certificate tells one from
-the other. ``proven_zero`` are the coefficients that are 0 in *every* optimal
-model, and ``coefficient_bounds`` has an interval for each coefficient that holds
-it at every optimum. Both follow from the duality gap alone.
+A coefficient may be 0 because the best model does not use the feature, or because
+the solver stopped early. This example reads from certificates along a path which
+coefficients are 0 in *every* optimal model, ``proven_zero``, and in which
+interval each coefficient of an optimal model lies, ``coefficient_bounds``. Both
+follow from the duality gap alone.
 """
 
 # %%
 # Two paths
 # ---------
-# An elastic net on 200 features, of which 15 have a part in the target, for 30
-# values of ``alpha``: once with a loose ``tol`` and once with a tight one. Each
-# model of a path has a certificate of its own.
+# An elastic net is fitted to 200 features, of which 15 have a part in the target,
+# for 30 values of ``alpha``: once with a loose ``tol`` and once with a tight one.
+# The data is generated. Each model of a path has a certificate of its own.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -51,9 +51,9 @@ for tol, count in counts.items():
 # %%
 # What is proven along the path
 # -----------------------------
-# A column is a model. Where its gap is small, every feature is either proven to
-# be out or proven to be in. Where it is not, zeros say little: a better solver
-# might have used these features.
+# Each bar is a model. Where the gap is small, every feature is either proven to
+# be out of the optimal model or proven to be in it. Where it is larger, a better
+# solver might have used features whose coefficients are 0.
 
 fig, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained", sharey=True)
 for axis, (tol, count) in zip(axes, counts.items(), strict=True):
@@ -73,33 +73,31 @@ fig.suptitle("A small gap decides about nearly every feature")
 plt.show()
 
 # %%
-# Digits that are certain
-# -----------------------
-# The intervals of the twelve largest coefficients, at the model of the loose path
-# whose gap is nearest to 1e-4. Every model that is optimal for this ``alpha``
-# lies inside of them, and those of the tight path need no more than a dot.
+# Intervals of coefficients
+# -------------------------
+# The intervals of the twelve largest coefficients for one ``alpha``, from three
+# fits. Every optimal model has its coefficients inside of all of them.
 
-gaps = np.array(
-    [certificate.relative_gap for certificate in paths[1e-2].certificates]
-)
-place = np.argmin(np.abs(np.log(gaps / 1e-4)))
-chosen = np.argsort(-np.abs(paths[1e-8].coefs[place]))[:12]
+alpha = paths[1e-8].alphas[15]
+chosen = np.argsort(-np.abs(paths[1e-8].coefs[15]))[:12]
 fig, axes = plt.subplots(figsize=(6.8, 4), layout="constrained")
-for tol, found in paths.items():
-    certificate = found.certificates[place]
-    low, high = certificate.coefficient_bounds[chosen].T
-    label = f"relative gap {certificate.relative_gap:.0e}"
-    if tol == 1e-2:
-        n_sure = np.sum((low > 0) | (high < 0))
-        axes.vlines(
-            np.arange(12), low, high, color="C1", lw=8, alpha=0.5, label=label
-        )
-    else:
-        axes.plot(np.arange(12), (low + high) / 2, "o", color="C0", label=label)
-        print(f"widest interval with {label}: {np.max(high - low):.1e}")
+model = ElasticNetPD(alpha, l1_ratio=0.9, solver="cd", random_state=0)
+for tol, colour, width in ((1e-2, "0.8", 14), (1e-4, "C0", 8), (1e-8, "k", 2)):
+    model.set_params(tol=tol).fit(X, y)
+    low, high = model.certificate_.coefficient_bounds[chosen].T
+    label = f"relative gap {model.relative_gap_:.0e}"
+    axes.vlines(np.arange(12), low, high, colour, lw=width, label=label)
+    print(f"{label}: {np.sum((low > 0) | (high < 0))} of 12 are not 0", end=", ")
+    print(f"the widest interval is {np.max(high - low):.1e}")
+axes.plot(np.arange(12), (low + high) / 2, "k_", ms=12)  # of the smallest gap
 axes.axhline(0.0, color="black", lw=0.8)
 axes.set_xticks(np.arange(12), chosen)
 axes.set(xlabel="feature", ylabel="coefficient (standard deviations of y)")
-axes.set_title(f"A gap of {gaps[place]:.0e} proves that {n_sure} of 12 are not 0")
+axes.set_title("The smaller the gap, the narrower the intervals")
 axes.legend()
 plt.show()
+
+# %%
+# Along the loose path 46 of 200 features are undecided on average, along the
+# tight one 0.07. For one ``alpha`` a relative gap of 3e-5 proves that 8 of 12
+# coefficients are not 0, and a gap of 6e-10 that none of them is.

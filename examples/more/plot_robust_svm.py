@@ -1,19 +1,19 @@
-r"""
+"""
 Shifted features: what robustness buys
 ======================================
 
 The distributionally robust SVM :class:`skpd.DRSVMClassifier` minimises the
-largest mean hinge loss over all distributions near the training data. Here the
-features of the test points shift against the model, once with the labels of the
-training data as they are and once with many of them wrong, and the model is
-compared with ``LinearSVC``.
+largest mean hinge loss over all distributions near the training data. In this
+example the features of the test points are shifted against the model, with
+correct and with wrong training labels, and the model is compared with
+``LinearSVC``. A second part shows the worst distribution.
 """
 
 # %%
 # Shifts against the model
 # ------------------------
-# ``epsilon`` has a meaning, so that nothing of the robust model is tuned here:
-# the standardised features may be off by 0.1 on average. A shift by up to
+# Nothing of the robust model is tuned here, because ``epsilon`` has a unit: the
+# standardised features may be off by 0.1 on average. A shift by up to
 # :math:`\delta` turns the prediction of every test point whose margin is below
 # :math:`\delta \|w\|_2`.
 
@@ -84,17 +84,17 @@ axes[0].legend(loc="lower left")
 plt.show()
 
 # %%
-# With right labels a tuned ``C`` stands shifts as well as the robust model with
-# ``kappa=inf``, and better than the one with ``kappa=5``. With wrong labels,
-# cross-validation on them chooses a ``C`` that is good without shifts, and the
-# robust models, which have not seen any shift either, stand them better.
+# With correct labels a tuned ``C`` stands shifts as well as the robust model with
+# ``kappa=inf``, and better than the one with ``kappa=5``. With wrong labels the
+# ``C`` that cross-validation chooses is good only without shifts, and the robust
+# models are better with them.
 #
 # The worst case
 # --------------
-# At the fitted model, `worst_case_distribution` is the distribution in the
-# Wasserstein ball that hurts most. Here labels cost 4 to flip: it pays for a few
-# points deep in their own class, and what is left of epsilon pushes points near
-# the boundary across it.
+# `worst_case_distribution` is the distribution in the Wasserstein ball in which
+# the loss of the fitted model is largest. Here a flipped label costs as much as a
+# move by 4: it pays for a few points far inside their own class, and the rest of
+# ``epsilon`` moves points near the boundary across it.
 
 features = [20, 21]  # worst radius and worst texture
 X = StandardScaler().fit_transform(X[:, features])
@@ -135,3 +135,8 @@ axes[1].scatter(
 )
 axes[1].legend()
 plt.show()
+
+# %%
+# With 30 % of the labels wrong and a shift of 0.5 the accuracy is 76 % with a
+# tuned ``C`` and 86 % with the robust model and ``kappa=inf``. The loss under the
+# worst distribution, 0.489251, is the objective of the robust model.

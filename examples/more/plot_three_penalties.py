@@ -2,10 +2,9 @@
 l1, group lasso, elastic net: which features each chooses
 =========================================================
 
-Three support vector machines that differ in nothing but the penalty. The l1 norm
-takes one feature of several that say the same, the group lasso takes or leaves
-groups that we name, and the elastic net, which adds a squared norm to the l1
-norm, takes features that say the same together.
+Three support vector machines differ in nothing but the penalty. The l1 norm keeps
+single features, the group lasso keeps or drops named groups of features, and the
+elastic net keeps correlated features together.
 """
 
 # %%
@@ -65,12 +64,9 @@ for name, svc in models.items():
 # %%
 # The choice
 # ----------
-# A cell is a feature, and white ones have a coefficient of exactly 0. Radius,
-# perimeter and area say nearly the same: the l1 norm takes one cell of the nine,
-# the group lasso one row and the elastic net cells of all three. The accuracies
-# can hardly be told apart, as the standard error of each is about one point. So
-# the penalty is a choice of what a model shall look like: few measurements, few
-# quantities, or none left out that says the same.
+# Each cell is a feature, and white cells have a coefficient of exactly 0. Radius,
+# perimeter and area are strongly correlated: of their nine features the l1 norm
+# keeps one, the group lasso one group, and the elastic net features of all three.
 
 fig, axes = plt.subplots(
     1, 3, figsize=(8, 4.6), layout="constrained", sharey=True
@@ -90,3 +86,9 @@ for axis, (name, coef) in zip(axes, coefs.items(), strict=True):
 axes[0].invert_yaxis()
 fig.colorbar(image, ax=axes, label="|coefficient| (per standard deviation)")
 plt.show()
+
+# %%
+# The accuracies on the 285 samples held out, from 95.4 to 96.5 %, have standard
+# errors of about one point and cannot be told apart. The penalties differ in what
+# they keep: 6 features with the l1 norm, 5 quantities with the group lasso, 17
+# features of 8 quantities with the elastic net.

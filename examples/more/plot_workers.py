@@ -2,18 +2,17 @@ r"""
 Rows on several workers: is the average of models good enough?
 ==============================================================
 
-Where the workers of a cluster hold the rows, a model is often fitted to the rows
-of each of them, and the models are averaged. :func:`skpd.dask.certify` says how
-far such an average is from the best model of all rows, and
-:class:`skpd.dask.PdproxSVC` fits that model.
+Where the workers of a cluster hold the rows, models are often fitted to the rows
+of each worker and then averaged. This example uses :func:`skpd.dask.certify` to
+measure how far such an average is from the best model of all rows, and
+:class:`skpd.dask.PdproxSVC` to fit that model.
 """
 
 # %%
 # Rows on workers
 # ---------------
-# A cluster of threads of this process is enough to see how it works. Eight chunks
-# of 5,000 rows are drawn by the workers; a label depends on ten of 100 features
-# and on noise.
+# A cluster of threads of this process shows how it works. The workers generate
+# eight chunks of 5,000 rows; a label depends on ten of 100 features and on noise.
 
 import dask.array as da
 import matplotlib.pyplot as plt
@@ -33,9 +32,9 @@ y = (X @ w + noise > 0.0).astype(int).persist()
 # %%
 # Averages of models
 # ------------------
-# A model for each chunk, and the averages of the first one, two, four and eight.
-# An average is a linear model as any other: it can be certified for the objective
-# that all of them minimise on their own rows, on all rows together.
+# A model is fitted to each chunk, and the first one, two, four and eight are
+# averaged. An average is a linear model, and can be certified for the objective
+# on all rows.
 
 alpha = 0.003
 models = []
@@ -57,8 +56,8 @@ for count in counts:
 # %%
 # The model of all rows
 # ---------------------
-# The chunks stay where they are: vectors as long as the coefficients travel. The
-# certificate is that of a fit to all rows in memory.
+# The chunks stay where they are, and only vectors as long as the coefficients are
+# sent. The certificate equals that of a fit to all rows in memory.
 
 model = skpd.dask.PdproxSVC(alpha, tol=1e-6).fit(X, y)
 n_zero = np.count_nonzero(model.coef_ == 0.0)
@@ -66,9 +65,8 @@ print(model.certificate_)
 print(f"{n_zero} coefficients are 0; {model.communication_.n_rounds} rounds")
 
 # %%
-# Averages come closer to the best model, but that of all eight is still a
-# thousand times as far from it as the fit to all rows. Where one of the models
-# has not set a coefficient to 0, neither has the average.
+# An average has a coefficient of 0 only where all of its models have one, so that
+# averages are not sparse.
 
 fig, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
 ax.plot(counts, gaps, "o-", label="average of models of chunks")
@@ -82,3 +80,8 @@ ax.legend()
 plt.show()
 
 client.close()
+
+# %%
+# The average of eight models has a relative gap of 7e-4 and no coefficient of 0.
+# The model of all rows has a relative gap of 6e-7, and 56 of its 100 coefficients
+# are 0.

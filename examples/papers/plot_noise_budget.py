@@ -2,12 +2,12 @@ r"""
 A budget for wrong labels, and what its table shows
 ===================================================
 
-Labels flipped at random, and an SVM whose dual variables have a budget: the
-experiment of Yang, Mahdavi, Jin and Zhu (*An efficient primal dual prox method
-for non-smooth optimization*, Machine Learning 98, 2015, section 5.5 and Table 1).
-With 20 % of the labels of a9a flipped they report a test accuracy of 0.8344 with
-a budget of m = 200, and of 0.7890 without one (Liblinear). A certificate of the
-optimum tells where that difference comes from.
+With 20 % of the labels of a9a flipped at random, Yang, Mahdavi, Jin and Zhu (*An
+efficient primal dual prox method for non-smooth optimization*, Machine Learning
+98, 2015, section 5.5 and Table 1) report a test accuracy of 0.8344 for an SVM
+whose dual variables have a budget of m = 200, and of 0.7890 without one
+(Liblinear). This example repeats the experiment with a certificate of the
+optimum, which shows where the difference comes from.
 """
 
 # %%
@@ -54,8 +54,8 @@ noisy = np.where(flipped, -y, y)
 # The optimum
 # -----------
 # As in the paper :math:`\lambda = 1 / n`, with half the squared norm and no
-# intercept. The optimum is the model 0: its objective is the budget over n, and
-# the certificate proves that no model is better. All rows get the same score.
+# intercept. The optimum is the model 0, whose objective is the budget over n: the
+# certificate proves that no model is better. All rows get the same score.
 
 svc = LinearSVC(loss="hinge", max_iter=10_000, random_state=0)
 budgeted = PdproxSVC(1 / n, penalty="l2", noise_budget=m, fit_intercept=False)
@@ -73,11 +73,11 @@ print(f"m / n = {m / n:.6f};", budgeted.certificate_)
 # %%
 # The iterates on the way there
 # -----------------------------
-# Algorithm 1, with its step size, averages its iterates. Their first directions
-# are those of the difference of the classes' means, which flips at random do not
-# change; their lengths go to 0. Who stops at a gap of 1e-3, as the paper does,
-# has such a direction, and about the accuracy that the paper reports. It is that
-# of stopping early, and the budget makes the way to the optimum long enough.
+# Algorithm 1, with its step size, averages its iterates. The first averages have
+# the direction of the difference of the classes' means, which random flips do not
+# change, and their lengths fall to 0. At a gap of 1e-3, where the paper stops,
+# the average still has such a direction, and the accuracy is that of early
+# stopping.
 
 size = np.linalg.norm(X, 2) / n
 step, zeros, ones = 1 / (np.sqrt(2) * size), np.zeros(n), np.ones(n)
@@ -121,3 +121,8 @@ for label, style in (("clean labels", ":"), ("LinearSVC, C = 1", "--")):
 right.set(xlabel="iteration", title="test accuracy")
 right.legend(loc="lower right")
 plt.show()
+
+# %%
+# On the generated data the optimum of the model with a budget has an accuracy of
+# 0.61, that of predicting one class. The average at a gap of 1e-3 has 0.87, as do
+# the SVM without a budget and `LinearSVC`.

@@ -2,20 +2,20 @@ r"""
 Ratings by a matrix of low rank
 ===============================
 
-A matrix of ratings of which a few percent are known: a person's row times a
-film's column, plus a bias of each. The trace norm keeps the rank of the matrix
-low, the absolute loss keeps careless ratings from mattering much, and the dual
-bound says how far from the best the fit can be at most. The published primal-dual
-prox method is beside the default, as in figure 4 of Yang, Mahdavi, Jin and Zhu
-(2015).
+A matrix of ratings, of which a few percent are known, is fitted by a matrix of
+low rank plus a bias of each person and each film. The example follows a path of
+the trace norm with the absolute and with the squared loss, and compares the
+published primal-dual prox method with the default, as in figure 4 of Yang,
+Mahdavi, Jin and Zhu (*An efficient primal dual prox method for non-smooth
+optimization*, Machine Learning 98, 2015).
 """
 
 # %%
 # Data
 # ----
 # Where the environment variable ``SKPD_DATA`` names a folder with ``u.data``, the
-# 100,000 ratings of MovieLens; else 2,500 generated ones from 1 to 5, one in ten
-# of them careless.
+# 100,000 ratings of MovieLens are read. Otherwise 2,500 ratings from 1 to 5 are
+# generated, one in ten of them at random.
 
 import os
 import warnings
@@ -50,8 +50,8 @@ print(f"{len(train):,} ratings to fit, {len(test):,} held out")
 # %%
 # How far to shrink
 # -----------------
-# With a large ``alpha`` there is little beside the biases. Each fit begins where
-# the last one ended.
+# With a large ``alpha`` there is little beside the biases. Each fit begins with
+# the solution of the last one.
 
 alphas = np.geomspace(4e-3, 6e-4, 6)
 errors, ranks = {}, {}
@@ -72,7 +72,7 @@ alpha = alphas[int(np.argmin(errors["absolute"]))]
 # %%
 # Two methods
 # -----------
-# Both solve the same problem, and both know a lower bound on every objective. The
+# Both solve the same problem, and both have a lower bound on every objective. The
 # published method reports averages of its iterates, as its theory does, or the
 # iterates themselves.
 
@@ -130,3 +130,9 @@ right.set_title(
 )
 right.legend()
 plt.show()
+
+# %%
+# On the generated ratings the mean absolute error of those held out is 0.77 stars
+# with the absolute loss and 0.79 with the squared one. After 150 iterations the
+# relative gap of the default is 4e-5, of the averages of the published method
+# 5e-2 and of its iterates 8e-4.

@@ -89,12 +89,11 @@ def fit(train, **parameters):
 # Absolute loss and :math:`\lambda = 10^{-3}`, as in the paper's figure 3 (a). At
 # W = 0 the objective is the mean score of the training students, 20.52 in the
 # paper. ``"pdprox-dual"`` is the paper's Algorithm 1, which reports the average
-# of its iterates. The paper tunes its step size; here it has the step size of the
-# theorem, and then two whose ratio was tuned by hand (section 4.4). These have
-# 300 iterations; the default ends when its certificate is good enough. In the
-# figure at the end, dashed lines are lower bounds on the objective of every
-# model, which the paper does not have: the objective is level long before that is
-# proven.
+# of its iterates. The paper tunes its step size. Here one fit has the step size
+# of the theorem, and another one has two steps (section 4.4) whose ratio was
+# tuned by hand. Both have 300 iterations, and the default ends when its relative
+# gap is at most ``tol``. In the figure at the end dashed lines are lower bounds
+# on the objective of every model, which the paper does not have.
 
 train = split(0)
 model = {"alpha": 1e-3, "loss": "absolute", "penalty": "l1inf", "tol": 2e-2}
@@ -184,6 +183,7 @@ left.plot([], [], "k--", label="certified lower bound")
 least = min(fitted.certificate_.primal for fitted in fits.values())
 left.set(xscale="log", xlabel="seconds", ylabel="objective (points of the score)")
 left.set(ylim=(0.4 * least, 1.4 * least))
+left.xaxis.set_minor_formatter("")
 left.set_title(
     "The objective is level long before\nthat is proven", fontsize="medium"
 )
@@ -207,3 +207,8 @@ if name == "School data":
     right.set_xlim(right=10.7)
 right.legend(loc="best", fontsize="small")
 plt.show()
+
+# %%
+# On the generated data the l1inf norm and the absolute loss have an RMSE of
+# 10.30, ridge regression has 11.06 for each school alone and 11.14 for all
+# students as one school.
