@@ -249,9 +249,6 @@ class Shape:
 class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
     """`skpd.PdproxSVC` for arrays and dataframes of Dask, whose rows workers hold.
 
-    Parameters, attributes, errors and warnings are those of `skpd.PdproxSVC`,
-    with the additions below.
-
     {sections_on_dask}
 
     Examples
@@ -270,9 +267,6 @@ class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
 @documented
 class GroupLassoSVC(ClassifierOnDask, group_lasso.GroupLassoSVC):
     """`skpd.GroupLassoSVC` for arrays and dataframes of Dask, whose rows workers hold.
-
-    Parameters, attributes, errors and warnings are those of `skpd.GroupLassoSVC`,
-    with the additions below.
 
     {sections_on_dask}
 
@@ -293,9 +287,6 @@ class GroupLassoSVC(ClassifierOnDask, group_lasso.GroupLassoSVC):
 class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifier):
     """`skpd.ElasticNetPDClassifier` for arrays and dataframes of Dask, whose rows workers hold.
 
-    Parameters, attributes, errors and warnings are those of `skpd.ElasticNetPDClassifier`,
-    with the additions below.
-
     {sections_on_dask}
 
     Examples
@@ -314,9 +305,6 @@ class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifie
 @documented
 class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
     """`skpd.PdproxRegressor` for arrays and dataframes of Dask, whose rows workers hold.
-
-    Parameters, attributes, errors and warnings are those of `skpd.PdproxRegressor`,
-    with the additions below.
 
     {sections_on_dask}
 
@@ -337,9 +325,6 @@ class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
 class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
     """`skpd.LassoPDCertified` for arrays and dataframes of Dask, whose rows workers hold.
 
-    Parameters, attributes, errors and warnings are those of `skpd.LassoPDCertified`,
-    with the additions below.
-
     {sections_on_dask}
 
     Examples
@@ -358,9 +343,6 @@ class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
 @documented
 class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
     """`skpd.ElasticNetPD` for arrays and dataframes of Dask, whose rows workers hold.
-
-    Parameters, attributes, errors and warnings are those of `skpd.ElasticNetPD`,
-    with the additions below.
 
     {sections_on_dask}
 

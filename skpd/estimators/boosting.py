@@ -199,6 +199,7 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
         Returns
         -------
         self : object
+            The fitted classifier.
 
         Raises
         ------

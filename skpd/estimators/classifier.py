@@ -43,8 +43,6 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier and certify it.
 
-        Parameters
-        ----------
         {X_of_fit}
         y : array-like of shape (n_samples,)
             Class labels; at least two classes need samples of positive weight.

@@ -85,8 +85,6 @@ class PathCrossValidation(PrimalDualRegressor):
     ) -> Self:
         """Choose the parameters by cross-validation, fit the model on all data and certify it.
 
-        Parameters
-        ----------
         {X_of_fit}
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets; in two dimensions for several outputs only.
@@ -283,6 +281,7 @@ class PathCrossValidation(PrimalDualRegressor):
         Returns
         -------
         routing : MetadataRouter
+            Requests of `fit` and of the splitter's ``split``.
         """
         return (
             MetadataRouter(owner=self)

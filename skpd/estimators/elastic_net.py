@@ -115,7 +115,8 @@ class ElasticNetPD(_ElasticNetModel, LassoLike):
     Raises
     ------
     ValueError
-        In `fit`, if the solver does not apply to the model.
+        In `fit`, if the solver does not apply, or if ``l1_radius`` is given together with
+        ``positive``, ``penalty_weights`` or ``bounds``.
 
     {warns}
 
@@ -127,18 +128,15 @@ class ElasticNetPD(_ElasticNetModel, LassoLike):
 
     References
     ----------
-    {pdbfw_paper}
-
-    Zhang, Saha, Vishwanathan: Regularized risk minimization by Nesterov's accelerated gradient
-    methods: algorithmic extensions and empirical studies, 2011.
+    {elastic_net_papers}
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.preprocessing import scale
     >>> from skpd import ElasticNetPD
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> X = StandardScaler().fit_transform(X)
+    >>> X = scale(X)
     >>> model = ElasticNetPD(alpha=1.0, l1_ratio=0.9).fit(X, y)
     >>> print(f"{model.score(X, y):.2f}")
     0.51
@@ -226,11 +224,6 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
     {classes_and_certificates}
     {solver_and_convergence}
 
-    Raises
-    ------
-    ValueError
-        In `fit`, if the solver does not apply to the model.
-
     {warns}
 
     See Also
@@ -240,10 +233,7 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
 
     References
     ----------
-    {pdbfw_paper}
-
-    Zhang, Saha, Vishwanathan: Regularized risk minimization by Nesterov's accelerated gradient
-    methods: algorithmic extensions and empirical studies, 2011.
+    {elastic_net_papers}
 
     Examples
     --------

@@ -54,12 +54,7 @@ class ElasticNetPDCV(LassoAttributes, L1RatioCrossValidation):
     Attributes
     ----------
     {alpha_and_l1_ratio_chosen}
-    coef_ : ndarray of shape (n_features,)
-        Coefficients, in the precision of X.
-    intercept_ : float
-        Intercept; 0 without ``fit_intercept``.
-    dual_coef_ : ndarray of shape (n_samples,)
-        Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
+    {linear_model_of_least_squares}
     {certificate}
     {solver_and_convergence}
     mse_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \

@@ -220,8 +220,7 @@ class GroupLassoPD(WithGroups, WithResidualLoss):
     {parameters_of_residual_losses}
     {solver_and_solver_options}
     {tol_max_iter_and_fit_intercept}
-    warm_start : bool, default=False
-        Start from the last fit's primal and dual solution where the shapes agree.
+    {warm_start}
     {random_state_and_verbose}
 
     Attributes

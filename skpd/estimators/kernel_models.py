@@ -191,8 +191,6 @@ class KernelClassifier(KernelModel, PrimalDualClassifier):
     def decision_function(self, X: Any) -> Array:
         """The values of the functions, intercepts included.
 
-        Parameters
-        ----------
         {X_of_kernels}
 
         Returns
@@ -218,8 +216,6 @@ class KernelRegressor(KernelModel, WithResidualLoss):
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.
 
-        Parameters
-        ----------
         {X_of_kernels}
 
         Returns

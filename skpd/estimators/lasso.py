@@ -153,12 +153,7 @@ class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
     certificates_ : list
         The certificates of all models of the cross-validation: a list that holds a list of
         folds, with a list of the certificates of its alphas for each.
-    coef_ : ndarray of shape (n_features,)
-        Coefficients, in the precision of X.
-    intercept_ : float
-        Intercept; 0 without ``fit_intercept``.
-    dual_coef_ : ndarray of shape (n_samples,)
-        Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
+    {linear_model_of_least_squares}
     {certificate}
     {solver_and_convergence}
 

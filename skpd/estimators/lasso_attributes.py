@@ -49,8 +49,6 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
     ) -> Self:  # fmt: skip
         """Fit the model and certify it.
 
-        Parameters
-        ----------
         {X_of_fit}
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets; with a column for each of several.

@@ -83,14 +83,14 @@ class LogisticPD(PrimalDualClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_wine
+    >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from skpd import LogisticPD
     >>> X, y = load_wine(return_X_y=True)
-    >>> X = StandardScaler().fit_transform(X)
-    >>> model = LogisticPD(alpha=0.01).fit(X, y)
+    >>> model = make_pipeline(StandardScaler(), LogisticPD(alpha=0.01)).fit(X, y)
     >>> model.predict_proba(X[60:61]).round(2)
     array([[0.01, 0.96, 0.04]])
-    >>> model.certificate_.relative_gap <= model.tol
+    >>> model[-1].certificate_.relative_gap <= model[-1].tol
     True
     """
 

@@ -62,15 +62,7 @@ class MultiTaskPD(PrimalDualRegressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_outputs, n_features)
-        Coefficients, in the precision of X; without the column of tasks.
-    intercept_ : ndarray of shape (n_outputs,)
-        Intercepts; 0 without ``fit_intercept``.
-    tasks_ : ndarray of shape (n_outputs,)
-        With ``tasks`` only: the task of each row of ``coef_``.
-    dual_coef_ : ndarray of shape (n_samples, n_outputs), or (n_samples,) with ``tasks``
-        Dual solution theta: up to the tolerance, the derivative of the loss with respect to each
-        prediction.
+    {linear_model_of_outputs}
     {certificate}
     {solver_and_convergence}
 

@@ -61,15 +61,7 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     Attributes
     ----------
     {alpha_and_l1_ratio_chosen}
-    coef_ : ndarray of shape (n_outputs, n_features)
-        Coefficients, in the precision of X; without the column of tasks.
-    intercept_ : ndarray of shape (n_outputs,)
-        Intercepts; 0 without ``fit_intercept``.
-    tasks_ : ndarray of shape (n_outputs,)
-        With ``tasks`` only: the task of each row of ``coef_``.
-    dual_coef_ : ndarray of shape (n_samples, n_outputs), or (n_samples,) with ``tasks``
-        Dual solution theta: up to the tolerance, the derivative of the loss with respect to each
-        prediction.
+    {linear_model_of_outputs}
     {certificate}
     {solver_and_convergence}
     loss_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \

@@ -191,12 +191,11 @@ class MultinomialPD(PrimalDualClassifier):
     def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
         return dual_coefs[0]
 
+    @documented
     def decision_function(self, X: Any) -> Array:
         """The scores of the classes.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        {X_of_rows}
 
         Returns
         -------

@@ -50,10 +50,7 @@ class MKLClassifier(SeveralKernels, KernelClassifier):
 
     References
     ----------
-    Bach, Lanckriet, Jordan: Multiple kernel learning, conic duality, and the SMO algorithm.
-    ICML 2004.
-
-    {pdprox_paper_on_kernels}
+    {multiple_kernel_papers}
 
     Examples
     --------
@@ -137,10 +134,7 @@ class MKLRegressor(SeveralKernels, KernelRegressor):
 
     References
     ----------
-    Bach, Lanckriet, Jordan: Multiple kernel learning, conic duality, and the SMO algorithm.
-    ICML 2004.
-
-    {pdprox_paper_on_kernels}
+    {multiple_kernel_papers}
 
     Examples
     --------

@@ -210,8 +210,6 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit the classifier and certify it.
 
-        Parameters
-        ----------
         {X_of_fit}
         y : array-like of shape (n_samples,)
             Class labels, of two classes.
@@ -312,12 +310,11 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         penalty: Penalty = chosen("penalty", self.penalty, PENALTIES, **given)
         return penalty
 
+    @documented
     def decision_function(self, X: Any) -> Array:
         """Signed distances to the hyperplane, up to the norm of the coefficients.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        {X_of_rows}
 
         Returns
         -------

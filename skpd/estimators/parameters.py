@@ -93,7 +93,7 @@ class ParameterValidation(PickledWithVersion):
 
         Returns
         -------
-        self : object
+        self : estimator instance
 
         Raises
         ------

@@ -96,7 +96,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     alpha_ : float
         The alpha chosen; after Ctrl-C of those tried on every fold, if there are any.
     alphas_ : ndarray of shape (n_alphas,)
-        All alphas, decreasing.
+        The values of alpha tried, decreasing.
     best_estimator_ : estimator
         A clone of ``estimator`` with the chosen alpha, fitted to all data.
     best_index_ : int

@@ -175,12 +175,11 @@ class QuantilePD(PrimalDualRegressor):
     def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
         return coefficients_of_outputs(point)
 
+    @documented
     def predict(self, X: Any) -> Array:
         """Predict the quantiles.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        {X_of_rows}
 
         Returns
         -------

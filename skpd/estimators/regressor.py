@@ -33,11 +33,9 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model and certify it.
 
-        Parameters
-        ----------
         {X_of_fit}
-        y : array-like of shape (n_samples,)
-            Targets; with a column for each of several where the model takes these.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets; in two dimensions only for models of several targets.
         {sample_weight_of_fit}
 
         {results_of_fit}
@@ -94,12 +92,11 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
             LocalShards(Shard(X, Targets(y, sample_weight), loss)), loss
         )
 
+    @documented
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        {X_of_rows}
 
         Returns
         -------

@@ -131,14 +131,14 @@ class DRSVMClassifier(PrimalDualClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from skpd import DRSVMClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = StandardScaler().fit_transform(X)
-    >>> clf = DRSVMClassifier(epsilon=0.05).fit(X, y)
-    >>> print(f"{clf.score(X, y):.2f}")
+    >>> model = make_pipeline(StandardScaler(), DRSVMClassifier(epsilon=0.05)).fit(X, y)
+    >>> print(f"{model.score(X, y):.2f}")
     0.96
-    >>> clf.certificate_.relative_gap <= clf.tol
+    >>> model[-1].certificate_.relative_gap <= model[-1].tol
     True
     """
 
