@@ -197,9 +197,9 @@ class SparseGroup(_Grouped):
     Parameters
     ----------
     groups : int, array-like of shape (n_features,) or list
-        As for `GroupL2`.
+        See `GroupL2`.
     weights : array-like of shape (n_groups,), default=None
-        As for `GroupL2`.
+        See `GroupL2`.
     l1_ratio : float, default=0.5
         Share of the l1 norm, in [0, 1].
 

@@ -6,17 +6,17 @@ methods build lower models psi_k of J with A_k J(x_k) <= min psi_k (infinite mem
 J(x_k) <= min q_k (one memory). f is a maximum over dual points, and averages of those at
 which its gradients were taken, (22) and (35), prove a gap that falls as fast as the objective.
 
-Lemmas 3, 8 and 16 and the theorems hold for every u_k in the domain of Psi and every x_k that
-keep A_k J(x_k) <= min psi_k, (15), or J(x_k) <= min q_k, (27). J along a few directions costs no
-product with A where theirs are at hand, for f(x) = g(A x). So with ``search`` the methods try
-u_{k+1} = x_k first, and as x_{k+1} the lowest point that they find in the span of x_{k-1}, x_k,
-z_k and z_{k+1}: (15) then admits an L far below the curvature of f, an L that it rejects costs no
-gradient, and every gradient is that of a dual point at an x_k. Nothing promises that it admits
-any L there; where it rejects a few, Algorithms 2 and 4 take their own step.
+Lemmas 3, 8 and 16 and the theorems hold for every u_k in the domain of Psi and every x_k with
+A_k J(x_k) <= min psi_k, (15), or J(x_k) <= min q_k, (27). For f(x) = g(A x), evaluating J in the
+span of a few directions requires no product with A if those of the directions are known. So with
+``search`` the methods first try u_{k+1} = x_k, and as x_{k+1} a low point in the span of x_{k-1},
+x_k, z_k and z_{k+1}. Then (15) admits an L far below the curvature of f, a rejected L costs no
+gradient, and every gradient is that of a dual point at an x_k. There is no guarantee that an L is
+admitted; after a few rejections, the step of Algorithm 2 or 4 is taken.
 
 Here f(w) = min over b of sum_i c_i l(y_i, x_i.w + b): a free intercept is eliminated, which for
-the hinge is the projection onto a box and a hyperplane (Algorithm 8). A loss with kinks is
-smoothed: l* + mu b_i^2 theta_i^2 / 2 in place of l*, at a fixed level or at levels that fall.
+the hinge loss is the projection onto a box and a hyperplane (Algorithm 8). A loss with kinks is
+smoothed with l* + mu b_i^2 theta_i^2 / 2 instead of l*, at a fixed or a decreasing level mu.
 """
 
 import numpy as np
@@ -64,27 +64,29 @@ def agm(
     Parameters
     ----------
     problem, monitor, start, max_iter
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a gradient.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a gradient.
     random_state : RandomState
-        Start vectors of norm estimates.
+        The source of start vectors of norm estimates.
     memory : {"infinite", "one"}, default="infinite"
-        Algorithms 1 and 2, or 3 and 4.
+        "infinite" for Algorithms 1 and 2, "one" for Algorithms 3 and 4.
     prox : {"euclidean", "entropic"}, default="euclidean"
-        "entropic" for penalties over an l1 ball only, whose points it writes as differences of
-        points of a simplex.
+        The prox function. "entropic" is for penalties over an l1 ball only, whose points are
+        written as differences of points of a simplex.
     adaptive : bool, default=True
-        Whether L is searched for (Algorithms 2 and 4), or fixed at a bound on the spectral norm.
+        Whether L is found by a search (Algorithms 2 and 4), or fixed at a bound on the spectral
+        norm.
     search : bool, default=False
-        Whether, with ``adaptive``, each point is looked for in the span of the last ones, which
-        the bounds allow, or is the one of Algorithms 2 and 4. Penalties with a domain of their
-        own, and the entropic prox, always take the latter.
+        Whether, with ``adaptive``, each point is a low point in the span of the last ones, which
+        the theory allows, or that of Algorithms 2 and 4. Penalties with a restricted domain, and
+        the entropic prox, always use the latter.
     strong_convexity : {"penalty", "loss"}, default="penalty"
-        Where a squared l2 norm is counted: in Psi (lambda2) or in f (lambda1).
+        Whether a squared l2 norm is counted as a part of Psi (lambda2) or of f (lambda1).
     smoothing : {"fixed", "homotopy"}, default="fixed"
-        For a loss with kinks: from the start the level of the tolerance, (57), or levels that
-        fall, each warm started.
+        For a loss with kinks: the level that follows from the tolerance, (57), or decreasing
+        levels with warm starts.
     data_dependent : bool, default=False
-        Whether to smooth each row by a weight of its own (section 5.6), for a loss with kinks.
+        Whether to smooth the loss of each row by its own weight (section 5.6), for a loss with
+        kinks.
 
     Raises
     ------
@@ -124,7 +126,7 @@ def agm(
 
 
 class _Run:
-    """Minimises composite objectives and reports to the monitor."""
+    """A run that minimises composite objectives and reports to the monitor."""
 
     def __init__(
         self, problem, monitor, max_iter, random_state, memory, prox, adaptive, search,
@@ -141,7 +143,7 @@ class _Run:
         self.compare_at = 0
 
     def composite(self, loss: _SmoothedLoss, w: Array) -> Composite:
-        """J in the variables of the prox, w the start of the search for L."""
+        """The objective J in the variables of the prox; the search for L starts at w."""
         problem = self.problem
         design, penalty, alpha = problem.design, problem.penalty, problem.alpha
         weights = problem.weights
@@ -177,7 +179,7 @@ class _Run:
                 lambda v: root * design.matvec(v), lambda u: design.rmatvec(root * u),
                 design.shape, self.random_state,
             ) ** 2  # fmt: skip
-        # averages of points inside a set are inside but for rounding, where R is infinite
+        # averages of points of a set are in it up to rounding, outside of which R is infinite
         return Composite(
             loss, design.matvec, design.rmatvec, lambda w: psi(penalty.feasible(w)),
             Euclidean(near), lipschitz=max(lipschitz, 1e-300) + in_loss, in_loss=in_loss,
@@ -186,14 +188,14 @@ class _Run:
         )  # fmt: skip
 
     def entropic_composite(self, loss: _SmoothedLoss, ridge: float) -> Composite:
-        """J in the points of a simplex of which the differences are the points of the ball."""
+        """The objective J in points of a simplex, whose differences are the points of the ball."""
         problem, design = self.problem, self.problem.design
         penalty, curvature = problem.penalty, problem.weights * loss.smoothness
         radius, d = penalty.l1_radius, problem.n_features
         largest = float(np.max(design.column_norms(curvature)) ** 2) + ridge
 
         def smooth(z):
-            # the ridge is part of f: z carries w behind the predictions
+            # the ridge is part of f, and z has w after the predictions
             value, rows, theta = loss(z[: problem.n_samples])
             own = z[problem.n_samples :]
             rows = np.concatenate([rows, ridge * own])
@@ -215,7 +217,7 @@ class _Run:
         )  # fmt: skip
 
     def variables(self, w: Array) -> Array:
-        """The point of the simplex that stands for w, inside it."""
+        """A point in the interior of the simplex that represents w."""
         if not self.entropic:
             return w
         parts = (
@@ -235,7 +237,7 @@ class _Run:
         )
 
     def minimise(self, w: Array, loss: _SmoothedLoss, error: float) -> Array:
-        """Iterates until the gap of the loss itself is at most ``error``, or all is done."""
+        """Iterate until the gap of the unsmoothed loss is at most ``error``, or the run ends."""
         problem, monitor = self.problem, self.monitor
         goal = monitor.tol * problem.objective_unit
         composite = self.composite(loss, w)
@@ -253,16 +255,16 @@ class _Run:
                     check_at = self.n_iter + max(SETTINGS.check_every, part)
                     if monitor.done or last or gap <= error != 0.0:
                         return w
-            # searches found nothing lower: a new start, without them if this one gained nothing
+            # after failed searches, restart; without searches if there was no progress
             if lowest - iterate.objective <= SETTINGS.objective_rounding * abs(iterate.objective):
                 composite.hessian = None
             lowest = iterate.objective
 
     def gap(self, w: Array, iterate: Iterate, loss: _SmoothedLoss) -> tuple[float, Point]:
-        """What the monitor would find, from sums at hand, and for which point.
+        """The estimated gap, and the point for which a certificate would be computed.
 
-        The averages of the theory prove a gap whatever the problem is; the latest dual point
-        alone often proves a smaller one where the problem is strongly convex.
+        The averaged dual points of the theory always prove a gap. For strongly convex problems the
+        latest dual point often proves a smaller one.
         """
         problem = self.problem
         z = iterate.z[: problem.n_samples]
@@ -282,12 +284,12 @@ class _Run:
         return gap, Point(w, intercept, theta)
 
     def bound(self, theta: Array, slope: Array, primal: float) -> float:
-        """The lower bound that the monitor would find, of a dual point and its slope."""
+        """The estimated lower bound of a dual point and its slope."""
         problem = self.problem
         theta = problem.loss.project_dual(problem.y, theta)
         rows = problem.weights * theta
         value = -float(problem.weights @ problem.loss.conjugate(problem.y, theta))
-        if self.entropic:  # whose gradients are of more than the loss
+        if self.entropic:  # the gradients also include the ridge
             slope = problem.design.rmatvec(rows)
         value -= problem.likely_cost_of_free(slope, float(np.sum(rows)), primal)
         return dual_estimate(problem, value, slope, primal)

@@ -15,27 +15,27 @@ __all__ = ["Composite", "Evaluation", "Iterate", "infinite_memory", "one_memory"
 
 @dataclass
 class Composite:
-    """J = f + Psi.
+    """A composite objective J = f + Psi.
 
     Attributes
     ----------
     smooth : callable
-        (f, its gradient in z, the dual point) from the product z = A x and x, where f(x) =
-        g(A x) + lambda1 ||x||^2 / 2.
+        Returns f, its gradient in z and the dual point from the product z = A x and x, where
+        f(x) = g(A x) + lambda1 ||x||^2 / 2.
     matvec, rmatvec : callable
         Products with A and its transpose.
     psi : callable
     geometry : Euclidean or Entropic
     lipschitz : float
-        L, an upper bound on it, or where the search for it begins if it is adaptive.
+        An upper bound on L, or the start of the search for L if it is adaptive.
     in_loss, in_penalty : float
         lambda1 and lambda2.
     adaptive : bool
     n_gradients : int
-        Gradients of f so far.
+        The number of gradients of f so far.
     hessian : callable, default=None
-        V g''(z) V' from z and rows V of products with A, to look for x_{k+1} in a span; for a
-        Psi that is finite everywhere.
+        Returns V g''(z) V' from z and rows V of products with A, for a search of x_{k+1} in a
+        span. It is given for a Psi that is finite everywhere.
     """
 
     smooth: Callable[[Array], tuple[float, Array, Array]]
@@ -52,7 +52,7 @@ class Composite:
 
     @property
     def searches(self) -> int:
-        """Values of L to try with x_{k+1} from a span."""
+        """The number of values of L to try with x_{k+1} from a span."""
         return SETTINGS.most_searches if self.adaptive and self.hessian is not None else 0
 
     def at(self, x: Array, z: Array, error: float = 0.0) -> "Evaluation":
@@ -61,13 +61,13 @@ class Composite:
         return Evaluation(x, z, f, f + self.psi(x), rows, theta, error)
 
     def gradient(self, at: "Evaluation") -> Array:
-        """The gradient of f: a product with the transpose of A."""
+        """The gradient of f, which costs a product with the transpose of A."""
         self.n_gradients += 1
         gradient = self.rmatvec(at.rows)
         return gradient + self.in_loss * at.x if self.in_loss else gradient
 
     def between(self, here: "Evaluation", other: Array, z: Array, part: float) -> "Evaluation":
-        """At (1 - part) x + part other, z the product with other."""
+        """The evaluation at (1 - part) x + part other, where z is the product of A and other."""
         return self.at(
             part * other + (1.0 - part) * here.x,
             part * z + (1.0 - part) * here.z,
@@ -80,7 +80,7 @@ class Composite:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """f and J at x, the gradient of f in z = A x, the dual point, and a bound on z's error."""
+    """The values f and J at x, the gradient of f in z = A x, the dual point, and z's error."""
 
     x: Array
     z: Array
@@ -91,7 +91,7 @@ class Evaluation:
     error: float
 
     def below(self, other: "Evaluation") -> bool:
-        """Whether J is lower here by more than rounding."""
+        """Whether J is lower than at the other point by more than rounding errors."""
         return self.objective < other.objective - _rounding(other.objective)
 
     @property
@@ -101,11 +101,12 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Iterate:
-    """x_k with its product, the averaged dual point and the factor of Theorems 6, 10, 14, 18.
+    """An iterate x_k with its product, the averaged dual point and the bound of the theorems.
 
-    J(x_k) - J(x) <= bound * Delta(x, x_0) for every x, and the gap at ``theta`` is at most
-    bound * max Delta(., x_0). ``slope`` is the gradient of f less its strong convexity, averaged
-    as theta is; ``latest`` are the dual point where the gradient was taken last and its slope.
+    By Theorems 6, 10, 14 and 18, J(x_k) - J(x) <= bound * Delta(x, x_0) for every x, and the gap
+    at ``theta`` is at most bound * max Delta(., x_0). ``slope`` is the gradient of f without its
+    strong convexity, averaged as theta is. ``latest`` are the dual point of the last gradient, and
+    its slope.
     """
 
     x: Array
@@ -119,7 +120,7 @@ class Iterate:
 
 
 def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
-    """AGM-EF with infinite memory, Algorithms 1 and 2."""
+    """The iterates of AGM-EF with infinite memory, Algorithms 1 and 2."""
     c, d = composite, composite.geometry
     in_loss, in_penalty = c.in_loss, c.in_penalty
     both, least_convex = in_loss + in_penalty, in_loss * SETTINGS.least_over_convexity
@@ -190,7 +191,7 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
 
 
 def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
-    """AGM-EF with a memory of one, Algorithms 3 and 4."""
+    """The iterates of AGM-EF with a memory of one, Algorithms 3 and 4."""
     c, d = composite, composite.geometry
     in_loss, in_penalty = c.in_loss, c.in_penalty
     u = c.at(x, c.matvec(x))
@@ -267,10 +268,11 @@ def _lowest(
     best: Evaluation,
     others: tuple[tuple[Array, Array, float], ...],
 ) -> Evaluation:
-    """A low point of J in the affine span of ``origin`` and others, by Newton from ``best``.
+    """A low point of J in the affine span of ``origin`` and others, by Newton's method.
 
-    The others come with their products with A and bounds on the errors of these. The product with
-    the point found is a sum of theirs, and made anew where their errors may have grown in it.
+    Newton's method starts at ``best``. The others are given with their products with A and bounds
+    on the errors of these. The product with the result is a linear combination of theirs, and is
+    recomputed if its error bound is too large.
     """
     W = np.array([x - origin.x for x, _, _ in others])
     V = np.array([z - origin.z for _, z, _ in others])
@@ -281,7 +283,7 @@ def _lowest(
     ridge = (c.in_loss + c.in_penalty) * (W @ W.T)
     small = SETTINGS.slope_step / c.lipschitz
     for _ in range(SETTINGS.newton_steps):
-        # Psi' by its Moreau envelope, exact where Psi is linear on what is added to its ridge
+        # Psi' by its Moreau envelope, exact where Psi without its ridge is linear
         moved = best.x - c.geometry.prox(best.x, small)
         slope = V @ best.rows + W @ (c.in_loss * best.x + (1.0 / small + c.in_penalty) * moved)
         if not np.all(np.isfinite(slope)):
@@ -313,7 +315,7 @@ def _lowest(
 
 
 def _below_model(c: Composite, new: Evaluation, u: Evaluation, gradient: Array, L: float):
-    """f(x) <= f(u) + f'(u).(x - u) + (L / 2) ||x - u||^2, which is all that the proofs need."""
+    """Whether f(x) <= f(u) + f'(u).(x - u) + (L / 2) ||x - u||^2, which the proofs require."""
     step = new.x - u.x
     size = float(np.sum(np.abs(step))) if isinstance(c.geometry, Entropic) else np.nan
     square = size**2 if np.isfinite(size) else float(step @ step)
@@ -321,5 +323,5 @@ def _below_model(c: Composite, new: Evaluation, u: Evaluation, gradient: Array, 
 
 
 def _rounding(value: float) -> float:
-    """What an objective of this size may be off."""
+    """A bound on the rounding error of an objective value."""
     return SETTINGS.objective_rounding * abs(value)

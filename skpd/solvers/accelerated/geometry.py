@@ -12,7 +12,7 @@ __all__ = ["Entropic", "Euclidean"]
 
 @dataclass(frozen=True)
 class Euclidean:
-    """d(x) = ||x||_2^2 / 2."""
+    """The prox function d(x) = ||x||_2^2 / 2."""
 
     prox: Callable[[Array, float], Array]  # argmin of ||x - v||^2 / 2 + step Psi(x)
 
@@ -23,19 +23,19 @@ class Euclidean:
         return x
 
     def minimise(self, dual: Array, weight: float, scale: float) -> Array:
-        """argmin of weight d(x) - dual.x + scale Psi(x)."""
+        """The minimiser of weight d(x) - dual.x + scale Psi(x)."""
         return self.prox(dual / weight, scale / weight)
 
 
 @dataclass(frozen=True)
 class Entropic:
-    """d(x) = sum_j x_j log x_j on the simplex, whose indicator Psi is."""
+    """The prox function d(x) = sum_j x_j log x_j on the simplex, with its indicator as Psi."""
 
     def value(self, x: Array) -> float:
         return float(x @ self.gradient(x))
 
     def gradient(self, x: Array) -> Array:
-        return np.log(np.maximum(x, 1e-300))  # but for a constant, which changes nothing here
+        return np.log(np.maximum(x, 1e-300))  # up to a constant, which has no effect
 
     def minimise(self, dual: Array, weight: float, scale: float) -> Array:
         x: Array = np.exp((dual - np.max(dual)) / weight)

@@ -1,9 +1,9 @@
 """Accelerated proximal gradients for smooth losses of several outputs and any penalty.
 
-The method of Beck and Teboulle (2009) with a step length found by backtracking, which may grow
-again, and restarts where the momentum points uphill (O'Donoghue and Candes, 2015). An iteration
-costs a product with X, one with its transpose and a prox; or, with the squared loss and more
-samples than features, one with a Gram matrix and a prox.
+The method is that of Beck and Teboulle (2009), with backtracking of the step length, which may
+increase again, and restarts if the momentum is an ascent direction (O'Donoghue and Candes, 2015).
+An iteration costs a product with X, one with its transpose and a prox; for the squared loss and
+more samples than features, it costs a product with a Gram matrix and a prox.
 """
 
 from math import inf, sqrt
@@ -33,14 +33,14 @@ def accelerated_gradients(
 ) -> None:
     """Accelerated proximal gradients, for a smooth loss.
 
-    It ends unfinished where the gap no longer falls.
+    The method ends unfinished if the gap no longer decreases.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; ``random_state`` is not used.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`; ``random_state`` is not used.
     budget : float, default=inf
-        The multiplications, about, after which it ends unfinished as well.
+        A computing limit: the number of multiplications after which the method ends unfinished.
     """
     cost = SETTINGS.step_cost * problem.design.n_entries + SETTINGS.step_overhead
     most = int(min(budget / cost, max_iter - monitor.n_iter))
@@ -64,7 +64,7 @@ def accelerated_gradients(
 
 
 class _Run:
-    """The iterate x, the point y that is ahead of it, and their images under the map."""
+    """The iterate x, the extrapolated point y, and their images under the map."""
 
     def __init__(self, problem: OutputsProblem, start: Point) -> None:
         self.problem = problem
@@ -73,7 +73,7 @@ class _Run:
         self.of_x = self.of_y = self.map.image(self.x)
         self.momentum = 1.0
         self.gradient = self.map.gradient(self.of_y)
-        # the steps of the variables beside each other, of single features if the penalty allows it
+        # the relative step sizes of the variables, one for each feature if the penalty allows it
         scale = problem.squares
         scale = 1.0 / np.where(scale > 0.0, scale, np.max(scale, initial=0.0) or 1.0)
         d = problem.n_features
@@ -84,7 +84,7 @@ class _Run:
         self.curvature = most / size if size > 0.0 and most > 0.0 else 1.0
 
     def step(self) -> None:
-        """A proximal gradient step from y, and the next y."""
+        """Take a proximal gradient step from y, and compute the next y."""
         problem = self.problem
         self.curvature *= SETTINGS.curvature_decrease
         while True:
@@ -105,10 +105,10 @@ class _Run:
         self.gradient = self.map.gradient(self.of_y)
 
     def estimated_gap(self, upper: float) -> float:
-        """Of the objective at x and the dual point of the map, by plain sums.
+        """The estimated gap of the objective at x and the dual point of the map.
 
-        The sums of the dual point that intercepts want to vanish are left out, as a certificate
-        projects it.
+        The free sums of the dual point over the intercepts are ignored, as a certificate projects
+        the dual point.
         """
         problem = self.problem
         z = self.map.predictions(self.x, self.of_x)
@@ -130,7 +130,7 @@ def _mean_loss(problem: OutputsProblem, z: Array) -> float:
 
 
 class _ByRows:
-    """Any smooth loss: the image of variables is their predictions."""
+    """The map to predictions, for any smooth loss."""
 
     def __init__(self, problem: OutputsProblem) -> None:
         self.problem = problem
@@ -146,7 +146,7 @@ class _ByRows:
         return self._gradient
 
     def above_tangent(self, z: Array, z_before: Array, move: Array) -> tuple[float, float]:
-        """How far the mean loss is above its tangent from where the gradient is, and rounding."""
+        """The mean loss minus its tangent at the last gradient, and a bound on rounding errors."""
         tangent = self._loss + float(self._gradient @ move)
         rounding = SETTINGS.objective_rounding * abs(self._loss)
         return _mean_loss(self.problem, z) - tangent, rounding
@@ -155,14 +155,14 @@ class _ByRows:
         return z
 
     def dual_point(self, z: Array, image: Array, gradient: Array) -> tuple[Array, Array]:
-        """That of the last gradient."""
+        """The dual point theta and the gradient at the last evaluation of the gradient."""
         return self._theta, gradient
 
 
 class _ByGram:
-    """The squared loss of outputs that share X: the image of variables is G x with G = X' C X.
+    """The map to G x with G = X' C X, for the squared loss of outputs that share X.
 
-    An iteration has no products with X; predictions are for estimates of the gap alone.
+    Iterations have no products with X; predictions are computed only for estimates of the gap.
     """
 
     def __init__(self, problem: OutputsProblem) -> None:
@@ -193,7 +193,7 @@ class _ByGram:
 
 
 def _has_small_gram(problem: OutputsProblem) -> bool:
-    """Whether a product with the Gram matrix costs less than two with X, and it soon pays."""
+    """Whether products with a Gram matrix cost less than those with X, including its formation."""
     design: Any = problem.design
     if not (problem.loss.constant_curvature and design.shares_data and design.base.dense):
         return False

@@ -1,4 +1,4 @@
-"""A problem as the smooth function and simple term of an accelerated method."""
+"""The smoothed mean loss of a problem, for accelerated gradient methods."""
 
 from typing import Any
 
@@ -14,17 +14,17 @@ __all__ = []
 
 
 class _SmoothedLoss:
-    """f as a function of z = X w: the mean loss, smoothed, at the best intercept."""
+    """The function f of z = X w: the smoothed mean loss at the best intercept."""
 
     def __init__(self, problem: Problem, mu: float, squares: Array) -> None:
         self.problem, self.mu = problem, mu
         self.added = mu * squares  # mu b_i^2
         self.intercept = problem.null_point.intercept
-        self.z: Any = None  # where the best intercept was asked for last
+        self.z: Any = None  # argument of the cached best intercept
 
     @property
     def smoothness(self) -> Array | float:
-        """The second derivatives of the rows' losses at most."""
+        """Upper bounds on the second derivatives of the smoothed losses of the rows."""
         own = 1.0 / self.problem.loss.smoothness  # strong convexity of l*
         return 1.0 / (own + self.added)
 
@@ -36,19 +36,19 @@ class _SmoothedLoss:
         return problem.loss.prox_conjugate(problem.y, step * z, step)
 
     def best(self, z: Array) -> tuple[float, Array]:
-        """The best intercept and the dual point there."""
+        """The best intercept for z, and the dual point there."""
         if z is not self.z:
             self.z, self.known = z, self._best(z)
         return self.known
 
     def hessian(self, z: Array, V: Array) -> Array:
-        """V f''(z) V', by differences of the dual point at the intercept that is best at z."""
+        """The matrix V f''(z) V', by differences of the dual point at the best intercept."""
         problem = self.problem
         b, theta = self.best(z)
         step = SETTINGS.difference_step * problem.prediction_scale
         curvature = problem.weights * (self.theta(z + (b + step)) - theta) / step
         total = float(np.sum(curvature))
-        if problem.fit_intercept and total > 0.0:  # which goes along with z
+        if problem.fit_intercept and total > 0.0:  # the best intercept changes with z
             V = V - (V @ curvature / total)[:, None]
         return (V * curvature) @ V.T
 
@@ -107,9 +107,10 @@ class _SmoothedLoss:
 
 
 def _prox_squares(problem: Problem, random_state: np.random.RandomState) -> Array:
-    """b_i^2 proportional to ``|a_i . v|``, v the first singular vector (section 5.6).
+    """Squared weights b_i^2 proportional to ``|a_i . v|``, v the first singular vector.
 
-    Their mean, weighted, is 1; none is so small that its row's loss would stay unsmoothed.
+    See section 5.6. Their weighted mean is 1, and they have a lower bound, so that the losses of
+    all rows are smoothed.
     """
     design, weights = problem.design, problem.weights
     v = random_state.standard_normal(design.shape[1])

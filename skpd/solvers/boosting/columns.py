@@ -1,4 +1,4 @@
-"""LPBoost: hypotheses are added where they cut off the distribution over the rows."""
+"""LPBoost by column generation: hypotheses are added that violate the current solution."""
 
 import time
 from collections.abc import Callable
@@ -24,17 +24,18 @@ BOOSTING_HISTORY = np.dtype([*HISTORY_DTYPE.descr, ("restricted_primal", float)]
 
 @dataclass(frozen=True)
 class Boosted:
-    """What column generation found.
+    """The result of column generation.
 
     Attributes
     ----------
     hypotheses : list
     mixture : ndarray of shape (n_hypotheses,)
-        Their weights, which sum to 1.
+        The weights of the hypotheses, which sum to 1.
     w : ndarray of shape (n_samples,)
         The distribution over the rows.
     certificate, restricted : Certificate
-        Over all hypotheses if they are known to be maximised over, and over those found.
+        The certificate over all hypotheses, if the learner maximises over them, and that over the
+        hypotheses found.
     history : structured ndarray
     converged : bool
     """
@@ -53,12 +54,12 @@ class Boosted:
 
 
 def method_for(name: str, entropy: float) -> str:
-    """The method for restricted problems: "auto" is HiGHS where they are linear programmes.
+    """The name of the method for restricted problems: "auto" is HiGHS for linear programmes.
 
     Raises
     ------
     ValueError
-        If "highs" is to solve problems with an entropy.
+        If the name is "highs" and the problems have an entropy term.
     """
     if name == "auto":
         return "highs" if entropy == 0.0 else "slsqp"
@@ -71,7 +72,7 @@ def method_for(name: str, entropy: float) -> str:
 
 
 class _Run:
-    """The hypotheses so far, with the best bounds on the optimum over all of them."""
+    """The hypotheses so far, with the best bounds on the optimal value over all hypotheses."""
 
     def __init__(self, problem: BoostingProblem, signs: Array) -> None:
         self.problem, self.signs = problem, signs
@@ -83,7 +84,7 @@ class _Run:
         self.begin = time.perf_counter()
 
     def add(self, hypothesis: Any, values: Array) -> bool:
-        """Add a hypothesis, unless one with the same values is there."""
+        """Add a hypothesis unless there is one with the same values; whether it was added."""
         edge = self.signs * values
         if np.any(np.all(self.edges == edge, axis=1)):
             return False
@@ -92,12 +93,12 @@ class _Run:
         return True
 
     def largest_edge(self, w: Array) -> Sum:
-        """That of the hypotheses so far."""
+        """The largest edge of the hypotheses so far, and a bound on its rounding error."""
         rounding = (len(w) + 4) * EPSILON * float(np.sum(w))
         return float(np.max(self.edges @ w)), rounding
 
     def lower_bound(self, mixture: Array) -> float:
-        """Of a mixture whose sum is 1 but for rounding; margins are at most 1."""
+        """The lower bound of a mixture whose sum is 1 up to rounding; margins are at most 1."""
         error = 2.0 * (len(mixture) + 4) * EPSILON
         return self.problem.lower_bound(mixture @ self.edges, error)
 
@@ -117,22 +118,22 @@ def generate_columns(
     max_iter: int = 1000,
     on_round: Callable[[Any], None] | None = None,
 ) -> Boosted:
-    """Column generation (Demiriz et al., 2002; Warmuth et al., 2008).
+    """Solve LPBoost by column generation (Demiriz et al., 2002; Warmuth et al., 2008).
 
     Parameters
     ----------
     problem : BoostingProblem
     signs : ndarray of shape (n_samples,)
-        The y_i, -1 or 1.
+        The labels y_i, -1 or 1.
     learner : Hypotheses
     solver : {"auto", "highs", "agm"}
-        For the problems over the hypotheses so far.
+        The method for the problems over the hypotheses so far.
     tol : float
-        The gap at which to stop. Edges are at most 1, so that it has no unit.
+        The gap at which to stop. It has no unit, as edges are at most 1.
     max_iter : int
-        Rounds, each with a call of the learner, at most.
+        The largest number of rounds, each with a call of the learner.
     on_round : callable, default=None
-        Called after each with its record.
+        Called after each round with its record.
     """
     solve = RESTRICTED[method_for(solver, problem.entropy)]
     run, gap, restricted = _Run(problem, signs), 1.0, np.inf
@@ -151,7 +152,7 @@ def generate_columns(
             mixture = np.ones(1)
         seen = run.largest_edge(w)
         restricted, dual = problem.upper_bound(w, seen), run.lower_bound(mixture)
-        if not learner.maximises:  # earlier bounds are not of the hypotheses found since
+        if not learner.maximises:  # earlier bounds do not hold for hypotheses found later
             primal, run.primal = restricted, np.inf
         else:
             primal = problem.upper_bound(w, edge)
@@ -171,12 +172,12 @@ def generate_columns(
         if added:
             mixture = np.append(mixture, np.zeros(added))
         elif not first and (not reached or solve is RESTRICTED["highs"]):
-            break  # as far as rounding, or the method for restricted problems, allows
+            break  # limited by rounding, or by the method for restricted problems
     return _result(run, restricted, done)
 
 
 def _solved(run: _Run, pair: Pair) -> tuple[Array, Array, bool]:
-    """What a method found, as a distribution and a mixture."""
+    """The solution of a restricted problem as a distribution and a mixture, and its success."""
     mixture = np.maximum(np.nan_to_num(pair.mixture), 0.0)
     total = float(np.sum(mixture))
     mixture = mixture / total if total > 0.0 else np.full(len(mixture), 1.0 / len(mixture))

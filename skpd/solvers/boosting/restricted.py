@@ -1,4 +1,4 @@
-"""The problem of boosting over the hypotheses at hand, which column generation solves again."""
+"""Methods for the restricted problems of boosting, over the hypotheses found so far."""
 
 from typing import NamedTuple, Protocol
 
@@ -15,9 +15,9 @@ __all__ = ["RESTRICTED", "Pair"]
 
 
 class Pair(NamedTuple):
-    """A distribution over the rows and a mixture of the hypotheses; neither is trusted.
+    """A distribution over the rows and a mixture of the hypotheses, both without a proof.
 
-    ``reached`` says whether they are as good as was asked for.
+    ``reached`` is whether the method has reached the requested accuracy.
     """
 
     w: Array
@@ -26,7 +26,7 @@ class Pair(NamedTuple):
 
 
 class Restricted(Protocol):
-    """A method for restricted problems."""
+    """The signature of methods for restricted problems."""
 
     def __call__(
         self, problem: BoostingProblem, edges: Array, start: Array, gap: float, tol: float
@@ -36,14 +36,14 @@ class Restricted(Protocol):
 def linear_programme(
     problem: BoostingProblem, edges: Array, start: Array, gap: float, tol: float
 ) -> Pair:
-    """min over w in Q of max_h u_h.w, a linear programme (Demiriz et al., 2002) for HiGHS.
+    """Solve min over w in Q of max_h u_h.w, a linear programme (Demiriz et al., 2002), by HiGHS.
 
     Its multipliers are the mixture. The parameters are those of `accelerated_gradients`.
 
     Raises
     ------
     ValueError
-        If there is an entropy.
+        If the problem has an entropy term.
     """
     if problem.entropy > 0.0:
         raise ValueError("A linear programme has no entropy.")
@@ -76,26 +76,27 @@ def accelerated_gradients(
     tol: float,
     most_gradients: int = SETTINGS.most_gradients,
 ) -> Pair:
-    """AGM-EF with infinite memory and the entropic prox on F, which entropy makes smooth.
+    """Maximise F by AGM-EF with infinite memory and the entropic prox.
 
-    F is concave over the simplex of mixtures, and its gradient U w, with the w that attains it,
-    has the Lipschitz constant 1 / entropy in the l1 norm, as KL is strongly convex in it and edges
-    are at most 1. The averages of these w, (22) of Zhang et al., go with the mixture: the gap of
-    the two falls as fast as the objective. Without entropy there is one that costs a share of
-    ``tol``.
+    F is concave over the simplex of mixtures. Its gradient U w, with the w that attains F, has the
+    Lipschitz constant 1 / entropy in the l1 norm, as KL is strongly convex in this norm and edges
+    are at most 1. The averages of these w, (22) of Zhang et al., and the mixture have a gap that
+    converges as fast as the objective. For a problem without entropy, an entropy is used whose
+    effect is a share of ``tol``.
 
     Parameters
     ----------
     problem : BoostingProblem
     edges : ndarray of shape (n_hypotheses, n_samples)
-        The u_h.
+        The edge vectors u_h.
     start : ndarray of shape (n_hypotheses,)
-        A mixture.
+        The mixture at the start.
     gap : float
-        The accuracy asked for.
+        The requested accuracy.
     tol : float
-        That of the whole run.
+        The tolerance of the whole run.
     most_gradients : int
+        The largest number of gradients.
     """
     costs = SETTINGS.smoothing_share * max(gap, tol, SETTINGS.least_tol)
     enough = costs / max(problem.entropy_range, SETTINGS.smoothing_share)
@@ -135,10 +136,10 @@ def accelerated_gradients(
 def quadratic_programmes(
     problem: BoostingProblem, edges: Array, start: Array, gap: float, tol: float
 ) -> Pair:
-    """A few accelerated gradients; what is left, SLSQP does on F, or more of them.
+    """Maximise F by a few accelerated gradients, then by SLSQP, and then by more gradients.
 
-    SLSQP (Kraft, 1988) takes seconds for a hundred hypotheses and hardly any time for ten. The
-    parameters are those of `accelerated_gradients`.
+    SLSQP (Kraft, 1988) is fast for few hypotheses only. The parameters are those of
+    `accelerated_gradients`.
     """
     few = SETTINGS.first_gradients
     pair = accelerated_gradients(problem, edges, start, gap, tol, few)

@@ -1,4 +1,4 @@
-"""The tuned numbers of boosting: each with its unit and its reason."""
+"""The settings of boosting, each with its unit and its reason."""
 
 from dataclasses import dataclass
 
@@ -7,31 +7,31 @@ __all__ = ["SETTINGS", "BoostingSettings"]
 
 @dataclass(frozen=True)
 class BoostingSettings:
-    """Numbers of column generation and its restricted problems. None has a part in a proof."""
+    """Settings of column generation and its restricted problems, which no proof depends on."""
 
-    # Hypotheses that are added in a round, the best of so many features: each costs a row of the
-    # restricted problem, and a round without them a solution of it.
+    # Hypotheses that are added in a round, the best ones of as many features. Each adds a row to
+    # the restricted problem, and reduces the number of rounds.
     columns_per_round: int = 10
-    # Restricted problems are solved to this share of the gap over all hypotheses, so that the next
-    # hypothesis is found at a good distribution and no work is lost on the others,
+    # Restricted problems are solved to this share of the gap over all hypotheses, which suffices
+    # to find the next hypothesis,
     restricted_share: float = 0.25
-    # and to this share of the tolerance at last.
+    # and at the end to this share of the tolerance.
     last_share: float = 0.25
-    # Gradients for one restricted problem at most,
+    # The most gradients for one restricted problem,
     most_gradients: int = 10_000
-    # and those after which SLSQP is tried: it takes as long as some hundreds, for few hypotheses,
+    # the number of gradients after which SLSQP is tried, which takes as long as some hundreds,
     first_gradients: int = 500
-    # with so many quadratic programmes; some 50 are needed.
+    # and the most quadratic programmes of SLSQP, of which some 50 are usual.
     most_programmes: int = 200
-    # Gradients between two looks at the gap, each of which costs about one more
+    # Gradients between two computations of the gap, each of which costs about as much as one
     check_every: int = 5
-    # A start is mixed with the uniform mixture by this share: the entropic prox never leaves 0.
+    # A start is mixed with the uniform mixture by this share, as 0 stays 0 with the entropic prox.
     spread: float = 1e-3
-    # Without entropy accelerated gradients take one that costs this share of the tolerance.
+    # The effect of the entropy that accelerated gradients add, as a share of the tolerance
     smoothing_share: float = 0.25
-    # L begins at this share of its bound 1 / entropy, which few data reach.
+    # The first L, as a share of its bound 1 / entropy, which is rarely attained
     first_lipschitz_share: float = 1.0 / 16.0
-    # The least tolerance that smoothing is made for: rounding over an entropy for less would show.
+    # The least tolerance for which an entropy is added, as smaller ones increase rounding errors
     least_tol: float = 1e-7
     # Tolerances of HiGHS, the least that it takes
     programme_tol: float = 1e-10

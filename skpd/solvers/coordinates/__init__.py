@@ -1,1 +1,1 @@
-"""Coordinate descent, of the primal and of the dual."""
+"""Coordinate descent methods for the primal and the dual problem."""

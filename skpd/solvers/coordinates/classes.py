@@ -17,10 +17,11 @@ __all__ = ["class_descent", "has_class_descent"]
 
 
 def has_class_descent(problem: OutputsProblem) -> bool:
-    """Whether `class_descent` takes a problem.
+    """Whether `class_descent` applies to a problem.
 
-    The dual points of a row must be a simplex on which the conjugate is linear, and the penalty
-    a square with the same weight for all coefficients. Free intercepts tie all rows together.
+    The dual points of a row must be a simplex on which the conjugate is linear, and the penalty a
+    squared l2 norm with the same weight for all coefficients. There must be no free intercepts, as
+    their dual equations couple all rows.
     """
     penalty, loss = problem.penalty, problem.loss
     return (
@@ -44,13 +45,13 @@ def class_descent(
 ) -> None:
     """Sequential dual descent with shrinking (Keerthi et al., 2008), without intercepts.
 
-    It ends unfinished where its own progress says that Newton steps would be done before.
+    The method ends unfinished if, by its progress, Newton's method is expected to be faster.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `pdprox_dual`; an iteration is an epoch, a pass over the rows not left out.
-        ``random_state`` orders the rows.
+        See `pdprox_dual`; an iteration is an epoch, a pass over the rows not left out.
+        ``random_state`` determines the order of the rows.
     """
     descent = _ClassDescent(problem, start, random_state)
     goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)
@@ -61,7 +62,7 @@ def class_descent(
         n_iter += epochs
         monitor.check(n_iter, descent.point())
         prospects.note(descent.visits, monitor.primal - monitor.dual)
-        if finished:  # if not for the certificate, rounding has gathered
+        if finished:  # rounding errors have accumulated if the certificate is not good enough
             descent.refresh()
             accuracy *= CLASSES.last_factor
 
@@ -82,14 +83,14 @@ class _ClassDescent:
             problem.y, np.ascontiguousarray(problem.weights[::K]), theta, self.ridge,
             int(random_state.randint(1, np.iinfo(np.int32).max)),
         )  # fmt: skip
-        self.visits = 0.0  # of rows
+        self.visits = 0.0  # number of row updates
         work = max(1, design.n_entries) * K
         self.passes, self.pause = CLASSES.first_run, CLASSES.pause_work / work
 
     def run(self, accuracy: float, most: int) -> tuple[int, bool]:
-        """Epochs until the gap is at most so large, so many at most, or until one is to certify.
+        """Run at most ``most`` epochs until the gap is at most ``accuracy``, or for a while.
 
-        Returns their number, and whether the gap is at most so large.
+        Returns the number of epochs, and whether the accuracy was reached.
         """
         wanted, self.passes = self.passes * self.n_rows, CLASSES.run_factor * self.passes
         epochs, done, gap = 0, 0.0, inf
@@ -102,7 +103,7 @@ class _ClassDescent:
 
     def point(self) -> Point:
         theta = self.compiled.theta()
-        gradient, _ = self.problem.products(theta)  # that the certificate to come will want
+        gradient, _ = self.problem.products(theta)  # cached for the certificate
         return Point(-gradient / self.ridge, np.zeros(self.problem.n_outputs), theta)
 
     def refresh(self) -> None:
@@ -116,10 +117,10 @@ def _weight_of_square(problem: Problem) -> float:
 
 
 class _Prospects:
-    """Whether the descent is likely to be done before the method of multipliers would be.
+    """Prediction of whether the descent ends before the method of multipliers would.
 
-    Its gap falls at a rate of its own, which changes with the faces of the dual: the rate of the
-    second half of its work is that expected for the rest.
+    The gap decreases at a linear rate that depends on the data and the active faces of the dual.
+    The rate of the second half of the work so far is assumed for the rest.
     """
 
     def __init__(self, problem: OutputsProblem, goal: float) -> None:

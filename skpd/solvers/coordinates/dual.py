@@ -1,4 +1,4 @@
-"""Dual coordinate descent for the squared l2 penalty, where features are many."""
+"""Dual coordinate descent for the squared l2 penalty and many features."""
 
 from math import inf
 from typing import Any
@@ -16,7 +16,7 @@ __all__ = ["dual_descent", "has_square"]
 
 
 def has_square(penalty: Penalty) -> bool:
-    """Whether a penalty is a square and perhaps an l1 norm, the same for all coefficients."""
+    """Whether a penalty is a squared l2 norm plus an l1 norm, with equal weights and no bounds."""
     some: Any = penalty
     if penalty.structure is not Structure.SEPARABLE or any(map(np.ndim, some.terms)):
         return False
@@ -25,7 +25,7 @@ def has_square(penalty: Penalty) -> bool:
 
 
 def _weights(problem: Problem) -> tuple[float, float]:
-    """l1 and l2."""
+    """The weights l1 and l2 of the penalty."""
     penalty: Any = problem.penalty
     return penalty.terms[:2]
 
@@ -40,24 +40,25 @@ def dual_descent(
     budget: float = np.inf,
     most_passes: float = DUAL.most_passes,
 ) -> None:
-    """Dual coordinate descent with shrinking (Hsieh et al., 2008), for a penalty with a square.
+    """Dual coordinate descent with shrinking (Hsieh et al., 2008), for squared l2 penalties.
 
-    That is alpha (l2 ||w||_2^2 / 2 + l1 ||w||_1) with one l2 > 0 for all coefficients: these are
-    the gradient of the conjugate, -X' diag(c) theta shrunk by alpha l1, over alpha l2.
+    The penalty is alpha (l2 ||w||_2^2 / 2 + l1 ||w||_1) with l2 > 0. The coefficients are the
+    gradient of its conjugate: -X' diag(c) theta, soft-thresholded by alpha l1, over alpha l2.
 
-    It ends unfinished where hundreds of passes have not been enough and Newton steps are
-    possible: where alpha is small. A free intercept is centred in rounds
+    The method ends unfinished if hundreds of passes have not been sufficient, as for a small
+    alpha, and Newton steps are possible. A free intercept is treated by proximal rounds
     (`skpd.solvers.centred_rounds`).
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `pdprox_dual`; an iteration is an epoch, a pass over the rows not left out.
-        ``random_state`` orders the rows.
+        See `pdprox_dual`; an iteration is an epoch, a pass over the rows not left out.
+        ``random_state`` determines the order of the rows.
     budget : float, default=inf
-        The multiplications at which it ends unfinished as well (see `skpd.designs.newton_cost`).
+        A computing limit: the number of multiplications at which the method ends unfinished (see
+        `skpd.designs.newton_cost`).
     most_passes : float, default=500
-        The passes at which it does, where Newton steps are possible.
+        The number of passes at which the method ends unfinished if Newton steps are possible.
     """
     constant = constant_column(problem, problem.alpha * _weights(problem)[1])
     method = _DualDescent(problem, start, constant, random_state)
@@ -95,7 +96,7 @@ class _DualDescent(CentredMethod):
         )  # fmt: skip
         passes = min(DUAL.pause_passes, DUAL.pause_entries / max(1, design.n_entries))
         self.pause = problem.n_samples * passes
-        self.visits, self.most_visits = 0.0, np.inf  # of rows
+        self.visits, self.most_visits = 0.0, np.inf  # row updates, and their limit
 
     def limit_passes(self, most: float) -> None:
         self.most_visits = min(self.most_visits, self.problem.n_samples * most)
@@ -113,7 +114,7 @@ class _DualDescent(CentredMethod):
 
     def point(self) -> Point:
         theta = self.descent.theta()
-        gradient, _ = self.problem.products(theta)  # that the certificate to come will want
+        gradient, _ = self.problem.products(theta)  # cached for the certificate
         intercept = self.constant * float(self.descent.variables()[-1])
         coef = -gradient / self.ridge
         coef = coef - np.clip(coef, -self.threshold, self.threshold)

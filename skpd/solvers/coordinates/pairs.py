@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation for models of one kernel."""
+"""Sequential minimal optimisation for kernel machines with one RKHS kernel matrix."""
 
 import numpy as np
 
@@ -19,20 +19,20 @@ def pair_descent(
     max_iter: int,
     random_state: np.random.RandomState,
 ) -> None:
-    """Two rows of the dual at a time, chosen by second-order information (Fan et al., 2005).
+    """Dual descent along pairs of rows chosen by second-order information (Fan et al., 2005).
 
-    It needs the matrix of the kernel and no factor of it: a step costs as much as a few vectors
-    of the rows. It ends unfinished where a factor would have cost less.
+    The method uses the kernel matrix and no factor of it; the cost of a step is that of a few
+    operations on vectors of the rows. It ends unfinished if a factor would have cost less.
 
     Parameters
     ----------
     problem : RepresenterProblem
-        With a loss whose conjugate has quadratic pieces.
+        A problem whose loss has a piecewise quadratic conjugate.
     monitor : Monitor
     start : Point or None
         Not used.
     max_iter : int
-        Iterations at most, each of as many steps as there are rows.
+        The largest number of iterations, each of as many steps as there are rows.
     random_state : RandomState
         Not used.
     """
@@ -54,7 +54,7 @@ def pair_descent(
         theta, checked = descent.theta(), steps
         coef = -problem.weights * theta / problem.alpha
         monitor.check(int(np.ceil(steps / n)), Point(coef, descent.intercept(), theta))
-        if taken == 0.0:  # nothing more can be had by plain sums
+        if taken == 0.0:  # limited by rounding errors
             return
         if gap <= goal:
             goal *= PAIRS.next_share

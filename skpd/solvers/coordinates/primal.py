@@ -1,15 +1,14 @@
 """Random coordinate methods on the primal, for a smooth loss and a separable penalty.
 
-They minimise
+The methods minimise
 
     sum_i c_i l(y_i, z_i) + alpha sum_j R_j(w_j),    z = X w,
 
-problem (A) of Dünner, Forte, Takáč and Jaggi (2016), where l is f and alpha R is g. A free
-intercept is minimised over after every step if the loss is the squared one, as if columns
-and targets were centred, and is one more coordinate without a penalty otherwise. An iteration
-is an epoch of as many steps as there are coordinates, each along one drawn uniformly at
-random. Of the iterates that they report, theta_i = l'(y_i, z_i) is the dual
-point, the paper's w(alpha) = grad f(A alpha).
+which is problem (A) of Dünner, Forte, Takáč and Jaggi (2016), where l is f and alpha R is g. For
+the squared loss, a free intercept is optimised after every step, as if columns and targets were
+centred. Otherwise it is an additional coordinate without a penalty. An iteration is an epoch of as
+many steps as there are coordinates, each along a coordinate drawn uniformly at random. The dual
+point of an iterate is theta_i = l'(y_i, z_i), the paper's w(alpha) = grad f(A alpha).
 """
 
 from collections import deque
@@ -42,24 +41,24 @@ def coordinate_descent(
 ) -> None:
     """Random coordinate descent, Algorithm 1 of Dünner et al. (2016).
 
-    A step minimises the objective along its coordinate; for a loss other than the squared
-    one, a quadratic upper bound of it.
+    A step minimises the objective along its coordinate, or, for losses other than the squared one,
+    a quadratic upper bound on it.
 
     Parameters
     ----------
     problem : Problem
-        Its loss smooth, its penalty separable.
+        A problem with a smooth loss and a separable penalty.
     monitor : Monitor
-        What the iterates are reported to.
+        The monitor to which iterates are reported.
     start : Point or None
-        Where to start; at the best constant prediction by default.
+        The starting point; the best constant prediction by default.
     max_iter : int
-        Epochs at most.
+        The largest number of epochs.
     random_state : RandomState
-        Which coordinates are drawn.
+        The source of the random coordinates.
     average : bool, default=False
-        Report the average of the last T - T_0 iterates, as the paper's Theorem for
-        non-smooth penalties has it, or the last one.
+        Report the average of the last T - T_0 iterates, as in the paper's theorem for non-smooth
+        penalties, or the last iterate.
     burn_in : float, default=0.5
         T_0 / T, in [0, 1): the share of the iterates before the average begins, with the
         first report after that.
@@ -94,19 +93,19 @@ def approx(
 ) -> None:
     """APPROX, accelerated coordinate descent (Fercoq and Richtárik, 2015), serial.
 
-    Its Algorithm 2 with one coordinate a step, which never touches a full vector. The
-    objective falls as 1 / t^2 at the last iterate, whose coefficients are combinations of
-    all earlier ones, and so not exactly 0.
+    The method is Algorithm 2 of the paper with one coordinate in a step, whose cost does not
+    depend on the length of the vectors. The objective converges as 1 / t^2 at the last iterate.
+    Its coefficients are combinations of all earlier ones, and so are not exactly 0.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `coordinate_descent`.
+        See `coordinate_descent`.
 
     Raises
     ------
     ValueError
-        As for `coordinate_descent`.
+        If the loss is not smooth or the penalty not separable.
 
     References
     ----------
@@ -146,7 +145,7 @@ def _run(
     max_iter: int,
     averaged: Callable[[int], Array] | None = None,
 ) -> None:
-    """Epochs, with reports at every one of the first ten and then 10 % apart."""
+    """Run epochs, with reports at every one of the first ten and then 10 % apart."""
     steps = descent.n_coordinates
     entries = problem.design.n_entries + problem.n_samples
     pause = max(1, int(PRIMAL.pause_entries / max(entries, 1) * steps))

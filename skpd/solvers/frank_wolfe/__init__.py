@@ -1,6 +1,6 @@
 """Conditional gradient methods.
 
-Their import registers what `skpd.solvers.select` tries over an l1 ball.
+The import of this package registers the methods that `skpd.solvers.select` tries for an l1 ball.
 """
 
 from .l1_ball import search_for_multiplier

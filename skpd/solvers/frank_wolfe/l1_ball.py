@@ -1,4 +1,4 @@
-"""What the default has for models over the l1 ball alone."""
+"""Methods of the default solver for models over an l1 ball."""
 
 from functools import cache, partial
 
@@ -22,17 +22,17 @@ MULTIPLIER_SEARCH = "multiplier-search", "a few penalised problems, each from th
 
 
 def trials_over_ball(problem: Problem, long: bool) -> list[Choice]:
-    """What `select` tries over an l1 ball before the methods for every penalty.
+    """The methods that `select` tries for an l1 ball before those for every penalty.
 
-    ``long`` says whether these would take long.
+    ``long`` is whether the latter are expected to be slow.
 
-    1. Primal-dual block Frank-Wolfe with its line search, where the squared l2 penalty is not
-       small beside the rows: its number of passes over the data grows with the ratio. For losses
-       whose conjugate is a parabola it is fast on data of any size.
-    2. The penalised problem at the multiplier lambda of the constraint, by `auto`: the norm of
-       its solution is a decreasing function of lambda whose root is found in a few solutions, each
-       from the one before. Of the squared loss a Newton step is a solution; for others this is
-       for where the methods for every penalty take long.
+    1. Primal-dual block Frank-Wolfe with line search, if the squared l2 penalty is not small in
+       comparison with the squared norms of the rows: the number of passes over the data grows with
+       this ratio. For losses whose conjugate is a parabola it is fast on data of any size.
+    2. The penalised problem at the multiplier lambda of the constraint, solved by `auto`. The norm
+       of its solution decreases with lambda, and the root is found with a few warm-started
+       solutions. For the squared loss a solution is one Newton step. For other losses this method
+       is used if the methods for every penalty would be slow.
     """
     largest = float(np.max(problem.weights * problem.design.row_norms() ** 2))
     curvature = min(problem.loss.smoothness, BALL.kink_curvature)
@@ -57,7 +57,7 @@ def _ridge(problem: Problem) -> float:
 
 
 def _penalised(problem: Problem, multiplier: float) -> Problem:
-    """The problem with multiplier ||w||_1 in place of the constraint."""
+    """The problem with the penalty multiplier ||w||_1 instead of the constraint."""
     alpha = _ridge(problem) + multiplier
     share = multiplier / alpha
     if share == 0.0:
@@ -66,7 +66,7 @@ def _penalised(problem: Problem, multiplier: float) -> Problem:
 
 
 def _stretched(problem: Problem, found: Solution) -> Array:
-    """The coefficients, or a multiple on the sphere if that is better."""
+    """The coefficients, or their multiple with the radius as norm if that is better."""
     radius = problem.penalty.l1_radius
     coef, norm = found.coef, float(np.sum(np.abs(found.coef)))
     if not 0.0 < norm < radius:
@@ -82,7 +82,7 @@ def _stretched(problem: Problem, found: Solution) -> Array:
 
 
 class _EnoughError(Exception):
-    """Ends the search for a root."""
+    """An exception that ends the search for a root."""
 
 
 def search_for_multiplier(
@@ -93,7 +93,10 @@ def search_for_multiplier(
     max_iter: int,
     random_state: np.random.RandomState,
 ) -> None:
-    """The multiplier at which the solution of the penalised problem has the radius as norm."""
+    """Solve the constrained problem by a search for the multiplier of the constraint.
+
+    At this multiplier, the solution of the penalised problem has the radius as its norm.
+    """
     radius = problem.penalty.l1_radius
     point = start if start is not None else problem.null_point
     tol = max(BALL.tol_factor * monitor.tol, BALL.least_tol)
@@ -115,20 +118,20 @@ def search_for_multiplier(
             raise _EnoughError
         return found
 
-    @cache  # from another start the norm may be on the other side of the radius
+    @cache  # the result must not depend on the start
     def excess(logarithm: float) -> float:
-        """How far the norm is from the radius, on a scale on which it is close to linear."""
+        """The logarithm of the ratio of norm and radius, nearly linear in that of lambda."""
         found = solution(float(np.exp(logarithm)), tol)
         norm = float(np.sum(np.abs(found.coef)))
         return float(np.log(np.clip(norm / radius, 1e-300, 1e300)))
 
-    # the multiplier from which on the solution is 0
+    # the multiplier at and above which the solution is 0
     largest = problem.with_penalty(L1(), 1.0).largest_alpha
     if not 0.0 < largest < np.inf:
         return
     try:
         upper = float(np.log(largest))
-        # downwards until the norm is too large, where the constraint may not bind at all
+        # decrease the multiplier until the norm is too large; the constraint may be inactive
         lower = upper
         for _ in range(BALL.most_decreases):
             lower -= np.log(BALL.multiplier_factor)
@@ -139,7 +142,7 @@ def search_for_multiplier(
             if _ridge(problem) > 0.0:
                 solution(0.0, tol)
             return
-        if excess(upper) <= 0.0:  # or this solution is not exact enough to tell
+        if excess(upper) <= 0.0:  # otherwise inconclusive
             accuracy = BALL.root_accuracy
             brentq(
                 excess, lower, upper, xtol=accuracy, rtol=accuracy,

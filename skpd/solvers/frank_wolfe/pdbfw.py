@@ -39,11 +39,11 @@ def pdbfw(
     Parameters
     ----------
     problem : Problem
-        Its penalty must be `skpd.penalties.SquaredL2OnL1Ball`.
+        The problem, whose penalty must be `skpd.penalties.SquaredL2OnL1Ball`.
     monitor : Monitor
-        What the iterates are reported to.
+        The monitor to which iterates are reported.
     start : Point or None
-        Its dual point is where to start; at zero by default, as in the paper.
+        The starting point, of which the dual point is used; 0 by default, as in the paper.
     max_iter : int
     random_state : RandomState
         Not used.
@@ -53,21 +53,20 @@ def pdbfw(
         moves, for a loss that is smooth, and strongly convex wherever it is not linear
         (Assumption 4.1). "line-search", for any loss, takes the full primal step, after which x
         minimises the Lagrangian, and maximises the dual along k coordinates one after the
-        other, those that move at all in a random order of the rows. The steps of the theory
-        are made for the worst data: on text the line search is at 1e-6 after some 15 passes over
-        the data, where they are at 1e-1 or 1e-2 after thousands.
+        other, in a random order of the rows and without those that do not change. The step sizes
+        of the theory hold for the worst case and are much slower on most data.
     sparsity : int, default=None
-        s, the number of coefficients that an iteration may give; by default it grows whenever
-        it is not enough.
+        s, the largest number of non-zero coefficients of an update; by default it grows whenever
+        it is too small.
     n_coordinates : int, default=None
-        k; by default n s / d, whose rows hold as many entries as s columns.
+        k; by default n s / d, so that k rows have as many entries as s columns.
     patience : float, default=inf
-        Passes over X after which to give up.
+        The number of passes over X after which the method ends unfinished.
 
     Raises
     ------
     ValueError
-        If the penalty or the loss is not of that kind.
+        If the method is not defined for the penalty or the loss.
     """
     _require(problem, step_size)
     constant = constant_column(problem, _ridge(problem))
@@ -123,7 +122,7 @@ def _ridge(problem: Problem) -> float:
 
 
 def _require(problem: Problem, step_size: str) -> None:
-    """What the algorithm is defined for, and its theory proven."""
+    """Raise an error if the algorithm, or its theory, does not apply to the problem."""
     penalty, loss = problem.penalty, problem.loss
     require_compiled(loss, "pdbfw")
     if not (penalty.l1_radius < np.inf and penalty.without_ridge()[0] > 0.0):
@@ -151,7 +150,7 @@ def _method(
     if step_size == "theory":  # Corollary 4.1.1, k times delta
         squares = problem.design.row_norms() ** 2 + constant**2
         dual_step = 1.0 / (1.0 / loss.smoothness + 12.5 * float(np.max(weights * squares)) / mu)
-        dual_step /= float(np.max(weights))  # a share of c_i in the largest goes with every row
+        dual_step /= float(np.max(weights))  # scaled by c_i in every row
     return kernels.block_frank_wolfe(
         problem.design.by_rows.matrix, loss.kernel, problem.y, weights, theta,
         mu, problem.penalty.l1_radius, constant, intercept / constant if constant > 0.0 else 0.0,

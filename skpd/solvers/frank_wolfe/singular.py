@@ -14,7 +14,7 @@ __all__ = ["Projection", "grown", "project", "project_to_rank", "threshold", "to
 
 
 def top_singular(random_state: np.random.RandomState) -> SubspaceIteration:
-    """What finds the largest singular triplets of the matrices of a run."""
+    """The subspace iteration for the largest singular triplets of the matrices of a run."""
     sweeps = TRACE_NORM.subspace_sweeps
     return SubspaceIteration(random_state, TRACE_NORM.extra_columns, sweeps, sweeps)
 
@@ -34,7 +34,7 @@ class Projection(NamedTuple):
 
 
 def project(problem: TraceNormProblem, top: SubspaceIteration, M: Array, s: int) -> Projection:
-    """Of the rank that it has, if s or more."""
+    """The projection of M onto the ball, with rank s first, and larger ranks if necessary."""
     most = min(M.shape)
     while True:
         U, sigma, right = top(M, s)
@@ -47,7 +47,7 @@ def project(problem: TraceNormProblem, top: SubspaceIteration, M: Array, s: int)
 
 
 def grown(s: int, found: Projection) -> int:
-    """The rank that `project` went up to."""
+    """The rank of the singular value decomposition that `project` needed, s times a power of 2."""
     while s < len(found.right):
         s *= 2
     return s
@@ -56,7 +56,7 @@ def grown(s: int, found: Projection) -> int:
 def project_to_rank(
     problem: TraceNormProblem, top: SubspaceIteration, M: Array, rank: int
 ) -> Projection:
-    """That of the nearest matrix of a rank."""
+    """The projection onto the ball of the nearest matrix to M of a given rank."""
     U, sigma, right = top(M, rank)
     sigma = sigma[:rank]
     tau = threshold(sigma, problem.inner_radius)
@@ -65,7 +65,7 @@ def project_to_rank(
 
 
 def _above(sigma: Array, tau: float) -> Any:
-    """Which singular values are above a threshold, and are not rounding."""
+    """A mask of the singular values above a threshold and above rounding errors."""
     return sigma > max(tau, TRACE_NORM.value_noise * float(np.max(sigma, initial=0.0)))
 
 

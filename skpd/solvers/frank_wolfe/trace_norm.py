@@ -39,28 +39,28 @@ def trace_norm(
     ----------
     problem : TraceNormProblem
     monitor, max_iter
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
     start : Point, default=None
-        Where to start; W = 0 by default.
+        The starting point; W = 0 by default.
     random_state : RandomState
-        Start of the subspace iteration.
+        The source of start vectors of the subspace iteration.
     step_size : {"line-search", "theory"}, default="line-search"
         "theory": the step sizes of Theorem 4.3. "line-search": the full primal step, after which
         W minimises the Lagrangian, and in the dual the step to the maximum of a quadratic lower
-        bound over the span of the rows' moves and the move before. Unless ``rank`` or ``n_rows``
-        are given it begins the other way round, with the full dual step, after which theta
-        maximises the Lagrangian, and the line search in the primal, for as long as that
-        halves the gap every few steps.
+        bound over the span of the moves of the rows and the previous move. Unless ``rank`` or
+        ``n_rows`` are given, it starts with the roles exchanged, with full dual steps, after which
+        theta maximises the Lagrangian, and line search in the primal, as long as these halve the
+        gap every few steps.
     rank : int, default=None
-        s, the rank of an update; by default it grows whenever it is not enough.
+        s, the rank of an update; by default it grows whenever it is too small.
     n_rows : int, default=None
-        k, the dual rows that change in an iteration, those with the largest moves; all of them by
-        default with the line search, n s (1 / features + 1 / outputs) with the theory.
+        k, the number of dual rows that change in an iteration, those with the largest moves. By
+        default all rows with "line-search", and n s (1 / features + 1 / outputs) with "theory".
     """
     run = _Run(problem, monitor, start, max_iter)
     top = top_singular(random_state)
     try:
-        # where numbers overflow there is no next step
+        # the iteration ends if numbers overflow
         with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
             if step_size == "theory":
                 _theory_steps(run, top, random_state, rank, n_rows)
@@ -70,12 +70,12 @@ def trace_norm(
                 _primal_phase(run, top, top_singular(random_state), dual)
             dual.ascend(run, top)
     except KeyboardInterrupt:
-        run.check()  # where it is, which may be far beyond the last check
+        run.check()  # certify the last iterate
         raise
 
 
 class _Run:
-    """Where a run is, and when it ends."""
+    """The iterate of a run, and its stopping criterion."""
 
     def __init__(
         self, problem: TraceNormProblem, monitor: Monitor, start: Point | None, max_iter: int
@@ -89,7 +89,7 @@ class _Run:
         self.goal = monitor.tol * problem.null_objective
 
     def check(self) -> None:
-        """Certify where it is."""
+        """Certify the current iterate."""
         W = self.W
         self.monitor.check(self.n_iter, Point(W, self.problem.intercept(W), self.theta))
 
@@ -102,7 +102,7 @@ class _Run:
 
 
 class _PrimalStep(NamedTuple):
-    """W with its residuals, X' diag(c) theta of these, the objective and the rank of the step."""
+    """A primal iterate W with residuals theta, X' diag(c) theta, objective and rank."""
 
     W: Array
     theta: Array
@@ -114,10 +114,10 @@ class _PrimalStep(NamedTuple):
 def _primal_steps(
     problem: TraceNormProblem, top: SubspaceIteration, W: Array
 ) -> Iterator[_PrimalStep]:
-    """Block Frank-Wolfe in the primal alone.
+    """The iterates of block Frank-Wolfe in the primal.
 
-    A step goes towards the projection of a gradient step of the length that the curvature
-    along the last one suggests, of as small a rank as that has, to the minimum along it.
+    A step goes to the minimum along the line to the projection of a gradient step, whose length
+    follows from the curvature along the last step.
     """
     alpha, weights = problem.alpha, problem.weights
     product = problem.matmul(W) if W.any() else np.zeros((problem.n_samples, W.shape[1]))
@@ -150,7 +150,7 @@ def _primal_steps(
 def _primal_phase(
     run: _Run, top: SubspaceIteration, largest_of_G: SubspaceIteration, dual: "_DualSteps"
 ) -> None:
-    """Primal steps for as long as they halve the estimated gap every few; then a dual point."""
+    """Take primal steps while every few of them halve the estimated gap; then set a dual point."""
     problem, estimates, patience = run.problem, [inf], TRACE_NORM.primal_patience
     along, step = None, None
     for step in _primal_steps(problem, top, run.W):
@@ -171,7 +171,7 @@ def _primal_phase(
 
 
 def _dual_along(problem: TraceNormProblem, theta: Array, sigma: Array):
-    """D(t theta) as a function of t, from the largest singular values of G, not as proof."""
+    """The estimate of D(t theta) as a function of t, from the largest singular values of G."""
     ridge, radius = problem.alpha, problem.radius
     square = 0.5 * float(problem.weights @ (theta**2).sum(axis=1))
     linear = float(problem.weights @ (theta * problem.targets).sum(axis=1))
@@ -194,37 +194,37 @@ class _DualSteps:
     ----------
     run : _Run
     rank, n_rows
-        As for `trace_norm`.
+        See `trace_norm`.
     """
 
     def __init__(self, run: _Run, rank: int | None, n_rows: int | None) -> None:
         n, d, c = run.problem.shape
         self.rank, self.n_rows = rank, min(n_rows or n, n)
         self.s = min(rank or TRACE_NORM.first_rank, d, c)
-        self.share = 1.0  # of the conjugate's largest curvature
+        self.share = 1.0  # share of the conjugate's largest curvature
         self.reached = -inf
         self.begin_at(run.theta, np.zeros((d, c)), inf)
         if run.theta.any():
             self.G = run.problem.rmatmul(run.problem.weights[:, np.newaxis] * run.theta)
 
     def begin_at(self, theta: Array, G: Array, checked: float) -> None:
-        """Go on from theta with its G, and the estimated gap at the last check."""
+        """Start from theta with its G, and the estimated gap at the last check."""
         self.theta, self.G, self.checked = theta, G, checked
         self.before: tuple[Array, Array] | None = None  # the last move of both
         self.kept: tuple[Array, Array, Any] = theta, G, None
 
     def ascend(self, run: _Run, top: SubspaceIteration) -> None:
-        """Step until the run ends."""
+        """Take steps until the run ends."""
         problem = run.problem
         while not run.ended:
             run.n_iter += 1
             found = self._minimiser(problem, top)
             run.W, run.theta = found.left @ found.right, self.theta
             product = problem.matmul(found.left) @ found.right
-            # where each row would go, (14)
+            # the move of each row, (14)
             towards = product - problem.targets - self.theta
             estimate = problem.mean_square(towards)  # the gap, where W minimises the Lagrangian
-            # D(theta), the objective less the gap: a step that has lowered it is undone
+            # D(theta), the objective minus the gap: a step that decreased it is undone
             value = problem.mean_square(product - problem.targets)
             value += 0.5 * problem.alpha * float(np.sum(run.W * run.W)) - estimate
             if value < self.reached - TRACE_NORM.value_rounding * abs(self.reached):
@@ -257,7 +257,7 @@ class _DualSteps:
         return found
 
     def _move(self, problem: TraceNormProblem, towards: Array) -> None:
-        """To the maximum of the model over the span of this move and the one before."""
+        """Move theta to the maximum of the model over the span of this move and the last one."""
         weights, rows = problem.weights, _largest_rows(towards, self.n_rows)
         change = problem.rmatmul(weights[rows, np.newaxis] * towards[rows], rows)
         move = towards
@@ -286,7 +286,7 @@ def _largest_rows(towards: Array, k: int) -> Any:
     return np.sort(np.argpartition(-np.sum(towards**2, axis=1), k - 1)[:k])
 
 
-# As printed
+# The algorithm as published
 
 
 def _theory_steps(
@@ -296,7 +296,7 @@ def _theory_steps(
     rank: int | None,
     n_rows: int | None,
 ) -> None:
-    """Algorithm 2 with the step sizes of Theorem 4.3."""
+    """Run Algorithm 2 with the step sizes of Theorem 4.3."""
     problem, weights, alpha = run.problem, run.problem.weights, run.problem.alpha
     n, d, c = problem.shape
     eta, s = 0.5, min(rank or TRACE_NORM.first_rank, d, c)

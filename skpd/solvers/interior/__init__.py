@@ -1,4 +1,4 @@
-"""A primal-dual interior-point method for every loss and every penalty with a cone."""
+"""A primal-dual interior-point method for losses and penalties with a representation by cones."""
 
 from . import constraints  # noqa: F401 (which registers its programme)
 from .faces import faces_of_ball

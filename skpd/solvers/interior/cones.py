@@ -1,9 +1,9 @@
 """Penalties that are second-order cones: Euclidean norms of groups of coefficients.
 
-A norm a ||w|| is a t with (t, w) in the cone ||w|| <= t, whose multiplier (a, v) is in the
-same cone. On the central path their Jordan product is mu (1, 0). A Newton step is scaled as
-Nesterov and Todd (1997) do: with J = diag(1, -1, ..., -1) and the scaling point v,
-W^2 = size (2 v v' - J) takes the multiplier to the slack.
+A norm a ||w|| is represented as a t with (t, w) in the cone ||w|| <= t, whose multiplier (a, v) is
+in the same cone. On the central path their Jordan product is mu (1, 0). Newton steps use the
+scaling of Nesterov and Todd (1997): with J = diag(1, -1, ..., -1) and the scaling point v,
+W^2 = size (2 v v' - J) maps the multiplier to the slack.
 """
 
 from math import inf
@@ -20,7 +20,7 @@ __all__ = ["ConesChange", "EuclideanNorms", "Groups", "Heads", "NesterovTodd"]
 
 
 class Groups:
-    """Consecutive groups of coefficients, and vectors with a head for each: (t_g, w_g)."""
+    """Consecutive groups of coefficients, for vectors of pairs (t_g, w_g) of head and tail."""
 
     def __init__(self, starts: Indices) -> None:
         self.starts = starts
@@ -30,11 +30,11 @@ class Groups:
         return np.add.reduceat(x, self.starts[:-1])
 
     def spread(self, heads: Array) -> Array:
-        """The head of each coefficient's group."""
+        """The head of the group of each coefficient."""
         return np.repeat(heads, self.sizes)
 
     def determinants(self, head: Array, tail: Array) -> Array:
-        """t_g^2 - ||w_g||^2."""
+        """The determinants t_g^2 - ||w_g||^2 of the groups."""
         norms = np.sqrt(self.sums(tail * tail))
         return (head - norms) * (head + norms)
 
@@ -52,7 +52,7 @@ class Heads(NamedTuple):
 
 
 class NesterovTodd:
-    """The scaling of a slack and a multiplier in the cones."""
+    """The Nesterov-Todd scaling of a slack and a multiplier in the cones."""
 
     def __init__(self, groups: Groups, slack: Heads, dual: Heads) -> None:
         first, second = groups.determinants(*slack), groups.determinants(*dual)
@@ -69,7 +69,7 @@ class NesterovTodd:
         self.scaled = self.times(dual)
 
     def times(self, x: Heads, sign: float = 1.0) -> Heads:
-        """W x, or with sign -1 W^-1 x."""
+        """The product W x, or W^-1 x with sign -1."""
         spread = self.groups.spread
         along = self.groups.sums(self.tail * x.tail)
         head = self.head * x.head + sign * along
@@ -78,11 +78,10 @@ class NesterovTodd:
         return Heads(head * factor, tail * spread(factor))
 
     def wanted(self, mu: float | None, affine: tuple[Heads, Heads] | None) -> Heads:
-        """By how much the multiplier changes for a Jordan product of mu, the slack fixed.
+        """The change of the multiplier that gives a Jordan product of mu, for a fixed slack.
 
-        Without a mu the product is to stay as it is.
-
-        ``affine`` holds the changes of slack and multiplier in the predictor.
+        Without a mu the product does not change. ``affine`` has the changes of slack and
+        multiplier in the predictor.
         """
         groups, scaled = self.groups, self.scaled
         if mu is None:
@@ -112,27 +111,28 @@ def largest_cone_step(groups: Groups, x: Heads, change: Heads) -> float:
 
 
 class ConesChange(NamedTuple):
-    """How slacks and multipliers in the cones change."""
+    """Changes of slacks and multipliers in the cones."""
 
     slack: Heads
     dual: Heads
 
 
 class EuclideanNorms(Term):
-    """sum_g a_g ||w_g|| over consecutive groups of the first coefficients, or all of them.
+    """The term sum_g a_g ||w_g|| over consecutive groups of the first coefficients.
 
-    The heads t_g are nowhere else in the objective: their multipliers are a_g throughout, and
-    they are eliminated, which leaves the curvature (I - 2 v v' / (2 v_0^2 - 1)) / size of a group.
+    The heads t_g do not occur elsewhere in the objective. So their multipliers are a_g throughout,
+    and they are eliminated, which leaves the curvature (I - 2 v v' / (2 v_0^2 - 1)) / size of a
+    group.
 
     Parameters
     ----------
     starts : ndarray of shape (n_groups + 1,)
     weights : ndarray of shape (n_groups,)
-        a, greater than 0.
+        The weights a_g, greater than 0.
     share : float
         The Jordan products on the central path, in units of mu.
     width : ndarray of shape (n_groups,)
-        The first t; the first w is 0.
+        The initial t; the initial w is 0.
     """
 
     linear = True
@@ -149,7 +149,8 @@ class EuclideanNorms(Term):
         out[: len(self.dual.tail)] -= self.dual.tail
 
     def watch(self, direction: ConesChange) -> None:
-        # a group ends at 0 where its head falls further than its multiplier nears the boundary
+        # a group ends at 0 if its head decreases by a larger factor than its multiplier's distance
+        # from the boundary
         slack, other = direction
         moved = Heads(self.dual.head, self.dual.tail + other.tail)
         left = self.groups.determinants(*moved) / self.groups.determinants(*self.dual)
@@ -176,7 +177,7 @@ class EuclideanNorms(Term):
         return self._change(dx[: len(self.wanted.tail)])
 
     def _change(self, tail: Array) -> ConesChange:
-        """dual change = wanted - W^-2 (head, tail), the head such that the dual's stays."""
+        """The changes with dual = wanted - W^-2 (head, tail), for a fixed head of the dual."""
         groups, v = self.groups, self.scaling
         along = groups.sums(v.tail * tail)
         head = (self.wanted.head + 2.0 * v.head * along / v.size) / self.of_head

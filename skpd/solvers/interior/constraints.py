@@ -14,26 +14,26 @@ from .terms import Equality, Intervals
 
 __all__ = ["ConstrainedProgramme"]
 
-SAME = 1e-10  # what others leave of a row of length 1 that is their combination, but for rounding
+SAME = 1e-10  # a row of length 1 with a smaller remainder is a combination of others
 
-FAR = 1e15  # times what coefficients are likely to make of a row: a bound that is never met
+FAR = 1e15  # bounds above this times the expected size of a row are treated as infinite
 
 
 class ConstrainedProgramme(Programme):
-    """The same with an equality for each constraint whose bounds are one number, and limits.
+    """The programme of a constrained problem: equalities, and limits on linear combinations.
 
-    The curvature of a limit is that of one more row of the data, behind which they come in the
-    Newton system: the decompositions that keep the digits of rows at a kink keep those of active
-    limits.
+    A constraint whose two bounds are equal is an equality, the others are limits. In the Newton
+    system a limit is an additional row after those of the data, so that the decompositions that
+    preserve the digits of rows at a kink do the same for active limits.
 
     Attributes
     ----------
     matrix : ndarray of shape (n_constraints, n_features)
-        C in the basis.
+        C in the basis of the coefficients.
     limits : ndarray of int
-        The constraints that are no equalities.
+        The constraints that are not equalities.
     constraint_terms : list of tuple
-        Terms, each with the constraints that it is of.
+        The terms, each with the indices of its constraints.
     """
 
     def __init__(self, problem: ConstrainedProblem, basis: Basis | None) -> None:
@@ -43,10 +43,10 @@ class ConstrainedProgramme(Programme):
         lower, upper = constraints.lower, constraints.upper
         self.matrix = self.basis.columns(constraints.matrix.toarray())
         self.limits = np.flatnonzero(lower < upper)
-        # R is not much more than this at the optimum, however small features are
+        # an approximate upper bound on R at the optimum, also for features of a small scale
         if problem.penalty.is_norm:
             self.width = np.minimum(self.width, problem.objective_unit / problem.alpha)
-        # what the coefficients are likely to make of a row, and a price to go with it
+        # the expected sizes of the rows of C w, and of their multipliers
         widths = np.abs(self.matrix) @ self.width
         widths[widths == 0.0] = 1.0
         slopes = problem.objective_unit / widths
@@ -56,7 +56,7 @@ class ConstrainedProgramme(Programme):
             self.constraint_terms.append((equality, np.array([k])))
         places = self.new_rows(self.matrix[self.limits])
         for sign, limit in ((1.0, upper), (-1.0, lower)):
-            # bounds as good as infinite, which are checked all the same, would hide other digits
+            # huge bounds are left out, as they would cause cancellation; they are still checked
             rows = np.flatnonzero((sign * limit < FAR * widths)[self.limits])
             if len(rows):
                 some = self.limits[rows]
@@ -78,7 +78,7 @@ class ConstrainedProgramme(Programme):
 
 
 def _independent(matrix: Array, rows: Indices) -> Indices:
-    """Those of the rows that do not follow from others."""
+    """The given rows of a matrix without those that are combinations of others."""
     sizes = np.linalg.norm(matrix[rows], axis=1)
     rows, sizes = rows[sizes > 0.0], sizes[sizes > 0.0]
     if not len(rows):

@@ -16,7 +16,7 @@ __all__ = [
 
 
 class PairsChange(NamedTuple):
-    """How slacks and multipliers change."""
+    """Changes of slacks and multipliers."""
 
     slack: Array
     dual: Array
@@ -25,7 +25,7 @@ class PairsChange(NamedTuple):
 def wanted_changes(
     slack: Array, dual: Array, mu: float | None, affine: PairsChange | None
 ) -> Array:
-    """By how much multipliers change for products equal to mu, or as they are, slacks fixed."""
+    """The changes of multipliers that give products of mu, for fixed slacks; 0 without a mu."""
     if mu is None:
         return np.zeros_like(dual)
     target = mu if affine is None else mu - affine.slack * affine.dual
@@ -33,7 +33,7 @@ def wanted_changes(
 
 
 class Pairs(Term):
-    """A term whose slacks and multipliers are arrays of numbers, in pairs."""
+    """The base class of terms with pairs of slacks and multipliers that are numbers."""
 
     slack: Array
     dual: Array
@@ -50,9 +50,9 @@ class Pairs(Term):
 
 
 class DoubtfulLabels(Pairs):
-    """sum_i c_i max(0, 1 - m_i, 1 + m_i - kappa lam).
+    """The term sum_i c_i max(0, 1 - m_i, 1 + m_i - kappa lam) of the robust SVM.
 
-    With a bound s_i on each loss there are three slacks and multipliers a row, ::
+    With a bound s_i on each loss there are three slacks and multipliers for each row, ::
 
         s_i >= 1 - m_i (p_i),  s_i >= 1 + m_i - kappa lam (r_i),  s_i >= 0 (1 - p_i - r_i).
 
@@ -62,11 +62,11 @@ class DoubtfulLabels(Pairs):
     y, weights : ndarray of shape (n_samples,)
     kappa : float
     place : int
-        That of lam among the unknowns.
+        The index of lam among the unknowns.
     flipped : float
-        The first r, below 2/3.
+        The initial r, below 2/3.
     x : ndarray of shape (n_unknowns,)
-        Where to begin.
+        The initial unknowns.
     """
 
     linear = True
@@ -88,7 +88,7 @@ class DoubtfulLabels(Pairs):
 
     @property
     def multipliers(self) -> Array:
-        """p and r, in the triangle."""
+        """The multipliers p and r, which are in the triangle."""
         return self.dual[:2] / self.dual.sum(axis=0)
 
     def add_gradient(self, out: Array) -> None:
@@ -106,7 +106,7 @@ class DoubtfulLabels(Pairs):
         self.ratio = self.dual / self.slack
         one, two, three = self.ratio
         self.total = one + two + three
-        # second derivatives of the rows' barriers in (m, lam), s eliminated
+        # second derivatives of the rows' barriers in (m, lam), after eliminating s
         margin = (4.0 * one * two + (one + two) * three) / self.total
         mixed = -kappa * two * (2.0 * one + three) / self.total
         twice = kappa * kappa * two * (one + three) / self.total
@@ -140,18 +140,18 @@ class DoubtfulLabels(Pairs):
 class SumEpigraph(Pairs):
     """The constraint l1 ||w||_1 <= lam.
 
-    It is u - w, u + w >= 0 and lam >= l1 sum(u). The multiplier of the last constraint is an
-    unknown of the Newton system, so that what is left for w is a diagonal.
+    It is represented by u - w >= 0, u + w >= 0 and lam >= l1 sum(u). The multiplier of the last
+    constraint is an unknown of the Newton system, so that the curvature of w is diagonal.
 
     Parameters
     ----------
     n_features : int
     place : int or None
-        That of lam among the unknowns; None where it is a number.
+        The index of lam among the unknowns; None if lam is a fixed number.
     multiplier_place : int
-        That of the multiplier.
+        The index of the multiplier.
     lam, multiplier : float
-        The first lam, or lam itself, and the first multiplier.
+        The initial lam, or its fixed value, and the initial multiplier.
     share : float
         The products on the central path, in units of mu.
     l1 : float, default=1.0
@@ -232,13 +232,13 @@ class _ConeChange(NamedTuple):
 class EuclideanEpigraph(Term):
     """The constraint ||w||_2 <= lam, a second-order cone.
 
-    Its curvature is (2 (J v) (J v)' - J) / size (see `skpd.solvers.interior.cones`); the product
-    with J v is an unknown of the Newton system.
+    The curvature is (2 (J v) (J v)' - J) / size (see `skpd.solvers.interior.cones`), and the
+    product with J v is an unknown of the Newton system.
 
     Parameters
     ----------
     n_features, place, multiplier_place, lam, multiplier, share
-        As for `SumEpigraph`, the second place being that of the product.
+        See `SumEpigraph`; ``multiplier_place`` is the index of the product.
     """
 
     linear = True
@@ -306,15 +306,15 @@ class EuclideanEpigraph(Term):
 class SquareEpigraph(EuclideanEpigraph):
     """The constraint l2 ||w||^2 / 2 <= radius - lam, a rotated second-order cone.
 
-    It is 2 a b >= ||q||^2 for a = (radius - lam) / b, the number b, and q = sqrt(l2) w, which is
-    a second-order cone in ((a + b) / sqrt(2), (a - b) / sqrt(2), q).
+    It is 2 a b >= ||q||^2 for a = (radius - lam) / b, a fixed number b and q = sqrt(l2) w, which
+    is a second-order cone in ((a + b) / sqrt(2), (a - b) / sqrt(2), q).
 
     Parameters
     ----------
     n_features, place, multiplier_place, multiplier, share
-        As for `EuclideanEpigraph`.
+        See `EuclideanEpigraph`.
     radius, lam, l2 : float
-        lam is the first one.
+        The radius, the initial lam and the weight of the squared norm.
     """
 
     def __init__(
@@ -323,7 +323,7 @@ class SquareEpigraph(EuclideanEpigraph):
     ) -> None:  # fmt: skip
         self.size, self.place, self.product_place = n_features, place, multiplier_place
         self.groups = Groups(np.array([0, n_features + 1]))
-        b = sqrt(radius)  # of the size of a
+        b = sqrt(radius)  # a number of the size of a
         a = (radius - lam) / b
         self.of_place, self.root = sqrt(0.5) / b, sqrt(l2)
         middle = np.zeros(n_features + 1)

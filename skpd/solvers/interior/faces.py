@@ -1,8 +1,8 @@
-"""The l-infinity norm where features are many: interior points on faces of its ball.
+"""The interior-point method for the l-infinity norm of many features, on faces of its ball.
 
-At an optimum nearly all coefficients are at the height t = max |w_j| of the ball, with the sign
-of -X'diag(c)theta: together they are one unknown, t, with one column X s. The others, the free
-coefficients, are a working set.
+At an optimum nearly all coefficients have the absolute value t = max |w_j|, with the signs s of
+-X' diag(c) theta. Together they are one unknown t with the column X s. The other coefficients,
+called free, are a working set.
 """
 
 from dataclasses import replace
@@ -35,14 +35,14 @@ def faces_of_ball(
 ) -> None:
     """The interior-point method for the l-infinity norm, on growing sets of free coefficients.
 
-    The multipliers of a solution tell which coefficients would leave the height of the ball;
-    the worst of them join the working set, and those that have come to the height leave it. It
-    ends unfinished where the working set grows larger than a system that fits.
+    The multipliers of a solution determine the coefficients at the height t that would decrease.
+    The worst of them join the working set, and free coefficients that have reached the height
+    leave it. The method ends unfinished if the system of a working set does not fit in memory.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `interior_point`; the penalty is `LInf`.
+        See `interior_point`; the penalty is `LInf`.
     """
     gradient = problem.null_gradient
     signs = np.where(gradient > 0.0, -1.0, 1.0)
@@ -58,7 +58,7 @@ def faces_of_ball(
         monitor.check(n_iter, Point(coef, point.intercept, point.dual_coef))
         gradient = problem.design.rmatvec(problem.weights * point.dual_coef)
         signs[free] = np.where(point.coef < 0.0, -1.0, 1.0)
-        violation = signs * gradient  # of what a coefficient at the height must have, at most 0
+        violation = signs * gradient  # at most 0 for coefficients that stay at the height
         joined = (violation[free] < 0.0) & _at_height(programme, problem, point.coef, height)
         violation[free] = 0.0
         n_violating = int(np.count_nonzero(violation > 0.0))
@@ -73,12 +73,12 @@ def faces_of_ball(
 def _programme(
     problem: Problem, free: Indices, signs: Array, height: float
 ) -> tuple[Programme, int]:
-    """The problem in the free coefficients, the intercept and the height, and its place."""
+    """The programme in the free coefficients, the intercept and the height, and its index."""
     programme = Programme(replace(problem, design=problem.design.columns(free), penalty=LInf()))
     others = signs.copy()
     others[free] = 0.0
     column = problem.design.matvec(others)
-    if height == 0.0:  # that changes predictions by as much as losses differ
+    if height == 0.0:  # the initial height changes predictions by their scale
         mean = float(problem.weights @ column)
         spread = float(np.sqrt(problem.weights @ (column - mean) ** 2))
         height = problem.prediction_scale / spread if spread > 0.0 else 1.0
@@ -90,7 +90,7 @@ def _programme(
 
 
 def _run(programme: Programme, tol: float, max_iter: int) -> int:
-    """Iterations until the gap of the programme seems to be small; their number."""
+    """Iterate until the estimated gap of the programme is small; the number of iterations."""
     problem, state = programme.problem, State(programme)
     goal = FACES.products_goal * tol * problem.objective_unit
     with one_blas_thread(), np.errstate(all="ignore"):
@@ -103,10 +103,10 @@ def _run(programme: Programme, tol: float, max_iter: int) -> int:
 
 
 def _at_height(programme: Programme, problem: Problem, coef: Array, height: float) -> Any:
-    """Which free coefficients have come to the height.
+    """A mask of the free coefficients that have reached the height.
 
-    With kinks in the loss, which of them end there changes often on the way, and those that
-    leave too early come back.
+    For losses with kinks, the set changes often during the iterations; coefficients that leave too
+    early come back.
     """
     if problem.loss.linear_tails:
         return np.abs(coef) >= (1.0 - FACES.height_distance) * height

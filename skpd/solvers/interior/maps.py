@@ -1,7 +1,7 @@
-"""The linear maps from the unknowns to what the terms of an objective are functions of.
+"""The linear maps from the unknowns to the arguments of the terms of an objective.
 
-The unknowns are the coefficients, the intercept where there is one, and what a penalty adds to
-them (the height of an epigraph, say), in this order.
+The unknowns are the coefficients, the intercept if there is one, and additional unknowns of a
+penalty (such as the height of an epigraph), in this order.
 """
 
 from abc import ABC, abstractmethod
@@ -20,27 +20,27 @@ __all__ = [
 
 
 class Map(ABC):
-    """A linear map A of the unknowns."""
+    """The interface of a linear map A of the unknowns."""
 
     @abstractmethod
     def times(self, x: Array) -> Array:
-        """A x."""
+        """The product A x."""
 
     @abstractmethod
     def add_adjoint(self, v: Array, out: Array) -> None:
-        """Adds A'v."""
+        """Add A'v to ``out``."""
 
     @abstractmethod
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
-        """Adds A' diag(h) A."""
+        """Add A' diag(h) A to the system."""
 
     def set_where(self, chosen: Array, values: Array, x: Array) -> None:
-        """Makes some values of A x exactly equal to numbers, if unknowns stand for them."""
+        """Set the chosen values of A x exactly, by changing x, if they are single unknowns."""
         return
 
 
 class Predictions(Map):
-    """X w + b, X with a last column of ones where there is an intercept."""
+    """The map to X w + b, where X has a last column of ones if there is an intercept."""
 
     def __init__(self, design: Design) -> None:
         self.design, self.size = design, design.shape[1]
@@ -56,7 +56,7 @@ class Predictions(Map):
 
 
 class OutputDifferences(Predictions):
-    """z_ik - z_i,k+1 of the predictions of neighbouring outputs of a row.
+    """The map to differences z_ik - z_i,k+1 of predictions of neighbouring outputs.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class OutputDifferences(Predictions):
         return np.ravel(-np.diff(super().times(x).reshape(-1, self.n_outputs), axis=1))
 
     def of_predictions(self, v: Array) -> Array:
-        """The transpose, as far as the predictions."""
+        """The transpose of the map from predictions to differences."""
         table = v.reshape(-1, self.n_outputs - 1)
         return np.ravel(np.diff(table, axis=1, prepend=0.0, append=0.0))
 
@@ -86,15 +86,15 @@ class OutputDifferences(Predictions):
 
 
 class PredictionsBeside(Predictions):
-    """X w + b + t a, with t an unknown beside the coefficients and a given.
+    """The map to X w + b + t a, with an additional unknown t and a given column a.
 
     Parameters
     ----------
     design : Design
     column : ndarray of shape (n_samples,)
-        a.
+        The column a.
     place : int
-        That of t.
+        The index of t among the unknowns.
     """
 
     def __init__(self, design: Design, column: Array, place: int) -> None:
@@ -116,14 +116,14 @@ class PredictionsBeside(Predictions):
 
 
 class Coefficients(Map):
-    """w_j + factor t for some coefficients, with t an unknown beside them, if any.
+    """The map to w_j + factor t for some coefficients, with an additional unknown t, if any.
 
     Parameters
     ----------
     some : ndarray of int
         The coefficients.
     place : int, default=None
-        That of t.
+        The index of t among the unknowns.
     factor : float, default=1.0
     """
 
@@ -151,7 +151,7 @@ class Coefficients(Map):
 
 
 class Differences(Map):
-    """w_{j+1} - w_j."""
+    """The map to the differences w_{j+1} - w_j."""
 
     def __init__(self, n_features: int) -> None:
         self.size = n_features
@@ -170,7 +170,7 @@ class Differences(Map):
 
 
 class Combinations(Map):
-    """C w for a matrix C.
+    """The map to C w for a matrix C.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Penalties of the rows of a matrix: largest sizes, and squares of sums.
+"""Penalties on the rows of a matrix: sums of maximum norms, and squares of l1 norms.
 
-Groups of consecutive coefficients are the rows. What is beside the coefficients is eliminated
-from a Newton step, group by group.
+Groups of consecutive coefficients are the rows. Additional variables are eliminated from a Newton
+step, group by group.
 """
 
 from itertools import pairwise
@@ -18,7 +18,7 @@ __all__ = ["LargestSizes", "SquaredSumOfNorms", "SquaredSums"]
 
 
 class _Sizes(Pairs):
-    """Slacks t - w and t + w of a bound t on the sizes of the coefficients, and their multipliers.
+    """The base class of terms with bounds t on |w|, slacks t - w and t + w and their multipliers.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class _Sizes(Pairs):
     share : float
         The products on the central path, in units of mu.
     bounds : ndarray of shape (n_coefficients,)
-        The first t; the first w is 0.
+        The initial t; the initial w is 0.
     dual : ndarray of shape (n_coefficients,)
-        The first multipliers of both sides.
+        The initial multipliers of both sides.
     """
 
     def __init__(self, starts: Indices, share: float, bounds: Array, dual: Array) -> None:
@@ -70,20 +70,20 @@ class _Sizes(Pairs):
 
 
 class LargestSizes(_Sizes):
-    """sum_g a_g max_j |w_gj|, with a bound t_g for each group.
+    """The term sum_g a_g max_j |w_gj|, with a bound t_g for each group.
 
-    Of the curvature diag(h) - g g' / sum(h) of a group, with h the sums of the ratios of its
-    multipliers to its slacks and g their differences, the root is (I - k u u') diag(h)^(1/2)
-    for u = g / h^(1/2) and k = (1 - (1 - u.u / sum(h))^(1/2)) / u.u.
+    The curvature of a group is diag(h) - g g' / sum(h), where h are the sums and g the differences
+    of the ratios of multipliers to slacks. A root of it is (I - k u u') diag(h)^(1/2) for
+    u = g / h^(1/2) and k = (1 - (1 - u.u / sum(h))^(1/2)) / u.u.
 
     Parameters
     ----------
     starts, share
-        As for `SquaredSums`.
+        See `SquaredSums`.
     weights : ndarray of shape (n_groups,)
-        a.
+        The weights a_g.
     width : ndarray of shape (n_groups,)
-        The first bounds.
+        The initial bounds.
     """
 
     linear = True
@@ -98,7 +98,7 @@ class LargestSizes(_Sizes):
         self._differentiate()
         groups, h = self.groups, self.sums
         self.totals = groups.sums(h)
-        # 1 - u.u / sum(h), without cancellation where all of a group are at its bound
+        # 1 - u.u / sum(h), without cancellation where all coefficients of a group are at its bound
         left = groups.sums(4.0 * self.ratio[0] * self.ratio[1] / h) / self.totals
         root = np.sqrt(h)
         u = self.differences / root
@@ -123,7 +123,7 @@ class LargestSizes(_Sizes):
 
 
 class SquaredSums(_Sizes):
-    """a sum_g (sum_j |w_gj|)^2, with a bound t_gj on each size.
+    """The term a sum_g (sum_j |w_gj|)^2, with a bound t_gj on each |w_gj|.
 
     The multipliers of t_gj sum to 2 a sum_j t_gj, which is the same for the whole group. With h
     and g as for `LargestSizes`, the curvature of a group is
@@ -132,11 +132,11 @@ class SquaredSums(_Sizes):
     Parameters
     ----------
     starts, share
-        As for `_Sizes`.
+        See `_Sizes`.
     weight : float
-        a.
+        The weight a.
     bounds : ndarray of shape (n_coefficients,)
-        The first t.
+        The initial t.
     """
 
     def __init__(self, starts: Indices, share: float, weight: float, bounds: Array) -> None:
@@ -155,7 +155,7 @@ class SquaredSums(_Sizes):
         system.add_penalty_rows(rows)
 
     def _bounds(self, w: Array) -> Array:
-        """How the bounds change: (f + g w) / h, less the coupling of a group."""
+        """The changes of the bounds, (f + g w) / h minus the coupling of a group."""
         alone = self.off / self.sums + self.beside * w
         return alone - self.groups.spread(self.coupling * self.groups.sums(alone)) / self.sums
 
@@ -173,7 +173,7 @@ class SquaredSums(_Sizes):
 
 
 class SquaredSumOfNorms(EuclideanNorms):
-    """a (sum_g ||w_g||)^2.
+    """The term a (sum_g ||w_g||)^2.
 
     The heads t_g of the cones have one multiplier, tau = 2 a sum_g t_g, an unknown of the Newton
     system.
@@ -181,11 +181,11 @@ class SquaredSumOfNorms(EuclideanNorms):
     Parameters
     ----------
     starts, share, width
-        As for `skpd.solvers.interior.cones.EuclideanNorms`.
+        See `skpd.solvers.interior.cones.EuclideanNorms`.
     weight : float
-        a.
+        The weight a.
     place : int
-        That of tau among the unknowns, which is 2 a sum_g width_g to begin with.
+        The index of tau among the unknowns, whose initial value is 2 a sum_g width_g.
     """
 
     linear = False
@@ -215,7 +215,7 @@ class SquaredSumOfNorms(EuclideanNorms):
         out[self.place] += float(np.sum(self.wanted.head / self.of_head))
 
     def direction(self, dx: Array) -> ConesChange:
-        """As for a fixed multiplier of the heads, and what its change takes off the heads."""
+        """The changes for a fixed multiplier of the heads, corrected by the change of tau."""
         tau, v = float(dx[self.place]), self.scaling
         slack, dual = super().direction(dx)
         fall = tau / self.of_head

@@ -1,4 +1,4 @@
-"""A primal-dual interior-point method for every loss and every penalty with a cone."""
+"""A primal-dual interior-point method for losses and penalties with a representation by cones."""
 
 from math import inf
 
@@ -27,23 +27,23 @@ def interior_point(
     random_state: np.random.RandomState,
     precise: bool = False,
 ) -> None:
-    """A primal-dual interior-point method, where features or rows are at most a few thousand.
+    """A primal-dual interior-point method, for at most a few thousand features or rows.
 
     Losses and penalties become terms with slacks and multipliers (`skpd.solvers.interior.terms`).
-    An iteration is a Newton step towards equal products of both, by predictor and corrector
-    (Mehrotra, 1992); second-order cones are scaled as by Nesterov and Todd (1997).
-    It costs a Gram matrix of the smaller side of X with its factorisation, and six
-    products. The iterations, some 10 to 50, hardly depend on the data. It ends unfinished
-    where rounding keeps the products of slacks and multipliers from falling.
+    An iteration is a Newton step towards equal products of slacks and multipliers, by predictor
+    and corrector (Mehrotra, 1992), with the scaling of Nesterov and Todd (1997) for second-order
+    cones. It costs a Gram matrix of the smaller side of X with its factorisation, and six
+    products. The number of iterations, some 10 to 50, hardly depends on the data. The method ends
+    unfinished if rounding errors prevent a decrease of the products.
 
     Parameters
     ----------
     problem, monitor, max_iter
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a Newton step.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a Newton step.
     start, random_state
-        Not used: the start is well inside the cones.
+        Not used, as the method starts well inside the cones.
     precise : bool, default=False
-        Whether Newton systems are to keep as many digits as they can, whatever that takes
+        Whether Newton systems preserve as many digits as possible, at a higher cost
         (`NewtonSystem`).
     """
     programme = programme_of(problem)
@@ -79,7 +79,7 @@ def interior_point(
 
 
 def expected_cost(problem: Problem) -> float:
-    """What a run costs, in the units of `newton_cost`; inf where it cannot solve the problem."""
+    """The cost of a run, in the units of `newton_cost`; inf if it cannot solve the problem."""
     n, d = problem.design.shape
     if not (has_programme(problem.penalty) and has_terms(problem.loss)):
         return inf
@@ -91,30 +91,30 @@ def expected_cost(problem: Problem) -> float:
 
 
 def has_decompositions(problem: Problem) -> bool:
-    """Whether ``precise`` systems are decomposed."""
+    """Whether ``precise`` systems use an orthogonal decomposition."""
     n, d = problem.design.shape
     return (n + d) * d**2 <= SETTINGS.largest_precise_decomposition
 
 
 def cost_of_run(design: Design) -> float:
-    """The same, of data for which there is room."""
+    """The cost of a run on data that fit in memory, in the units of `newton_cost`."""
     iteration = newton_cost(design, *design.shape) + SETTINGS.iteration_overhead
     return SETTINGS.expected_iterations * iteration
 
 
 class State:
-    """The iteration on the terms of a programme."""
+    """The state of the iteration on the terms of a programme."""
 
     def __init__(self, programme: Programme, precise: bool = False) -> None:
         self.programme, self.terms = programme, programme.terms
         self.degree = sum(term.degree for term in self.terms)
-        # where slacks depend on multipliers as well, both must take steps of one length
+        # if slacks also depend on multipliers, both must take steps of the same length
         self.linear = all(term.linear for term in self.terms) and not programme.ridge.any()
         self.system = programme.system(precise)
         self.residuals_before = inf
 
     def evaluate(self) -> float:
-        """The residual of the optimality conditions; about the gap that the iterates prove."""
+        """Compute the residual of the optimality conditions, and return the estimated gap."""
         programme = self.programme
         gradient = programme.cost + programme.ridge * programme.x
         for term in self.terms:
@@ -125,7 +125,7 @@ class State:
         return self.products + self.residuals
 
     def cost_of(self, gradient: Array) -> float:
-        """About the gap that comes with a gradient that should be 0."""
+        """The estimated contribution to the gap of a gradient that should be 0."""
         programme = self.programme
         x, d = programme.x, programme.n_features
         sizes = np.maximum(programme.width, np.abs(x[:d]))
@@ -133,9 +133,10 @@ class State:
         return cost + float(np.abs(gradient[d:]) @ programme.other_scales)
 
     def step(self, goal: float) -> None:
-        """A predictor step to mu = 0, then the step that aims at what it promises.
+        """Take a step with predictor (mu = 0) and corrector.
 
-        Where the products are below ``goal`` they stay as they are.
+        The corrector aims at products that depend on the result of the predictor. If the products
+        are below ``goal``, only the residuals are reduced.
         """
         system = self.system
         system.clear()
@@ -145,7 +146,7 @@ class State:
         system.prepare()
         mu: float | None = 0.0
         affine, left = None, 0.0
-        # steps to smaller mu keep residuals up by rounding; without them they halve, or never will
+        # with a decreasing mu, rounding errors limit the residuals; otherwise they should halve
         balance = self.products <= goal
         balance &= self.residuals <= SETTINGS.residual_progress * self.residuals_before
         self.residuals_before = self.residuals if balance else inf
@@ -169,7 +170,7 @@ class State:
             term.move(change, primal, dual)
 
     def left_after(self, affine: tuple[Array, list]) -> float:
-        """The share of the products that is left after the predictor."""
+        """The share of the products that remains after the predictor."""
         primal, dual = self.lengths(affine, 1.0)
         after = sum(
             term.products_after(change, primal, dual)
@@ -178,7 +179,7 @@ class State:
         return min(1.0, max(after / self.products, 0.0))
 
     def newton(self, mu: float | None, affine: tuple | None) -> tuple[Array, list]:
-        """The step to products equal to mu, of the unknowns and of every term."""
+        """The Newton step towards products of mu: changes of the unknowns and of every term."""
         shift = np.zeros_like(self.residual)
         changes = [None] * len(self.terms) if affine is None else affine[1]
         for term, change in zip(self.terms, changes, strict=True):
@@ -187,7 +188,7 @@ class State:
         return dx, [term.direction(dx) for term in self.terms]
 
     def lengths(self, found: tuple[Array, list], share: float) -> tuple[float, float]:
-        """Primal and dual step lengths that keep to the inside."""
+        """Primal and dual step lengths at which slacks and multipliers stay positive."""
         steps = [t.largest_steps(change) for t, change in zip(self.terms, found[1], strict=True)]
         primal = min(1.0, share * min(step[0] for step in steps))
         dual = min(1.0, share * min(step[1] for step in steps))
@@ -197,7 +198,7 @@ class State:
         return length, length
 
     def trusted(self, found: tuple[Array, list], length: float) -> float:
-        """So much of a step length that the Newton model is right along it."""
+        """The step length, halved until the error of the Newton model is small."""
         if all(term.quadratic for term in self.terms):
             return length
         for _ in range(SETTINGS.model_halvings):

@@ -1,9 +1,9 @@
-"""The Newton systems of several outputs: rows in blocks, and penalties of matrices.
+"""The Newton systems of several outputs, with blocks of rows and penalties on matrices.
 
     X' H X + D + sum_i B_i' B_i
 
-X has a column for each coefficient of a matrix, H a diagonal and, where the loss takes the
-predictions of a sample together, a block for each sample; B_i are rows that a penalty adds.
+X has a column for each coefficient of a matrix. H is diagonal plus, if the loss couples the
+predictions of a sample, a block for each sample. B_i are additional rows of a penalty.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ __all__ = ["OutputRows", "OutputsSystem"]
 
 
 class OutputRows(NamedTuple):
-    """The rows and columns of X that belong to an output, and what is there."""
+    """The indices of the rows and columns of X that belong to an output, and their entries."""
 
     rows: Indices
     columns: Indices
@@ -28,16 +28,16 @@ class OutputRows(NamedTuple):
 
 
 class OutputsSystem(FeatureSystem):
-    """With a matrix of the coefficients, decomposed by its rows while that takes milliseconds.
+    """The Newton system with a matrix over the coefficients, decomposed if that is fast.
 
     Parameters
     ----------
     design : Design
         X.
     outputs : list of OutputRows
-        The same by outputs, whose columns have no rows in common.
+        The parts of X of the outputs, whose columns have no rows in common.
     n_features, n_borders : int
-        As for `NewtonSystem`.
+        See `NewtonSystem`.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class OutputsSystem(FeatureSystem):
         self.penalty_rows: list[Any] = []
 
     def add_blocks(self, roots: Array) -> None:
-        """Adds X' H X by roots of H's blocks, of shape (n_samples, n_rows, n_outputs).
+        """Add X' H X by roots R of the blocks R'R of H.
 
-        The root of a block is a matrix R with R'R equal to it.
+        The roots have the shape (n_samples, n_rows, n_outputs).
         """
         self.blocks = roots
 
     def add_penalty_rows(self, rows: Any) -> None:
-        """Adds B'B for rows B of the first coefficients, or all, an array or sparse."""
+        """Add B'B for rows B over the first coefficients, given as an array or sparse matrix."""
         self.penalty_rows.append(rows)
 
     @property
@@ -73,7 +73,7 @@ class OutputsSystem(FeatureSystem):
         return of_data + self.n_core + sum(rows.shape[0] for rows in self.penalty_rows)
 
     def _gram(self) -> Array:
-        """X' H X, output by output; those of blocks have the same data."""
+        """The matrix X' H X, computed output by output; with blocks, outputs share their data."""
         matrix = np.zeros((self.n_core, self.n_core))
         if self.blocks is None:
             for rows, columns, design in self.outputs:
@@ -111,12 +111,12 @@ class OutputsSystem(FeatureSystem):
         return diagonal, matrices
 
     def _regularised(self, table: Array, free: Array) -> Array:
-        """Intercepts alone, one for each output, do not change the same predictions."""
+        """The regularised rows; intercepts of different outputs count as independent."""
         several = free if free[: self.n_features].any() else np.zeros_like(free)
         return super()._regularised(table, several)
 
     def _data_root(self) -> Array:
-        """Rows whose squares sum to X' H X."""
+        """A matrix A with A'A = X' H X."""
         if self.blocks is None:
             return super()._data_root()
         table = self.design.table(np.arange(self.n_core))

@@ -1,7 +1,7 @@
-"""The terms of losses of several predictions at once: a row has a block of curvature.
+"""The terms of losses of several predictions, with a block of curvature for each row.
 
-What is eliminated from a Newton step is the bound of a row's loss, so that a block is
-R'R with R the root that a row hands to the system (`skpd.solvers.interior.output_systems`).
+The bound on the loss of a row is eliminated from a Newton step. The remaining block is R'R, and
+its root R is added to the system (`skpd.solvers.interior.output_systems`).
 """
 
 from math import inf
@@ -22,18 +22,18 @@ __all__ = ["CoupledRows", "LargestScores", "OutputsInOrder", "RowNorms", "Softma
 
 
 class CoupledRows(NamedTuple):
-    """What terms of the rows are made of.
+    """The data of terms of the rows.
 
     Attributes
     ----------
     image : Map
-        The predictions z, the outputs of a row side by side.
+        The map to the predictions z, with the outputs of a row side by side.
     y : ndarray of shape (n_samples, n_outputs)
-        Targets, or 1 for the class of a row and else 0.
+        Targets, or 1 for the class of a row and 0 for other classes.
     weights : ndarray of shape (n_samples,)
-        c.
+        The weights c.
     x : ndarray of shape (n_unknowns,)
-        Where to begin.
+        The initial unknowns.
     """
 
     image: Map
@@ -43,16 +43,16 @@ class CoupledRows(NamedTuple):
 
 
 def _root_of_spread(r: Array) -> Array:
-    """For each row of r the root diag(sqrt(r)) (I - 1 r' / sum(r)) of diag(r) - r r' / sum(r)."""
+    """The roots diag(sqrt(r)) (I - 1 r' / sum(r)) of diag(r) - r r' / sum(r), for rows r."""
     shares = r / np.sum(r, axis=1, keepdims=True)
     centred = np.eye(r.shape[1]) - shares[:, np.newaxis]
     return np.sqrt(r)[:, :, np.newaxis] * centred
 
 
 class LargestScores(Pairs):
-    """sum_i c_i (max_k (z_ik + [k is not y_i]) - z_iy), the loss of Crammer and Singer.
+    """The term sum_i c_i (max_k (z_ik + [k is not y_i]) - z_iy), the loss of Crammer and Singer.
 
-    With a bound t_i on each maximum there are K slacks and multipliers a row, ::
+    With a bound t_i on each maximum there are K slacks and multipliers for each row, ::
 
         t_i >= z_ik + [k is not y_i] (p_ik),    sum_k p_ik = 1.
 
@@ -107,13 +107,13 @@ class LargestScores(Pairs):
 
 
 class RowNorms(EuclideanNorms):
-    """sum_i c_i ||z_i - y_i||_2.
+    """The term sum_i c_i ||z_i - y_i||_2.
 
     Parameters
     ----------
     rows : CoupledRows
     width : float
-        A first size of residuals.
+        The initial size of residuals.
     """
 
     def __init__(self, rows: CoupledRows, width: float) -> None:
@@ -147,7 +147,10 @@ class RowNorms(EuclideanNorms):
         return float(self.weights @ of_rows)
 
     def factorise(self, system: Any) -> None:
-        """(I - 2 v v' / (2 v_0^2 - 1)) / size is the square of (I - k v v') / sqrt(size)."""
+        """Add the blocks (I - 2 v v' / (2 v_0^2 - 1)) / size to the system.
+
+        Their roots are (I - k v v') / sqrt(size).
+        """
         scaling = self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
         inside = 2.0 * scaling.head * scaling.head - 1.0
         self.of_head = inside / scaling.size
@@ -171,7 +174,7 @@ class RowNorms(EuclideanNorms):
 
 
 class SoftmaxRows(Term):
-    """sum_i c_i (log sum_k exp(z_ik) - z_iy): smooth, and its own multiplier.
+    """The smooth term sum_i c_i (log sum_k exp(z_ik) - z_iy), whose gradient is its multiplier.
 
     Parameters
     ----------
@@ -218,15 +221,15 @@ class SoftmaxRows(Term):
 
 
 class OutputsInOrder(Intervals):
-    """z_i1 <= ... <= z_iK for the outputs of every row.
+    """The constraints z_i1 <= ... <= z_iK for the outputs of every row.
 
     Parameters
     ----------
     rows : CoupledRows
     design : Design
-        That of the predictions.
+        The design of the predictions.
     width : float
-        A first distance of neighbours.
+        The initial distance of neighbours.
     """
 
     image: OutputDifferences
@@ -240,5 +243,5 @@ class OutputsInOrder(Intervals):
 
     @property
     def multipliers(self) -> Array:
-        """The derivatives in the predictions."""
+        """The derivatives of the term in the predictions."""
         return self.image.of_predictions(super().multipliers)

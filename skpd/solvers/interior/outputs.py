@@ -1,4 +1,4 @@
-"""Problems of several outputs as the terms of an objective for the interior-point method."""
+"""Problems of several outputs as programmes of the interior-point method."""
 
 from collections.abc import Callable
 from math import inf, sqrt
@@ -36,20 +36,21 @@ __all__ = ["OutputsProgramme", "expected_cost_of_outputs"]
 
 
 class OutputsProgramme(Programme):
-    """The same with a column of X for every coefficient of a matrix, and one for each intercept.
+    """The programme of several outputs, with a column of X for each coefficient and intercept.
 
-    The last intercept of classes is 0 here: only differences of their scores change the loss.
+    For losses of classes, the last intercept is fixed at 0, as only differences of scores change
+    the loss.
 
     Attributes
     ----------
     means : ndarray of shape (n_outputs, n_features)
-        What was taken off the columns of each output.
+        The means that were subtracted from the columns of each output.
     """
 
     problem: OutputsProblem
 
     def _data(self) -> Design:
-        """The X of every output in rows and columns of its own."""
+        """The design with the X of every output in its own rows and columns."""
         problem, K, d = self.problem, self.problem.n_outputs, self.n_features
         rows, parts = self._parts()
         place = np.argsort(self.basis.order)
@@ -76,15 +77,15 @@ class OutputsProgramme(Programme):
         return _assembled(self.outputs, (len(self.counted), d + n_ones))
 
     def _each(self, function: Callable[..., Any], *given: list[Any]) -> list[Any]:
-        """A function of every output's own, called once where all share X and its weights."""
+        """The results of a function for all outputs, called once if they share X and weights."""
         if self.problem.design.shares_data:
             return [function(*(own[0] for own in given))] * len(given[0])
         return list(map(function, *given))
 
     def _parts(self) -> tuple[list[Indices], list[Any]]:
-        """For each output the places of its rows among those that count, and their X.
+        """The indices of the rows of each output among those with a weight, and their X.
 
-        All of them are arrays or all are sparse.
+        Either all X are arrays or all are sparse.
         """
         problem = self.problem
         numbers, counts = np.arange(problem.n_samples), problem.weights > 0.0
@@ -99,7 +100,10 @@ class OutputsProgramme(Programme):
         return rows, self._each(lambda x: x.toarray() if sp.issparse(x) else np.asarray(x), parts)
 
     def _relative(self, values: Array) -> Array:
-        """Of a number for each output what predictions depend on, which are scores of classes."""
+        """The numbers of the outputs, minus the last one for losses of classes.
+
+        Only these differences affect the loss of classes.
+        """
         return values[:-1] - values[-1] if self.problem.loss.of_classes else values
 
     def _first_intercept(self) -> Array:
@@ -120,7 +124,10 @@ class OutputsProgramme(Programme):
         return found
 
     def point(self) -> Point:
-        """On the kinks that the last step went to, unless they cost more than all products."""
+        """The point with unknowns moved onto the kinks that the last step approached.
+
+        The point is not moved if this would increase the objective by more than all products.
+        """
         settled, as_it_is = super().point(), self._point_of(self.x)
         most = self._objective(as_it_is) + sum(term.products() for term in self.terms)
         return settled if self._objective(settled) <= most else as_it_is
@@ -138,7 +145,7 @@ class OutputsProgramme(Programme):
 
 
 class _Centred:
-    """The X of an output with mean 0, and how large its features are."""
+    """The centred X of an output, and the sizes of its features."""
 
     def __init__(self, X: Array, weights: Array, ones: bool) -> None:
         self.table = np.array(X, dtype=np.float64)
@@ -151,7 +158,7 @@ class _Centred:
 
 
 def _assembled(outputs: list[OutputRows], shape: tuple[int, int]) -> Design:
-    """The sparse matrix with the rows and columns of all outputs."""
+    """The sparse design with the rows and columns of all outputs."""
     every = [sp.coo_array(x.design.rows_as_they_are(np.arange(len(x.rows)))) for x in outputs]
     row = np.concatenate([x.rows[own.row] for x, own in zip(outputs, every, strict=True)])
     column = np.concatenate([x.columns[own.col] for x, own in zip(outputs, every, strict=True)])
@@ -168,7 +175,7 @@ def _(problem: OutputsProblem) -> Programme:
 
 
 def _loss_terms(loss: Loss, programme: Programme) -> list[Term]:
-    """The loss of all rows."""
+    """The terms of the losses of all rows."""
     if not loss.couples_outputs:
         return loss_terms(loss, programme)
     K, weights = loss.n_outputs, np.ascontiguousarray(programme.weights[:: loss.n_outputs])
@@ -177,7 +184,7 @@ def _loss_terms(loss: Loss, programme: Programme) -> list[Term]:
 
 
 def _quantiles_in_order(rows: CoupledRows, programme: Programme) -> list[Term]:
-    """The pinballs, and the order of the predictions."""
+    """The terms of the pinball losses and of the order of the predictions."""
     loss: Any = programme.problem.loss
     quantiles, width = np.tile(loss.quantiles, len(rows.y)), programme.problem.prediction_scale
     pinballs = Intervals(
@@ -196,9 +203,9 @@ COUPLED_TERMS: dict[type[Loss], Callable[[CoupledRows, Programme], list[Term]]] 
 
 
 def _width_of_groups(programme: Programme, starts: Indices, most: float) -> Array:
-    """First bounds on the norms of groups, whose sum is at most a number."""
+    """Initial bounds on the norms of groups, whose sum is at most ``most``."""
     width = programme.width[: starts[-1]]
-    size = float(np.max(width))  # whose square may underflow
+    size = float(np.max(width))  # the squares are scaled by it, as they may underflow
     width = size * np.sqrt(np.add.reduceat((width / size) ** 2, starts[:-1]))
     found: Array = width * min(1.0, most / float(np.sum(width)))
     return found
@@ -215,7 +222,7 @@ def _largest_sizes(penalty: GroupLInf, programme: Programme) -> None:
     alpha, unit = programme.problem.alpha, programme.problem.objective_unit
     _, starts, weights = penalty.penalised_first
     if len(weights):
-        # no optimum is larger than an objective that W = 0 has
+        # the penalty at an optimum is at most the objective at W = 0
         width = _width_of_groups(programme, starts, unit / (alpha * float(np.min(weights))))
         programme.penalties.append(LargestSizes(starts, programme.share, alpha * weights, width))
 
@@ -257,10 +264,10 @@ OUTPUT_PENALTIES: dict[type[Penalty], Callable[..., None]] = {
 
 
 def _has_programme(problem: OutputsProblem) -> bool:
-    """Whether loss and penalty are among those with terms here.
+    """Whether there are terms for the loss and the penalty.
 
-    Differences of neighbours are none: neighbours of a row are other outputs. Of the functions
-    of singular values their sum is.
+    There are none for differences of neighbours, as the neighbours of a coefficient belong to
+    other outputs. Among functions of the singular values there is one for their sum.
     """
     loss, penalty = problem.loss, problem.penalty
     if not (type(loss) in COUPLED_TERMS if loss.couples_outputs else has_terms(loss)):
@@ -271,12 +278,12 @@ def _has_programme(problem: OutputsProblem) -> bool:
 
 
 def expected_cost_of_outputs(problem: OutputsProblem) -> float:
-    """What a run costs, in the units of `newton_cost`; inf where it cannot solve the problem."""
+    """The cost of a run, in the units of `newton_cost`; inf if it cannot solve the problem."""
     design, K = problem.design, problem.n_outputs
     d = problem.n_variables
     if d > SETTINGS.largest_system or not _has_programme(problem):
         return inf
-    # of the data, and of blocks of curvature
+    # the memory of the data and of blocks of curvature
     width = max(design.n_inputs, K) if problem.loss.couples_outputs else design.n_inputs
     entries = float(problem.n_samples) * width
     of_penalty = 0.0

@@ -1,4 +1,4 @@
-"""Which terms a loss and a penalty become."""
+"""The terms of losses and penalties in the interior-point method."""
 
 from collections.abc import Callable
 from functools import singledispatch
@@ -53,7 +53,7 @@ __all__ = [
 
 @singledispatch
 def programme_of(problem: Problem) -> Programme:
-    """The programme of a problem whose penalty has one."""
+    """The programme of a problem, for a loss and a penalty with terms."""
     programme = Programme(problem, basis_of(problem.penalty))
     programme.losses = loss_terms(problem.loss, programme)
     PENALTIES[type(problem.penalty)](problem.penalty, programme)
@@ -88,7 +88,7 @@ def _(problem: RobustProblem) -> Programme:
 
 
 def loss_terms(loss: Loss, programme: Programme) -> list[Term]:
-    """The loss of all rows."""
+    """The terms of the losses of all rows."""
     rows, y, weights, x = programme.predictions, programme.y, programme.weights, programme.x
     if type(loss) in SMOOTH_TERMS:
         return [SMOOTH_TERMS[type(loss)](rows, y, weights, x)]
@@ -105,17 +105,17 @@ SMOOTH_TERMS: dict[type[Loss], Callable[..., Term]] = {Squared: Quadratic, Logis
 
 
 def has_terms(loss: Loss) -> bool:
-    """Whether a loss of single predictions has terms here."""
+    """Whether there are terms for a loss of single predictions."""
     return type(loss) in SMOOTH_TERMS or loss.pieces(np.empty(0)) is not None
 
 
 def _all(programme: Programme) -> Indices:
-    """All coefficients."""
+    """The indices of all coefficients."""
     return np.arange(programme.n_features)
 
 
 def _add_l1(programme: Programme, some: Indices, weight: float | Array) -> None:
-    """weight_j |w_j| for some of the coefficients."""
+    """Add the terms weight_j |w_j| of some coefficients."""
     programme.penalties.append(Intervals(
         Coefficients(some), lower=-weight, upper=weight, share=programme.share, x=programme.x,
         width=programme.width[some],
@@ -125,7 +125,7 @@ def _add_l1(programme: Programme, some: Indices, weight: float | Array) -> None:
 def _add_limit(
     programme: Programme, some: Indices, sign: float, limit: float | Array, slope: float | Array
 ) -> None:
-    """sign w_j <= limit_j for some of the coefficients, and slope_j |w_j| beyond 0."""
+    """Add the constraints sign w_j <= limit_j and terms slope_j |w_j| of some coefficients."""
     widths = programme.width[some]
     programme.penalties.append(Intervals(
         Coefficients(some), sign=sign, offset=sign * limit, lower=-slope, upper=inf,
@@ -135,7 +135,7 @@ def _add_limit(
 
 
 def add_groups(programme: Programme, starts: Indices, weights: Array) -> None:
-    """The weighted Euclidean norms of groups of consecutive coefficients."""
+    """Add the weighted Euclidean norms of groups of consecutive coefficients."""
     counts = np.diff(starts)
     squares = programme.width[: starts[-1]] ** 2
     width = np.sqrt(np.add.reduceat(squares, starts[:-1]) / counts)
@@ -145,7 +145,7 @@ def add_groups(programme: Programme, starts: Indices, weights: Array) -> None:
 
 
 def bound_coefficients(programme: Programme, place: int, multiplier: float) -> None:
-    """abs(w_j) <= t, for the unknown t of a place."""
+    """Add the constraints abs(w_j) <= t, where t is the unknown at the index ``place``."""
     d = programme.n_features
     for sign in (1.0, -1.0):
         programme.penalties.append(Intervals(
@@ -156,7 +156,7 @@ def bound_coefficients(programme: Programme, place: int, multiplier: float) -> N
 
 
 def _separable(penalty: Any, programme: Programme) -> None:
-    """Kinks, bounds and squares, each for the coefficients that have them."""
+    """Add terms for kinks, bounds and squares, each for the coefficients that have them."""
     alpha = programme.problem.alpha
     l1, l2, lower, upper = (np.broadcast_to(x, programme.n_features) for x in penalty.terms)
     programme.ridge[: programme.n_features] += alpha * l2
@@ -165,7 +165,7 @@ def _separable(penalty: Any, programme: Programme) -> None:
         _add_l1(programme, two_sided, alpha * l1[two_sided])
     for sign, limit in ((1.0, upper), (-1.0, -lower)):
         some = np.flatnonzero(np.isfinite(limit))
-        # a bound of 0 bears the norm: all coefficients are on its other side
+        # with a bound of 0, the l1 term is part of the limit, as w_j has one sign
         one_sided = np.where(limit[some] == 0.0, alpha * l1[some], 0.0)
         if len(some):
             _add_limit(programme, some, sign, limit[some], one_sided)
@@ -174,7 +174,7 @@ def _separable(penalty: Any, programme: Programme) -> None:
 def _l1_ball(penalty: L1Ball | SquaredL2OnL1Ball, programme: Programme) -> None:
     problem, radius = programme.problem, penalty.radius
     programme.ridge[: programme.n_features] += problem.alpha * penalty.without_ridge()[0]
-    # it is worth at most the loss of the best constant to have a larger ball
+    # a larger ball decreases the objective by at most the loss of the best constant
     programme.penalties.append(SumEpigraph(
         programme.n_features, None, programme.new_unknown(0.0), radius,
         problem.objective_unit / radius, programme.share,
@@ -182,7 +182,7 @@ def _l1_ball(penalty: L1Ball | SquaredL2OnL1Ball, programme: Programme) -> None:
 
 
 def _elastic_net_ball(penalty: ElasticNetBall, programme: Programme) -> None:
-    """With lam the part of the radius that goes to the l1 norm."""
+    """Add the constraint of an elastic net ball, with lam the part of the l1 norm."""
     radius, l1, d = penalty.radius, penalty.l1_ratio, programme.n_features
     lam, multiplier = SETTINGS.first_l1_part * radius, programme.problem.objective_unit / radius
     place = programme.new_unknown(lam, size=radius)
@@ -241,7 +241,7 @@ def _combinations(penalty: GeneralizedLasso | GraphTotalVariation, programme: Pr
 
 
 def has_programme(penalty: Penalty) -> bool:
-    """Whether a penalty is among those with terms here."""
+    """Whether there are terms for a penalty."""
     return type(penalty) in PENALTIES
 
 

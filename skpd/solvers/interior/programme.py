@@ -1,4 +1,4 @@
-"""A problem as the terms of an objective for the interior-point method."""
+"""The programme of a problem: its unknowns and terms in the interior-point method."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ __all__ = ["Basis", "Programme", "RobustProgramme", "basis_of", "centre", "needs
 
 
 class Basis:
-    """The coefficients in the order in which a penalty wants them."""
+    """A basis of the coefficients, here their order, that suits the terms of a penalty."""
 
     dense = False
 
@@ -27,24 +27,25 @@ class Basis:
         self.order = order
 
     def columns(self, X: Any) -> Any:
-        """X in the basis."""
+        """The columns of X in the basis."""
         return X if np.array_equal(self.order, np.arange(X.shape[1])) else X[:, self.order]
 
     def coef(self, x: Array) -> Array:
-        """The coefficients of the features."""
+        """The coefficients of the features from those in the basis."""
         coef = np.empty_like(x)
         coef[self.order] = x
         return coef
 
 
 class Steps(Basis):
-    """One coefficient, the level, and the differences of neighbours.
+    """The basis of one coefficient, the level, and of differences of neighbours.
 
-    The column of a difference sums the features on its side that is away from the level. The
-    level is that of the largest feature, whose digits would push those of others out of sums.
+    The column of a difference is the sum of the features on the side away from the level. The
+    level is the coefficient of the largest feature, which would otherwise cause rounding errors in
+    all sums.
     """
 
-    dense = True  # whatever X is
+    dense = True  # columns are sums, also for a sparse X
 
     def __init__(self) -> None:
         self.level = -1
@@ -67,9 +68,10 @@ class Steps(Basis):
 
 
 def centre(features: Array, weights: Array) -> tuple[Array, Array, Any]:
-    """Take the means off the columns; those, the spreads, and which columns were far from 0.
+    """Subtract the means from the columns in place; return means, spreads and far columns.
 
-    The weights of the rows sum to 1.
+    The weights of the rows sum to 1. The last result is a mask of columns whose mean is far from
+    0.
     """
     mean: Array = weights @ features
     features -= mean
@@ -79,22 +81,22 @@ def centre(features: Array, weights: Array) -> tuple[Array, Array, Any]:
 
 
 class Programme:
-    """minimise cost.x + x' diag(ridge) x / 2 + the terms, over unknowns x.
+    """The problem of minimising cost.x + x' diag(ridge) x / 2 + the terms over unknowns x.
 
     X is copied, in a basis that suits the penalty, with a column of ones for an intercept. The
-    columns of an array are centred: b + mean.w is the intercept then, which leaves the objective
-    as it is and the Gram matrix accurate where features are far from 0. Without an intercept
-    such features are centred too, and the column of ones has mean.w as its coefficient.
+    columns of an array are centred, with the intercept b + mean.w. This does not change the
+    objective, and makes the Gram matrix accurate for features far from 0. Without an intercept
+    such features are centred as well, and the column of ones has the coefficient mean.w.
 
     Attributes
     ----------
     x : ndarray of shape (n_unknowns,)
-        The coefficients, the intercept, and what the terms add (`new_unknown`).
+        The coefficients, the intercept, and additional unknowns (`new_unknown`).
     terms : list of Term
     losses : list of Term
-        Those of the rows.
+        The terms of the rows.
     other_scales : ndarray of shape (n_unknowns - n_features,)
-        About the sizes of the other unknowns.
+        The approximate sizes of the other unknowns.
     """
 
     def __init__(self, problem: Problem, basis: Basis | None = None) -> None:
@@ -111,15 +113,15 @@ class Programme:
             self.x[d:] = self._first_intercept()
         self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
         self.other_scales = np.full(len(self.x) - d, problem.prediction_scale)
-        # of a product of the penalty beside one of a row
+        # the product of a term of the penalty, relative to that of a row
         self.share = 1.0 / float(problem.total_weight or len(self.y))
-        # the size of coefficients that change predictions by as much as losses differ
+        # the size of coefficients that change predictions by their scale
         sizes = self.sizes
         sizes = np.where(sizes > 0.0, sizes, float(np.max(sizes, initial=0.0)) or 1.0)
         self.width = problem.prediction_scale / sizes
         if self._has_mean_unknown and problem.penalty.is_norm:
-            # coefficients make up the means as well, for which they may be far too small to
-            # change predictions otherwise: R is at most this at the optimum
+            # coefficients of features far from 0 may be small, as they contribute to the mean of
+            # the predictions; an upper bound on R at the optimum bounds their size
             self.width = np.minimum(self.width, problem.objective_unit / problem.alpha)
         self.predictions = Predictions(self.design)
         self.rows_beside = np.empty((0, self.n_features))
@@ -138,7 +140,10 @@ class Programme:
         return self.problem.null_point.intercept
 
     def _normals(self) -> Array:
-        """What columns of ones stand for without an intercept, less their coefficients."""
+        """The normals of the equations that define the coefficients of columns of ones.
+
+        Without an intercept, the coefficient of the column of ones is mean.w.
+        """
         return np.append(self.mean, -1.0)[np.newaxis]
 
     def _data(self) -> Design:
@@ -155,7 +160,7 @@ class Programme:
         features = table[:, :d]
         features[:] = values
         mean, spread, far = centre(features, self.weights)
-        # sums over features are as inexact as the terms, whatever is left of them
+        # the rounding error of sums over features is that of their terms
         terms = np.abs(self.basis.columns((spread + np.abs(mean))[np.newaxis])[0])
         columns = self.basis.columns(features)
         if columns is not features:
@@ -171,7 +176,7 @@ class Programme:
         return Design(table)
 
     def new_unknown(self, value: float, cost: float = 0.0, size: float | None = None) -> int:
-        """The place of one more unknown, and about how large it is."""
+        """Add an unknown with an initial value, cost and approximate size; return its index."""
         self.x = np.append(self.x, value)
         self.other_scales = np.append(
             self.other_scales, self.problem.prediction_scale if size is None else size
@@ -184,7 +189,7 @@ class Programme:
         return self.losses + self.penalties
 
     def system(self, precise: bool = False) -> NewtonSystem:
-        """The Newton system: of the smaller side of X, or precise."""
+        """The Newton system, with a matrix of the smaller side of X unless it is precise."""
         rows, d = self._rows_of_system(), self.n_features
         n = rows.shape[0]
         by_rows = not precise and n < d and d > SETTINGS.few_features
@@ -193,16 +198,16 @@ class Programme:
         return kind(rows, d, len(self.x) - rows.shape[1], precise)
 
     def new_rows(self, matrix: Array) -> Indices:
-        """The places of more rows of the Newton system, behind those of the data.
+        """Add rows to the Newton system after those of the data, and return their indices.
 
-        The curvature of what is a function of them is that of the loss of a row.
+        Terms of these rows have a curvature of the same form as the losses of data rows.
         """
         first = len(self.y) + len(self.rows_beside)
         self.rows_beside = np.vstack([self.rows_beside, matrix])
         return np.arange(first, first + len(matrix))
 
     def _rows_of_system(self) -> Design:
-        """Those of which a Newton system adds up the curvature."""
+        """The design with all rows over which a Newton system sums the curvature."""
         if not len(self.rows_beside):
             return self.design
         rows = np.zeros((len(self.rows_beside), self.design.shape[1]))
@@ -230,7 +235,7 @@ class Programme:
 
 
 class RobustProgramme(Programme):
-    """The same with two multipliers p and r for a row."""
+    """The programme of the robust SVM, with two multipliers p and r for each row."""
 
     def _dual_coef(self) -> Array:
         theta = np.zeros((2, self.problem.n_samples))
@@ -249,5 +254,5 @@ def basis_of(penalty: Any) -> Basis | None:
 
 
 def needs_features(penalty: Penalty) -> bool:
-    """Whether a penalty's curvature is singular or has bands: then systems are of the features."""
+    """Whether systems must be over the features: the penalty's curvature is singular or banded."""
     return penalty.structure is Structure.CHAINED or len(penalty.free_features.columns) > 0

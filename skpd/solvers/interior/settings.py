@@ -1,4 +1,4 @@
-"""The tuned numbers of the interior-point methods: each with its unit and its reason."""
+"""The settings of the interior-point methods, each with its unit and its reason."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ __all__ = ["FACES", "SETTINGS", "FaceSettings", "InteriorSettings"]
 
 @dataclass(frozen=True)
 class InteriorSettings:
-    """Numbers of the interior-point method. None has a part in a proof.
+    """Settings of the interior-point method, which no proof depends on.
 
     "The gap" is the estimate of the primal-dual gap at the current point: the products of slacks
     and multipliers, and what the residuals of the optimality conditions cost.
@@ -15,47 +15,46 @@ class InteriorSettings:
 
     # When to end, and when to ask for a certificate
 
-    # Iterations without the gap falling to this share of the least one, after which rounding keeps
-    # the products from falling and the method ends unfinished
+    # Iterations without a decrease of the gap to a share of the least one, after which rounding
+    # limits the products and the method ends unfinished
     patience: int = 20
     progress: float = 0.9
-    # The gap, in units of that asked for, at which the certified one may be small enough
+    # The gap, in units of the requested one, at which the certified gap may be small enough
     near_goal: float = 10.0
-    # Else it is certified where the gap has fallen by this factor since the last certificate, or
-    # after so many iterations: what was reached must not be lost if rounding ends the run.
+    # Otherwise a certificate is computed when the gap has decreased by this factor since the last
+    # one, or after a number of iterations, so that the result is kept if rounding ends the run.
     check_factor: float = 30.0
     check_every: int = 10
 
     # Newton steps
 
-    # Products, as a share of the gap asked for, below which only residuals are reduced: by steps
-    # that leave the products as they are, until one of these leaves more than the other share of
-    # the residuals. Steps to smaller products keep residuals up by rounding.
+    # Products, as a share of the requested gap, below which only residuals are reduced, by steps
+    # that do not change the products, until a step leaves more than the second share of the
+    # residuals. With decreasing products, rounding errors would limit the residuals.
     products_goal: float = 0.1
     residual_progress: float = 0.5
-    # A step aims at the products that are left after the predictor, as a share, to this power
+    # A step aims at products of their share that remains after the predictor, to this power
     # (Mehrotra, 1992) ...
     centring_power: int = 3
-    # ... and at no less than this share of the residuals times that share, as residuals can hardly
-    # fall with slacks at the boundary, but not at products that grow by more than the factor.
+    # ... and at least this share of the residuals times that share, as residuals hardly decrease
+    # with slacks near the boundary, but not at products that grow by more than the factor.
     residual_share: float = 0.15
     largest_growth: float = 3.0
-    # A step ends before the boundary, by a share of the way there: this share of what the
-    # predictor leaves of the products, and at least the other. Iterates that come too near have
-    # short steps from then on.
+    # A step ends before the boundary, by a share of the distance: this share of what remains of
+    # the products after the predictor, and at least the second number. Iterates too near to the
+    # boundary could take short steps only.
     boundary_distance: float = 0.1
     least_boundary_distance: float = 0.005
-    # A step is halved, so many times at most, until the error of its Newton model is at most this
-    # multiple of the products and residuals.
+    # A step is halved, at most a number of times, until the error of its Newton model is at most
+    # this multiple of the products and residuals.
     model_error: float = 1.0
     model_halvings: int = 10
 
-    # Where to begin, for the robust SVM: the radius lam, in units of the inverse of epsilon or of
+    # Initial values for the robust SVM: the radius lam, in units of the inverse of epsilon or of
     # the size of X, and the multiplier of a flip, as a share of epsilon / kappa
     first_radius: float = 10.0
     first_flip: float = 0.5
-    # The multipliers of |w_j| <= t, as a share of what they sum to at the optimum over their
-    # number: all begin well inside.
+    # The initial multipliers of |w_j| <= t, as a share of their mean at the optimum
     first_slope: float = 0.5
     # The part of an elastic-net ball's radius that goes to the l1 norm
     first_l1_part: float = 0.5
@@ -66,39 +65,39 @@ class InteriorSettings:
     largest_system: int = 4000
     # Numbers in the X of several outputs, and in the decomposition for a trace norm: 128 MB
     largest_table: float = 16e6
-    # Features that take a matrix of their own even where the rows are fewer: it is as fast, and
-    # needs no refinement
+    # The most features for which a matrix over the features is used even if there are fewer rows,
+    # as it is as fast and needs no refinement
     few_features: int = 1000
     # Shares of the diagonal to add until a matrix is positive definite in floating-point numbers
     regularisation: tuple[float, ...] = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
-    # Multiplications in A'A up to which A is decomposed: that takes less than a millisecond
+    # Multiplications in A'A up to which A is decomposed, in less than a millisecond
     largest_decomposition: float = 2e5
-    # The same where digits matter more than time, rows of the penalty included: 0.1 s
+    # The same limit for precise systems, including rows of the penalty, 0.1 s
     largest_precise_decomposition: float = 2e8
-    # The same for several outputs, whose coefficients and rows are many for few samples: as many
-    # milliseconds as the rest of an iteration
+    # The same limit for several outputs, which have many coefficients and rows for few samples;
+    # the decomposition takes as long as the rest of an iteration
     largest_outputs_decomposition: float = 2e7
     # The regularisation of A, as a share of the norms of its columns: that of the diagonal of A'A
     # is its square.
     root_regularisation: float = 1e-9
-    # The same for unknowns without a penalty where they are several: along directions in which
-    # they change nothing together, as an intercept and one-hot features do, they would drift.
+    # The same for several unknowns without a penalty, which prevents a drift along directions that
+    # do not change predictions, as with an intercept and one-hot features
     free_root_regularisation: float = 1e-6
     # Refinements of a solution of the rows' system at most, and the residual, relative to the
     # right side, at which they stop
     refinements: int = 8
     refined_residual: float = 1e-13
-    # The second derivative of the logistic loss at least, where it would vanish
+    # The least second derivative of the logistic loss, which may vanish by rounding
     least_logistic_curvature: float = 1e-12
 
     # Data
 
-    # Spread over mean of a feature that is constant but for rounding
+    # Ratio of spread to mean below which a feature is constant up to rounding
     constant_spread: float = 1e-13
-    # Share of entries from which on a sparse X is copied as an array: products are faster then
+    # Share of stored entries above which a sparse X is copied to an array for faster products
     dense_share: float = 0.25
 
-    # What a run costs: iterations, and that of one beside that of any Newton step, in the units of
+    # The cost of a run: the number of iterations, and the additional cost of one, in the units of
     # `skpd.designs.newton_cost`
     expected_iterations: int = 25
     iteration_overhead: float = 4e5
@@ -106,14 +105,14 @@ class InteriorSettings:
 
 @dataclass(frozen=True)
 class FaceSettings:
-    """Numbers of the method for the l-infinity norm of many features."""
+    """Settings of the method for the l-infinity norm of many features."""
 
-    # Free coefficients to begin with, and that may join at a time, at least
+    # The number of free coefficients at first, and the least number that may join at a time
     first_free: int = 300
-    # Relative gap to which the first working set is solved: it is far from the last one
+    # Relative gap to which the first working set is solved, as the set will change
     first_tol: float = 0.03
-    # The gap to which the next one is, as a share of the last; and any at most, as a share of that
-    # asked for
+    # The gap for the next working set, as a share of the last gap; and the least one, as a share
+    # of the requested gap
     tol_factor: float = 0.1
     least_tol: float = 0.3
     # Products, as a share of that gap, below which only residuals are reduced

@@ -1,13 +1,13 @@
 """The linear systems of Newton steps: X' diag(h) X, a sparse matrix of the penalty, and borders.
 
-The unknowns are the coefficients and the intercept, and beside them a few that have a row and a
-column of their own, the borders ::
+The unknowns are the coefficients and the intercept, and a few more with their own rows and
+columns, the borders ::
 
     ( K   B ) ( dx )   ( r )        K = X' diag(h) X + D
     ( B'  C ) ( dy ) = ( t )
 
-D is diagonal, or has bands beside the diagonal (differences of coefficients) or a term of
-rank one for each group. The borders are eliminated last, so that C need not be positive.
+D is diagonal, or tridiagonal (for differences of coefficients), or has a term of rank one for each
+group. The borders are eliminated last, so that C need not be positive definite.
 """
 
 from abc import ABC, abstractmethod
@@ -24,9 +24,9 @@ __all__ = ["FeatureSystem", "NewtonSystem", "RowSystem"]
 
 
 def _cholesky(matrix: Array) -> Array:
-    """The lower factor of a positive semidefinite matrix, regularised; the matrix is lost."""
+    """The lower Cholesky factor of a regularised positive semidefinite matrix, in its place."""
     diagonal = matrix.diagonal().copy()
-    diagonal[diagonal == 0.0] = 1.0  # nothing depends on such an unknown: it stays
+    diagonal[diagonal == 0.0] = 1.0  # unknowns without any curvature do not change
     for regularisation in SETTINGS.regularisation:
         np.fill_diagonal(matrix, diagonal * (1.0 + regularisation))
         factor, info = dpotrf(matrix, lower=1, clean=0)
@@ -36,25 +36,25 @@ def _cholesky(matrix: Array) -> Array:
 
 
 def _solved(factor: Array, right: Array) -> Array:
-    """The solution of a system by its lower Cholesky factor."""
+    """The solution of a system with the given lower Cholesky factor."""
     solution, _ = dpotrs(factor, right, lower=1)
     return solution
 
 
 class NewtonSystem(ABC):
-    """One system for all right sides between two iterations.
+    """The Newton system of one iteration, for several right sides.
 
     Parameters
     ----------
     design : Design
-        X of shape (n_rows, n_core), with a last column for an intercept: 1 in rows of the data.
+        X of shape (n_rows, n_core), with a last column for an intercept that is 1 in data rows.
     n_features : int
-        The coefficients among its columns.
+        The number of coefficients among its columns.
     n_borders : int
-        The unknowns beside them.
+        The number of additional unknowns.
     precise : bool, default=False
-        Whether digits matter more than time: with a matrix of the features, and decomposed as long
-        as that takes a tenth of a second.
+        Whether accuracy is more important than time: the system has a matrix over the features,
+        which is decomposed if that takes at most a tenth of a second.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class NewtonSystem(ABC):
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything that was added."""
+        """Set the system to 0."""
         self.h = np.zeros(self.design.shape[0])
         self.diagonal = np.zeros(self.n_core)
         self.beside_diagonal = np.zeros(max(self.n_core - 1, 0))
@@ -74,15 +74,15 @@ class NewtonSystem(ABC):
         self.corner = np.zeros((self.n_borders, self.n_borders))
 
     def add_rows(self, h: Array, rows: Indices | None = None) -> None:
-        """Adds X' diag(h) X of some of the rows, the first ones unless they are named."""
+        """Add X' diag(h) X over the given rows, by default over the first ``len(h)`` rows."""
         self.h[slice(len(h)) if rows is None else rows] += h
 
     def take_groups(self, starts: Indices, scales: Array, v: Array) -> None:
-        """Takes off scale_g v_g v_g' for groups of consecutive coefficients."""
+        """Subtract scale_g v_g v_g' for groups of consecutive coefficients."""
         self.groups = starts, scales, v
 
     def border(self, place: int) -> Array:
-        """The column of an unknown of this place, to add to."""
+        """The column of B of the border with the index ``place``, which may be changed."""
         return self.borders[:, place - self.n_core]
 
     def add_corner(self, row: int, column: int, value: float) -> None:
@@ -90,20 +90,20 @@ class NewtonSystem(ABC):
 
     @abstractmethod
     def factorise(self) -> None:
-        """Factorises K.
+        """Factorise K.
 
         Raises
         ------
         LinAlgError
-            If rounding has left it indefinite.
+            If K is indefinite because of rounding.
         """
 
     @abstractmethod
     def solve_core(self, right: Array) -> Array:
-        """K^-1 right."""
+        """The product K^-1 right."""
 
     def prepare(self) -> None:
-        """Factorises everything that was added since it was cleared."""
+        """Factorise the system after everything has been added."""
         self.factorise()
         if self.n_borders:
             self.inverse_borders = np.stack(
@@ -112,7 +112,7 @@ class NewtonSystem(ABC):
             self.schur = self.corner - self.borders.T @ self.inverse_borders
 
     def solve(self, right: Array) -> Array:
-        """All unknowns."""
+        """The solution, with all unknowns."""
         found = self.solve_core(right[: self.n_core])
         if not self.n_borders:
             return found
@@ -121,12 +121,12 @@ class NewtonSystem(ABC):
 
 
 class FeatureSystem(NewtonSystem):
-    """With a matrix of the features.
+    """A Newton system with a matrix over the features.
 
-    Where that is small, its factor comes from an orthogonal decomposition of a matrix A with
-    A'A = K instead of from K itself, whose entries lose what is below 1e-16 of the largest: the
-    curvature of a small penalty along features that are nearly the same. What its factor
-    leaves of a right side is solved for once more (Björck, 1987).
+    If it is small, its factor is computed by an orthogonal decomposition of a matrix A with
+    A'A = K instead of from K itself. Rounding of the entries of K would lose curvature below 1e-16
+    times the largest, such as that of a small penalty along nearly equal features. One step of
+    iterative refinement follows (Björck, 1987).
     """
 
     def factorise(self) -> None:
@@ -137,7 +137,7 @@ class FeatureSystem(NewtonSystem):
             return
         matrix = self._gram()
         self._add_penalty(matrix)
-        self.factor = _cholesky(matrix.T)  # in the order of LAPACK
+        self.factor = _cholesky(matrix.T)  # in the memory order of LAPACK
 
     @property
     def _is_decomposed(self) -> bool:
@@ -152,15 +152,15 @@ class FeatureSystem(NewtonSystem):
 
     @property
     def _n_rows(self) -> int:
-        """Those of A, as far as they decide what its decomposition costs."""
+        """The number of rows of A that determine the cost of its decomposition."""
         return len(self.h)
 
     def _gram(self) -> Array:
-        """X' diag(h) X."""
+        """The matrix X' diag(h) X."""
         return self.design.gram(self.h, np.arange(self.n_core), False)
 
     def _add_penalty(self, matrix: Array) -> None:
-        """Adds D."""
+        """Add D to a matrix."""
         d = self.n_core
         matrix.ravel()[:: d + 1] += self.diagonal
         if self.beside_diagonal.any():
@@ -173,7 +173,7 @@ class FeatureSystem(NewtonSystem):
                 matrix[some, some] -= scale * np.outer(v[some], v[some])
 
     def _root(self) -> Array:
-        """A, with rows of the data, of the penalty, and of the regularisation."""
+        """The matrix A, with rows of the data, of the penalty and of the regularisation."""
         diagonal, penalty = self._penalty_root()
         return self._regularised(np.vstack([self._data_root(), *penalty]), diagonal == 0.0)
 
@@ -183,7 +183,7 @@ class FeatureSystem(NewtonSystem):
         return np.sqrt(self.h)[:, np.newaxis] * table
 
     def _penalty_root(self) -> tuple[Array, list[Array]]:
-        """The diagonal of D, and matrices with D as the sum of their squares."""
+        """The diagonal of D, and matrices B_i with D = sum_i B_i' B_i."""
         rows: list[Array] = []
         diagonal, beside = self.diagonal.copy(), self.beside_diagonal
         if beside.any():
@@ -204,7 +204,7 @@ class FeatureSystem(NewtonSystem):
         return diagonal, [*rows, penalty]
 
     def _regularised(self, table: Array, free: Array) -> Array:
-        """The rows of A with those of the regularisation; free unknowns have no penalty."""
+        """The rows of A and of the regularisation; ``free`` are unknowns without a penalty."""
         sizes = np.sqrt(np.sum(table * table, axis=0))
         shares = np.full(self.n_core, SETTINGS.root_regularisation)
         if np.count_nonzero(free) > 1:
@@ -220,9 +220,10 @@ class FeatureSystem(NewtonSystem):
 
 
 class RowSystem(NewtonSystem):
-    """With a matrix of the rows, where they are fewer (Woodbury), and refined.
+    """A Newton system with a matrix over the rows, by Woodbury's identity and refinement.
 
-    It needs a positive D without bands; the intercept is one more border.
+    It is used if there are fewer rows than features. D must be positive and not tridiagonal; the
+    intercept is an additional border.
     """
 
     def __init__(
@@ -293,7 +294,10 @@ class RowSystem(NewtonSystem):
         return first - self._inverse_of_penalty(self.features.rmatvec(rows))
 
     def _refined(self, right: Array) -> Array:
-        """By conjugate gradients, as Woodbury's formula cancels where a feature is active."""
+        """The solution refined by conjugate gradients.
+
+        Woodbury's identity suffers from cancellation where a feature is active.
+        """
         found, left = np.zeros_like(right), right
         direction, before = np.zeros_like(right), 1.0
         enough = SETTINGS.refined_residual * float(np.max(np.abs(right), initial=0.0))

@@ -1,10 +1,10 @@
-"""The terms of an objective as an interior-point method sees them.
+"""The terms of an objective in the interior-point method.
 
-An objective is a sum of terms f(A x) of a few unknowns x: the loss of the rows, the penalty on
-the coefficients. Between two iterations a term holds slacks and multipliers, whose products
-go to 0, and a Newton step asks it four things: its gradient A'u at the multipliers u,
-its curvature A' diag(h) A with everything of its own eliminated, what it adds to the gradient
-for products to become what they should be, and how its slacks and multipliers change with x.
+An objective is a sum of terms f(A x) of the unknowns x: the loss of the rows, the penalty on the
+coefficients. A term has slacks and multipliers, whose products converge to 0. For a Newton step it
+provides its gradient A'u at the multipliers u, its curvature A' diag(h) A after eliminating its
+own variables, the change of the gradient that brings the products to their targets, and the
+changes of its slacks and multipliers with x.
 """
 
 from abc import ABC, abstractmethod
@@ -30,17 +30,17 @@ def largest_step(x: Array, change: Array) -> float:
 
 
 class Term(ABC):
-    """A term of the objective, with slacks and multipliers of its own.
+    """The interface of a term of the objective, with its own slacks and multipliers.
 
     Attributes
     ----------
     degree : float
-        The sum of the weights of its products: they sum to degree times mu on the central path.
+        The sum of the products on the central path, in units of mu.
     linear : bool
-        Whether its slacks depend on x alone, and not on its multipliers: if that is so of all
-        terms, x and the multipliers may take steps of their own lengths.
+        Whether the slacks depend on x only, and not on the multipliers. If all terms are linear, x
+        and the multipliers may take steps of different lengths.
     quadratic : bool
-        Whether its Newton model has no error, but for the products.
+        Whether the Newton model has no error except for the products.
     """
 
     degree: float = 0.0
@@ -49,42 +49,42 @@ class Term(ABC):
 
     @abstractmethod
     def add_gradient(self, out: Array) -> None:
-        """Adds A'u to a vector of the unknowns."""
+        """Add A'u to a vector of the unknowns."""
 
     @abstractmethod
     def factorise(self, system: NewtonSystem) -> None:
-        """Adds its curvature to the system, and keeps what the steps from here need."""
+        """Add the curvature to the system, and prepare for steps from the current point."""
 
     @abstractmethod
     def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
-        """Adds what its gradient changes by for products equal to mu, x staying where it is.
+        """Add the change of the gradient that gives products of mu for a fixed x.
 
-        Without a mu the products are to stay as they are.
-        ``affine`` is the direction of the predictor, whose second-order part is taken off.
+        Without a mu the products do not change. ``affine`` is the direction of the predictor,
+        whose second-order part is subtracted.
         """
 
     @abstractmethod
     def direction(self, dx: Array) -> Any:
-        """How its slacks and multipliers change with x."""
+        """The changes of slacks and multipliers for a change dx of x."""
 
     @abstractmethod
     def move(self, direction: Any, primal: float, dual: float) -> None:
-        """Goes so far along a direction."""
+        """Move slacks and multipliers along a direction by the given lengths."""
 
     def watch(self, direction: Any) -> None:
-        """Sees from a Newton step which kinks its slacks and multipliers are on the way to.
+        """Predict from a Newton step which slacks and multipliers converge to 0.
 
-        Of a slack and its multiplier, that which the whole step makes fall further, relative to
-        what it is, ends at 0 (El-Bakry, Tapia and Zhang, 1994).
+        Of a slack and its multiplier, the one that decreases by a larger factor in a full step
+        converges to 0 (El-Bakry, Tapia and Zhang, 1994).
         """
         return
 
     def settle(self, x: Array) -> None:
-        """Moves unknowns onto the kinks that they are on the way to."""
+        """Move unknowns onto the kinks to which they converge, as predicted by `watch`."""
         return
 
     def add_model_error(self, direction: Any, length: float, out: Array) -> None:
-        """Adds the error of the Newton model of its gradient, so far along a direction."""
+        """Add the error of the Newton model of the gradient at a length along a direction."""
         return
 
     def products(self) -> float:
@@ -92,16 +92,16 @@ class Term(ABC):
         return 0.0
 
     def products_after(self, direction: Any, primal: float, dual: float) -> float:
-        """The same after steps of such lengths."""
+        """The sum of the products after steps of the given lengths."""
         return 0.0
 
     def largest_steps(self, direction: Any) -> tuple[float, float]:
-        """The largest steps at which slacks and multipliers are not negative."""
+        """The largest primal and dual steps at which slacks and multipliers are not negative."""
         return inf, inf
 
 
 class Quadratic(Term):
-    """sum_k c_k s_k^2 / 2 with s = A x - offset."""
+    """The term sum_k c_k s_k^2 / 2 with s = A x - offset."""
 
     def __init__(self, image: Map, offset: Array, weights: Array, x: Array) -> None:
         self.image, self.weights = image, weights
@@ -133,13 +133,13 @@ class Equality(Term):
     Parameters
     ----------
     normal : ndarray of shape (n_core,) or fewer
-        The entries behind it are 0.
+        The normal; its further entries are 0.
     place : int
-        That of the multiplier.
+        The index of the multiplier among the unknowns.
     x : ndarray
-        The unknowns, as they are now.
+        The current unknowns.
     n_features : int
-        The coefficients among the unknowns, which `settle` may move.
+        The number of coefficients among the unknowns, which `settle` may change.
     offset : float, default=0.0
     """
 
@@ -175,7 +175,7 @@ class Equality(Term):
         self.multiplier += dual * direction[1]
 
     def settle(self, x: Array) -> None:
-        """Restores it after coefficients were moved: by shares of those that are not 0."""
+        """Restore the equality after coefficients were moved, by changing non-zero ones."""
         some = slice(self.n_features)
         shares = self.normal[some] * np.abs(x[some])
         size = float(self.normal[some] @ shares)
@@ -184,9 +184,9 @@ class Equality(Term):
 
 
 class Logistic(Quadratic):
-    """sum_k c_k log(1 + exp(-y_k s_k)) with s = A x: smooth, and its own multiplier.
+    """The smooth term sum_k c_k log(1 + exp(-y_k s_k)) with s = A x.
 
-    Its Newton model is that of the point where it is, and trusted only as far as it is right.
+    Its gradient is its multiplier. The step length is limited by the error of the Newton model.
     """
 
     quadratic = False
@@ -217,35 +217,36 @@ class Logistic(Quadratic):
 
 
 class Intervals(Term):
-    """sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2, s = sign (A x - offset).
+    """The term sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2.
 
-    It is the loss of a row or the penalty of a coefficient that is linear or quadratic in
-    pieces: ``abs(s)`` on [-1, 1], max(0, s) on [0, 1], half the square of that with q = 1 on
-    [0, inf), and the constraint s <= 0 with q = 0 there. With slacks p, x >= 0 of its bounds, ::
+    Here s = sign (A x - offset). Such terms are losses of rows and penalties of coefficients that
+    are linear or quadratic in pieces: ``abs(s)`` for [-1, 1], max(0, s) for [0, 1], half the
+    square of max(0, s) with q = 1 for [0, inf), and the constraint s <= 0 with q = 0 for [0, inf).
+    With slacks p, x >= 0 of the bounds on u ::
 
         s = q u + x - p,    p (u - lower) = mu,    x (upper - u) = mu
 
-    on the central path, and everything but s is eliminated from a Newton step: the curvature
-    in s is 1 / (q + p / (u - lower) + x / (upper - u)).
+    on the central path. All variables except s are eliminated from a Newton step, which leaves the
+    curvature 1 / (q + p / (u - lower) + x / (upper - u)) in s.
 
     Parameters
     ----------
     image : Map
-        A.
+        The map A.
     sign, offset : float or ndarray of shape (n_terms,)
     lower, upper : float or ndarray of shape (n_terms,)
-        With lower finite and upper finite everywhere or nowhere.
+        Bounds on u; lower must be finite, and upper finite either everywhere or nowhere.
     q : float
     weights : ndarray of shape (n_terms,) or 1.0
-        c.
+        The weights c.
     share : float
         The products of these terms on the central path, in units of mu.
     x : ndarray of shape (n_unknowns,)
-        Where to begin.
+        The initial unknowns.
     width : float or ndarray of shape (n_terms,)
-        A first size of the slacks, in the units of s.
+        The initial size of the slacks, in the units of s.
     slope : float or ndarray of shape (n_terms,)
-        A first distance of u from a lower bound, where there is no upper one and q is 0.
+        The initial distance of u from a lower bound, if there is no upper bound and q is 0.
     """
 
     def __init__(
@@ -305,5 +306,5 @@ class Intervals(Term):
 
 
 def _of_length(size: int, values: Any) -> Array:
-    """A number for each term."""
+    """The values broadcast to one number for each term."""
     return np.ascontiguousarray(np.broadcast_to(values, (size,)), dtype=np.float64)

@@ -2,9 +2,9 @@
 
     ||W||_* = min over A, B of (tr A + tr B) / 2  with  S = [[A, W], [W', B]] positive semidefinite
 
-(Fazel, Hindi and Boyd, 2001). Times a number a its multiplier is Z = [[a I, -V], [-V', a I]] / 2
-with ||V|| <= a, which keeps its diagonal blocks throughout: A and B are eliminated from a Newton
-step. It is scaled as Nesterov and Todd (1997) do, by a matrix G with
+(Fazel, Hindi and Boyd, 2001). For a ||W||_* the multiplier is Z = [[a I, -V], [-V', a I]] / 2 with
+||V|| <= a. As its diagonal blocks are constant, A and B are eliminated from a Newton step. The
+scaling is that of Nesterov and Todd (1997), by a matrix G with
 G' Z G = G^-1 S G^-T = diag(lambda).
 """
 
@@ -21,7 +21,7 @@ __all__ = ["TraceNorm"]
 
 
 class _Scaling:
-    """The scaling of a slack S and a multiplier Z (Todd, Toh and Tutuncu, 1998)."""
+    """The Nesterov-Todd scaling of a slack S and a multiplier Z (Todd, Toh and Tutuncu, 1998)."""
 
     def __init__(self, slack: Array, dual: Array) -> None:
         left, right = np.linalg.cholesky(slack), np.linalg.cholesky(dual)
@@ -29,19 +29,19 @@ class _Scaling:
         self.matrix = (left @ rotation.T) / np.sqrt(self.values)
 
     def of_dual(self, change: Array) -> Array:
-        """G' change G."""
+        """The scaled multiplier G' change G."""
         found: Array = self.matrix.T @ change @ self.matrix
         return found
 
     def of_slack(self, scaled: Array) -> Array:
-        """G scaled G', the slack from what is scaled."""
+        """The slack G scaled G' of a scaled matrix."""
         found: Array = self.matrix @ scaled @ self.matrix.T
         return found
 
     def wanted(self, mu: float | None, affine: "_Change | None") -> Array:
-        """What scaled changes of slack and multiplier sum to, for a Jordan product of mu.
+        """The sum of the scaled changes of slack and multiplier that gives a Jordan product of mu.
 
-        Without a mu the product is to stay as it is.
+        Without a mu the product does not change.
         """
         values = self.values
         if mu is None:
@@ -68,18 +68,18 @@ class _Change(NamedTuple):
 
 
 class TraceNorm(Term):
-    """a ||W||_*, the rows of W one after the other as the first coefficients.
+    """The term a ||W||_*, where the rows of W are the first coefficients, one after the other.
 
     Parameters
     ----------
     shape : tuple of int
-        That of W.
+        The shape of W.
     weight : float
-        a.
+        The weight a.
     share : float
         The products on the central path, in units of mu.
     size : float
-        The first diagonal entries of A and B; the first W is 0.
+        The initial diagonal entries of A and B; the initial W is 0.
     """
 
     linear = True
@@ -91,18 +91,18 @@ class TraceNorm(Term):
         self.degree = share * order
         first, last = np.triu_indices(order)
         self.pairs = first, last
-        # of a symmetric matrix, entries beside the diagonal count twice
+        # off-diagonal entries of a symmetric matrix count twice in its Frobenius norm
         self.counts = np.where(first == last, 1.0, sqrt(2.0))
         self.coef = np.zeros(shape[0] * shape[1])
         self.n_zeros = 0
 
     def _beside(self, matrix: Array) -> Array:
-        """The block beside the diagonal, as coefficients."""
+        """The off-diagonal block of a matrix, as coefficients."""
         d = self.shape[0]
         return np.ravel(matrix[:d, d:])
 
     def _symmetric(self, coef: Array) -> Array:
-        """The matrix with that block, and 0 on the diagonal blocks."""
+        """The symmetric matrix with the given off-diagonal block, and diagonal blocks of 0."""
         d, matrix = self.shape[0], np.zeros(self.slack.shape)
         matrix[:d, d:] = coef.reshape(self.shape)
         matrix[d:, :d] = matrix[:d, d:].T
@@ -112,11 +112,12 @@ class TraceNorm(Term):
         out[: len(self.coef)] -= 2.0 * self._beside(self.dual)
 
     def factorise(self, system: Any) -> None:
-        """With N the change of the block of Z beside the diagonal, that of W is c - M N.
+        """Add the curvature 2 M^-1 to the system.
 
-        M N is the block of G (G' [[0, N], [N', 0]] G) G', so that M = J'J / 2 for the linear map
-        J of N to G' [[0, N], [N', 0]] G; the curvature is 2 M^-1. Of J = Q R only R is formed,
-        as M has the square of its condition.
+        If N is the change of the off-diagonal block of Z, the change of W is c - M N, where M N is
+        the block of G (G' [[0, N], [N', 0]] G) G'. So M = J'J / 2 for the linear map J from N to
+        G' [[0, N], [N', 0]] G. Only the factor R of J = Q R is formed, as the condition number of
+        M is the square of that of J.
         """
         scaling = self.scaling = _Scaling(self.slack, self.dual)
         d, G = self.shape[0], scaling.matrix
@@ -130,17 +131,17 @@ class TraceNorm(Term):
         system.add_penalty_rows(2.0 * inverse)
 
     def _inverse(self, coef: Array) -> Array:
-        """M^-1 coef."""
+        """The product M^-1 coef."""
         return 2.0 * self._of_root(self._of_root(coef, "T"), "N")
 
     def _of_root(self, right: Array, form: str) -> Array:
-        """R^-1 right, or with form "T" that of the transpose."""
+        """The product R^-1 right, or with form "T" the product with the inverse transpose."""
         found: Array = solve_triangular(self.root, right, trans=form, check_finite=False)
         return found
 
     def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
         self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
-        # rounding leaves the block of S a little off W, which is W
+        # the rounding error of the off-diagonal block of S, which should be W
         off = self.coef - self._beside(self.slack)
         self.constant = self._beside(self.scaling.of_slack(self.wanted)) - off
         out[: len(self.coef)] -= 2.0 * self._inverse(self.constant)
@@ -160,7 +161,10 @@ class TraceNorm(Term):
         )
 
     def watch(self, direction: _Change) -> None:
-        """See `Term.watch`; (u, v)' Z (u, v) keeps the singular value of u and v from 0."""
+        """Count the singular values that converge to 0 (see `Term.watch`).
+
+        The multiplier of the singular value of u and v is (u, v)' Z (u, v).
+        """
         u, values, v = np.linalg.svd(self.coef.reshape(self.shape), full_matrices=False)
         both = np.concatenate([u, v.T])
         change = np.einsum("ji,jk,ik->i", u, direction.coef.reshape(self.shape), v)

@@ -1,4 +1,4 @@
-"""Methods for matrices of low rank: iterates are factors, and nothing else is as large."""
+"""Methods for matrices of low rank, whose iterates are stored as factors."""
 
 from math import inf
 
@@ -20,7 +20,7 @@ SOFT_IMPUTE = "soft-impute", "a smooth loss, and the trace norm has a prox"
 
 
 def has_trace_norm(problem: OutputsProblem) -> bool:
-    """Whether decompositions of few singular vectors are worth it: the trace norm, one large X."""
+    """Whether partial singular value decompositions are used: trace norm and a large common X."""
     penalty, design = problem.penalty, problem.design
     if penalty.structure is not Structure.SPECTRAL or not penalty.of_reduced.is_norm:
         return False
@@ -30,7 +30,7 @@ def has_trace_norm(problem: OutputsProblem) -> bool:
 
 @select.register
 def select_for_completion(problem: CompletionProblem, warm: bool = False) -> list[Choice]:
-    """Accelerated gradients for smooth losses, the hybrid gradient for the others."""
+    """The method for matrix completion: accelerated gradients, or hybrid gradient for kinks."""
     if problem.loss.smoothness < inf:
         return [Choice(*SOFT_IMPUTE, soft_impute)]
     if problem.design.n_left * problem.design.n_right <= SETTINGS.dense_entries:

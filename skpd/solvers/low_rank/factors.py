@@ -1,8 +1,9 @@
-"""Matrices by their factors, and singular value thresholding of low rank plus a gradient.
+"""Matrices given by factors, and singular value thresholding of low rank plus a gradient.
 
-The prox of t ||.||_* takes t off the singular values. Its argument is a matrix of low rank plus
-one that is sparse, or a product of two (Mazumder, Hastie and Tibshirani, 2010), of which the
-largest singular values are found by subspace iteration from the vectors of the last decomposition.
+The prox of t ||.||_* subtracts t from the singular values. Its argument is a matrix of low rank
+plus one that is sparse, or a product of two matrices (Mazumder, Hastie and Tibshirani, 2010). Its
+largest singular values are found by subspace iteration, started at the vectors of the last
+decomposition.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ __all__ = ["Factors", "SingularThreshold", "Sum", "compressed"]
 
 
 class Factors(NamedTuple):
-    """U V'."""
+    """The matrix U V', given by its factors U and V."""
 
     U: Array
     V: Array
@@ -29,12 +30,12 @@ class Factors(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """The number of columns of each."""
+        """The number of columns of U and of V."""
         return self.U.shape[1]
 
     @property
     def trace_norm(self) -> float:
-        """That of U V', for factors that are singular vectors times equal roots."""
+        """The trace norm of U V', for factors of singular vectors times roots of the values."""
         return 0.5 * float(np.sum(self.U**2) + np.sum(self.V**2))
 
     def times(self, scale: float) -> "Factors":
@@ -44,7 +45,7 @@ class Factors(NamedTuple):
         return Factors(np.hstack([self.U, other.U]), np.hstack([self.V, other.V]))
 
     def square(self) -> float:
-        """The sum of the squares of all entries, precise also for a small difference."""
+        """The squared Frobenius norm, without cancellation for a small difference of matrices."""
         products = (self.U.T @ self.U) * (self.V.T @ self.V)
         value, size = float(np.sum(products)), float(np.sum(np.abs(products)))
         if value >= SETTINGS.cancelled * size:
@@ -54,7 +55,7 @@ class Factors(NamedTuple):
 
 
 class Sum:
-    """U V' plus a multiple of a linear map."""
+    """The linear map U V' plus a multiple of another linear map."""
 
     def __init__(self, low_rank: Factors, scale: float, other: Any) -> None:
         self.low_rank, self.scale, self.other = low_rank, scale, other
@@ -73,12 +74,12 @@ class Sum:
 
 
 class SingularThreshold:
-    """Singular value thresholding from the vectors of the last call.
+    """Singular value thresholding, started at the singular vectors of the last call.
 
     Parameters
     ----------
     random_state : RandomState
-        Vectors to begin with.
+        The source of the first start vectors.
     """
 
     def __init__(self, random_state: np.random.RandomState) -> None:
@@ -89,12 +90,12 @@ class SingularThreshold:
 
     @property
     def vectors(self) -> Array:
-        """Right singular vectors, in columns: those of the last call and some more."""
+        """The right singular vectors of the last call and some more, as columns."""
         vectors: Array = self._largest.V
         return vectors
 
     def __call__(self, M: Any, threshold: float) -> Factors:
-        """A matrix, or a linear map, with its singular values less a threshold."""
+        """The matrix or linear map with its singular values reduced by a threshold."""
         while True:
             rank = self.rank
             found = self.truncated(M, threshold)
@@ -102,9 +103,10 @@ class SingularThreshold:
                 return found
 
     def truncated(self, M: Any, threshold: float) -> Factors:
-        """The same of the largest singular values alone; twice as many in the next call if needed.
+        """The matrix of the largest singular values reduced by a threshold.
 
-        It is all that is wanted of matrices on the way to one of low rank.
+        If more singular values may be above the threshold, the next call computes twice as many.
+        This is sufficient for iterates that converge to a matrix of low rank.
         """
         U, sigma, right = self._largest(M, min(self.rank, *M.shape))
         kept = int(np.sum(sigma > threshold))
@@ -114,7 +116,10 @@ class SingularThreshold:
 
 
 def compressed(factors: Factors) -> Factors:
-    """The same matrix by factors with as many columns as it has rank."""
+    """The matrix U V' with factors that have as many columns as its rank.
+
+    The new factors are singular vectors times the square roots of the singular values.
+    """
     Q, R = np.linalg.qr(factors.U)
     P, S = np.linalg.qr(factors.V)
     left, sigma, right = np.linalg.svd(R @ S.T, full_matrices=False)

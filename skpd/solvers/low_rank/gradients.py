@@ -2,10 +2,10 @@
 
     M <- prox of (alpha / L) ||.||_* at  Y - (gradient at Y) / L
 
-at points Y ahead of M (Beck and Teboulle, 2009), until the objective rises (O'Donoghue and Candes,
-2015); L follows the curvature that moves meet. For entries of a matrix that is soft-impute
-(Mazumder, Hastie and Tibshirani, 2010, Spectral regularization algorithms) with acceleration. The
-free numbers are at their best for every Y, which leaves the curvature no larger than it is.
+at extrapolated points Y (Beck and Teboulle, 2009), with a restart when the objective increases
+(O'Donoghue and Candes, 2015). L follows the curvature along the moves. For matrix completion this
+is soft-impute (Mazumder, Hastie and Tibshirani, 2010, Spectral regularization algorithms) with
+acceleration. The free numbers are optimised for every Y, which does not increase the curvature.
 """
 
 from collections.abc import Callable
@@ -29,14 +29,14 @@ def _gradients(
     model_of: Callable[[Any], LowRankModel], problem: Any, monitor: Monitor, start: Point | None,
     *, max_iter: int, random_state: np.random.RandomState,
 ) -> None:  # fmt: skip
-    """Accelerated soft-impute of what a model of low rank says of a problem with a smooth loss.
+    """Solve a problem with a smooth loss and the trace norm by accelerated soft-impute.
 
     Parameters
     ----------
     model_of : callable
-        The class of the model.
+        The subclass of `LowRankModel` for the problem.
     problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
     model = model_of(problem)
     run = _Iterate(model, problem.null_point if start is None else start, random_state)
@@ -57,7 +57,7 @@ singular_gradients = partial(_gradients, OutputsModel)  # for outputs with the t
 
 
 class _Iterate:
-    """The matrix M, the point Y ahead of it, their predictions and the free numbers."""
+    """The matrix M, the extrapolated point Y, their predictions and the free numbers."""
 
     def __init__(
         self, model: LowRankModel, start: Point, random_state: np.random.RandomState
@@ -68,12 +68,12 @@ class _Iterate:
         self.M = self.Y = model.start(start)
         self.of_M = self.of_Y = model.predictions(self.M)
         self.free, self.momentum, self.objective = start.intercept, 1.0, np.inf
-        # what the model of the last move has of the second order: where that is hardly more than
-        # rounding, nothing is learned about the curvature
+        # the second-order term of the last move; if it is near the rounding error, the curvature
+        # is not updated
         self.bend = np.inf
 
     def step(self) -> None:
-        """A proximal gradient step from Y, and the next Y."""
+        """Take a proximal gradient step from Y, and compute the next Y."""
         model, before = self.model, self.M
         theta, self.free = model.fitted(self.of_Y, self.free)
         gradient, slopes = model.gradient(theta), model.problem.weights * theta
@@ -104,7 +104,7 @@ class _Iterate:
         self.M, self.of_M, self.momentum = M, of_M, momentum
 
     def result(self) -> Result:
-        """M with the derivatives there."""
+        """The iterate M with its objective and the derivatives of the losses as dual point."""
         model = self.model
         theta, free = model.fitted(self.of_M, self.free)
         primal = model.mean_loss(model.shifted(self.of_M, free))

@@ -1,7 +1,7 @@
 """The primal-dual prox method for matrix completion, with any loss.
 
-The methods of `skpd.solvers.proximal.pdprox`, with M known by its factors: a prox of the trace
-norm makes M of low rank again, and all else that is as large as the data are vectors of its rows.
+The methods are those of `skpd.solvers.proximal.pdprox`. M is stored as factors, as the prox of the
+trace norm returns a matrix of low rank, and all other large objects are vectors over the rows.
 """
 
 from functools import partial
@@ -25,7 +25,7 @@ __all__ = ["first_ratio", "pdprox_adaptive", "pdprox_dual_of_entries"]
 
 
 class _Primal:
-    """M and the free numbers, with their predictions."""
+    """The primal variables: M and the free numbers, with their predictions."""
 
     def __init__(
         self, problem: CompletionProblem, start: Point, random_state: np.random.RandomState
@@ -39,7 +39,7 @@ class _Primal:
         self.z = self.model.predictions(self.M) + self.problem.free_values(self.free)
 
     def step(self, theta: Array, step: float) -> None:
-        """A proximal step against X' diag(c) theta, by a step in units of the weights."""
+        """Take a proximal step along -X' diag(c) theta; the step size is in units of weights."""
         problem = self.problem
         if problem.groups is not None:
             self.free = self.free - step * self.model.free_step(theta)
@@ -63,12 +63,12 @@ def pdprox_adaptive(
     max_iter: int,
     random_state: np.random.RandomState,
 ) -> None:
-    """The method of Chambolle and Pock (2011), the ratio of its steps following what they reach.
+    """The method of Chambolle and Pock (2011), with an adaptive ratio of its step sizes.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
     start = problem.null_point if start is None else start
     primal = _Primal(problem, start, random_state)
@@ -95,7 +95,7 @@ def pdprox_adaptive(
 
 
 def first_ratio(problem: CompletionProblem) -> float:
-    """The sizes of dual variables over those of predictions, roughly."""
+    """An estimate of the ratio of the sizes of dual variables and predictions."""
     null = problem.null_point
     z = problem.free_values(null.intercept) * np.ones(problem.n_samples)
     slope = sqrt(float(problem.weights @ null.dual_coef**2))
@@ -104,7 +104,7 @@ def first_ratio(problem: CompletionProblem) -> float:
 
 
 def _balanced(problem: CompletionProblem, ratio: float, dual: Array, primal: Array) -> float:
-    """Half way, on a log scale, to the ratio of what dual variables and predictions moved."""
+    """The ratio moved half way, on a log scale, to that of dual and primal distances."""
     moved = [sqrt(float(problem.weights @ x**2)) for x in (dual, primal)]
     if not min(moved) > 0.0:
         return ratio
@@ -129,14 +129,15 @@ def pdprox_dual_of_entries(
 ) -> None:
     """Pdprox-dual, Algorithms 1 and 3, in the double-dual implementation.
 
-    Parameters are those of `skpd.solvers.proximal.pdprox.pdprox_dual`. Averages of matrices are
-    kept by factors too, whose rank grows.
+    The parameters are those of `skpd.solvers.proximal.pdprox.pdprox_dual`. Averages of matrices
+    are also stored as factors, whose rank grows.
     """
     primal = _Primal(problem, problem.null_point if start is None else start, random_state)
     theta = np.zeros(problem.n_samples)
     if start is not None:
         theta = problem.loss.project_dual(problem.y, start.dual_coef)
-    # of a row, in units of its prediction, and of M in units of the inverse of the largest weight
+    # the dual step of a row is in units of its prediction, and the step of M in units of the
+    # inverse of the largest weight
     balance = 2.0 if step_ratio is None else step_ratio
     size = sqrt(problem.largest_weight * problem.n_samples)
     tau = step_scale * size / sqrt(balance * primal.model.square_of_map)
@@ -164,7 +165,7 @@ def pdprox_dual_of_entries(
 
 
 class _Averages:
-    """The means of all iterates."""
+    """The averages of all iterates."""
 
     def __init__(self, primal: _Primal) -> None:
         self.n, self._M = 0, primal.M.times(0.0)

@@ -1,6 +1,6 @@
-"""What methods ask of a problem with a matrix of low rank: predictions, gradients, free numbers.
+"""The interface of problems with a matrix of low rank: predictions, gradients, free numbers.
 
-Nothing that is as large as the matrix is formed: gradients are linear maps.
+No array of the size of the matrix is formed, and gradients are linear maps.
 """
 
 from abc import ABC, abstractmethod
@@ -20,13 +20,13 @@ __all__ = ["EntriesModel", "LowRankModel", "OutputsModel"]
 
 
 class LowRankModel(ABC):
-    """The part of a problem that depends on its map.
+    """The part of a problem that depends on the map from the matrix M to predictions.
 
     Attributes
     ----------
     problem : CompletionProblem or OutputsProblem
     shape : tuple of int
-        That of the matrix M.
+        The shape of the matrix M.
     has_free : bool
         Whether there are free numbers.
     """
@@ -41,19 +41,19 @@ class LowRankModel(ABC):
 
     @abstractmethod
     def gradient(self, theta: Array) -> Any:
-        """A' diag(c) theta, by its products with tables of vectors, with a transpose."""
+        """The gradient A' diag(c) theta as a linear map with products and a transpose."""
 
     @abstractmethod
     def shifted(self, z: Array, free: Array) -> Array:
-        """Predictions z with what the free numbers add."""
+        """The predictions z plus the contributions of the free numbers."""
 
     @abstractmethod
     def free_step(self, theta: Array) -> Array | float:
-        """The best free numbers for a parabola of curvature 1: F' diag(c) (theta - F f) = 0."""
+        """The solution f of F' diag(c) (theta - F f) = 0, a step for losses of curvature 1."""
 
     @abstractmethod
     def curvature(self, random_state: np.random.RandomState) -> float:
-        """A bound on the largest curvature of the mean loss in M."""
+        """An upper bound on the curvature of the mean loss in M."""
 
     @abstractmethod
     def start(self, point: Point) -> Factors:
@@ -63,7 +63,7 @@ class LowRankModel(ABC):
     def point(self, M: Factors, free: Array, theta: Array) -> Point: ...
 
     def fitted(self, z: Array, free: Array) -> tuple[Array, Array]:
-        """The derivatives at z, and the free numbers nearer to their best before that."""
+        """The derivatives of the losses at z, and free numbers improved by some steps before."""
         problem = self.problem
         rounds = 1 if problem.loss.constant_curvature else SETTINGS.free_steps
         for _ in range(rounds if self.has_free else 0):
@@ -76,7 +76,7 @@ class LowRankModel(ABC):
         return float(problem.weights @ problem.loss.value(problem.y, z))
 
     def above_tangent(self, z: Array, tangent: float, move: Array) -> float:
-        """How far the mean loss at z + move is above its tangent from z, there."""
+        """The mean loss at z + move minus its tangent from z."""
         loss = self.problem.loss
         if loss.constant_curvature:
             return 0.5 * float(loss.smoothness * (self.problem.weights @ (move * move)))
@@ -84,13 +84,13 @@ class LowRankModel(ABC):
 
 
 class EntriesModel(LowRankModel):
-    """Entries of a matrix: gradients are sparse."""
+    """The model of matrix completion, whose gradients are sparse matrices."""
 
     def __init__(self, problem: CompletionProblem) -> None:
         self.problem, self.design = problem, problem.design
         self.shape = self.design.n_left, self.design.n_right
-        # the squared norm of the map, in the metric of the weights: 1 for the entries, in units of
-        # the largest weight, and 1 for the free numbers, in the metric of their own
+        # the squared norm of the map in the metric of the weights is 1 for the entries, in units
+        # of the largest weight, plus 1 for the free numbers in their own metric
         self.has_free = problem.groups is not None
         self.square_of_map = 2.0 if self.has_free else 1.0
 
@@ -120,7 +120,7 @@ class EntriesModel(LowRankModel):
 
 
 class OutputsModel(LowRankModel):
-    """X W for all outputs: gradients are products of X' and a table of the rows."""
+    """The model X W of several outputs, whose gradients are products X' R."""
 
     def __init__(self, problem: OutputsProblem) -> None:
         self.problem = problem
@@ -166,7 +166,7 @@ class OutputsModel(LowRankModel):
 
 
 class _OfRows:
-    """X' R for a table R of the rows."""
+    """The linear map X' R for a table R of the rows, or its transpose."""
 
     def __init__(self, X: Any, rows: Array, transposed: bool = False) -> None:
         self.X, self.rows, self.transposed = X, rows, transposed

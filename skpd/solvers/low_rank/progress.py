@@ -1,4 +1,4 @@
-"""When a method whose iterates are factors asks for a certificate."""
+"""Estimates of the gap and certificates for methods whose iterates are factors."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,19 +17,19 @@ __all__ = ["Progress", "Result"]
 
 
 class Result(NamedTuple):
-    """Where a method is.
+    """The current iterate of a method.
 
     Attributes
     ----------
     primal : float
-        The objective, by plain sums.
+        The objective value, without bounds on rounding.
     theta : ndarray
-        Dual variables.
+        The dual variables.
     vectors : ndarray of shape (n_columns, rank)
-        Those that a largest singular vector of the gradient is looked for among: near the solution
-        the singular values of all that have a part in the matrix are nearly the same.
+        Singular vectors of the matrix, in whose span the largest singular vector of the gradient
+        is estimated: near the solution, all of them have nearly the largest singular value.
     point : callable
-        Makes the point, which may be larger than what iterations hold.
+        Returns the point for a certificate.
     """
 
     primal: float
@@ -39,7 +39,7 @@ class Result(NamedTuple):
 
 
 class Progress:
-    """Estimates gaps by a few Lanczos steps, and checks where they are small enough.
+    """Estimates of the gap by a few Lanczos steps, with certificates when it is small enough.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Progress:
         return self.monitor.done or self.n_iter >= self.max_iter
 
     def report(self, result: Result) -> None:
-        """Check a point if the gap seems small enough, or has not been seen for long."""
+        """Certify a point if its estimated gap is small, or the last certificate is long ago."""
         self._dual = max(self._dual, self._estimated_dual(result.theta, result.vectors))
         gap = min(result.primal, self.monitor.primal) - self._dual
         near = relative_gap(self.model.problem, gap) <= SETTINGS.near_goal * self.monitor.tol
@@ -78,7 +78,7 @@ class Progress:
             self._next_near = int((1.0 + SETTINGS.check_share) * self.n_iter)
 
     def _estimated_dual(self, theta: Array, vectors: Array) -> float:
-        """The dual value of theta, scaled to be feasible, by plain sums."""
+        """The estimated dual value of theta, scaled to be feasible."""
         problem, gradient = self.model.problem, self.model.gradient(theta)
         start = _largest_among(vectors, gradient @ vectors)
         sigma, _ = estimated_largest_singular_value(gradient, start, SETTINGS.lanczos_steps)
@@ -87,7 +87,7 @@ class Progress:
 
 
 def _largest_among(vectors: Array, products: Array) -> Array | None:
-    """The combination of vectors whose product is the largest, by those with the vectors."""
+    """The unit combination of vectors with the largest product, from the vectors' products."""
     square = products.T @ products
     if not np.isfinite(square).all():
         return None

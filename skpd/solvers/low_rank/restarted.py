@@ -1,7 +1,7 @@
-"""The restarted hybrid gradient for matrices that are small enough to be held whole.
+"""The restarted hybrid gradient for matrices that are small enough to be stored as arrays.
 
 Iterates of the reflected Halpern iteration (`skpd.solvers.proximal.restarts`) are sums of many
-matrices of low rank; what it reports, the values of the prox, have low rank themselves.
+matrices of low rank. The points that it reports are values of the prox, which have low rank.
 """
 
 from math import sqrt
@@ -27,12 +27,14 @@ def pdprox_restarted_for_completion(
     max_iter: int,
     random_state: np.random.RandomState,
 ) -> None:
-    """As `skpd.solvers.proximal.pdprox.pdprox_restarted`, for any loss.
+    """Primal-dual hybrid gradient with restarts for matrix completion, with any loss.
+
+    See `skpd.solvers.proximal.pdprox.pdprox_restarted`.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
     start = problem.null_point if start is None else start
     variables = _Variables(problem, start, random_state)
@@ -41,9 +43,9 @@ def pdprox_restarted_for_completion(
 
 
 class _Variables(HybridGradient):
-    """M as an array, the free numbers f and the dual variables theta.
+    """The matrix M as an array, the free numbers f and the dual variables theta.
 
-    The metrics are those in which the map has the norm 1: s c_max ||M||^2 for the matrix and
+    In the metrics of these variables the map has norm 1. They are s c_max ||M||^2 for the matrix,
     s f' F' diag(c) F f for the free numbers, with s the `square_of_map`, and theta' diag(c) theta.
     """
 

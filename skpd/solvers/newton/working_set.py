@@ -98,8 +98,8 @@ class WorkingSet:
             Numbers (t, s) of `Envelope.step_sizes`. A violation is measured by the size of a
             proximal gradient step.
         expected : ndarray of shape (n_features,), default=None
-            The predicted gradient at the solution. Features that violate optimality now, but not
-            by this gradient, join after those that do.
+            The predicted gradient at the solution. A feature with coefficient 0 is not chosen if
+            its coefficient stays 0 by this gradient.
         """
         problem, penalty = self.problem, self.problem.penalty
         step, steps = step_sizes

@@ -1,4 +1,4 @@
-"""Penalties that are convex functions of a norm, by models with the norm itself."""
+"""Solvers for penalties V(||w||), by a sequence of problems with the norm itself."""
 
 from .slopes import by_slopes
 

@@ -1,4 +1,4 @@
-"""V(||w||) by rounds of models with s ||w||, for the s that is the slope of V at their norm."""
+"""Penalties V(||w||) by rounds of problems with s ||w||, for slopes s of V at their norms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,18 +17,19 @@ Method = Callable[..., None]
 
 @dataclass(frozen=True)
 class SlopeSettings:
-    """Numbers of the rounds."""
+    """Settings of the rounds."""
 
-    # Of a model with a norm: its relative gap as a share of that which is asked for, or of the
-    # gap of the round before: less would be lost by the next slope, more would hide what it gains
+    # The relative gap of a problem with a norm, as a share of the requested one, or of the gap of
+    # the previous round. A smaller gap is lost when the slope changes, a larger one hides the
+    # progress of the next slope.
     share: float = 0.1
     loosest: float = 1e-2
-    # A step of the secant that stays so close to an end of the interval is one of halving
+    # A step of the secant method closer than this share to an end of the interval is moved inside
     least_share: float = 0.05
-    # An interval so narrow, in units of the slope, is without the zero if the gap is not closed
+    # If the gap is still large for an interval of this relative width, the root is outside of it
     narrow: float = 1e-9
     rounds: int = 60
-    # Of the share of one model in a mixture: to the precision of numbers
+    # Bisections for the share of one model in a mixture
     halvings: int = 50
 
 
@@ -44,21 +45,22 @@ def by_slopes(
     random_state: np.random.RandomState,
     method: Method,
 ) -> None:
-    """A penalty V(||w||) by rounds (Yang et al., 2015, Lemma 16, for the whole objective).
+    """Solve a problem with a penalty V(||w||) by rounds of problems with s ||w||.
 
-    At an optimum alpha V(||w||) has the subgradients alpha s g, with s a slope of V at ||w|| and
-    g a subgradient of the norm: so w minimises the loss plus alpha s ||w|| as well. The norm of
-    the w of a given s falls with s, and the slope of V there with it: the s that equals it is
-    found by secants within an interval that holds it. Where the loss has kinks the norm may jump
-    at that s, from one w to another; then those between them are optimal for it, and one of these
-    has the norm of which s is the slope.
+    The method applies Lemma 16 of Yang et al. (2015) to the whole objective. At an optimum,
+    alpha V(||w||) has the subgradients alpha s g with s a slope of V at ||w|| and g a subgradient
+    of the norm, so that w also minimises the loss plus alpha s ||w||. For a given s the norm of
+    the minimiser decreases with s, and with it the slope of V. The s that is equal to this slope
+    is found by the secant method within an interval. For losses with kinks the norm may jump at
+    that s from one minimiser to another. Then all points between them are optimal for s, and for
+    one of them s is the slope of V at its norm.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; iterations are those of all rounds.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`; iterations are those of all rounds.
     method : callable
-        What solves a model with the norm.
+        The method that solves a problem with the norm.
     """
     penalty: Any = problem.penalty
     norm, function = penalty.norm, penalty.function
@@ -93,7 +95,7 @@ def by_slopes(
 
 
 class _Between:
-    """Models between the last two, one with a smaller slope than its norm asks for, one not."""
+    """The last models below and above the root, and mixtures of both."""
 
     def __init__(self, norm: Any, function: Any, null: Point, most: float) -> None:
         self.norm, self.function = norm, function
@@ -107,7 +109,7 @@ class _Between:
             self.above = slope, point
 
     def mixture(self) -> Point | None:
-        """That whose norm has about its slope; None without a model below."""
+        """The mixture whose slope is that of V at its norm; None without a model below."""
         if self.below is None:
             return None
         (s, first), (t, second) = self.below, self.above
@@ -130,14 +132,14 @@ class _Between:
 
 
 class _Search:
-    """The zero of slope - found(slope), which rises with the slope."""
+    """The search for the root of the increasing function slope - found(slope)."""
 
     def __init__(self, least: float, most: float) -> None:
         self.least, self.most = least, most
-        self.excess: list[tuple[float, float]] = []  # the last two slopes, and those less theirs
+        self.excess: list[tuple[float, float]] = []  # (slope, slope - found) of the last two
 
     def within(self, slope: float) -> float:
-        """The slope, or one between the ends and not close to them."""
+        """The slope, moved away from the ends of the interval if necessary."""
         room = SETTINGS.least_share * (self.most - self.least)
         return min(max(slope, self.least + room), self.most - room)
 
@@ -149,7 +151,7 @@ class _Search:
             self.least = max(self.least, slope)
         self.excess = [*self.excess[-1:], (slope, excess)]
         if len(self.excess) < 2:
-            # as by a norm that falls like 1 / s, and a V like a square
+            # exact for a norm proportional to 1 / s and a quadratic V
             return self._inside(sqrt(slope * found) if found > 0.0 else 0.0)
         if self.most - self.least <= SETTINGS.narrow * self.most:  # by errors of the norms
             self.least, self.most = 0.5 * self.least, 2.0 * self.most

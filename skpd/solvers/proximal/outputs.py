@@ -20,7 +20,10 @@ def pdprox_restarted_for_outputs(
     random_state: np.random.RandomState,
     budget: float = np.inf,
 ) -> None:
-    """As `skpd.solvers.proximal.pdprox.pdprox_restarted`, for any loss and penalty of a matrix."""
+    """Primal-dual hybrid gradient with restarts, for any loss and penalty of several outputs.
+
+    See `skpd.solvers.proximal.pdprox.pdprox_restarted`.
+    """
     variables = Variables(problem, problem.null_point if start is None else start)
     most = iterations_within(problem.design, budget, max_iter - monitor.n_iter)
     iterate_with_restarts(variables, monitor, variables.first_weight, most)

@@ -56,12 +56,13 @@ def pdprox_dual(
     ----------
     problem : Problem
     monitor : Monitor
-        What the iterates are reported to.
+        The monitor to which iterates are reported.
     start : Point or None
-        Where to start; at zero by default, as in the paper.
+        The starting point; 0 by default, as in the paper.
     max_iter : int
+        The largest number of iterations.
     random_state : RandomState
-        Start vector of the spectral norm's estimate.
+        The source of the start vector of the spectral norm's estimate.
     algorithm : {1, 3}, default=1
         1 updates the extra dual variable beta by a second projection, 3 by
         extrapolation.
@@ -71,13 +72,13 @@ def pdprox_dual(
         Report the average of the iterates, for which the paper's bounds hold, or the
         last iterate.
     step_scale : float, default=1.0
-        What both step sizes are multiplied by; the paper's bounds hold up to 1.
+        The factor of both step sizes; the paper's bounds hold for factors of at most 1.
     step_ratio : float, default=None
-        The dual over the primal step size, whose product is then the inverse of the squared norm
-        of the data (section 4.4); by default both are the paper's gamma. The paper's bounds
-        (Theorem 6) are proven for gamma alone: two steps are a heuristic there, but for
-        ``algorithm=3``, which is then the method of Chambolle and Pock (2011), proven for such
-        a product.
+        The ratio of the dual to the primal step size, whose product is then the inverse of the
+        squared norm of the data (section 4.4). By default both are the paper's gamma, for which
+        its bounds (Theorem 6) are proven. Two different step sizes are a heuristic in the paper.
+        With ``algorithm=3`` they give the method of Chambolle and Pock (2011), which is proven for
+        such a product.
     """
     if implementation == "double-primal" and algorithm == 1:
         raise ValueError(
@@ -126,9 +127,9 @@ def pdprox_primal(
 ) -> None:
     """Pdprox-primal, Algorithm 2.
 
-    Parameters are those of `pdprox_dual`; ``implementation="double-dual"`` keeps the
-    last two dual iterates in place of the extra primal variable u. The theorem is proven
-    for one step size: with a ``step_ratio`` nothing is promised.
+    The parameters are those of `pdprox_dual`; ``implementation="double-dual"`` keeps the last two
+    dual iterates instead of the extra primal variable u. The theorem is proven for one step size;
+    there is no guarantee with a ``step_ratio``.
     """
     tau, sigma = _step_sizes(problem, random_state, step_scale, step_ratio)
     w, theta = _start(problem, start)
@@ -165,16 +166,16 @@ def _step_sizes(
     step_scale: float,
     step_ratio: float | None,
 ) -> tuple[float, float]:
-    """The paper's primal step tau and dual step, in units of a row's prediction.
+    """The paper's primal step tau and dual step sigma, the latter in units of a prediction.
 
-    The paper's H is X' diag(c) for n equal weights c_i = 1 / n. A row of weight s_i
-    stands for s_i rows, whose dual variables move together: with n the total weight,
-    their norm is n sum_i c_i theta_i^2, the spectral norm of H that of
-    diag(sqrt(c / n)) X, and a dual step sigma adds (sigma / n) z_i to theta_i.
+    The paper's H is X' diag(c) for n equal weights c_i = 1 / n. A row of weight s_i stands for s_i
+    rows with equal dual variables. With n the total weight, the squared norm of the dual variables
+    is n sum_i c_i theta_i^2, the spectral norm of H is that of diag(sqrt(c / n)) X, and a dual
+    step sigma adds (sigma / n) z_i to theta_i.
 
-    With c = ||H||_2^2: one step size sqrt(1 / (2 c)) for both, or, with a
-    ``step_ratio`` sigma / tau, two with sigma tau = 1 / c (section 4.4). ``step_scale``
-    multiplies both; the bounds hold up to 1.
+    With C = ||H||_2^2, both steps are sqrt(1 / (2 C)), or, with a ``step_ratio`` sigma / tau, two
+    different steps with sigma tau = 1 / C (section 4.4). ``step_scale`` is a factor of both; the
+    bounds hold for factors of at most 1.
     """
     n = problem.total_weight
     root = np.sqrt(problem.weights / n)
@@ -194,7 +195,7 @@ def _step_sizes(
 
 
 class _Reports:
-    """Reports the (averaged) iterates to a monitor, at iterations 10 % apart."""
+    """Reports of the (averaged) iterates to a monitor, at iteration numbers 10 % apart."""
 
     def __init__(self, problem: Problem, monitor: Monitor, max_iter: int, average: bool) -> None:
         self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
@@ -230,15 +231,16 @@ def pdprox_restarted(
     Step sizes are those of Pock and Chambolle (2011) with exponent 1, the inverse row
     and column sums of the absolute values, for which the step needs no norm of X.
 
-    One iteration costs one pass over the rows: the gradient of the next step is formed
-    from each row while it is in cache. With a loss that is not compiled it costs two products.
+    One iteration costs one pass over the rows: the gradient of the next step is computed from each
+    row while it is in the cache. With a loss that is not compiled it costs two products.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `pdprox_dual`.
+        See `pdprox_dual`.
     budget : float, default=inf
-        The multiplications at which it ends unfinished as well (see `skpd.designs.newton_cost`).
+        A computing limit: the number of multiplications at which the method ends unfinished (see
+        `skpd.designs.newton_cost`).
     """
     kind = _FusedVariables if problem.loss.is_compiled else Variables
     variables = kind(problem, problem.null_point if start is None else start)
@@ -247,9 +249,9 @@ def pdprox_restarted(
 
 
 class Variables(HybridGradient):
-    """The coefficients w with the intercept behind them, and the dual variables theta.
+    """The coefficients w, followed by the intercept, and the dual variables theta.
 
-    The gradient of the next step is that of theta.
+    The gradient of the next step is A' diag(c) theta.
     """
 
     def __init__(self, problem: Problem, start: Point) -> None:
@@ -282,14 +284,14 @@ class Variables(HybridGradient):
         return distance, np.sqrt(np.sum(self.dual_metric * dual_moved**2))
 
     def restart(self) -> None:
-        # the next step overwrites theta and theta_prox, but not the anchor
+        # the anchor is a copy, as the next step overwrites theta and theta_prox
         self.w = self.w_anchor = self.w_prox
         self.theta, self.theta_anchor = self.theta_prox.copy(), self.theta_prox.copy()
         self.gradient = self.problem.rmatvec(self.problem.weights * self.theta)
 
 
 class _FusedVariables(Variables):
-    """The same, with both products in one pass over the rows."""
+    """The variables of `Variables`, with both products of a step in one pass over the rows."""
 
     def __init__(self, problem: Problem, start: Point) -> None:
         super().__init__(problem, start)
@@ -309,11 +311,11 @@ class _FusedVariables(Variables):
 
 
 def _first_primal_weight(problem: Problem, tau: Array, dual_metric: Array) -> float:
-    """The ratio of the distances that dual and primal variables will travel, roughly.
+    """An estimate of the ratio of the distances that dual and primal variables will move.
 
-    The dual variables have the size of the loss's gradient at the best constant, the
-    predictions must move by the loss over its gradient there, and a coefficient alone
-    would move them by that if it were tau_j times as large.
+    The distance of the dual variables is estimated by the gradient of the loss at the best
+    constant. The change of the predictions is estimated by the loss divided by its gradient there,
+    and that of a coefficient by tau_j times this change.
     """
     theta = problem.null_point.dual_coef
     slope = float(problem.weights @ np.abs(theta))
@@ -324,12 +326,15 @@ def _first_primal_weight(problem: Problem, tau: Array, dual_metric: Array) -> fl
 
 
 def _diagonal_step_sizes(problem: Problem):
-    """tau_j = 1 / sum_i c_i |x_ij| and sigma_i = 1 / sum_j |x_ij|, as the penalty admits."""
+    """The steps tau_j = 1 / sum_i c_i |x_ij| and sigma_i = 1 / sum_j |x_ij|.
+
+    The primal steps are reduced to those that `Penalty.step_sizes` allows.
+    """
     columns = problem.design.column_sums(problem.weights)
     rows = problem.design.row_sums()
     if problem.fit_intercept:
         rows = rows + 1.0
-    # a zero row or column may take any step
+    # the step of a zero row or column has no effect
     largest = float(np.max(columns, initial=0.0)) or 1.0
     tau = 1.0 / np.where(columns > 0.0, columns, largest)
     tau = problem.penalty.step_sizes(tau)

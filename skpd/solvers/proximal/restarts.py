@@ -1,13 +1,13 @@
 """The reflected Halpern iteration of a primal-dual hybrid gradient method, with restarts.
 
-With T a primal-dual step and x_0 the point of the last restart, its anchor,
+With T a primal-dual step and x_0 the anchor, which is the point of the last restart,
 
     x <- k / (k + 1) (2 T(x) - x) + 1 / (k + 1) x_0    (Lu and Yang, 2024).
 
-The iteration restarts at T(x) when the gap of T(x) has shrunk enough since the last restart,
-has shrunk and begins to grow, or when the current stretch is a large share of all iterations; the
-primal weight then moves half way, on a log scale, to the ratio of the distances that dual and
-primal variables have travelled (Applegate et al., 2021).
+The iteration restarts at T(x) in three cases: the gap of T(x) has decreased enough since the last
+restart; it has decreased less and starts to increase; or the iterations since the last restart are
+a large share of all iterations. The primal weight then moves half way, on a log scale, to the
+ratio of the distances that dual and primal variables have moved (Applegate et al., 2021).
 """
 
 from abc import ABC, abstractmethod
@@ -27,33 +27,34 @@ class HybridGradient(ABC):
 
     @abstractmethod
     def step(self, primal_weight: float, momentum: float) -> None:
-        """Find T(x), and from it the next x; ``momentum`` is k / (k + 1)."""
+        """Compute T(x), and from it the next x; ``momentum`` is k / (k + 1)."""
 
     @abstractmethod
     def point(self) -> Point:
-        """T(x), to be certified."""
+        """The point T(x), for a certificate."""
 
     @abstractmethod
     def distances(self) -> tuple[float, float]:
-        """How far T(x) is from the anchor in primal and in dual variables, each in its metric."""
+        """The distances of T(x) from the anchor in primal and dual variables, in their metrics."""
 
     @abstractmethod
     def restart(self) -> None:
-        """Take T(x) for x and for the anchor."""
+        """Set x and the anchor to T(x)."""
 
 
 class Restarts:
-    """When to restart, and with what primal weight.
+    """The criteria of restarts, and the primal weight.
 
     Parameters
     ----------
     primal_weight : float
-        The first: the ratio of the distances that dual and primal variables will travel, roughly.
+        The first primal weight, an estimate of the ratio of the distances that dual and primal
+        variables will move.
     """
 
     def __init__(self, primal_weight: float) -> None:
         self.primal_weight = primal_weight
-        self.n_steps = self.stretch = 0  # from the beginning, and from the last restart
+        self.n_steps = self.stretch = 0  # steps in total, and since the last restart
         self._gap_at_restart = self._last_gap = np.inf
 
     def count_step(self) -> None:
@@ -74,7 +75,7 @@ class Restarts:
         )
 
     def restart(self, gap: float, distance: float, dual_distance: float) -> None:
-        """Begin a new stretch at a point with this gap, so far from where the last one began."""
+        """Restart at a point with the given gap and distances from the last anchor."""
         near, far = min(distance, dual_distance), max(distance, dual_distance)
         if near > SETTINGS.distance_rounding * far:
             self.primal_weight = np.sqrt(self.primal_weight * dual_distance / distance)
@@ -84,7 +85,7 @@ class Restarts:
 def iterate_with_restarts(
     variables: HybridGradient, monitor: Monitor, primal_weight: float, most: int
 ) -> None:
-    """Iterate until the monitor is content or sees no progress, at most so many times."""
+    """Iterate until the monitor's tolerance is reached, or without progress, or ``most`` times."""
     restarts, first, next_check = Restarts(primal_weight), monitor.n_iter, SETTINGS.first_check
     monitor.watch(SETTINGS.patience)
     for t in range(1, most + 1):
@@ -102,6 +103,6 @@ def iterate_with_restarts(
 
 
 def iterations_within(design: Any, budget: float, most: int) -> int:
-    """How many iterations so many multiplications pay for, at most so many."""
+    """The number of iterations within a budget of multiplications, at most ``most``."""
     cost = SETTINGS.step_cost * design.n_entries + SETTINGS.step_overhead
     return int(min(budget / cost, most))

@@ -14,7 +14,7 @@ from .settings import SETTINGS
 
 __all__ = ["hybrid_gradient"]
 
-NO_FLIP = -1e100  # the slope of a flip that costs too much, finite so that it can be projected
+NO_FLIP = -1e100  # the slope of a flip for kappa = inf, finite so that it can be projected
 
 
 def hybrid_gradient(
@@ -26,16 +26,16 @@ def hybrid_gradient(
     random_state: np.random.RandomState,
     budget: float = np.inf,
 ) -> None:
-    """The restarted iteration of `pdprox_restarted` for (w, b, lam) and (p, r).
+    """The restarted iteration of `pdprox_restarted` for the variables (w, b, lam) and (p, r).
 
-    With x = (w, b, mu), lam = scale mu, the step projects x - tau K'(p, r) onto the epigraph
-    and (p_i, r_i) + sigma K x onto the triangles, K x = (-m, m - kappa lam) beside ones. The scale
-    makes a column of lam as long as X is large.
+    With x = (w, b, mu) and lam = scale mu, a step projects x - tau K'(p, r) onto the epigraph and
+    (p_i, r_i) + sigma (1 + K x) onto the triangles, where K x = (-m, m - kappa lam). The scale
+    makes the norm of the column of mu similar to that of X.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state, budget
-        As for `skpd.solvers.proximal.pdprox.pdprox_restarted`.
+        See `skpd.solvers.proximal.pdprox.pdprox_restarted`.
     """
     saddle = _Saddle(problem, random_state)
     variables = _Variables(saddle, problem.null_point if start is None else start)
@@ -44,7 +44,7 @@ def hybrid_gradient(
 
 
 class _Variables(HybridGradient):
-    """x = (w, b, mu), and theta = (p, r)."""
+    """The variables x = (w, b, mu) and theta = (p, r)."""
 
     def __init__(self, saddle: "_Saddle", start: Point) -> None:
         self.saddle = saddle
@@ -101,7 +101,7 @@ class _Saddle:
         return x, np.stack(project_triangle(*np.asarray(point.dual_coef, dtype=float)))
 
     def slopes(self, x: Array) -> Array:
-        """1 - m and 1 + m - kappa lam."""
+        """The slopes 1 - m and 1 + m - kappa lam, of shape (2, n_samples)."""
         problem = self.problem
         margins = problem.y * problem.matvec(np.ascontiguousarray(x[:-1]))
         out = np.stack([1.0 - margins, np.full_like(margins, -np.inf)])
@@ -121,7 +121,7 @@ class _Saddle:
         return np.append(rows, self.scale * of_lam)
 
     def project(self, x: Array, tau: float) -> Array:
-        """The proximal step: onto the epigraph, with the ridge as in the paper's (28)."""
+        """The projection onto the epigraph, with the ridge as in (28) of the paper."""
         problem = self.problem
         grow = 1.0 + tau * problem.ridge
         coef, intercept = problem.split(x[:-1])

@@ -1,4 +1,4 @@
-"""The tuned numbers of the primal-dual proximal methods: each with its unit and its reason."""
+"""The settings of the primal-dual proximal methods, each with its unit and its reason."""
 
 from dataclasses import dataclass
 
@@ -7,35 +7,35 @@ __all__ = ["REPORTS", "SETTINGS", "ReportSettings", "RestartSettings"]
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """When the published methods ask for a certificate, which costs a few iterations."""
+    """Settings of the certificates of published methods, which cost a few iterations each."""
 
-    # Iterations at a report, as a multiple of those at the report before, and at least so many
-    # between two
+    # Iterations at a report, as a multiple of those at the last report, and the least number
+    # between two reports
     report_factor: float = 1.1
     report_every: int = 10
 
 
 @dataclass(frozen=True)
 class RestartSettings:
-    """Numbers of the restarted primal-dual hybrid gradient. None has a part in a proof."""
+    """Settings of the restarted primal-dual hybrid gradient, which no proof depends on."""
 
-    # When to restart. The first three are those of Applegate et al. (2021).
+    # Restarts. The first three numbers are those of Applegate et al. (2021).
 
-    # The gap, as a share of that at the last restart: so much less is worth a restart by itself,
-    # and this much less where the gap has begun to grow.
+    # The gap at a restart, as a share of that at the last one: without further condition, and if
+    # the gap has started to increase
     sufficient_decrease: float = 0.2
     necessary_decrease: float = 0.8
-    # Iterations since the last restart, as a share of all of them, at which there is another:
-    # without it a bad primal weight would stay for good.
+    # Iterations since the last restart, as a share of all, at which there is another, so that an
+    # unsuitable primal weight is changed
     longest_stretch: float = 0.36
-    # A distance travelled that is at most this share of the other one may be rounding, and says
-    # nothing of the primal weight.
+    # A distance of at most this share of the other one may be a rounding error, and does not
+    # change the primal weight
     distance_rounding: float = 1e-10
 
-    # When to ask for a certificate, which costs a few iterations
+    # Certificates, which cost a few iterations
 
-    # The iteration of the first one, those between two at most, and fewer while there have been
-    # fewer: small problems are done by then.
+    # The iteration of the first certificate, and the most iterations between two, which is reduced
+    # at the beginning for small problems
     first_check: int = 10
     check_every: int = 40
 
@@ -45,8 +45,8 @@ class RestartSettings:
     # The robust SVM's step is shorter than its bound by this, so that rounding leaves it below.
     step_margin: float = 1e-9
 
-    # What an iteration costs, in multiplications of dense vectors: for an entry of X, and however
-    # small X is
+    # The cost of an iteration, in multiplications of dense vectors: for each entry of X, and a
+    # fixed part
     step_cost: float = 4.0
     step_overhead: float = 5e4
 

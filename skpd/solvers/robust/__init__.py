@@ -1,6 +1,6 @@
 """Methods for the distributionally robust SVM.
 
-Their import registers what `skpd.solvers.select` chooses for it.
+The import of this package registers them with `skpd.solvers.select`.
 """
 
 from .select import working_sets

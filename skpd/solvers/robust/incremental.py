@@ -1,8 +1,8 @@
 """Incremental methods for the distributionally robust SVM (Li, Chen and So, 2020).
 
 The objective is the mean of f_i = epsilon lam + (n c_i) h(m_i, lam) + ridge ||w||^2 / 2. In an
-epoch each row has its turn: in a mini-batch of projected subgradients (ISG, equation (5)), or
-alone in a proximal update (IPPA, equation (6)). The hybrid starts with the first and
+epoch each row is used once: in a mini-batch of projected subgradients (ISG, equation (5)), or in a
+proximal update of a single row (IPPA, equation (6)). The hybrid method starts with the first and
 ends with the second (section 5.1). Step sizes follow Table 1,
 
     "geometric"            alpha_k = alpha_0 rho^k
@@ -34,7 +34,7 @@ STEP_OPTIONS: dict[str, Option] = {
     "gamma": OrNone(POSITIVE),
     "shuffle": BOOLEAN,
 }
-ENTRIES = 1 << 24  # of X between returns to Python, about 0.1 s
+ENTRIES = 1 << 24  # number of entries of X between returns to Python, about 0.1 s
 
 
 @takes_options(batch_size=Count(), **STEP_OPTIONS)
@@ -59,33 +59,34 @@ def isg(
     ----------
     problem : RobustProblem
     monitor : Monitor
-        What the iterates are reported to, at epochs 20 % apart.
+        The monitor to which iterates are reported, at epochs 20 % apart.
     start : Point or None
-        Where to start; at zero by default, as in the paper.
+        The starting point; 0 by default, as in the paper.
     max_iter : int
-        Epochs at most.
+        The largest number of epochs.
     random_state : RandomState
         The order of the rows.
     batch_size : int, default=4
-        Rows in a mini-batch, which takes a step along the mean of their subgradients.
+        The number of rows in a mini-batch, for a step along the mean of their subgradients.
     scheme : {"geometric", "gamma/(nk)", "gamma/(n sqrt(k))"}, default=None
-        How step sizes fall over the epochs. By default what Table 1 has for a problem of which
-        nothing else is known: for q = 1 and inf "geometric" without a ridge and "gamma/(nk)" with
-        one, for q = 2 "gamma/(n sqrt(k))". (There the faster schemes are proven under a
-        regularity that cannot be told beforehand.)
+        The decrease of the step sizes over the epochs. The default is that of Table 1 without
+        further assumptions: for q = 1 and inf "geometric" without a ridge and "gamma/(nk)" with
+        one, for q = 2 "gamma/(n sqrt(k))". For q = 2, faster schemes are proven under a regularity
+        condition that is not known in advance.
     first_step : float, default=None
         alpha_0 of "geometric"; by default half the inverse of a typical squared subgradient,
-        times the rows in a mini-batch.
+        times the number of rows in a mini-batch.
     ratio : float, default=0.98
-        rho of "geometric", with which the steps fall to ``tol`` times the first.
+        rho of "geometric"; the steps decrease to ``tol`` times the first.
     cycles : bool, default=False
-        Whether the steps of "geometric" fall again and again, with ratios ever nearer to 1,
-        until that gains little: the rho with which the method converges is not known beforehand.
+        Whether the steps of "geometric" are repeated in cycles, with ratios closer and closer to
+        1, until there is little progress. The rho with which the method converges is not known in
+        advance.
     gamma : float, default=None
-        Of the other schemes; by default n alpha_0, or 5 over the ridge, times the rows in a
-        mini-batch, if that is less.
+        gamma of the other schemes; by default the smaller one of n alpha_0 and 5 over the ridge
+        times the number of rows in a mini-batch.
     shuffle : bool, default=False
-        Whether every epoch has an order of its own, or all that of the data.
+        Whether every epoch has a new random order of the rows.
     """
     first = first_step, gamma, batch_size
     steps = _Steps(problem, monitor.tol, scheme, first, ratio, cycles)
@@ -114,7 +115,7 @@ def ippa(
 ) -> None:
     """The incremental proximal point algorithm.
 
-    Parameters are those of `isg`.
+    The parameters are those of `isg`.
     """
     steps = _Steps(problem, monitor.tol, scheme, (first_step, gamma, 1), ratio, cycles)
     run = _Run(problem, monitor, start, random_state, shuffle)
@@ -142,14 +143,14 @@ def hybrid(
     gamma: float | None = None,
     shuffle: bool = False,
 ) -> None:
-    """Mini-batch subgradients while steps are long, proximal updates where they are short.
+    """The hybrid method: mini-batch subgradients for long steps, proximal updates for short ones.
 
     Parameters
     ----------
     switch : float, default=1e-4
         Step sizes below this share of the first are proximal.
     batch_size, scheme, first_step, ratio, cycles, gamma, shuffle
-        As for `isg`.
+        See `isg`.
     """
     first = first_step, gamma, batch_size
     steps = _Steps(problem, monitor.tol, scheme, first, ratio, cycles)
@@ -168,7 +169,7 @@ def _scheme_of_table_1(problem: RobustProblem) -> str:
 
 
 class _Steps:
-    """The step sizes, epoch by epoch."""
+    """The iterator over the step sizes of the epochs."""
 
     def __init__(self, problem, tol, scheme, first, ratio, cycles) -> None:
         first_step, gamma, batch_size = first
@@ -212,7 +213,7 @@ class _Steps:
 
 
 class _Run:
-    """The iterate and its reports, at epochs 20 % apart: the last model, mean multipliers."""
+    """The iterate, with reports of the last model and mean multipliers at epochs 20 % apart."""
 
     def __init__(self, problem, monitor, start, random_state, shuffle) -> None:
         self.problem, self.monitor = problem, monitor
@@ -239,7 +240,7 @@ class _Run:
         return self.monitor.done or self.n_iter >= max_iter
 
     def epoch(self, step: float, batch_size: int | None = None) -> None:
-        """An epoch of proximal updates, or of mini-batches."""
+        """Run an epoch of proximal updates, or of mini-batches of the given size."""
         order = self.random_state.permutation(self.rows) if self.shuffle else self.rows
         chunk = self.chunk if batch_size is None else -(-self.chunk // batch_size) * batch_size
         for first in range(0, len(order), chunk):

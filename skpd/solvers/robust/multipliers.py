@@ -1,18 +1,20 @@
 """The proximal method of multipliers for the robust SVM with the Euclidean norm, for many rows.
 
-Of many rows few have a loss that bends near the optimum, and only they have curvature. With the
-multipliers (p_k, r_k) of all rows and a parameter sigma_k, a round minimises ::
+If there are many rows, few of them are near a kink of their loss at the optimum, and only these
+have curvature. With the multipliers (p_k, r_k) of all rows and a parameter sigma_k, a round
+minimises ::
 
     epsilon lam + ridge ||w||_2^2 / 2 + the mean of the envelopes    over ||w||_2 <= lam and b
 
-(`skpd.solvers.robust.rows`) by Newton steps (`skpd.solvers.robust.newton_steps`); its maximisers
-are the next multipliers (Rockafellar, 1976). Where a round ends early, they still prove a bound.
+(`skpd.solvers.robust.rows`) by Newton steps (`skpd.solvers.robust.newton_steps`). The maximisers
+of the envelopes are the next multipliers (Rockafellar, 1976); they also prove a bound if a round
+ends early.
 
-1. A solution on a sample of the rows, found in the same way, is where all rows begin.
-2. A Newton step, with a line search by slopes.
-3. Where the gap is mostly that of the envelopes from the losses: multipliers are updated and
-   sigma grows, and all but the rows nearest to kinks are left out as linear.
-4. Where the gap is small, all rows are back for a certificate. Else on with 2.
+1. The start is a solution on a sample of the rows, found in the same way.
+2. Take a Newton step, with a line search by slopes.
+3. If most of the gap is due to the envelopes, update the multipliers, increase sigma, and leave
+   out all rows except those nearest to kinks, as if their losses were linear.
+4. If the gap is small, return to all rows for a certificate. Otherwise continue with 2.
 """
 
 from dataclasses import replace
@@ -45,18 +47,19 @@ def method_of_multipliers(
 ) -> None:
     """The proximal method of multipliers, for norm 2.
 
-    It ends unfinished where the gap no longer falls, where w comes to 0, or where most rows have
-    curvature.
+    The method ends unfinished if the gap no longer decreases, if w converges to 0, or if most rows
+    have curvature.
 
     Parameters
     ----------
     problem, monitor, start, max_iter
-        As for `skpd.solvers.interior.interior_point`; an iteration is a Newton step, of a
-        sample as well.
+        See `skpd.solvers.interior.interior_point`; an iteration is a Newton step, also on a
+        sample.
     random_state
-        Not used: the samples are always the same, and so is what is found.
+        Not used, as samples are always the same.
     budget : float, default=inf
-        The sum of `skpd.designs.newton_cost` of the steps at which it ends unfinished as well.
+        A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
+        ends unfinished.
     """
     with one_blas_thread(), np.errstate(all="ignore"):
         try:
@@ -70,7 +73,7 @@ def method_of_multipliers(
             while True:
                 run.go_on(goal, min(max_iter, run.n_iter + SETTINGS.check_every), budget)
                 if run.gap <= goal:
-                    goal *= SETTINGS.goal_factor  # the certificate may want more
+                    goal *= SETTINGS.goal_factor  # the certified gap was too large
                 monitor.check(run.n_iter, run.point())
                 if monitor.done or run.stalled or run.n_iter >= max_iter or run.cost > budget:
                     return
@@ -83,9 +86,9 @@ def method_of_multipliers(
 def _begun(
     problem: RobustProblem, start: Point | None, n_iter: int, max_iter: int, budget: float
 ) -> "_Run | None":
-    """At a start, at the solution on a sample of the rows, or along the null model's gradient.
+    """The run at its start: a given point, a solution on a sample, or a step from the null model.
 
-    None where a sample has shown that the method does not fit.
+    None if the run on a sample has shown that the method is not suitable.
     """
     sigma = SETTINGS.first_sigma / problem.prediction_scale
     if start is not None and np.any(start.coef):
@@ -120,32 +123,32 @@ def _begun(
 
 
 def _first_multipliers(problem: RobustProblem) -> tuple[Array, Array]:
-    """In the middle of what flips may cost."""
+    """The initial multipliers p and r, in the middle of the feasible range of r."""
     flipped = min(1.0 / 3.0, SETTINGS.first_flip * problem.epsilon / problem.kappa)
     own = 0.5 if problem.kappa == inf else 1.0 / 3.0
     return np.full(problem.n_samples, own), np.full(problem.n_samples, flipped)
 
 
 def _unknowns(problem: RobustProblem, coef: Array, intercept: float) -> Array:
-    """(w, b, lam) with the best lam."""
+    """The unknowns (w, b, lam) with the best lam."""
     margins = problem.y * (problem.design.matvec(coef) + intercept)
     lam = best_radius(problem, margins, problem.norm.value(coef))
     return np.concatenate([coef, [intercept, lam]])
 
 
 class _Run:
-    """The iterates of a run on some rows.
+    """A run of the method on some or all rows.
 
     Parameters
     ----------
     problem : RobustProblem
     x : ndarray of shape (n_features + 2,)
-        Where to begin.
+        The initial unknowns.
     multipliers : tuple of ndarray
-        The first.
+        The initial multipliers.
     sigma : float
     n_iter : int
-        Newton steps so far.
+        The number of Newton steps so far.
     """
 
     def __init__(
@@ -160,7 +163,7 @@ class _Run:
         squares = problem.squares[: problem.n_features]
         self.squares = np.concatenate([squares, [1.0, self.rows.flips**2]])
         self.shrunk: ShrunkRows | None = None
-        self.thaw_at, self.begun_at = 0.0, n_iter  # a gap; when the round began
+        self.thaw_at, self.begun_at = 0.0, n_iter  # gap at which to thaw; first step of the round
         self.stalled, self.least_gap, self.improved_at = False, inf, n_iter
         self.rows.move_to(x, self.rows.margins_of(x), sigma)
         self.evaluate()
@@ -170,11 +173,11 @@ class _Run:
         return self.steps.cost
 
     def evaluate(self) -> None:
-        """The gradient, and about the gap that the maximisers prove."""
+        """Compute the gradient and the estimated gap of the maximisers."""
         problem, x = self.problem, self.x
         gradient = self.rows.gradient()
         loss, proved = self.rows.sums()
-        # of the losses from their envelopes: what is left where the gradient is that of an optimum
+        # the part of the gap that is due to the envelopes, which remains at a zero gradient
         self.distance = loss - proved - float(gradient @ x)
         self.norm = float(np.linalg.norm(x[:-2]))
         primal = problem.epsilon * x[-1] + 0.5 * problem.ridge * self.norm**2 + loss
@@ -197,7 +200,7 @@ class _Run:
         self.stalled |= self.n_iter > self.improved_at + SETTINGS.patience
 
     def go_on(self, goal: float, max_iter: int, budget: float = inf) -> None:
-        """Newton steps and multiplier steps until the gap seems to be at most the goal."""
+        """Take Newton steps and multiplier steps until the estimated gap is at most the goal."""
         while self.gap > goal and self.n_iter < max_iter:
             self.stalled |= self.bends_everywhere()
             if self.stalled or self.cost > budget:
@@ -214,7 +217,7 @@ class _Run:
         self.thaw()
 
     def bends_everywhere(self) -> bool:
-        """Whether most rows have curvature, however narrow the envelopes are."""
+        """Whether most rows have curvature although sigma is large."""
         narrow = self.sigma * self.problem.prediction_scale > SETTINGS.first_sigma
         return narrow and self.rows.n_curved > SETTINGS.curved_share * len(self.problem.y)
 
@@ -247,7 +250,7 @@ class _Run:
         self.evaluate()
 
     def thaw(self) -> None:
-        """Back to all rows."""
+        """Return to all rows."""
         if self.shrunk is not None:
             self.rows, self.shrunk = self.shrunk.thaw(), None
             self.evaluate()
@@ -255,7 +258,7 @@ class _Run:
     # Newton steps
 
     def step(self) -> None:
-        """A Newton step, and so far along it that the slope is a part of what it was."""
+        """Take a Newton step, with a line search to a share of the initial slope."""
         problem = self.problem
         diagonal = SETTINGS.regularisation * self.sigma * self.squares
         diagonal[:-2] += problem.ridge
@@ -270,19 +273,20 @@ class _Run:
         self.n_iter += 1
 
     def raise_lam(self) -> None:
-        """Make lam larger than the norm of w where that is better: steps would leave the cone."""
+        """Increase lam above the norm of w if that decreases the objective."""
         margins = self.rows.margins
         change = np.zeros_like(self.x)
-        # where no row's multiplier of a flip is left, so that lam costs epsilon
+        # the lam at which all multipliers r are 0, so that the slope in lam is epsilon
         most = (1.0 + float(np.max(margins)) + 1.0 / self.sigma) / self.rows.flips
         change[-1] = max(most - self.x[-1], 0.0)
         self.search(change, margins, np.zeros_like(margins))
         self.evaluate()
 
     def search(self, change: Array, margins: Array, along: Array) -> None:
-        """A length with a slope of a part of what it is at 0, by regula falsi; 1 where it falls.
+        """Move along a change to a length whose slope is a share of the initial one.
 
-        The margins change by ``along``.
+        The length is found by regula falsi, and is 1 if the objective still decreases there.
+        ``along`` are the changes of the margins.
         """
         first = float(self.gradient @ change)
         low, low_slope, high, high_slope = 0.0, first, inf, 0.0
@@ -305,7 +309,7 @@ class _Run:
         self.x = x
 
     def moved(self, change: Array, length: float) -> tuple[Array, Array]:
-        """The unknowns so far along a step, and their derivative."""
+        """The unknowns at a length along a step, and their derivative in the length."""
         x = self.x + length * change
         if not self.on_sphere:
             return x, change
@@ -313,7 +317,7 @@ class _Run:
         return x, np.append(change[:-1], float(x[:-2] @ change[:-2]) / norm if norm else 0.0)
 
     def room(self, change: Array) -> float:
-        """How far along a step lam stays at least the norm of w, at most 1."""
+        """The largest length, at most 1, up to which lam is at least the norm of w."""
         w, dw, lam, dlam = self.x[:-2], change[:-2], float(self.x[-1]), float(change[-1])
         if self.on_sphere or lam + dlam >= np.linalg.norm(w + dw):
             return 1.0

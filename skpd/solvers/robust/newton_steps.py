@@ -1,16 +1,16 @@
-"""Newton steps in (w, b, lam) where lam is at least the Euclidean norm of w.
+"""Newton steps in (w, b, lam) under the constraint that lam is at least the norm of w.
 
-The smoothed losses have curvature H in predictions, g in a prediction and lam, and k in lam.
-Where lam = ||w||, it changes by u.dw with u = w / ||w||, and the sphere has the curvature
-t (I - u u') for t = (derivative in lam) / ||w||. With nu the change of that derivative, a step
-is the solution of ::
+The smoothed losses have second derivatives H in the predictions, g in a prediction and lam, and k
+in lam. If lam = ||w||, lam changes by u.dw with u = w / ||w||, and the constraint has the
+curvature t (I - u u') for t = (derivative in lam) / ||w||. With nu the change of that derivative,
+a step is the solution of ::
 
     ( X'HX + (ridge + t) I   X'H1   X'g - t u    u ) ( dw   )     ( g_w   )
     ( 1'HX                   1'H1   1'g          0 ) ( db   ) = - ( g_b   )
     ( (X'g - t u)'           g'1    k + t       -1 ) ( dlam )     ( g_lam )
     ( u'                     0      -1           0 ) ( nu   )     ( 0     )
 
-and without t and the last row and column where lam is larger.
+If lam is larger than ||w||, the terms with t and the last row and column are left out.
 """
 
 from dataclasses import dataclass
@@ -35,14 +35,14 @@ class Model:
     ----------
     rows : Curvature
     diagonal : ndarray of shape (n_features + 2,)
-        What is added to the curvature of w, b and lam.
+        A diagonal that is added to the curvature of w, b and lam.
     gradient : ndarray of shape (n_features + 2,)
     normal : ndarray of shape (n_features,) or None
-        u; None where lam is larger than the norm.
+        The vector u; None if lam is larger than the norm.
     bend : float
-        t.
+        The number t.
     fit_intercept : bool
-        Whether b changes.
+        Whether b is free.
     """
 
     rows: Curvature
@@ -53,7 +53,7 @@ class Model:
     fit_intercept: bool
 
     def reduced(self, gradient: Array) -> Array:
-        """The derivatives in what is free to change."""
+        """The derivatives in the free unknowns, without lam if it is the norm of w."""
         out = gradient.copy()
         if not self.fit_intercept:
             out[-2] = 0.0
@@ -63,13 +63,13 @@ class Model:
         return out
 
     def whole(self, direction: Array) -> Array:
-        """A direction, lam going with w where it is its norm."""
+        """The direction with the change of lam, which follows from that of w on the sphere."""
         if self.normal is None:
             return direction
         return np.append(direction[:-1], float(self.normal @ direction[:-2]))
 
     def times(self, direction: Array) -> Array:
-        """The reduced Hessian times a direction of what is free to change."""
+        """The product of the reduced Hessian with a direction of the free unknowns."""
         rows, x = self.rows, self.whole(direction)
         w, lam = x[:-2], float(x[-1])
         z = rows.design.matvec(w) + x[-2]
@@ -82,7 +82,7 @@ class Model:
         return self.reduced(out)
 
     def system(self) -> FeatureSystem:
-        """The matrix, factorised."""
+        """The factorised system of the model."""
         design, predictions, mixed, lam_twice = self.rows
         d = design.shape[1]
         intercept, lam, multiplier = d, d + 1, d + 2
@@ -111,17 +111,17 @@ class Model:
 
 
 class NewtonSteps:
-    """The minimisers of one model after the other.
+    """The minimisers of a sequence of models.
 
-    The factor of an earlier one is the preconditioner of conjugate gradients for the next, as long
-    as they cost less than another factor.
+    The factor of an earlier model is used as preconditioner of conjugate gradients for later
+    ones, as long as these cost less than a new factor.
 
     Parameters
     ----------
     accuracy : float
-        Of conjugate gradients, by the norm of the residual in the preconditioner's metric.
+        The relative residual of conjugate gradients, in the norm of the preconditioner.
     dense : float
-        The time of a multiplication in the solution with a factor over that of one in a sparse
+        The time of a multiplication in a solution with a factor, relative to one in a sparse
         product.
     """
 
@@ -137,7 +137,7 @@ class NewtonSteps:
         Raises
         ------
         LinAlgError
-            If rounding has left no factor, or no finite step.
+            If there is no factor or no finite step because of rounding.
         """
         design = model.rows.design
         n, d = design.shape
@@ -160,7 +160,10 @@ class NewtonSteps:
     def _by_conjugate_gradients(
         self, model: Model, right: Array, most: int
     ) -> tuple[Array | None, int]:
-        """The same to some accuracy, None where that takes more iterations; and their number."""
+        """The solution of the model by conjugate gradients, and the number of iterations.
+
+        The solution is None if ``most`` iterations do not suffice for the accuracy.
+        """
         assert self.system is not None
         step, left = np.zeros_like(right), right
         direction, before, first = np.zeros_like(right), inf, 0.0

@@ -1,7 +1,7 @@
 """The losses of the robust SVM, smoothed by multipliers.
 
-A row's loss h(m, lam) is the largest of p (1 - m) + r (1 + m - kappa lam) over the triangle
-p, r >= 0, p + r <= 1. With multipliers (p0, r0) it becomes its Moreau envelope, ::
+The loss of a row h(m, lam) is the maximum of p (1 - m) + r (1 + m - kappa lam) over the triangle
+p, r >= 0, p + r <= 1. With multipliers (p0, r0) it is replaced by its Moreau envelope, ::
 
     max over p, r of  p (1 - m) + r (1 + m - kappa lam) - ||(p, r) - (p0, r0)||^2 / (2 sigma),
 
@@ -22,21 +22,21 @@ from .settings import SETTINGS
 
 __all__ = ["Curvature", "ShrunkRows", "SmoothedRows"]
 
-# rows whose maximisers are found at a time: a dozen vectors stay in the cache
+# the number of rows whose maximisers are computed at a time, so that vectors stay in the cache
 BLOCK = 1 << 14
 
 
 class Curvature(NamedTuple):
-    """Second derivatives of the mean of the envelopes in (X w + b, lam), of the rows with any.
+    """Second derivatives of the mean envelope in (X w + b, lam), for the rows with curvature.
 
     Attributes
     ----------
     design : Design
-        Those rows of X.
+        The rows of X with curvature.
     predictions, mixed : ndarray
-        The derivatives in a prediction twice, and in it and lam.
+        The second derivatives in a prediction, and the mixed ones in a prediction and lam.
     lam : float
-        That in lam twice.
+        The second derivative in lam.
     """
 
     design: Design
@@ -54,27 +54,27 @@ class SmoothedRows:
     y, weights : ndarray of shape (n_samples,)
     kappa : float
     p, r : ndarray of shape (n_samples,)
-        The multipliers, and the first maximisers.
+        The multipliers, which are also the initial maximisers.
     """
 
     def __init__(
         self, design: Design, y: Array, weights: Array, kappa: float, p: Array, r: Array
     ) -> None:
         self.design, self.y, self.weights, self.kappa = design, y, weights, kappa
-        self.flips = kappa if kappa < inf else 0.0  # what a flip adds to the slope in lam
+        self.flips = kappa if kappa < inf else 0.0  # minus the slope of a flip in lam
         self.multipliers = p, r
         self.p, self.r = p, r
         self.x, self.margins, self.sigma = np.zeros(design.shape[1] + 2), np.zeros_like(y), 1.0
-        # of rows left out: their derivatives, and what their maximisers prove
+        # the gradient and the dual value of rows that are left out
         self.gradient_beside: Array = np.zeros_like(self.x)
         self.proved_beside = 0.0
 
     def margins_of(self, x: Array) -> Array:
-        """The margins of a model, or how they change along a direction."""
+        """The margins of a model, or their changes along a direction."""
         return self.y * (self.design.matvec(np.ascontiguousarray(x[:-2])) + x[-2])
 
     def move_to(self, x: Array, margins: Array, sigma: float) -> None:
-        """Go to other unknowns with these margins."""
+        """Move to other unknowns with the given margins."""
         self.x, self.margins, self.sigma = x, margins, sigma
         own, flipped = self.multipliers
         self.p = np.empty_like(margins)
@@ -91,18 +91,18 @@ class SmoothedRows:
             self.p[some], self.r[some] = project_triangle(p, r)
 
     def update_multipliers(self) -> None:
-        """Take the maximisers for multipliers."""
+        """Set the multipliers to the maximisers."""
         self.multipliers = self.p, self.r
 
     def gradient(self) -> Array:
-        """The derivatives of the mean in the unknowns."""
+        """The gradient of the mean envelope in the unknowns."""
         slopes = self.weights * self.y * (self.r - self.p)
         of_lam = -self.flips * float(self.weights @ self.r)
         own = np.concatenate([self.design.rmatvec(slopes), [float(np.sum(slopes)), of_lam]])
         return own + self.gradient_beside
 
     def slope(self, direction: Array, margins: Array) -> float:
-        """The derivative along a direction that changes the margins by these."""
+        """The derivative along a direction, with the given changes of the margins."""
         flipped = self.weights * self.r
         own = float(flipped @ margins) - float((self.weights * self.p) @ margins)
         own -= self.flips * float(np.sum(flipped)) * float(direction[-1])
@@ -111,20 +111,20 @@ class SmoothedRows:
     def sums(self) -> tuple[float, float]:
         """The mean loss, and the value sum_i c_i (p_i + r_i) of the maximisers."""
         losses = float(self.weights @ robust_loss(self.margins, float(self.x[-1]), self.kappa))
-        # the loss of a row left out is p + r and its derivative times the unknowns
+        # the loss of a row left out is p + r plus its derivative times the unknowns
         losses += self.proved_beside + float(self.gradient_beside @ self.x)
         return losses, float(self.weights @ (self.p + self.r)) + self.proved_beside
 
     @property
     def n_curved(self) -> int:
-        """The rows with curvature."""
+        """The number of rows with curvature."""
         return int(np.count_nonzero(_inside(self.p) | _inside(self.r)))
 
     def curvature(self) -> Curvature:
-        """The generalised Hessian, by the derivative of the projection onto the triangle.
+        """The generalised Hessian, from the derivative of the projection onto the triangle.
 
-        With both p and r free that is the identity in their plane, on the hypotenuse half the
-        difference of both, and on the other sides it is p or r alone.
+        Inside of the triangle this derivative is the identity, on the hypotenuse it is the
+        projection onto the direction (1, -1) / sqrt(2), and on the other sides that onto one axis.
         """
         own, flipped = _inside(self.p), _inside(self.r)
         rows = np.flatnonzero(own | flipped)
@@ -142,7 +142,7 @@ class SmoothedRows:
         return Curvature(self.design, both[0], both[1], of_lam)
 
     def nearest_to_kinks(self, count: int) -> Indices:
-        """So many rows whose losses bend nearest to where they are, increasing."""
+        """The indices of the ``count`` rows nearest to a kink of their loss, increasing."""
         hinge = 1.0 - self.margins
         if self.kappa == inf:
             distance = np.abs(hinge)
@@ -154,14 +154,14 @@ class SmoothedRows:
 
 
 class ShrunkRows(SmoothedRows):
-    """Those nearest to kinks; the others, at corners of the triangle, are taken for linear.
+    """The rows nearest to kinks; the losses of other rows are treated as linear.
 
     Parameters
     ----------
     whole : SmoothedRows
-        All rows, with maximisers that are the multipliers.
+        All rows, whose maximisers are their multipliers.
     count : int
-        How many stay.
+        The number of remaining rows.
     """
 
     def __init__(self, whole: SmoothedRows, count: int) -> None:
@@ -178,7 +178,7 @@ class ShrunkRows(SmoothedRows):
         self.proved_beside = whole.sums()[1] - proved
 
     def thaw(self) -> SmoothedRows:
-        """All rows at the same unknowns, with the multipliers of these."""
+        """All rows at the current unknowns, with the multipliers of the remaining rows."""
         whole = self.whole
         p, r = whole.p.copy(), whole.r.copy()
         p[self.chosen], r[self.chosen] = self.multipliers

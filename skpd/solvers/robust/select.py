@@ -1,4 +1,4 @@
-"""The default for the distributionally robust SVM: which method for which data."""
+"""The selection of methods for the distributionally robust SVM."""
 
 from dataclasses import replace
 from functools import partial
@@ -29,11 +29,12 @@ MULTIPLIERS = "multipliers", "norm 2 and many rows, few of which have a loss tha
 def _(problem: RobustProblem, warm: bool = False) -> list[Choice]:
     """The methods for the robust SVM.
 
-    1. With norm 1 and many features, working sets of them, each solved by 3.
-    2. With norm 2 and many rows, the method of multipliers, for a part of the cost of 3., unless
+    1. For norm 1 and many features: working sets of features, each solved by 3.
+    2. For norm 2 and many rows: the method of multipliers, for a share of the cost of 3., unless
        features are far from 0, which 3. centres.
-    3. The interior-point method, where a system of the smaller side of X fits.
-    4. What is left: a restarted primal-dual hybrid gradient, after 3. for a few times its cost.
+    3. The interior-point method, if a system of the smaller side of X fits in memory.
+    4. For the rest: a restarted primal-dual hybrid gradient, which may take a few times the cost
+       of 3. after it.
     """
     few = min(problem.design.shape) <= INTERIOR.largest_system
     cost = cost_of_run(problem.design)
@@ -50,7 +51,7 @@ def _(problem: RobustProblem, warm: bool = False) -> list[Choice]:
 
 
 def _is_tall(problem: RobustProblem) -> bool:
-    """Whether rows are many for each variable, and no features far from 0."""
+    """Whether there are many rows for each variable, and no features far from 0."""
     if problem.n_samples < ROBUST.many_rows * problem.n_variables:
         return False
     return problem.design.shift_of_columns(problem.weights) is None
@@ -66,14 +67,14 @@ def working_sets(
 ) -> None:
     """For norm 1: the interior-point method on growing sets of features.
 
-    The multipliers of a set's solution tell which of the other features violate
-    ``abs(v_j) <= epsilon - kappa rho``; the worst of them join. It ends unfinished where a set
-    grows larger than a system that fits, or where no other feature violates.
+    By the multipliers of a solution, other features may violate their limit
+    ``abs(v_j) <= epsilon - kappa rho``; the worst of them join the set. The method ends unfinished
+    if the system of a set does not fit in memory, or if no other feature violates its limit.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `interior_point`.
+        See `interior_point`.
     """
     columns: Indices = np.empty(0, dtype=np.int64)
     point = problem.null_point if start is None else start
@@ -81,7 +82,7 @@ def working_sets(
     while not monitor.done and monitor.n_iter < max_iter:
         p, r = point.dual_coef
         v = np.abs(problem.design.rmatvec(problem.weights * problem.y * (p - r)))
-        v[columns] = np.inf  # they stay
+        v[columns] = np.inf  # features of the set stay in it
         v[point.coef != 0.0] = np.inf
         limit = problem.epsilon
         if problem.kappa < np.inf:
@@ -115,5 +116,5 @@ def working_sets(
 
 
 def _interrupted(monitor: Monitor) -> bool:
-    """Whether the caller ends the run, asked while a part of the problem is being solved."""
+    """Whether the callback of the caller ends the run, called during a subproblem."""
     return bool(monitor.on_check is not None and monitor.on_check(monitor))

@@ -1,1 +1,1 @@
-"""Methods for losses of all scores together."""
+"""Methods for structured losses, which are functions of all scores together."""

@@ -1,10 +1,10 @@
 """Accelerated gradients on a smoothed maximum over labelings (Zhang, Saha and Vishwanathan).
 
-For J(w) = L(A w + b) + alpha R(w), L the largest of a loss over labelings: the maximum over
-mixtures less mu times their entropy has a gradient, that of the marginals (section 5.4), and is
-below L by at most mu D, D the logarithm of the number of labelings. The estimate functions of
-`skpd.solvers.accelerated` minimise the smoothed objective; the mixtures at which gradients were
-taken average to one that proves a gap, (22) and (35).
+The objective is J(w) = L(A w + b) + alpha R(w), where L is the maximum of a loss over labelings.
+The maximum over mixtures with mu times their entropy (minus its largest value) has a gradient,
+given by the marginals (section 5.4), and is below L by at most mu D, with D the logarithm of the
+number of labelings. The estimate functions of `skpd.solvers.accelerated` minimise the smoothed
+objective. The average of the mixtures at the gradients proves a gap, (22) and (35).
 """
 
 from math import inf
@@ -49,16 +49,16 @@ def structured_agm(
     Parameters
     ----------
     problem, monitor, start, max_iter
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a gradient.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a gradient.
     random_state
         Not used.
     memory : {"infinite", "one"}, default="infinite"
-        Algorithms 1 and 2, or 3 and 4.
+        "infinite" for Algorithms 1 and 2, "one" for Algorithms 3 and 4.
     adaptive : bool, default=True
-        Whether L is searched for (Algorithms 2 and 4), or fixed at max ||A' diag(c) theta||^2 / mu
-        over labelings, or a bound on it.
+        Whether L is found by a search (Algorithms 2 and 4), or fixed at (a bound on)
+        max ||A' diag(c) theta||^2 / mu over labelings.
     smoothing : {"fixed", "homotopy"}, default="fixed"
-        From the start the level of the tolerance, (57), or levels that fall, each warm started.
+        The level that follows from the tolerance, (57), or decreasing levels with warm starts.
 
     Raises
     ------
@@ -85,10 +85,10 @@ def structured_agm(
 
 
 class _Run:
-    """Minimises smoothed objectives and reports to the monitor.
+    """A run that minimises smoothed objectives and reports to the monitor.
 
-    The variables are the coefficients, and the intercept behind them if there is one. Mixtures
-    are vectors, theta and behind it the mean loss, so that they average as numbers do.
+    The variables are the coefficients, followed by the intercept if there is one. Mixtures are
+    represented as vectors of theta, followed by the mean loss, so that they can be averaged.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class _Run:
         self.method = infinite_memory if memory == "infinite" else one_memory
         self.adaptive = adaptive
         self.n_iter = monitor.n_iter
-        self.theta_error = self.loss_error = 0.0  # the largest of the mixtures so far
+        self.theta_error = self.loss_error = 0.0  # the largest errors of mixtures so far
 
     def joined(self, coef: Array, intercept: float) -> Array:
         return np.append(coef, intercept) if self.problem.fit_intercept else np.array(coef)
@@ -137,7 +137,7 @@ class _Run:
             coef, intercept = self.split(v)
             return self.joined(penalty.prox(coef, step * alpha), intercept)
 
-        # an intercept is free: then the penalty is not strongly convex in all variables
+        # with a free intercept the penalty is not strongly convex in all variables
         ridge = 0.0 if problem.fit_intercept else alpha * penalty.without_ridge()[0]
         return Composite(
             smooth, self.matvec, self.rmatvec, psi, Euclidean(near),
@@ -146,7 +146,7 @@ class _Run:
         )  # fmt: skip
 
     def lipschitz(self, x: Array, smooth: Any, mu: float) -> float:
-        """Where the search for L begins, or a bound on it."""
+        """The start of the search for L, or a bound on it."""
         problem = self.problem
         if not self.adaptive:
             squares = problem.design.row_norms() ** 2 + float(problem.fit_intercept)
@@ -168,7 +168,7 @@ class _Run:
     # The run
 
     def minimise(self, x: Array, mu: float, error: float) -> Array:
-        """Iterates until the gap of the loss itself is at most ``error``, or all is done."""
+        """Iterate until the gap of the unsmoothed loss is at most ``error``, or the run ends."""
         monitor = self.monitor
         goal = monitor.tol * self.problem.objective_unit
         composite = self.composite(x, mu)
@@ -186,7 +186,7 @@ class _Run:
         return x
 
     def gap(self, iterate: Iterate, n_averaged: int) -> tuple[float, Point]:
-        """What the monitor would find, from sums at hand, and for which point."""
+        """The estimated gap, and the point for which a certificate would be computed."""
         problem = self.problem
         coef, intercept = self.split(iterate.x)
         coef = problem.penalty.feasible(coef)
@@ -204,9 +204,9 @@ class _Run:
         return gap, Point(coef, intercept, self.mixture(mixture, n_averaged))
 
     def mixture(self, theta: Array, n_averaged: int) -> Mixture:
-        """The mixture that an average of so many is.
+        """The average of ``n_averaged`` mixtures as a mixture, with bounds on its errors.
 
-        Every step of an average adds three rounding errors to what the mixtures themselves err by.
+        Every step of the average adds three rounding errors to the errors of the mixtures.
         """
         rounding = 3.0 * (n_averaged + 2) * EPSILON
         return Mixture(

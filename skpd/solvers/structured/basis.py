@@ -1,4 +1,4 @@
-"""Orthonormal bases of vectors that come one after the other."""
+"""Orthonormal bases of a growing sequence of vectors."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from ..._typing import Array
 
 __all__ = ["GrownBasis"]
 
-# Of the length of a vector: what is left of it in the space of the others is then rounding
+# A vector whose remainder is below this times its norm is in the span of the others
 NOTHING = 64.0 * EPSILON
 
 
 class GrownBasis:
-    """An orthonormal basis that gets another direction where a vector needs one.
+    """An orthonormal basis that is extended by a direction when a vector is not in its span.
 
     Parameters
     ----------
@@ -32,9 +32,10 @@ class GrownBasis:
         return self._room[: self._count]
 
     def coordinates(self, vector: Array) -> Array:
-        """Those of a vector, which is in the space of the basis from now on.
+        """The coordinates of a vector, after extending the basis by a direction if necessary.
 
-        By Gram and Schmidt, twice, after which the directions are orthogonal to rounding.
+        Gram-Schmidt orthogonalisation is done twice, so that directions are orthogonal up to
+        rounding.
         """
         found, rest = np.zeros(len(self)), vector
         for _ in range(2):

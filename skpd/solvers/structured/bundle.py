@@ -1,14 +1,15 @@
-"""Cutting planes for the largest of a loss over labelings.
+"""Cutting planes for structured losses, which are maxima of a loss over labelings.
 
-A labeling y' that is the worst at a model says that L is at least a plane, which touches L there.
-The minimiser of the planes found so far and the penalty is the next model (Joachims, 2006,
-Training linear SVMs in linear time; Teo, Vishwanathan, Smola and Le, 2010, Bundle methods for
-regularized risk minimization). The shares of the planes are a mixture of labelings: the dual
-point, whose bound is the least value of the planes and the penalty.
+A labeling y' that attains the maximum at a model defines a plane below L that touches L at this
+model. The next model minimises the maximum of the planes found so far plus the penalty (Joachims,
+2006, Training linear SVMs in linear time; Teo, Vishwanathan, Smola and Le, 2010, Bundle methods
+for regularized risk minimization). The multipliers of the planes define a mixture of labelings.
+This is the dual point, whose bound is the least value of planes and penalty.
 
-The planes' minimiser may be far from the best model, where planes say little. The best point on
-the way there becomes the best model, and the next plane touches at it and beyond it (Franc and
-Sonnenburg, 2008, Optimized cutting plane algorithm for support vector machines).
+The minimiser of the planes may be far from the best model, where planes are inaccurate. Therefore
+a line search towards it determines the best model, and the next planes touch L at this model and
+beyond it (Franc and Sonnenburg, 2008, Optimized cutting plane algorithm for support vector
+machines).
 """
 
 from typing import Any
@@ -37,13 +38,13 @@ def bundle(
     max_iter: int,
     random_state: np.random.RandomState,
 ) -> None:
-    """Cutting planes, with the problem that they leave solved by an interior-point method.
+    """Cutting planes, with an interior-point method for the problem of the planes.
 
     Parameters
     ----------
     problem, monitor, start, max_iter
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a solution of the
-        planes' problem, with two labelings.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a solution of the problem
+        of the planes, and two labelings.
     random_state
         Not used.
     """
@@ -87,7 +88,7 @@ class _Run:
             try:
                 variables, shares = minimised(cuts, accuracy, self.best, rho)
             except LinAlgError:
-                # another weight of the distance is another problem, which may not fail
+                # the problem with another weight of the distance may be solvable
                 failures, rho = failures + 1, SETTINGS.nearer * rho
                 if rho > 0.0 and failures <= SETTINGS.failures:
                     continue
@@ -111,7 +112,7 @@ class _Run:
                 return
 
     def _first_rho(self) -> float:
-        """The weight at which a step along the first plane alone would bring the loss to 0."""
+        """The weight for which a step along the first plane would decrease the loss to 0."""
         if self.problem.penalty.is_quadratic:
             return 0.0
         slope = self.cuts.slopes[-1]
@@ -119,9 +120,11 @@ class _Run:
 
     @staticmethod
     def _next_rho(rho: float, expected: float, actual: float, gap: float) -> float:
-        """Less where the model fell about as expected, more where planes said too little.
+        """The next weight of the distance from the best model.
 
-        Much less where nothing but the distance keeps the model from the least of the planes.
+        It decreases if the objective decreased about as predicted by the planes, and increases if
+        the planes were inaccurate. It decreases much if the distance prevents the model from
+        reaching the minimum of the planes.
         """
         if expected <= SETTINGS.hidden * gap:
             return SETTINGS.release * rho
@@ -132,7 +135,7 @@ class _Run:
         return rho
 
     def search(self, variables: Array) -> None:
-        """Look for a better model on the way to some variables, and add planes there."""
+        """Search for a better model on the line to some variables, and add planes there."""
         step = variables - self.best
         along = self.problem.scores(*self._split(variables)) - self.scores
         found = {1.0: self._at(1.0, step, along)}
@@ -146,12 +149,12 @@ class _Run:
             self.scores = self.scores + length * along
 
     def _at(self, t: float, step: Array, along: Array) -> tuple[float, Any]:
-        """The objective at a share of the way, with a labeling that is the worst there."""
+        """The objective at a share of the step, with a labeling that attains the maximum."""
         value, mixture = self.problem.loss.mixture(self.scores + t * along, 0.0)
         return value + self._penalty(self.best + t * step), mixture
 
     def _best_length(self, found: dict, step: Array, along: Array) -> float:
-        """About the share of the way with the least objective, by golden sections."""
+        """The approximate share of the step with the least objective, by golden sections."""
         low, high, inner = 0.0, 1.0, GOLDEN
         found[inner] = self._at(inner, step, along)
         for _ in range(SETTINGS.search):

@@ -1,6 +1,6 @@
-"""A structured loss from below: the largest of the planes that some labelings give.
+"""Lower bounds on a structured loss, as maxima of planes that mixtures of labelings define.
 
-Every mixture of labelings, with the mean loss e_k, says ::
+For every mixture of labelings theta_k with the mean loss e_k ::
 
     L(A w + b) >= e_k + g_k.w + s_k b,   g_k = A' diag(c) theta_k,   s_k = sum_i c_i theta_ki
 
@@ -22,7 +22,7 @@ __all__ = ["Cuts"]
 class Cuts:
     """Planes below a structured loss.
 
-    The first is that of the true labeling: L >= 0.
+    The first plane is that of the true labeling, L >= 0.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class Cuts:
     ----------
     mixtures : list of Mixture
     losses : ndarray of shape (n_cuts,)
-        e.
+        The mean losses e_k.
     slopes : ndarray of shape (n_cuts, n_variables)
-        g, and s behind it where there is an intercept.
+        The slopes g_k, followed by s_k if there is an intercept.
     """
 
     def __init__(self, problem: StructuredProblem) -> None:
@@ -45,7 +45,7 @@ class Cuts:
         self._room = np.zeros((16, self.n_variables))
         self._unused = np.zeros(1, dtype=np.int64)
         self._basis = GrownBasis(problem.n_features)
-        self._coordinates: list[Array] = []  # of the first of the slopes
+        self._coordinates: list[Array] = []  # coordinates of slopes
 
     def __len__(self) -> int:
         return len(self.mixtures)
@@ -55,9 +55,9 @@ class Cuts:
         return self._room[: len(self)]
 
     def in_basis(self) -> tuple[Array, Array]:
-        """The slopes in coordinates of an orthonormal basis of theirs, and the basis.
+        """The coordinates of the slopes in an orthonormal basis of their span, and the basis.
 
-        Those of an intercept stay the last coordinate.
+        The slope of an intercept remains the last coordinate.
         """
         d = self.problem.n_features
         if len(self._basis) > SETTINGS.idle_directions * len(self):
@@ -82,7 +82,7 @@ class Cuts:
         self._unused = np.append(self._unused, 0)
 
     def forget(self, shares: Array, patience: int) -> None:
-        """Drop planes that had no share of so many dual points in a row, but for the first."""
+        """Drop planes without a share in ``patience`` successive dual points; keep the first."""
         self._unused = np.where(shares > 0.0, 0, self._unused + 1)
         self._unused[0] = 0
         kept = np.flatnonzero(self._unused <= patience)
@@ -95,11 +95,11 @@ class Cuts:
         self.losses, self._unused = self.losses[kept], self._unused[kept]
 
     def mixed(self, shares: Array) -> Any:
-        """The mixture of all of them with some shares."""
+        """The mixture of the mixtures of all planes with the given shares."""
         return self.problem.loss.mixed(shares, self.mixtures)
 
     def bound(self, shares: Array, upper: float) -> float:
-        """About the lower bound of a mixture, by plain sums: for decisions, not as proof.
+        """The estimated lower bound of a mixture of the planes, which proves nothing.
 
         ``upper`` is the objective value of a model.
         """

@@ -1,11 +1,11 @@
-"""The problem that cutting planes leave: the largest of some planes beside the penalty.
+"""The master problem of cutting planes: the maximum of the planes plus the penalty.
 
     minimise over x = (w, b), t   t + alpha R(w) + rho ||x - centre||^2 / 2
     subject to                    e_k + g_k.w + s_k b <= t  for all k
 
-by the interior-point method for problems (`skpd.solvers.interior`), to which the planes are rows:
--t is the intercept of these rows, and b a coefficient that the penalty leaves free. The
-multipliers of the constraints are shares of the labelings.
+The interior-point method for problems (`skpd.solvers.interior`) solves it, with the planes as
+rows. The intercept of these rows is -t, and b is a coefficient that the penalty leaves free. The
+multipliers of the constraints are the shares of the labelings.
 """
 
 from dataclasses import dataclass
@@ -33,12 +33,12 @@ __all__ = ["has_master", "minimised"]
 
 
 def has_master(problem: StructuredProblem) -> bool:
-    """Whether there is a method for the problem that cutting planes leave."""
+    """Whether there is a method for the master problem with the penalty of a problem."""
     return type(_penalty_of_variables(problem, problem.n_features)) in PENALTIES
 
 
 def _penalty_of_variables(problem: StructuredProblem, n_coefficients: int) -> Penalty:
-    """The penalty of so many coefficients, and of the intercept as a free one behind them."""
+    """The penalty on the coefficients, followed by the intercept as a free coefficient."""
     if not problem.fit_intercept:
         return problem.penalty
     return with_coefficient(problem.penalty, n_coefficients, 0.0)
@@ -53,28 +53,28 @@ def minimised(
     ----------
     cuts : Cuts
     accuracy : float
-        By how much the value may be above the least.
+        The largest allowed difference of the value from the minimum.
     centre : ndarray of shape (n_variables,), default=None
-        What the minimiser is to be near to.
+        The centre of the proximal term.
     rho : float, default=0.0
-        The weight of half the squared distance from there.
+        The weight of half the squared distance from the centre.
 
     Returns
     -------
     variables : ndarray of shape (n_variables,)
-        The coefficients, and the intercept behind them if there is one.
+        The coefficients, followed by the intercept if there is one.
     shares : ndarray of shape (n_cuts,)
-        They sum to 1, but for the accuracy.
+        The shares of the planes, which sum to 1 up to the accuracy.
 
     Raises
     ------
     LinAlgError
-        If rounding ends the method before it has a solution at all.
+        If rounding errors end the method before it has a solution.
     """
     problem, slopes, d = cuts.problem, cuts.slopes, cuts.problem.n_features
     reduced = problem.penalty.is_quadratic and rho == 0.0 and len(cuts) < d
     if reduced:
-        # half the squared norm is the same in any orthonormal basis of the planes' slopes
+        # half the squared norm does not depend on the orthonormal basis of the slopes
         slopes, basis = cuts.in_basis()
         d = len(basis)
     penalty = _penalty_of_variables(problem, d).bind(slopes.shape[1])
@@ -106,12 +106,12 @@ def _minimise(programme: Programme, accuracy: float) -> None:
             except LinAlgError:
                 if n_iter == 0:
                     raise
-                return  # with what there is: the bounds do not depend on how good it is
+                return  # with an inexact solution, for which bounds are valid as well
 
 
 @dataclass(frozen=True)
 class _Planes:
-    """Planes and a penalty, in the place of a problem whose rows they are."""
+    """Planes and a penalty, with the interface of a problem whose rows are the planes."""
 
     slopes: Array
     losses: Array
@@ -151,22 +151,22 @@ class _Planes:
 
     @property
     def weights(self) -> Array:
-        """Of the rows, for the scales of the columns."""
+        """The equal weights of the planes, which determine the scales of the columns."""
         return np.full(self.n_samples, 1.0 / self.n_samples)
 
     @property
     def null_point(self) -> Point:
-        """The intercept is -t: that of a loss somewhat above all planes at 0."""
+        """The initial point, whose intercept -t is somewhat below minus all planes at 0."""
         return Point(None, -2.0 * self.objective_unit, None)
 
 
 class _CutsProgramme(Programme):
-    """-t' + alpha R(w) for t' = -t, subject to e_k + g_k.w + t' <= 0."""
+    """The programme of -t' + alpha R(w) for t' = -t, subject to e_k + g_k.w + t' <= 0."""
 
     def __init__(self, planes: Any) -> None:
         super().__init__(planes, basis_of(planes.penalty))
         d = self.n_features
-        # t' is the unknown behind the coefficients less mean.w, as columns are centred
+        # as columns are centred, t' is the unknown after the coefficients minus mean.w
         self.cost[d], self.cost[:d] = -1.0, self.mean
         unit = planes.objective_unit
         self.losses = [Intervals(

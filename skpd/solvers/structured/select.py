@@ -1,4 +1,4 @@
-"""The default for losses of all scores together."""
+"""The default solver for structured losses."""
 
 import numpy as np
 
@@ -19,12 +19,12 @@ def structured_auto(
     max_iter: int,
     random_state: np.random.RandomState,
 ) -> None:
-    """The fastest method known here for a structured loss and a penalty.
+    """Run the fastest available method for a structured loss and a penalty.
 
     Parameters
     ----------
     problem, monitor, start, max_iter, random_state
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
     if problem.loss.is_smooth:
         smooth(problem, monitor, start, max_iter=max_iter, random_state=random_state)

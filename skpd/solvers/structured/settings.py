@@ -1,4 +1,4 @@
-"""The tuned numbers of the methods for structured losses: each with its unit and its reason."""
+"""The settings of the methods for structured losses, each with its unit and its reason."""
 
 from dataclasses import dataclass
 
@@ -7,47 +7,47 @@ __all__ = ["GRADIENTS", "SETTINGS", "BundleSettings", "GradientSettings"]
 
 @dataclass(frozen=True)
 class BundleSettings:
-    """Numbers of the cutting-plane method. None has a part in a proof."""
+    """Settings of the cutting-plane method, which no proof depends on."""
 
-    # The gap between the best model and the planes, in units of that asked for, at which a
-    # certificate may be small enough; else there is one every so many iterations, so that what
-    # was reached is not lost.
+    # The gap between the best model and the planes, in units of the requested one, at which the
+    # certified gap may be small enough; otherwise a certificate is computed after a number of
+    # iterations, so that the result is kept if the run ends.
     near_goal: float = 1.0
     check_every: int = 20
-    # The problem that the planes leave is solved to this share of the gap that is left, or of that
-    # asked for, whatever is larger: more would not change where the next plane is.
+    # The master problem is solved to this share of the remaining gap, or of the requested one if
+    # that is larger, as more accuracy would hardly change the next plane.
     master_share: float = 0.05
-    # Iterations of its interior-point method at most, which takes some 10 to 30
+    # The most iterations of its interior-point method; some 10 to 30 are usual
     master_iterations: int = 80
-    # and without its gap falling below this share of the least one
+    # and the most iterations without a decrease of its gap to a share of the least one
     master_patience: int = 8
     master_progress: float = 0.9
-    # Planes without a part in so many solutions in a row are dropped.
+    # Planes without a share in this number of successive solutions are dropped.
     patience: int = 30
-    # Directions of the basis of the planes' slopes, over the number of planes, from which on it is
-    # made anew without those of planes that were dropped.
+    # Ratio of the directions of the basis of slopes to planes, above which the basis is recomputed
+    # without the slopes of dropped planes
     idle_directions: float = 2.0
-    # Shares of a plane below this, of 1, are rounding and what interior points leave of 0.
+    # Shares of a plane below this count as 0
     least_share: float = 1e-12
-    # Golden sections on the way from the best model to the minimiser of the planes
+    # Golden sections of the line search from the best model to the minimiser of the planes
     search: int = 8
-    # The next plane touches beyond the best point there, by this share of what is left of the way.
+    # The next plane touches beyond the best point, by this share of the remaining line.
     beyond: float = 0.1
 
-    # The weight of the distance from the best model, which penalties need that are not strongly
-    # convex. The planes are right where the objective falls by this share of what they say, and
-    # wrong below the other; then steps may be longer, or shorter.
+    # The weight of the distance from the best model, for penalties that are not strongly convex.
+    # If the decrease of the objective is at least this share of the predicted one, the planes are
+    # accurate and the weight decreases; below a second share it increases.
     right: float = 0.5
     wrong: float = 0.1
     farther: float = 0.3
     nearer: float = 2.0
-    # Where planes and distance promise less than this share of the gap, the distance hides the
-    # least of the planes: its weight falls by the factor.
+    # If the predicted decrease is below this share of the gap, the distance prevents progress, and
+    # its weight decreases by a factor.
     hidden: float = 0.1
     release: float = 0.1
     # Iterations without progress, at least, after which the run ends unfinished (`Monitor.watch`)
     run_patience: int = 200
-    # Problems of the planes that rounding may leave without a solution before the run ends
+    # The number of master problems without a solution, because of rounding, after which a run ends
     failures: int = 10
 
 
@@ -56,17 +56,17 @@ SETTINGS = BundleSettings()
 
 @dataclass(frozen=True)
 class GradientSettings:
-    """Numbers of the methods for soft maxima. None has a part in a proof."""
+    """Settings of the methods for soft maxima, which no proof depends on."""
 
-    # Pairs of steps and gradients that L-BFGS keeps: fewer take more gradients, and more than
-    # these hardly save any.
+    # Pairs of steps and gradients that L-BFGS keeps; fewer require more gradients, and more hardly
+    # save any.
     memory: int = 20
-    # L-BFGS is begun anew so often at most where rounding ends its line search too early.
+    # The most restarts of L-BFGS when rounding errors end its line search too early
     restarts: int = 20
     # Steps from one certificate to the next, which costs about as much as some steps
     check_every: int = 20
-    # The curvature that a step of proximal gradients assumes falls by this factor from one to the
-    # next, and doubles, so often at most, where it was too small.
+    # Factor of the curvature that proximal gradients assume in each step; it doubles, at most a
+    # number of times, if it was too small.
     longer: float = 0.9
     doublings: int = 100
 

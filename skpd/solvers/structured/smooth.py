@@ -1,10 +1,10 @@
-"""Soft maxima over labelings: gradients, for conditional random fields.
+"""Gradient methods for soft maxima over labelings, such as conditional random fields.
 
-The gradient of L at a model is that of its marginals, which are the dual point as well. Half a
-squared norm beside L makes the objective smooth and strongly convex, and the gap of a model and
-its marginals is ||gradient||^2 / (2 alpha): it is minimised by L-BFGS (Liu and Nocedal, 1989).
-Other penalties ask for proximal gradients, accelerated, with steps that are searched for (Beck and
-Teboulle, 2009, FISTA), and begun anew where momentum leads uphill (O'Donoghue and Candes, 2015).
+The gradient of L at a model is given by its marginals, which are also the dual point. With half
+the squared norm as penalty, the objective is smooth and strongly convex, and the gap of a model
+and its marginals is ||gradient||^2 / (2 alpha). It is minimised by L-BFGS (Liu and Nocedal, 1989).
+Other penalties use accelerated proximal gradients with backtracking (Beck and Teboulle, 2009,
+FISTA), and restarts if the momentum is an ascent direction (O'Donoghue and Candes, 2015).
 """
 
 from contextlib import suppress
@@ -35,9 +35,9 @@ def smooth(
     Parameters
     ----------
     problem : StructuredProblem
-        With a loss that is a soft maximum, and without an intercept.
+        A problem whose loss is a soft maximum, without an intercept.
     monitor, start, max_iter
-        As for `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a step.
+        See `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a step.
     random_state
         Not used.
     """
@@ -53,11 +53,11 @@ def smooth(
 
 
 class _Done(Exception):
-    """The monitor says that the run is done."""
+    """An exception that ends the run when the monitor's tolerance is reached."""
 
 
 class _Run:
-    """Minimises the objective and reports to the monitor."""
+    """A run that minimises the objective and reports to the monitor."""
 
     def __init__(self, problem: StructuredProblem, monitor: Monitor, max_iter: int) -> None:
         self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
@@ -65,18 +65,18 @@ class _Run:
         self.n_iter = self.checked_at = monitor.n_iter
 
     def loss(self, x: Array) -> tuple[float, Array]:
-        """L(A x) and its gradient."""
+        """The loss L(A x) and its gradient in x."""
         problem: Any = self.problem
         value, theta = problem.loss.value_and_theta(problem.design.matvec(x))
         return value, problem.design.rmatvec(problem.loss.weights * theta)
 
     def advance(self, x: Array, gap: float) -> None:
-        """Count a step to x; certify x where its gap, by plain sums, seems small enough.
+        """Count a step to x, and certify x if its estimated gap is small enough.
 
         Raises
         ------
         _Done
-            If this was the last one.
+            If this was the last step.
         """
         self.n_iter += 1
         waited = self.n_iter - self.checked_at
@@ -93,7 +93,7 @@ class _Run:
     # Half a squared norm
 
     def quasi_newton(self, x: Array, ridge: float) -> None:
-        """L-BFGS, begun anew for as long as that goes on to lower the objective."""
+        """Minimise by L-BFGS, restarted as long as restarts decrease the objective."""
         gradient_at = np.zeros_like(x)
 
         def objective(x: Array) -> tuple[float, Array]:
@@ -126,7 +126,7 @@ class _Run:
     # Other penalties
 
     def proximal(self, x: Array) -> None:
-        """Accelerated proximal gradients."""
+        """Minimise by accelerated proximal gradients."""
         with suppress(_Done):
             self._proximal(x)
 
@@ -150,14 +150,14 @@ class _Run:
     def _step(
         self, y: Array, value: float, slope: Array, lipschitz: float
     ) -> tuple[Any, Any, Any]:
-        """A proximal gradient step of a length at which the loss is below its parabola."""
+        """A proximal gradient step for which the quadratic upper bound on the loss holds."""
         penalty, alpha = self.problem.penalty, self.problem.alpha
         noise = 10.0 * np.finfo(float).eps * abs(value)
         for _ in range(GRADIENTS.doublings):
             x = penalty.prox(y - slope / lipschitz, alpha / lipschitz)
             found = self.loss(x)
             step = x - y
-            # by values, or by slopes where rounding hides the difference of values
+            # tested by values, or by slopes if the difference of values is a rounding error
             bound = value + float(slope @ step) + 0.5 * lipschitz * float(step @ step)
             curved = float((found[1] - slope) @ step) <= lipschitz * float(step @ step)
             if found[0] <= bound or (found[0] <= bound + noise and curved):
