@@ -1,4 +1,4 @@
-"""What must be compiled: products with the data, row passes and projections."""
+"""The compiled functions: products with the data, passes over the rows and projections."""
 
 # ruff: noqa: F401 - what is imported here is for other modules
 

@@ -1,7 +1,7 @@
-"""Finds the compiled module of the kernels, or says how to build it.
+"""The search for the compiled module, and the error message that explains how to build it.
 
 In a clone, ``python -m skpd`` and ``python -m pytest`` import the sources in the current folder,
-beside which there is no compiled module: then that of the installed package is taken.
+which contains no compiled module. In this case the module of the installed package is used.
 """
 
 import sys

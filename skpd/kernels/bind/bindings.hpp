@@ -1,4 +1,4 @@
-// What most binding files need: arrays from Python and the data matrix.
+// The includes of most binding files: arrays from Python and the data matrix.
 #pragma once
 
 #include "bind/arrays.hpp"

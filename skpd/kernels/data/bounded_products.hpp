@@ -17,8 +17,8 @@ struct Bounded {
     double *sum, *error;
 
     Bounded from(std::size_t first) const { return {sum + first, error + first}; }
-    // Entry k is a sum of so many products of three factors, in any order. What underflows adds is
-    // less than the smallest normal number.
+    // Turns error[k] into a bound on the rounding error of entry k, a sum of n_terms products of
+    // three factors in any order. Underflow adds less than the smallest normal number.
     void bound(std::size_t k, std::size_t n_terms) const {
         constexpr double unit = 1.1102230246251565e-16;  // 2^-53
         error[k] = 1.1 * unit * static_cast<double>(n_terms + 6) * error[k] + std::numeric_limits<double>::min();

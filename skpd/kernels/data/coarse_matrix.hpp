@@ -57,7 +57,7 @@ class CoarseMatrix {
     static constexpr std::size_t longest = 8192;              // sums of so many fit in 32 bits
     static_assert(std::int64_t{most} * finest * longest < std::int64_t{1} << 31);
 
-    // What is known of column j: s_j, ||x_j - s_j q_j|| and s_j ||q_j||_2, as computed
+    // The computed numbers s_j, ||x_j - s_j q_j|| and s_j ||q_j||_2 of column j
     struct Column {
         double scale, missed, size;
     };
@@ -94,7 +94,7 @@ class CoarseMatrix {
     // visit(j, s_j r q_j't) for some columns
     template <class I, class Visit>
     void products(const std::vector<I>& some, Visit visit) const {
-        // a column is read faster than it comes, so that it is asked for so many before
+        // columns are prefetched some places ahead, as memory is slower than the products
         const std::size_t page = std::min<std::size_t>(n_rows_, 4096), ahead = (page + 4096) / page;
         const auto column = [&](std::size_t k) { return q_.data() + static_cast<std::size_t>(some[k]) * n_rows_; };
         for (std::size_t k = 0; k < some.size(); ++k) {

@@ -10,9 +10,9 @@
 
 namespace skpd {
 
-// Of a sparse matrix: where the support needs few of the entries, its columns are collected and
-// kept, by one pass over the matrix for all columns that are likely to be needed soon. Otherwise
-// all rows are read.
+// Column products of a sparse matrix: if the support has few of the entries, its columns are
+// collected and kept, by one pass over the matrix for all columns that are likely to be needed
+// soon. Otherwise all rows are read.
 template <class M>
 class ColumnProducts {
    public:
@@ -110,7 +110,7 @@ class ColumnProducts {
     bool needs_many_ = true;
 };
 
-// Of a dense matrix: the entries of every row in the support.
+// Column products of a dense matrix, by the entries of every row in the support.
 template <class T>
 class ColumnProducts<Dense<T>> {
    public:

@@ -46,7 +46,7 @@ SKPD_CLONES void dense_axpy_compensated(double high, double low, const T* x, dou
         size[j] += std::fabs(product);
     }
 }
-// The same for the entries of a sparse vector.
+// The compensated dot product with the entries of a sparse vector.
 template <class T, class I>
 SKPD_CLONES Compensated sparse_dot_compensated(const T* x, const I* indices, const double* high, const double* low,
                                                std::size_t n) {

@@ -77,8 +77,8 @@ SKPD_CLONES inline void dense_axpy(double a, const float* x, double* out, std::s
     for (std::size_t j = 0; j < n; ++j) out[j] += a * static_cast<double>(x[j]);
 }
 
-// How many vectors the products below take at once: v or out is read once for all four, and
-// memory delivers four streams at a time.
+// The number of vectors that the products below read at once: v or out is read once for all four,
+// and four streams use the bandwidth of the memory well.
 constexpr std::size_t together = 4;
 template <class T>
 using Four = std::array<const T*, together>;

@@ -1,11 +1,11 @@
 // Products X' diag(c) theta of one dual point after another, of the columns where they may matter,
 // of a matrix by columns.
 //
-// By the inequality of Cauchy and Schwarz x_j' diag(c) theta differs from s x_j' diag(c) theta_0 by
-// at most ||x_j|| ||theta - s theta_0||, in the norm ||a||^2 = sum_i c_i a_i^2, whatever the scale s.
-// The same inequality bounds the rounding errors of those computed. Of a dense matrix most of the
-// others can then be seen to be small in eight bits for an entry (`CoarseMatrix`), which is worth
-// its time once as much has gone into products that turned out small.
+// By the Cauchy-Schwarz inequality x_j' diag(c) theta differs from s x_j' diag(c) theta_0 by at most
+// ||x_j|| ||theta - s theta_0||, in the norm ||a||^2 = sum_i c_i a_i^2, for every scale s. The same
+// inequality bounds the rounding errors of computed products. For a dense matrix, most of the other
+// products can be proven to be small with eight bits for an entry (`CoarseMatrix`). This is done once
+// as much time has been spent on products that turned out to be small.
 #pragma once
 
 #include <algorithm>
@@ -87,7 +87,7 @@ class DualProducts {
     static constexpr double build = 2.0;                    // products in the time to make a matrix coarse
     static constexpr double tiny = 1e-153;                  // above the root of the smallest normal number
 
-    // a norm of so many terms, some of which may have vanished
+    // An upper bound on a norm, from the computed norm of n_terms terms, which may underflow
     static double rounded_up(double norm, std::size_t n_terms) {
         return norm * (1.0 + 1.1 * unit * static_cast<double>(n_terms + 8)) + tiny;
     }

@@ -11,7 +11,8 @@
 
 namespace skpd {
 
-// What four columns of X add to the predictions of two outputs, whose coefficients are v and w
+// Adds the contributions of four columns of X to the predictions of two outputs, with the
+// coefficients v and w.
 template <class T>
 SKPD_CLONES void add_predictions(std::size_t n, const Four<T>& x, const double* v, const double* w, double* z,
                                  double* y) {

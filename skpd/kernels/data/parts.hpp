@@ -27,7 +27,8 @@ void in_threads(std::size_t n_parts, Work work) {
     for (auto& thread : threads) thread.join();
 }
 
-// Where so many parts of the major vectors begin, about equal in entries, and where the last ends
+// The starts of n_parts parts of the major vectors with about equal numbers of entries, and the end
+// of the last part.
 template <class M>
 std::vector<std::size_t> parts_of_majors(const M& matrix, std::size_t n_parts) {
     std::vector<std::size_t> ends(n_parts + 1);

@@ -15,7 +15,7 @@
 
 namespace skpd {
 
-// What a product does with an entry of the matrix.
+// The functions of a matrix entry that products use.
 struct Identity {
     static double of(double x) { return x; }
 };

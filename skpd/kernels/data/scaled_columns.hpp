@@ -22,7 +22,7 @@ struct DenseColumns {
     std::vector<const double*> starts{};
     std::vector<std::unique_ptr<double[]>> copies{};
 
-    // A place for the entries of so many more columns
+    // Allocates the entries of ``count`` additional columns
     double* add(std::size_t count) {
         copies.push_back(std::make_unique_for_overwrite<double[]>(count * n_rows));
         double* begin = copies.back().get();

@@ -65,7 +65,7 @@ class Panel {
     double scale() const { return scale_; }
 
    private:
-    // What is left of an earlier, fuller panel is weighted by 0.
+    // Remaining rows of an earlier, fuller panel have weight 0.
     void weigh(std::size_t count) {
         if (count == n_rows && std::all_of(h_.begin(), h_.end(), [&](double x) { return x == h_[0]; })) {
             scale_ = h_[0];

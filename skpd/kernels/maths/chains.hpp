@@ -16,7 +16,7 @@
 
 namespace skpd {
 
-// Where the tokens of each chain start, and where the last one ends.
+// Chains of tokens; ``starts`` has the first token of each chain, followed by the number of tokens.
 struct Chains {
     std::size_t count, K;
     const std::int64_t* starts;

@@ -68,7 +68,7 @@ struct L1Epigraph {
 };
 
 struct L2Epigraph {
-    // The factor of x and lam, from the norm of x alone.
+    // The factor of x and the new lam, which depend on x through its norm only.
     static std::pair<double, double> scales(double norm, double s, double aperture) {
         if (norm <= aperture * s) return {1.0, s};
         if (aperture * norm <= -s) return {0.0, 0.0};

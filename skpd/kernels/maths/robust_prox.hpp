@@ -85,7 +85,7 @@ struct ProxResult {
     double p = 0.0, r = 0.0;
 };
 
-// What all norms share: the problem of one row in terms of trial points (p, r).
+// The part that is common to all norms: the problem of one row in terms of trial points (p, r).
 struct ProxRow {
     double step, kappa, aperture, lam0, b0, one;
     bool flips() const { return std::isfinite(kappa); }

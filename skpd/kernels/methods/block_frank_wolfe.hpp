@@ -42,11 +42,11 @@ struct BlockFrankWolfeSettings {
     std::size_t sparsity, n_coordinates;  // s and k; 0 has s grow as needed, and k balanced with it
 };
 
-// What the algorithm offers, whatever its loss and layout.
+// The interface of the algorithm for all losses and layouts.
 struct BlockFrankWolfe {
     virtual ~BlockFrankWolfe() = default;
-    // Iterations until the gap is at most the target, or so many, or so many entries of the matrix.
-    // Returns their number and the gap.
+    // Iterates until the gap is at most the target, or max_iter iterations or max_entries entries of
+    // the matrix are reached. Returns the number of iterations and the gap.
     virtual std::tuple<int, double> run(double target, int max_iter, double max_entries) = 0;
     // Moves the offset to the intercept; returns sum_i c_i theta_i.
     virtual double recentre() = 0;

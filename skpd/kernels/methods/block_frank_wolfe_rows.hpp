@@ -1,5 +1,5 @@
-// What block Frank-Wolfe does with the rows: where their dual variables would move, which of them
-// move, their share of the gap, and the derivatives of the dual along a row.
+// The rows in block Frank-Wolfe: moves of their dual variables, the choice of the rows that move,
+// their share of the gap, and the derivatives of the dual along a row.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ inline void longest_moves(const std::vector<double>& length, std::size_t k,
                 rows.push_back(static_cast<std::uint32_t>(i));
 }
 
-// Of a row a the sums of a_j soft(g_j, tau) and of a_j sign_j
+// The sums of a_j soft(g_j, tau) and of a_j sign_j for a row a
 struct AlongRow {
     double excess = 0.0, slope = 0.0;
 };

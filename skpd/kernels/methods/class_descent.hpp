@@ -23,13 +23,13 @@
 
 namespace skpd {
 
-// What the descent offers, whatever the layout.
+// The interface of the descent for all layouts.
 struct ClassDescent {
     virtual ~ClassDescent() = default;
-    // Epochs until the gap is at most the target, at most so many, and at most so many visits of rows.
+    // Runs epochs until the gap is at most the target, with limits on epochs and visits of rows.
     // Returns the numbers of both and the gap (inf while unknown).
     virtual std::tuple<int, double, double> run(double target, int max_epochs, double max_visits) = 0;
-    // Computes W from p, rid of the rounding of its changes.
+    // Recomputes W from p, which removes accumulated rounding errors.
     virtual void refresh() = 0;
     virtual std::vector<double> theta() const = 0;
 };
@@ -107,9 +107,9 @@ class ClassDescentOn final : public ClassDescent {
     static constexpr double look_after = 10.0;  // passes over all rows after which to look in any case
     static constexpr double misled = 2.0;  // times the estimate is a gap that rows left out have a good part of
 
-    // What an epoch has seen of its rows
+    // Sums over the rows that an epoch has visited
     struct Seen {
-        double estimate = 0.0;           // the sum of what they lack in Fenchel's inequality
+        double estimate = 0.0;           // the sum of the slacks in Fenchel's inequality
         double largest_violation = 0.0;  // the largest |change of p_ik| / step_i
     };
 

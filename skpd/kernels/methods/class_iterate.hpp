@@ -90,14 +90,14 @@ struct ClassIterate {
         G[rows[i].own] -= 1.0;
     }
 
-    // What follows in W from a change of p_i: table -= (c_i / alpha) x_i change'
+    // The change of W that follows from one of p_i: table -= (c_i / alpha) x_i change'
     void add(std::size_t i, const double* change, double* table) {
         const double a = -rows[i].weight / alpha;
         for (std::size_t k = 0; k < stride; ++k) scaled_[k] = a * change[k];
         add_outer(matrix, i, scaled_.data(), table, stride);
     }
 
-    // By how much the class that has all of p_i is above the others; -inf where several have some
+    // The lead of the class with p_ik = 1 over the other classes; -inf if no class has all of p_i
     double lead(std::size_t i, double* G) const {
         const std::uint32_t whole = rows[i].whole;
         if (whole == several) return -infinity;
@@ -144,7 +144,7 @@ struct ClassIterate {
         return {most, lacks};
     }
 
-    // What a row lacks in Fenchel's inequality
+    // The slack of a row in Fenchel's inequality
     double lacks(std::size_t i, const double* G) const {
         const double most = largest_of(G, stride);
         double sum = 0.0;

@@ -74,7 +74,7 @@ class ClassMoves {
             for (auto& move : *moves) std::fill(move.begin(), move.end(), 0.0);
     }
 
-    // Where an epoch starts
+    // Stores the iterate at the start of an epoch
     void begin_move(const Iterate& iterate, const ActiveRows& active) {
         p_before_.resize(iterate.p.size());
         for (auto& move : moves_) move.resize(iterate.p.size(), 0.0);
@@ -199,7 +199,7 @@ class ClassMoves {
         return true;
     }
 
-    // The same gradient from c_i G_i, at the cost of the scores of every row.
+    // The gradient along the moves from c_i G_i, at the cost of the scores of every row.
     void gradient_from_rivals(const Iterate& iterate, Coefficients& g) {
         g.fill(0.0);
         const std::size_t stride = iterate.stride;

@@ -110,8 +110,8 @@ struct ColumnQuadratic {
         change.resize(slope.size());
     }
 
-    // Sweeps over the coordinates until none moves its gradient by more than tol, or so many.
-    // Returns the largest change of a gradient in the last, and their number.
+    // Sweeps over the coordinates until none changes its gradient by more than tol, or ``sweeps``
+    // times. Returns the largest change of a gradient in the last sweep, and the number of sweeps.
     template <class R>
     std::pair<double, int> descend(const R& r, int sweeps, double tol) {
         prepare(r);

@@ -3,13 +3,13 @@
 //     minimise over v    sum_i c_i l(y_i, z_i) + (alpha / 2) ||v||^2,    z_i = (x_i, s) . v
 //
 // whose dual point theta gives v = offset e - (1 / alpha) sum_i c_i theta_i (x_i, s), e the last
-// unit vector. With s > 0 the last entry of v is the intercept over s, drawn to its offset.
-// With an l1 norm of weight alpha threshold beside the square, z_i takes the coefficients shrunk by the threshold:
-// shrinking makes no distance longer, so that steps and bounds stay valid.
+// unit vector. With s > 0 the last entry of v is the intercept over s, near its offset by a proximal
+// term. With an additional l1 norm of weight alpha threshold, z_i is computed with coefficients that
+// are soft-thresholded: as this map is non-expansive, steps and bounds stay valid.
 //
-// Beside the published method: the rows come in blocks of neighbours, which the cache likes;
-// the gap is estimated from the predictions that an epoch sees anyway; and the dual is maximised
-// at once in the subspace of the moves of the last epochs (`MoveSubspace`).
+// There are three additions to the published method: rows are visited in blocks of neighbours, for
+// the cache; the gap is estimated from the predictions of an epoch; and the dual is maximised over
+// the subspace of the moves of the last epochs (`MoveSubspace`).
 #pragma once
 
 #include <algorithm>
@@ -31,13 +31,13 @@
 
 namespace skpd {
 
-// What a dual coordinate descent offers, whatever its loss and layout.
+// The interface of dual coordinate descent for all losses and layouts.
 struct DualDescent {
     virtual ~DualDescent() = default;
-    // Epochs until the gap is at most the target, at most so many, and at most so many
-    // visits of rows. Returns the numbers of both and the gap (inf while unknown).
+    // Runs epochs until the gap is at most the target, with limits on epochs and visits of rows.
+    // Returns the numbers of both and the gap (inf while unknown).
     virtual std::tuple<int, double, double> run(double target, int max_epochs, double max_visits) = 0;
-    // Moves the offset to where the last entry of v is; returns sum_i c_i theta_i.
+    // Moves the offset to the last entry of v; returns sum_i c_i theta_i.
     virtual double recentre() = 0;
     // Computes v from theta, rid of the rounding of its changes.
     virtual void refresh() = 0;
@@ -118,14 +118,14 @@ class DualDescentOn final : public DualDescent {
 
     using Row = DualDescentRow;
 
-    // What an epoch has seen of its rows
+    // Sums over the rows that an epoch has visited
     struct Seen {
-        double estimate = 0.0;           // the sum of what they lack in Fenchel's inequality
+        double estimate = 0.0;           // the sum of the slacks in Fenchel's inequality
         double largest_violation = 0.0;  // the largest |change of theta_i| / step_i
     };
 
-    // One pass over the active rows. Returns the sum of what they lack in Fenchel's
-    // inequality, each at the time of its visit: the gap, once v hardly moves.
+    // One pass over the active rows. Returns the sum of their slacks in Fenchel's inequality, each
+    // at the time of its visit, which is the gap when v hardly changes.
     double epoch() {
         const bool accelerates = near_its_end();
         if (accelerates) subspace_.begin_move(iterate_, active_);

@@ -32,7 +32,7 @@ struct DualIterate {
         : loss(loss), matrix(matrix), n(matrix.n_major), d(matrix.n_minor), alpha(alpha),
           constant(constant), threshold(threshold), offset(offset), rows(n), v(d + 1, 0.0) {}
 
-    // What the prediction z_i changes by along a vector, without a threshold
+    // The change of the prediction z_i along a vector, without a threshold
     double predict(std::size_t i, const double* along) const {
         return matrix.dot(i, along) + constant * along[d];
     }
@@ -44,7 +44,7 @@ struct DualIterate {
         return sum;
     }
 
-    // What follows in v from a change of theta_i: out -= (c_i change / alpha) (x_i, s)
+    // The change of v that follows from one of theta_i: out -= (c_i change / alpha) (x_i, s)
     void add(std::size_t i, double change, double* out) const {
         const double a = -rows[i].weight * change / alpha;
         matrix.axpy(i, a, out);

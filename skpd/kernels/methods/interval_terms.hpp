@@ -30,7 +30,7 @@ struct IntervalStep {
 // sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2, with s = sign image - offset.
 class IntervalTerms {
    public:
-    // What is given of a term.
+    // The parameters of a term.
     struct Row {
         double s, sign, weight, lower, upper, width, slope;
     };
@@ -102,7 +102,7 @@ class IntervalTerms {
         return curvature;
     }
 
-    // What the gradient changes by for products equal to share * mu, the image staying where it is.
+    // The change of the gradient that gives products of share * mu, for a fixed image.
     std::vector<double> shift_towards(double mu, const IntervalStep* affine) {
         const double target = share_ * mu;
         return shifted([&](std::size_t k) {
@@ -114,7 +114,7 @@ class IntervalTerms {
         });
     }
 
-    // The same for products that stay as they are.
+    // The change of the gradient for products that do not change.
     std::vector<double> shift_in_place() {
         const auto none = [](std::size_t) { return 0.0; };
         return shifted(none, none);
@@ -173,7 +173,7 @@ class IntervalTerms {
         return out;
     }
 
-    // By how much the products below and above are to change gives what the gradient does.
+    // The change of the gradient for given changes of the products below and above.
     template <class Below, class Above>
     std::vector<double> shifted(Below below, Above above) {
         std::vector<double> gradient(size());

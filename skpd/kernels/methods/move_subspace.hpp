@@ -36,7 +36,7 @@ class MoveSubspace {
         for (auto& move : moves_) std::fill(move.begin(), move.end(), 0.0);
     }
 
-    // Where an epoch starts
+    // Stores the iterate at the start of an epoch
     void begin_move(const Iterate& iterate, const ActiveRows& active) {
         theta_before_.resize(iterate.n);
         for (auto& move : moves_) move.resize(iterate.n, 0.0);
@@ -158,7 +158,7 @@ class MoveSubspace {
         return true;
     }
 
-    // The same gradient from c_i (z_i - slope_i), at the cost of a prediction for every row.
+    // The gradient along the moves from c_i (z_i - slope_i), at the cost of all predictions.
     void gradient_from_residuals(const Iterate& iterate, Coefficients& g) {
         g.fill(0.0);
         for (const auto& [i, piece] : face_) {

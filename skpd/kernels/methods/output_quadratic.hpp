@@ -18,7 +18,7 @@
 
 namespace skpd {
 
-// What the penalty makes of a row, given diagonal curvatures.
+// The penalty on a row of coefficients, with its prox for diagonal curvatures.
 struct RowPenalty {
     const double* weights;  // of the Euclidean norms of the rows
     std::size_t n_penalised;
@@ -120,7 +120,7 @@ SKPD_CLONES inline double descend_rows(const double* H, std::size_t blocks, std:
     return largest;
 }
 
-// The same with H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') by the columns of X, of which ``features``
+// Sweeps over the rows of P, H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') by the columns of X, of which ``features``
 // are the rows of P and a column of ones may be the last. U = (diag(d_i) - e_i e_i') (X (P - W))_i
 // is kept up to date; ridge is added to the diagonal. d majorises the curvature of a row.
 template <class M>
@@ -195,8 +195,8 @@ SKPD_CLONES void curvature_product(const M& rows, bool ones, std::size_t K, cons
     }
 }
 
-// u = (diag(d_i) - e_i e_i') z_i for some rows, in place of z; z by outputs, d and e by rows, and ``along`` with room
-// for a number of each row.
+// Replaces z_i by u = (diag(d_i) - e_i e_i') z_i for some rows; z is stored by outputs, d and e by rows, and ``along``
+// is a work space with a number for each row.
 SKPD_CLONES inline void curvature_of_rows(std::size_t n, std::size_t K, const double* d, const double* e, double* z,
                                           std::size_t stride, double* along) {
     std::fill_n(along, n, 0.0);
@@ -207,7 +207,8 @@ SKPD_CLONES inline void curvature_of_rows(std::size_t n, std::size_t K, const do
             z[k * stride + i] = d[i * K + k] * z[k * stride + i] - e[i * K + k] * along[i];
 }
 
-// The same for some columns of a dense X that is stored by columns, and a column of ones behind them if there are ones.
+// The product of the curvature with a table of coefficients, for some columns of a dense X that is stored by columns,
+// followed by a column of ones if there are ones.
 template <class T>
 void curvature_product(const Dense<T>& columns, const std::int64_t* features, std::size_t n_features, bool ones,
                        std::size_t n_rows, std::size_t K, const double* d, const double* e, const double* V,

@@ -32,7 +32,7 @@ SKPD_INLINE double product_of_outputs(const double* e, const double* x, std::siz
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// Of sparse columns, which meet few rows: tables with a row for each row of X.
+// The responses of sparse columns, which have entries in few rows: tables with a row for each row of X.
 template <class M>
 struct Responses {
     const M& columns;
@@ -112,7 +112,7 @@ SKPD_CLONES void add_coupled(std::size_t n, const T* x, double a, const double* 
     for (std::size_t i = 0; i < n; ++i) u[i] += x[i] * (a * d[i] - e[i] * along[i]);
 }
 
-// Of dense columns: tables with a row for each output, so that all loops are long.
+// The responses of dense columns: tables with a row for each output, so that all loops are long.
 template <class T>
 class Responses<Dense<T>> {
 public:

@@ -3,11 +3,12 @@
 //
 //     maximise over theta   - sum_i c_i l*(y_i, theta_i) - (1 / 2 alpha) (c theta)' K (c theta)
 //
-// with sum_i c_i theta_i = 0 where there is an intercept b, and the functions' values z = -(1 / alpha) K (c theta). A
-// point is optimal where z_i + b is between the derivatives of l*(y_i, .) to the left and to the right of theta_i, for
-// all i and one b. Where not, the row that lacks most moves: alone without an intercept, else against a second one,
-// that with which the dual grows most by the second-order model (Fan, Chen and Lin, 2005, Working set selection using
-// second order information for training support vector machines). A step ends with the piece of the conjugate.
+// with sum_i c_i theta_i = 0 if there is an intercept b, and the values of the function z = -(1 / alpha) K (c theta). A
+// point is optimal if z_i + b is between the left and the right derivative of l*(y_i, .) at theta_i, for all i and one
+// b. Otherwise the row with the largest violation changes: by itself without an intercept, and otherwise with a second
+// row, the one for which the dual increases most by the second-order model (Fan, Chen and Lin, 2005, Working set
+// selection using second order information for training support vector machines). A step ends at the end of a piece of
+// the conjugate.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +23,12 @@
 
 namespace skpd {
 
-// What a pair descent offers, whatever its loss.
+// The interface of pair descent for all losses.
 struct PairDescent {
     virtual ~PairDescent() = default;
-    // Steps until the gap is at most the target, at most so many. Returns their number and the gap.
+    // Takes at most most_steps steps until the gap is at most the target. Returns their number and the gap.
     virtual std::tuple<double, double> run(double target, double most_steps) = 0;
-    // Computes z from theta, rid of the rounding of its changes.
+    // Recomputes z from theta, which removes accumulated rounding errors.
     virtual void refresh() = 0;
     virtual std::vector<double> theta() const = 0;
     virtual double intercept() const = 0;
@@ -141,7 +142,7 @@ class PairDescentOn final : public PairDescent {
         return step > 0.0;
     }
 
-    // The same of one row.
+    // A step of one row.
     bool single() {
         const std::size_t down = most_lacking(left_, 1.0), up = most_lacking(right_, -1.0);
         const double falls = left_.slope[down] - z_[down], rises = z_[up] - right_.slope[up];
@@ -201,7 +202,7 @@ class PairDescentOn final : public PairDescent {
         for (std::size_t i = 0; i < n; ++i) z[i] += a * one[i] + b * other[i];
     }
 
-    // What the rows lack in the inequality of Fenchel and Young
+    // The sum of the slacks of the rows in the inequality of Fenchel and Young
     double gap() {
         if (has_intercept_) {
             const std::size_t i = most_lacking(left_, 1.0), j = most_lacking(right_, -1.0);

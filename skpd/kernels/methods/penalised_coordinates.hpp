@@ -1,7 +1,7 @@
-// The penalties of coordinates of a quadratic model, as steps on a support of them see these.
+// The penalties on coordinates of a quadratic model, for Newton steps on a support.
 //
-// They are on the coordinates before n_penalised; those behind are free. A coordinate that a step would take across its
-// kink or its bound is held there.
+// The first n_penalised coordinates have a penalty, the others are free. A coordinate that a step would take across a
+// kink or a bound stops there.
 #pragma once
 
 #include <algorithm>

@@ -120,7 +120,7 @@ inline void minimise_on_group(const double* B, std::size_t stride, std::size_t n
     }
 }
 
-// The same by groups, for sum_g weight_g ||p_g||_2 + l1 ||p||_1.
+// Block coordinate descent over groups, for the penalty sum_g weight_g ||p_g||_2 + l1 ||p||_1.
 inline double block_coordinate_descent(const double* H, std::size_t n, const std::int64_t* starts,
                                        std::size_t n_groups, const double* weights, double l1, double* p, double* r,
                                        int sweeps, double tol) {

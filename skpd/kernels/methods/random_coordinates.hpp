@@ -29,11 +29,11 @@
 
 namespace skpd {
 
-// What a random coordinate method offers, whatever its loss and layout.
+// The interface of random coordinate methods for all losses and layouts.
 struct RandomCoordinates {
     virtual ~RandomCoordinates() = default;
     virtual void run(std::size_t steps) = 0;
-    // Computes what is kept of X w anew, rid of the rounding of its changes.
+    // Recomputes the products X w, which removes accumulated rounding errors.
     virtual void refresh() = 0;
     virtual std::vector<double> variables() const = 0;
     // The sum of the variables over all steps, after each.

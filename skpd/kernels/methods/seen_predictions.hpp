@@ -12,8 +12,8 @@
 
 namespace skpd {
 
-// Which rows may move, where the prediction of each has changed by at most norm (way - way_seen)
-// from z to either side.
+// Marks the rows whose dual variables may change, if the prediction of each differs from z by at
+// most norm (way - way_seen).
 template <class Loss>
 SKPD_CLONES void may_move(const Loss& loss, std::size_t n, const DualDescentRow* rows, const double* z,
                           const double* way_seen, const double* norms, double way, unsigned char* moves) {

@@ -25,7 +25,7 @@ struct Triangle {
         room = with_room;
         entries.resize(room * (room + 1) / 2);
     }
-    // Where column 0 of a row would lie: row(j)[c] is entry (j, c), for c >= j.
+    // The address of column 0 of a row: row(j)[c] is entry (j, c), for c >= j.
     double* row(std::size_t j) { return entries.data() + j * room - j * (j + 1) / 2; }
     const double* row(std::size_t j) const { return entries.data() + j * room - j * (j + 1) / 2; }
 };
@@ -78,7 +78,7 @@ SKPD_CLONES inline void solve_forward(const Triangle& U, std::size_t first, doub
         for (std::size_t c = j + 1; c < U.n; ++c) x[c] -= y * row[c];
     }
 }
-// The same for several vectors, which lie side by side: U is read once for all of them.
+// Forward substitution for several vectors, stored one after the other: U is read once for all of them.
 template <std::size_t width>
 SKPD_CLONES void solve_forward(const Triangle& U, double* x) {
     std::array<double*, width> columns;

@@ -26,15 +26,15 @@ struct SeparableTerm {
     // Whether the term is differentiable at p, and stays so nearby
     bool is_smooth_at(double p) const { return p > lower && p < upper && (p != 0.0 || l1 == 0.0); }
     double derivative(double p) const { return l2 * p + (p > 0.0 ? l1 : p < 0.0 ? -l1 : 0.0); }
-    // Where a step from p to another point ends: at the kink or the bound that it would cross
+    // The end of a step from a point to another, which is the first kink or bound that it would cross
     double held(double from, double to) const {
         return clip(l1 > 0.0 && to * from < 0.0 ? 0.0 : to, lower, upper);
     }
-    // By how much the term rises between two points on one side of its kink
+    // The increase of the term between two points on one side of its kink
     double rise(double from, double to) const {
         return l1 * (std::fabs(to) - std::fabs(from)) + 0.5 * l2 * (to - from) * (to + from);
     }
-    // How many steps there are from p to the first kink or bound
+    // The number of steps from p to the first kink or bound
     double steps_to_kink(double p, double step) const {
         double bound = step > 0.0 ? upper : lower;
         if (l1 > 0.0 && p * step < 0.0) bound = 0.0;
@@ -51,7 +51,7 @@ class SeparableTerms {
     }
     const SeparableTerm& operator[](std::size_t j) const { return terms_[j * stride_]; }
     bool fit(std::size_t n) const { return stride_ == 0 || terms_.size() == n; }
-    // The largest l2, which tells apart two sets of terms that are multiples of each other
+    // The largest l2, which distinguishes sets of terms that are multiples of each other
     double most_l2() const { return most_l2_; }
 
    private:
