@@ -89,8 +89,8 @@ class WeightedGram:
         self.h: Array = np.empty(0)
         self._matrix: Array = np.empty((0, 0))  # has spare rows and columns
         self._size = self._place_of_ones = 0
-        self._factor: _Factor | None = None  # of the last curvature, if it was given by columns
-        self.system = kernels.SupportSystem()  # of the last curvature, if it was a matrix
+        self._factor: _Factor | None = None  # columns of the last curvature, or None
+        self.system = kernels.SupportSystem()  # factors of the last matrix
         # for a matrix without scale or ridge: its h, columns and the matrix
         self._given: tuple[Array, Indices, Array] | None = None
         self._passes = float(PASSES)  # estimate of the passes of the next curvature

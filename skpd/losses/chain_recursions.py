@@ -27,13 +27,13 @@ class Chains:
     Parameters
     ----------
     lengths : ndarray of int of shape (n_chains,)
-        At least 1 each.
+        The number of tokens of each chain, at least 1.
     n_labels : int
 
     Attributes
     ----------
     starts : ndarray of shape (n_chains + 1,)
-        Where the tokens of each chain start, and where the last one ends.
+        The index of the first token of each chain, followed by the number of tokens.
     """
 
     def __init__(self, lengths: Indices, n_labels: int) -> None:

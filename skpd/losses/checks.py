@@ -17,7 +17,7 @@ __all__ = ["check_loss"]
 
 N_POINTS = 4000  # rows, at each of which every property is tested
 LARGEST = 1e3  # size of predictions, targets and dual points
-ACCURACY = 1e-9  # of sums, relative to the sizes of their terms
+ACCURACY = 1e-9  # allowed error of sums, relative to the sizes of their terms
 OUTSIDE = 1e-6  # how far outside of its domain a conjugate must be infinite
 SAMPLES, ROWS = 20, 8  # small samples, and their rows, on which best constants are tested
 NEAR, STEP = 5.0, 0.1  # distances at which a slope must change where there is curvature

@@ -1,6 +1,6 @@
 """Losses of the scores of all classes: the softmax, and the hinge loss of Crammer and Singer.
 
-See `skpd.losses.coupled` for what they have in common with other losses of several predictions.
+See `skpd.losses.coupled` for the properties shared by all losses of several predictions.
 """
 
 from abc import abstractmethod

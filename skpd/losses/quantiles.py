@@ -156,7 +156,7 @@ class NonCrossingPinball(CoupledResidualLoss):
         return np.tile(lower, n), np.tile(upper, n)
 
     def _excess(self, theta: Array) -> Array:
-        """For each row an upper bound on the least s > 0 with theta / s in the domain."""
+        """An upper bound for each row on the least s > 0 with theta / s in the domain."""
         sizes = self.n_outputs * EPSILON * np.sum(np.abs(theta), axis=1, keepdims=True)
         of_first, of_last = self._most
         first = (sizes - np.cumsum(theta, axis=1)) / of_first

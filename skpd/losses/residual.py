@@ -302,7 +302,7 @@ class Huber(ResidualLoss):
     Parameters
     ----------
     delta : float, default=1.35
-        Where the loss turns linear, in units of y, greater than 0.
+        The absolute residual beyond which the loss is linear, in units of y, greater than 0.
 
     Examples
     --------

@@ -144,8 +144,8 @@ class SquaredL2OnL1Ball(Penalty):
 class ElasticNetBall(_ConstraintSet):
     """The constraint ``l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2 <= radius``.
 
-    Projections and conjugates take linear time: with the multiplier eliminated, both ask for
-    the root of a function that is linear between kinks (Zhang et al., section 5.5.2).
+    Projections and conjugates take linear time: after elimination of the multiplier, both are the
+    root of a function that is linear between kinks (Zhang et al., section 5.5.2).
 
     Parameters
     ----------

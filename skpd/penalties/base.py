@@ -209,7 +209,7 @@ class Penalty(Value, ABC):
 
     @property
     def of_one_output(self) -> "Penalty | None":
-        """For a penalty of matrices, its restriction to matrices with one non-zero column.
+        """The restriction of a penalty of matrices to matrices with one non-zero column.
 
         None where there is no class for it, and for penalties of vectors.
         """

@@ -15,7 +15,7 @@ __all__ = ["check_function", "check_penalty"]
 
 N_POINTS = 40  # vectors, at each of which every property is tested
 LARGEST = 30.0  # size of their entries
-ACCURACY = 1e-9  # of sums, relative to the sizes of their terms
+ACCURACY = 1e-9  # allowed error of sums, relative to the sizes of their terms
 NEIGHBOURS = 1.0, 1e-2, 1e-4  # relative distances of points with which a prox is compared
 UNDERFLOW = 1e-290  # numbers below it may have fewer significant digits
 SHORTER = 1e-6  # relative reduction of an inverse at which V must be at most the value

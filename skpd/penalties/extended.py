@@ -25,7 +25,7 @@ def with_coefficient(penalty: Any, n_features: int, weight: float) -> Penalty:
     n_features : int
         The number of coefficients that R has.
     weight : float
-        At least 0; with 0 the last coefficient is free.
+        The weight of abs(t), at least 0; with 0 the last coefficient is free.
 
     Raises
     ------

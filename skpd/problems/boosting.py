@@ -33,7 +33,7 @@ class BoostingProblem:
     Parameters
     ----------
     weights : ndarray of shape (n_samples,)
-        The weights c_i > 0, which sum to 1 but for rounding.
+        The weights c_i > 0, which sum to 1 up to rounding.
     nu : float
         In (0, 1]: the entries of a distribution are at most ``weights / nu``.
     entropy : float, default=0.0

@@ -13,7 +13,7 @@ class InteriorSettings:
     and multipliers, and what the residuals of the optimality conditions cost.
     """
 
-    # When to end, and when to ask for a certificate
+    # The end of a run, and certificates
 
     # Iterations without a decrease of the gap to a share of the least one, after which rounding
     # limits the products and the method ends unfinished

@@ -92,7 +92,7 @@ class MultiplierSettings:
     # Rounding error of a slope along a line, as a share of the objective
     slope_rounding: float = 1e-13
 
-    # When to ask for a certificate, which costs several products with the data
+    # Certificates, which cost several products with the data
 
     # Newton steps between certificates: at least, if the gap has fallen to this share; and at most
     check_every: int = 8

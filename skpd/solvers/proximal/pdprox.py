@@ -67,7 +67,8 @@ def pdprox_dual(
         1 updates the extra dual variable beta by a second projection, 3 by
         extrapolation.
     implementation : {"double-dual", "double-primal"}, default="double-dual"
-        Which variable is kept twice (section 4.4); "double-primal" needs Algorithm 3.
+        The variable of which two copies are kept (section 4.4); "double-primal" requires
+        Algorithm 3.
     average : bool, default=True
         Report the average of the iterates, for which the paper's bounds hold, or the
         last iterate.

@@ -65,7 +65,7 @@ def working_sets(
     max_iter: int,
     random_state: np.random.RandomState,
 ) -> None:
-    """For norm 1: the interior-point method on growing sets of features.
+    """The interior-point method on growing sets of features, for norm 1.
 
     By the multipliers of a solution, other features may violate their limit
     ``abs(v_j) <= epsilon - kappa rho``; the worst of them join the set. The method ends unfinished
