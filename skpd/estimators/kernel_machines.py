@@ -181,8 +181,8 @@ class KernelPdproxRegressor(_OneKernel, KernelRegressor):
 
     Minimises, over the functions f of the Hilbert space of the kernel and b, the weighted mean of
     the loss of f(x_i) + b plus ``alpha / 2 ||f||^2``. With the loss "epsilon_insensitive" this is
-    the model of `sklearn.svm.SVR` with C = 1 / (alpha n_samples), with the loss "squared" kernel
-    ridge regression with an intercept.
+    the model of `sklearn.svm.SVR` with C = 1 / (alpha n_samples); with the loss "squared" it is
+    kernel ridge regression with an intercept.
 
     Parameters
     ----------

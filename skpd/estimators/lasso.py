@@ -151,8 +151,8 @@ class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
     mse_path_ : ndarray of shape (n_alphas, n_folds)
         Mean squared error on each test fold; nan for what Ctrl-C has prevented.
     certificates_ : list
-        The certificates of all models of the cross-validation: a list that holds a list of
-        folds, with a list of the certificates of its alphas for each.
+        The certificates of all models of the cross-validation, in a list of one element: the
+        list of folds, which holds for each fold the list of certificates of its alphas.
     {linear_model_of_least_squares}
     {certificate}
     {solver_and_convergence}

@@ -43,9 +43,9 @@ class MatrixCompletionPD(PrimalDualRegressor):
         few factors explain much.
     loss : {"squared", "absolute", "huber", "hinge"} or Loss, default="squared"
         The loss of single predictions. "hinge" is for ordered levels, such as 1 to 5 stars, or
-        two labels: with a threshold between each level and the next, a prediction plus the
-        threshold should be positive where the rating is above the threshold, and negative
-        where it is below (Rennie and Srebro, 2005). A `Loss` takes the ratings as they are.
+        two labels: each level but the last has a threshold, and a prediction plus the threshold
+        should be positive where the rating is above the level, negative otherwise (Rennie and
+        Srebro, 2005). A `Loss` takes the ratings as they are.
     biases : bool, default=True
         Whether to fit a bias of each row and of each column, which are not penalised; for "hinge"
         thresholds of each row and a bias of each column, else thresholds that all rows share.

@@ -61,7 +61,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
 
     with labels in {-1, 1}. The maximum is a convex upper bound on one minus the score of the
     predictions. Errors count as they do in the score: where one sample in a hundred is positive,
-    F1 is 0 without a true positive, although the accuracy is 0.99.
+    F1 is 0 without a true positive, although the accuracy may be 0.99.
 
     Parameters
     ----------

@@ -210,8 +210,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             Class labels or targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples in the fits and, if the scorer takes them, in the scores; the
-            average over the folds is not weighted. Of a pipeline they are for the last step.
-            With scikit-learn's metadata routing they go where they are requested.
+            average over the folds is not weighted. A pipeline passes them to its last step, or
+            with scikit-learn's metadata routing to the steps that request them.
         **params : dict
             ``groups`` of shape (n_samples,) for the splitter; with scikit-learn's metadata routing
             parameters of the splitter, the scorer and the steps of a pipeline.
@@ -230,10 +230,10 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             be fitted to a fold or scored on it, as where the samples to train on are all of one
             class; the message names the fold.
         KeyboardInterrupt
-            After Ctrl-C, its message says how far the fit came. ``cv_results_`` then holds the
-            scores so far, with nan for what is missing, and ``alpha_`` the choice among the
-            alphas that were tried on every fold, if there is one; there is no
-            ``best_estimator_``.
+            After Ctrl-C; the message says which fits are finished. The attribute
+            ``cv_results_`` then holds the scores so far, nan where they are missing, and
+            ``alpha_`` the choice among the alphas that were tried on every fold, if there is
+            one; there is no ``best_estimator_``.
         """
         _raise_for_params(params, self, "fit", allow=["groups"])
         X, y = indexable(X, y)

@@ -35,7 +35,7 @@ class RegularizationPath:
     certificates : list of Certificate
         The interval that holds the optimal objective value, for every alpha.
     converged : ndarray of bool, of shape (n_alphas,)
-        Whether the relative gap reached the estimator's ``tol``.
+        Whether the relative gap is at most the estimator's ``tol``.
     n_iters : ndarray of int, of shape (n_alphas,)
     models : list of estimators
         For every alpha an estimator with the attributes that make predictions, and no others.
