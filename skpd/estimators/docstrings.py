@@ -30,7 +30,10 @@ def documented(documentable: Any) -> Any:
         If `docstrings.toml` has no such entry.
     """
     if documentable.__doc__:
-        documentable.__doc__ = PLACE.sub(
-            lambda place: indent(ENTRIES[place[2]].rstrip(), place[1]), documentable.__doc__
-        )
+        documentable.__doc__ = _filled(documentable.__doc__)
     return documentable
+
+
+def _filled(text: str) -> str:
+    """A text with entries, which may name others, in their places."""
+    return PLACE.sub(lambda place: indent(_filled(ENTRIES[place[2]]).rstrip(), place[1]), text)

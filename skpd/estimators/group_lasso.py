@@ -81,7 +81,8 @@ class WithGroups(PrimalDualEstimator):
         )
 
     def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
-        model, copies = super()._model(points, y, classes), self._copies()
+        model = super()._model(points, y, classes)  # type: ignore[safe-super]
+        copies = self._copies()
         if copies is not None:
             latent = model["coef_"]
             sums = np.apply_along_axis(copies.sums, -1, latent)
