@@ -145,7 +145,7 @@ def card():
 
 def main():
     """Write all files."""
-    for name, size in {"certificate": (5.0, 2.75), "speed": (5.0, 3.9)}.items():
+    for name, size in {"certificate": (5.0, 2.75), "speed": (5.0, 4.1)}.items():
         figure = drawn(name, size, 10.0)
         plate(figure)
         save(figure, STATIC / f"readme_{name}.svg")

@@ -1,13 +1,16 @@
 """What the benchmarks publish for the site."""
 
 import json
+import runpy
 from pathlib import Path
 
 import pytest
 
 from benchmarks.publish import publish
 
-COMMITTED = sorted((Path(__file__).parents[1] / "doc" / "benchmarks").glob("*.json"))
+DOC = Path(__file__).parents[1] / "doc"
+RATIOS = DOC / "benchmarks" / "ratios.json"
+COMMITTED = sorted(set((DOC / "benchmarks").glob("*.json")) - {RATIOS})
 
 
 def race(name, *runs, **more):
@@ -55,3 +58,25 @@ def test_committed_results_are_whole(path):
     assert {"processor", "versions"} <= set(content["machine"]) and content["tables"]
     for table in content["tables"]:
         assert len({len(row) for row in table["rows"]}) == 1
+
+
+def test_bars_show_all_ratios():
+    content = json.loads(RATIOS.read_text(encoding="utf-8"))
+    bars = runpy.run_path(str(DOC / "figures" / "speed.py"))["bars"]()
+    assert len(bars) == len(content["models"]) + len(content["slower"])
+    assert all(least <= ratio for _, ratio, least in bars)
+    for one in content["models"]:
+        assert (one["model"], one["mean"], one["least"]) in bars
+        assert one["mean"] > 1.0 and 0 <= one.get("bounds", 0) < one["cases"]
+    for one in content["slower"]:
+        assert (f"{one['model']}, {one['short']}", one["ratio"], one["ratio"]) in bars
+        assert 0.0 < one["ratio"] < 1.0
+
+
+def test_tables_of_ratios():
+    pytest.importorskip("sphinx")
+    rows = runpy.run_path(str(DOC / "extensions" / "benchmark_tables.py"))["ROWS"]
+    content = json.loads(RATIOS.read_text(encoding="utf-8"))
+    for part, entries in content.items():
+        found = rows[part](entries)
+        assert len(found) == len(entries) + 1 and len({len(row) for row in found}) == 1

@@ -1,6 +1,13 @@
-"""Tables of the files that ``python -m benchmarks NAME --publish FILE`` writes.
+"""Tables of measured times.
 
 .. benchmark-tables:: benchmarks/peers.json
+
+shows a file that ``python -m benchmarks NAME --publish FILE`` writes, in a section for each model,
+and
+
+.. benchmark-ratios:: benchmarks/ratios.json models
+
+one of the lists of the file from which the bars of `figures/speed.py` are drawn.
 """
 
 import json
@@ -69,7 +76,43 @@ class BenchmarkTables(SphinxDirective):
         return found
 
 
+def of_models(entries):
+    """Rows of the models, the first of them the header."""
+    rows = [["model", "other solvers", "cases", "geometric mean", "least ratio"]]
+    for one in entries:
+        bounds = f" ({one['bounds']} bounds)" if one.get("bounds") else ""
+        cases = f"{one['cases']}{bounds}"
+        rows.append([one["model"], one["peers"], cases, f"{one['mean']:g}", f"{one['least']:g}"])
+    return rows
+
+
+def of_slower(entries):
+    """Rows of single cases, the first of them the header."""
+    rows = [["model", "data", "fastest solver", "ratio"]]
+    return rows + [
+        [one["model"], one["data"], one["peer"], f"{one['ratio']:g}"] for one in entries
+    ]
+
+
+ROWS = {"models": of_models, "slower": of_slower}
+
+
+class BenchmarkRatios(SphinxDirective):
+    """A table of ratios."""
+
+    required_arguments = 2
+
+    def run(self):
+        """Make the table."""
+        name, part = self.arguments
+        relative, path = self.env.relfn2path(name)
+        self.env.note_dependency(relative)
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        return [table(ROWS[part](content[part]))]
+
+
 def setup(app):
-    """Register the directive."""
+    """Register the directives."""
     app.add_directive("benchmark-tables", BenchmarkTables)
+    app.add_directive("benchmark-ratios", BenchmarkRatios)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
