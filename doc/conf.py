@@ -67,7 +67,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "show_nav_level": 2,
     "show_toc_level": 2,
     "footer_start": ["copyright"],

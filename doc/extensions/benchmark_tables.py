@@ -78,19 +78,19 @@ class BenchmarkTables(SphinxDirective):
 
 def of_models(entries):
     """Rows of the models, the first of them the header."""
-    rows = [["model", "other solvers", "cases", "geometric mean", "least ratio"]]
+    rows = [["model", "geometric mean", "least ratio", "cases", "other solvers"]]
     for one in entries:
         bounds = f" ({one['bounds']} bounds)" if one.get("bounds") else ""
         cases = f"{one['cases']}{bounds}"
-        rows.append([one["model"], one["peers"], cases, f"{one['mean']:g}", f"{one['least']:g}"])
+        rows.append([one["model"], f"{one['mean']:g}", f"{one['least']:g}", cases, one["peers"]])
     return rows
 
 
 def of_slower(entries):
     """Rows of single cases, the first of them the header."""
-    rows = [["model", "data", "fastest solver", "ratio"]]
+    rows = [["model", "ratio", "fastest solver", "data"]]
     return rows + [
-        [one["model"], one["data"], one["peer"], f"{one['ratio']:g}"] for one in entries
+        [one["model"], f"{one['ratio']:g}", one["peer"], one["data"]] for one in entries
     ]
 
 

@@ -25,7 +25,7 @@ def bars():
 def draw(palette):
     """Bars from 1: to the right where skpd is faster, to the left where it is slower."""
     shown = bars()
-    figure, axes = plt.subplots(figsize=(6.4, 0.28 * len(shown) + 1.1))
+    figure, axes = plt.subplots(figsize=(5.2, 0.26 * len(shown) + 0.9))
     shape = {"left": 1.0, "height": HEIGHT, "linewidth": 0.0}
     for place, (_, ratio, least) in enumerate(shown):
         faster = ratio > 1.0
