@@ -33,7 +33,7 @@ NAMES = {
     "pdprox_iteration": "time of one Pdprox iteration in units of SciPy's products",
     "peers": "time to an accuracy against other solvers of the same models",
     "products": "products with the data that a fit makes",
-    "robust_choice": "whether a cross-validated choice of epsilon and kappa helps on held-out rows",
+    "robust_choice": "whether a cross-validated choice of epsilon and kappa helps on new rows",
     "workers": "fits on the workers of a Dask cluster: cost, memory, faults, and beside dask-ml",
     "scaling": "time of a fit as the number of rows doubles",
 }
