@@ -2,6 +2,7 @@
 
 import warnings
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -48,7 +49,6 @@ def test_optimum_over_all_stumps(seed):
 
 
 def test_optimum_with_entropy():
-    cp = pytest.importorskip("cvxpy")
     X, y, weights, _ = random_problem(0)
     nu, entropy, tol = 0.3, 0.1, 1e-5
     edges = y * every_stump(X)

@@ -4,6 +4,7 @@ import itertools
 import pickle
 import warnings
 
+import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -216,7 +217,6 @@ def test_random_fields_reach_the_optimum_of_scipy(seed):
 
 def optimum_by_clarabel(X, y, alpha, penalty, hinge):
     """Over all labelings of every chain."""
-    cp = pytest.importorskip("cvxpy")
     _, terms, size = crf_objective(X, y, alpha)
     v, loss = cp.Variable(size), 0.0
     for rows, true in zip(terms, y, strict=True):

@@ -139,7 +139,6 @@ def test_hinge_whose_norm_jumps(alpha):
 
 
 def test_against_clarabel(rng):
-    pytest.importorskip("cvxpy")
     X = rng.normal(size=(40, 6))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=40) > 0.0, 1.0, -1.0)
     for exponent in (1.5, 3.0):

@@ -8,8 +8,6 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 from sklearn.metrics import f1_score, hinge_loss, log_loss
 
-pytest.importorskip("mpmath")
-
 from benchmarks import exact_objectives as of
 from benchmarks import fuzz_newer
 from skpd import PdproxSVC

@@ -131,7 +131,6 @@ def test_raw_features_with_a_linear_kernel(loss):
 
 @pytest.mark.parametrize("case", ["kernel", "sum", "half_square", "norms"])
 def test_against_clarabel(case):
-    pytest.importorskip("cvxpy")
     rng = np.random.default_rng(5)
     for tol in (1e-8, 1e-8, 1e-3):
         certificate, unit, value = random.CASES[case](rng, tol)

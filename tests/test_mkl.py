@@ -2,6 +2,7 @@
 
 from decimal import Decimal, localcontext
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -32,7 +33,6 @@ def matrices(X):
 
 def optimum(tables, losses, alpha, half_square):
     """By Clarabel, of the values of the functions at the rows: f = F v with K = F F'."""
-    cp = pytest.importorskip("cvxpy")
     factors = []
     for table in tables:
         values, vectors = np.linalg.eigh(table / np.mean(np.diagonal(table)))
@@ -49,7 +49,6 @@ def optimum(tables, losses, alpha, half_square):
 @pytest.mark.parametrize("penalty", ["sum", "half_square"])
 @pytest.mark.parametrize("alpha", [0.1, 3e-3])
 def test_hinge(moons, penalty, alpha):
-    cp = pytest.importorskip("cvxpy")
     X, y = moons
     signs = 2.0 * y - 1.0
     value, norms = optimum(
@@ -65,7 +64,6 @@ def test_hinge(moons, penalty, alpha):
 
 @pytest.mark.parametrize("penalty", ["sum", "half_square"])
 def test_squared_loss(rng, penalty):
-    cp = pytest.importorskip("cvxpy")
     X = rng.uniform(0.0, 6.0, size=(60, 1))
     y = np.sin(3.0 * X[:, 0]) + X[:, 0]
     value, norms = optimum(
