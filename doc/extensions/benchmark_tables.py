@@ -25,6 +25,10 @@ NAMES = {
     "lasso": "Lasso",
     "elastic-net": "Elastic net",
     "ridge": "Ridge regression",
+    "elastic-net-hinge": "Hinge loss, elastic net",
+    "l2-logistic": "Logistic loss, squared l2 norm",
+    "multitask": "Multi-task lasso",
+    "multinomial-l2": "Softmax, squared l2 norm",
 }
 CLOCKS = {"perf_counter": "Time", "process_time": "Processor time"}
 
@@ -35,7 +39,7 @@ def described(content):
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     clock = CLOCKS[content["clock"]]
     return (
-        f"{clock} of fits, each contender cut off after {content['limit']:g} s, "
+        f"{clock} of fits, each contender cut off after {content['limit']:g} s at most, "
         f"on {machine['system']} with {machine['cores']} cores ({machine['processor']}), threads: "
         f"{machine['threads']}; Python {machine['python']}, {versions}."
     )
