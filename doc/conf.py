@@ -23,7 +23,7 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx.ext.viewcode",
     "numpydoc",
-    "myst_parser",  # for the parts of README.md and CHANGELOG.md that pages include
+    "myst_parser",  # for CHANGELOG.md, which a page includes
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     # of this folder
