@@ -41,14 +41,22 @@ from sklearn.utils.parallel import _get_threadpool_controller
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_method_params,
-    _check_sample_weight,
     _check_y,
     _num_samples,
 )
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:
+    from sklearn.utils.validation import _check_sample_weight
+except ImportError:  # before scikit-learn 1.9
+    from sklearn.utils.validation import _check_sample_weight as _check_any_sample_weight
+
+    def _check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> Any:
+        """Check weights as scikit-learn 1.9 does, which refuses weights that are all 0."""
+        found = _check_any_sample_weight(sample_weight, X, **options)
+        if not found.any():
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        return found
 
     class _NoCallbacks:
         """A context without callbacks: each task begins, ends and has subtasks unheard."""

@@ -73,6 +73,7 @@ def test_elastic_net_of_positive_coefficients(l1_ratio, rng):
     assert (ours.coef_ >= 0.0).all() and (ours.coef_ == 0.0).any()
 
 
+@pytest.mark.usefixtures("alphas_of_scikit_learn")
 def test_elastic_net_of_positive_coefficients_by_cross_validation(rng):
     X, y = data(rng)
     options = {"positive": True, "l1_ratio": [0.3, 0.8], "cv": 3}
@@ -121,8 +122,9 @@ def test_paths_are_those_of_lasso_path(rng):
     alphas, coefs, gaps, n_iters = LassoPDCertified.path(
         X, y, alphas=9, eps=1e-2, tol=1e-11, return_n_iter=True
     )
-    expected = lasso_path(X, y, alphas=9, eps=1e-2, tol=1e-13, max_iter=10**5)
-    assert_allclose(alphas, expected[0])
+    expected = lasso_path(X, y, alphas=alphas, tol=1e-13, max_iter=10**5)
+    largest = np.abs(X.T @ y).max() / len(y)  # without an intercept
+    assert_allclose(alphas, largest * np.logspace(0.0, -2.0, 9))
     assert_allclose(coefs, expected[1], atol=1e-5)
     assert gaps.shape == n_iters.shape == (9,) and (gaps >= 0.0).all()
     mine = ElasticNetPDCV.path(X, y, l1_ratio=0.3, positive=True, alphas=[0.5, 0.1], tol=1e-11)

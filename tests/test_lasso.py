@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import ElasticNet as TheirElasticNet
-from sklearn.linear_model import Lasso, LassoCV, LogisticRegression
+from sklearn.linear_model import Lasso, LassoCV
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -101,7 +101,7 @@ def problem_of(X, y, loss, penalty, alpha, fit_intercept=True):
     (Logistic(), L1()), (Squared(), ElasticNet(0.4)), (SquaredHinge(), L1()),
     (Huber(), NonNegativeL1()), (Squared(), Box(lower=-0.1, upper=0.2)),
 ], ids=str)  # fmt: skip
-def test_other_smooth_losses_and_separable_penalties(loss, penalty, solver, rng):
+def test_other_smooth_losses_and_separable_penalties(loss, penalty, solver, rng, l1_logistic):
     """The certified gap closes; where scikit-learn has the model, its solution is found."""
     X, z = data(rng)
     y = z if isinstance(loss, Squared | Huber) else np.where(z > np.median(z), 1.0, -1.0)
@@ -111,9 +111,7 @@ def test_other_smooth_losses_and_separable_penalties(loss, penalty, solver, rng)
     assert found.converged
     found = solve(problem, solver, tol=1e-10 if solver == "cd" else 1e-7, **options)
     if isinstance(loss, Logistic):
-        theirs = LogisticRegression(
-            C=1 / (0.02 * len(y)), l1_ratio=1, solver="saga", tol=1e-9, max_iter=10**5
-        ).fit(X, y)
+        theirs = l1_logistic(1.0, C=1 / (0.02 * len(y))).fit(X, y)
     elif isinstance(penalty, ElasticNet):
         theirs = TheirElasticNet(alpha=0.02, l1_ratio=0.4, tol=1e-12, max_iter=10**5).fit(X, y)
     else:
@@ -348,6 +346,7 @@ def test_warm_start_and_path(rng):
 @pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.usefixtures("alphas_of_scikit_learn")
 def test_cross_validation_is_scikit_learns(container, weighted, positive, rng):
     X, y = data(rng, n=60, d=8)
     weights = rng.random(60) if weighted else None

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_wine
-from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -34,14 +33,12 @@ def wine(request):
     "given", [{"penalty": "l2"}, {"penalty": "l1"}, {"penalty": "elasticnet", "l1_ratio": 0.3}]
 )
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
-def test_model_is_that_of_scikit_learn(wine, given, layout):
+def test_model_is_that_of_scikit_learn(wine, given, layout, l1_logistic):
     X, y = wine
     sample_weight = np.random.default_rng(0).uniform(0.0, 2.0, len(y))
     l1_ratio = {"l1": 1.0, "l2": 0.0}.get(given["penalty"], given.get("l1_ratio"))
-    theirs = LogisticRegression(
-        C=1.0 / (ALPHA * sample_weight.sum()), l1_ratio=l1_ratio, solver="saga", tol=1e-9,
-        max_iter=100_000,
-    ).fit(X, y, sample_weight)  # fmt: skip
+    theirs = l1_logistic(l1_ratio, C=1.0 / (ALPHA * sample_weight.sum()))
+    theirs.fit(X, y, sample_weight)
     ours = LogisticPD(ALPHA, tol=1e-11, **given).fit(layout(X), y, sample_weight)
     assert ours.coef_.shape == theirs.coef_.shape
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)

@@ -7,7 +7,6 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import Lasso
 from sklearn.utils import estimator_html_repr
-from sklearn.utils._repr_html.common import scrape_estimator_docstring
 
 import skpd
 from skpd import DRSVMClassifier, PdproxSVC, _version
@@ -17,10 +16,19 @@ PUBLIC = [kind for kind in map(skpd.__dict__.get, skpd.__all__) if kind is not s
 ESTIMATORS = [kind for kind in PUBLIC if hasattr(kind, "fit")]
 
 
+@pytest.fixture
+def entries_of():
+    """The reader of docstrings that scikit-learn has for tooltips."""
+    module = pytest.importorskip(
+        "sklearn.utils._repr_html.common", reason="scikit-learn has tooltips from 1.9 on"
+    )
+    return module.scrape_estimator_docstring
+
+
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
-def test_every_parameter_has_one_entry_of_its_own(kind):
+def test_every_parameter_has_one_entry_of_its_own(kind, entries_of):
     """In the order of the signature, with a type and a description, as for every attribute."""
-    doc = scrape_estimator_docstring(inspect.getdoc(kind))
+    doc = entries_of(inspect.getdoc(kind))
     assert [entry.name for entry in doc["Parameters"]] == [*inspect.signature(kind).parameters]
     assert all(entry.type and entry.desc for entry in doc["Parameters"])
     names = [entry.name for entry in doc["Attributes"]]
@@ -45,6 +53,7 @@ def test_links_lead_to_the_page_of_the_class(kind, monkeypatch):
     assert estimator._get_doc_link() == ""
 
 
+@pytest.mark.usefixtures("entries_of")
 def test_html_has_tooltips_and_certificates_in_whole(iris, monkeypatch):
     X, y = iris
     monkeypatch.setattr(representation, "documentation", lambda: "https://address.example")
@@ -62,6 +71,7 @@ def test_html_has_tooltips_and_certificates_in_whole(iris, monkeypatch):
         assert str(certificate) in shown
 
 
+@pytest.mark.usefixtures("entries_of")
 def test_html_without_an_address(iris, monkeypatch):
     monkeypatch.setattr(representation, "documentation", lambda: "")
     shown = estimator_html_repr(PdproxSVC().fit(*iris))
@@ -97,7 +107,7 @@ def test_signatures_are_short_enough_to_read():
         assert "ArrayLike" in signature and len(signature) < 200
 
 
-def test_attributes_described_are_those_of_a_fit(iris):
+def test_attributes_described_are_those_of_a_fit(iris, entries_of):
     """But for what belongs to options, of the estimators whose entries repeat those of others."""
     X, y = iris
     of_groups = {"feature_names_in_", "groups_", "latent_coef_"}
@@ -108,6 +118,6 @@ def test_attributes_described_are_those_of_a_fit(iris):
         (skpd.MultiTaskPDCV(alphas=3, cv=2), X[:, :2], {"feature_names_in_", "tasks_"}),
         (DRSVMClassifier(), y, {"feature_names_in_"}),
     ):
-        entries = scrape_estimator_docstring(inspect.getdoc(type(model)))["Attributes"]
+        entries = entries_of(inspect.getdoc(type(model)))["Attributes"]
         model.fit(X, y_)
         assert {entry.name for entry in entries if not hasattr(model, entry.name)} == optional
