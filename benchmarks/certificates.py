@@ -13,7 +13,6 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.reference import conic_solution, linear_solution
 from skpd.certificates import certify_point
 from skpd.designs import Design
 from skpd.losses import (
@@ -55,6 +54,7 @@ from skpd.penalties import (
 )
 from skpd.problems import Problem
 from skpd.solvers import solve
+from tests.oracles.reference import conic_solution, linear_solution
 
 POLYHEDRAL_LOSSES = [
     Hinge(), GeneralizedHinge(slope=3.0), Absolute(), EpsilonInsensitive(epsilon=0.2),

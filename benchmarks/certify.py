@@ -20,14 +20,6 @@ from sklearn import linear_model as lm
 from sklearn import svm
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 
-from benchmarks.reference import (
-    concomitant_programme,
-    conic_programme,
-    linear_programme,
-    multinomial_programme,
-    trace_norm_programme,
-)
-from benchmarks.robust_reference import robust_conic_programme, robust_linear_programme
 from skpd import DRSVMClassifier, TraceNormPD, certify
 from skpd.losses import (
     Absolute,
@@ -42,6 +34,14 @@ from skpd.losses import (
     SquaredHinge,
 )
 from skpd.penalties import L1, ElasticNet, SquaredL2
+from tests.oracles.reference import (
+    concomitant_programme,
+    conic_programme,
+    linear_programme,
+    multinomial_programme,
+    trace_norm_programme,
+)
+from tests.oracles.robust_reference import robust_conic_programme, robust_linear_programme
 
 FITS = ("fitted", "half", "random")
 LINEAR = {"Hinge", "EpsilonInsensitive", "Pinball"}

@@ -24,11 +24,11 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.robust_reference import robust_conic_programme
 from skpd import DRSVMClassifier, kernels
 from skpd.certificates import primal_objective
 from skpd.designs import Design
 from skpd.problems.robust import robust_problem
+from tests.oracles.robust_reference import robust_conic_programme
 
 NORMS = [1, 2, np.inf]
 CASES = [

@@ -1,7 +1,8 @@
 """Random hostile fits of the newer models, each with its objective in exact numbers.
 
 A family draws a `Case` from a random generator: an estimator, what its `fit` takes, and a function
-that gives the objective of a fitted model as `skpd` documents it (`benchmarks.exact_objectives`).
+that gives the objective of a fitted model as `skpd` documents it
+(`tests.oracles.exact_objectives`).
 """
 
 import warnings
@@ -17,8 +18,8 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import HuberRegressor
 
 import skpd
-from benchmarks import exact_objectives as of
 from skpd import penalties
+from tests.oracles import exact_objectives as of
 
 SCALES = (1e-100, 1e-30, 1e-8, 1e-3, 1e3, 1e8, 1e30, 1e100)
 

@@ -24,9 +24,9 @@ import mpmath
 import numpy as np
 from sklearn.base import clone
 
-from benchmarks.exact_objectives import ROUNDING
 from benchmarks.fuzz_families import LINEAR
 from benchmarks.fuzz_outputs import OTHERS
+from tests.oracles.exact_objectives import ROUNDING
 
 FAMILIES = {**LINEAR, **OTHERS}
 SLOW = 5.0  # seconds of processor time

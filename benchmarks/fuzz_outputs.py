@@ -4,7 +4,6 @@ import numpy as np
 from mpmath import mpf
 
 import skpd
-from benchmarks import exact_objectives as of
 from benchmarks.fuzz_families import (
     Case,
     common,
@@ -17,6 +16,7 @@ from benchmarks.fuzz_families import (
     weight_of_penalty,
 )
 from skpd.estimators.outputs import output_penalty
+from tests.oracles import exact_objectives as of
 
 OF_OUTPUTS = ("l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2")
 DEGREES = {"exclusive": 2, "squared_groups": 2, "l2": 2}

@@ -1,8 +1,8 @@
 """Several outputs, tasks and classes: certified, and never above an independent optimum.
 
 Every problem draws a loss and a penalty of MultiTaskPD, with one X or tasks, or of MultinomialPD,
-and awkward data. Clarabel solves it as `benchmarks.output_models` writes it. As every value of the
-objective is above the optimum, no certified lower bound may be above the value at Clarabel's
+and awkward data. Clarabel solves it as `tests.oracles.output_models` writes it. As every value of
+the objective is above the optimum, no certified lower bound may be above the value at Clarabel's
 solution. Fits at tol = 1e-9 must come within 1e-7 of that.
 """
 
@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.output_models import (
+from skpd import MultinomialPD, MultiTaskPD, certify
+from tests.oracles.output_models import (
     CLASSES,
     MARGINS,
     PENALTIES,
@@ -26,7 +27,6 @@ from benchmarks.output_models import (
     best_constants,
     optimum,
 )
-from skpd import MultinomialPD, MultiTaskPD, certify
 
 TOL = 1e-9
 ALLOWED = 1e-10  # of lower bounds above the optimum, relative to the best constant's objective

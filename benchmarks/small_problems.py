@@ -13,7 +13,6 @@ import argparse
 import numpy as np
 
 from benchmarks import certificates as random
-from benchmarks.reference import conic_solution
 from skpd import GroupLassoSVC
 from skpd.designs import Design, KernelMatrix
 from skpd.losses import Hinge, MarginLoss
@@ -33,6 +32,7 @@ from skpd.problems import Problem
 from skpd.problems.kernel import kernel_problems
 from skpd.solvers import solve
 from skpd.solvers.kernel_machines import solve_kernel_problem
+from tests.oracles.reference import conic_solution
 
 LINEAR_PENALTIES = [
     FunctionOfNorm(L1()), FunctionOfNorm(L2Norm(), PowerOfNorm(1.5, 0.5)),

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 from sklearn.metrics import f1_score, hinge_loss, log_loss
 
-from benchmarks import exact_objectives as of
 from benchmarks import fuzz_newer
 from skpd import PdproxSVC
+from tests.oracles import exact_objectives as of
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from benchmarks.robust_reference import robust_linear_programme
 from skpd import DRSVMClassifier, PdproxSVC
 from skpd.designs import Design
 from skpd.problems.robust import robust_problem
@@ -24,6 +23,7 @@ from skpd.solvers.interior import interior_point
 from skpd.solvers.proximal.robust_saddle import hybrid_gradient
 from skpd.solvers.robust.multipliers import method_of_multipliers
 from skpd.solvers.robust.select import working_sets
+from tests.oracles.robust_reference import robust_linear_programme
 
 NORMS = [1, 2, np.inf]
 # the rows of a repeated data set have another order

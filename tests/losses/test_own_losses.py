@@ -305,7 +305,7 @@ def test_a_bound_that_rounding_puts_above_the_objective_is_cut(diabetes):
 
 def test_the_documentation(diabetes):
     """The classes of doc/your_own.rst pass their checks, and are certified together."""
-    page = Path(__file__).parents[1] / "doc" / "your_own.rst"
+    page = Path(__file__).parents[2] / "doc" / "your_own.rst"
     names: dict = {}
     for block in re.findall(r"code-block:: python\n\n((?: {4}.*\n|\n)+)", page.read_text("utf-8")):
         exec(dedent(block), names)

@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from benchmarks.reference import linear_programme
 from skpd.certificates import certify_point
 from skpd.designs import Design
 from skpd.losses import (
@@ -24,6 +23,7 @@ from skpd.penalties.tangents import smooth_directions
 from skpd.problems import Problem
 from skpd.problems.balance import balance_exactly
 from skpd.solvers import solve
+from tests.oracles.reference import linear_programme
 
 UNIT_ROUNDOFF = Fraction(1, 2**53)
 # the directions that the penalty and the intercept leave free, one of them or both, beside a

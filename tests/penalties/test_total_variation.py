@@ -8,13 +8,13 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog, lsq_linear
 
 from benchmarks import certificates as random
-from benchmarks.reference import linear_programme
 from skpd import PdproxRegressor, PdproxSVC, path
 from skpd.certificates import certify_point, primal_objective
 from skpd.designs import Design
 from skpd.losses import Absolute, EpsilonInsensitive, Hinge, Squared
 from skpd.penalties import L1, FusedLasso, TotalVariation
 from skpd.problems import Problem
+from tests.oracles.reference import linear_programme
 
 BOTH = [TotalVariation(), FusedLasso(l1_ratio=0.3)]
 

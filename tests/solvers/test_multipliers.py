@@ -13,7 +13,6 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Lasso
 
 from benchmarks import certificates as random
-from benchmarks.reference import linear_programme
 from skpd import kernels
 from skpd.designs import ColumnCurvature, Design, WeightedGram
 from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
@@ -34,6 +33,7 @@ from skpd.solvers.newton import in_memory, quadratic
 from skpd.solvers.newton.multipliers import method_of_multipliers
 from skpd.solvers.newton.quadratic import minimise_quadratic
 from skpd.solvers.newton.settings import QUADRATIC, SETTINGS
+from tests.oracles.reference import linear_programme
 
 ENGINE_PENALTIES = [
     p for p in random.PENALTIES if hasattr(type(p), "terms") or hasattr(type(p), "group_terms")

@@ -9,8 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from benchmarks.reference import linear_programme
-from benchmarks.robust_reference import robust_linear_programme
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import Design
 from skpd.losses import Hinge
@@ -18,6 +16,8 @@ from skpd.penalties import L1, LInf
 from skpd.problems.robust import best_radius, robust_loss, robust_problem
 from skpd.problems.robust_points import project_triangle
 from skpd.solvers import solve
+from tests.oracles.reference import linear_programme
+from tests.oracles.robust_reference import robust_linear_programme
 
 NORMS = [1, 2, np.inf]
 LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_matrix]

@@ -14,8 +14,6 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import certificates as random
-from benchmarks.reference import linear_programme
-from benchmarks.robust_reference import robust_linear_programme
 from skpd import DRSVMClassifier, PdproxSVC
 from skpd.designs import Design
 from skpd.losses import (
@@ -56,6 +54,8 @@ from skpd.solvers.interior.maps import Differences
 from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
 from skpd.solvers.select import select
+from tests.oracles.reference import linear_programme
+from tests.oracles.robust_reference import robust_linear_programme
 
 ALL_PENALTIES = [*random.PENALTIES, TotalVariation()]
 POLYHEDRAL = {type(p) for p in [*random.POLYHEDRAL_PENALTIES, TotalVariation()]}

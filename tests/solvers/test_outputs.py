@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, MultiTaskElasticNet, MultiTaskLasso, Ridge
 from sklearn.svm import LinearSVC
 
-from benchmarks.output_models import Model
 from skpd import MultinomialPD, MultiTaskPD, certify
 from skpd.penalties import WeightedL1
+from tests.oracles.output_models import Model
 
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 

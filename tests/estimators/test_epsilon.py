@@ -13,12 +13,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.robust_reference import robust_linear_programme
 from skpd import DRSVMClassifier, PathCV, PdproxSVC, certify, path, robust_grid
 from skpd.designs import Design
 from skpd.estimators.useful_epsilon import useful_epsilon
 from skpd.problems.robust import robust_problem
 from skpd.solvers import solve
+from tests.oracles.robust_reference import robust_linear_programme
 
 CASES = [(1, 1.0, 200, 6), (2, np.inf, 200, 6), (2, 1.0, 900, 8)]
 LAYOUTS = [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_matrix]

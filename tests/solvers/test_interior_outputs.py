@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from benchmarks.output_models import Model, penalty_value
 from skpd import MultinomialPD, MultiTaskPD
 from skpd.designs import Design
 from skpd.designs.outputs import OutputsDesign
@@ -23,6 +22,7 @@ from skpd.solvers.interior.output_systems import OutputRows, OutputsSystem
 from skpd.solvers.interior.posing import programme_of
 from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.select import select
+from tests.oracles.output_models import Model, penalty_value
 
 K = 3
 LOSSES = {name: of_outputs(K) for name, of_outputs in OUTPUT_LOSSES.items()}

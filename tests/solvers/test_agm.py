@@ -9,7 +9,6 @@ from scipy.special import expit
 from sklearn.linear_model import Lasso
 
 from benchmarks.products import PLAIN, counted, total
-from benchmarks.reference import linear_programme
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
@@ -17,6 +16,7 @@ from skpd.problems import Problem
 from skpd.solvers import solve
 from skpd.solvers.accelerated.estimate_functions import Composite, infinite_memory, one_memory
 from skpd.solvers.accelerated.geometry import Entropic, Euclidean
+from tests.oracles.reference import linear_programme
 
 
 def ridge_composite(X, y, mu, *, steps, in_loss):

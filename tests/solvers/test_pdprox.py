@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from benchmarks.reference import linear_programme
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, Squared
 from skpd.penalties import L1, GroupL2, LInf, SquaredL2
@@ -20,6 +19,7 @@ from skpd.solvers import (
     solve,
 )
 from skpd.solvers.options import declared_options
+from tests.oracles.reference import linear_programme
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from benchmarks.reference import conic_solution
 from skpd import PdproxRegressor, PdproxSVC
 from skpd.losses import Hinge
 from skpd.penalties import (
@@ -19,6 +18,7 @@ from skpd.penalties import (
     check_function,
     check_penalty,
 )
+from tests.oracles.reference import conic_solution
 
 
 class Exponential(IncreasingFunction):

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from benchmarks import certificates as random
-from benchmarks.reference import linear_programme
 from skpd import Certificate, RigorousCertificate
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.certificates.rigorous import rigorous_primal
@@ -35,6 +34,7 @@ from skpd.losses import (
 from skpd.penalties import L1, ElasticNet, GroupL2, L1Ball, L2Norm, SparseGroup, SquaredL2
 from skpd.problems import Problem
 from skpd.solvers import solve
+from tests.oracles.reference import linear_programme
 
 PAIRS = list(itertools.product(random.POLYHEDRAL_LOSSES, random.POLYHEDRAL_PENALTIES))
 PENALTIES = [*random.PENALTIES, *random.FUNCTIONS_OF_NORMS]

@@ -32,7 +32,6 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC
 from sklearn.utils.class_weight import compute_sample_weight
 
 from benchmarks import certify as random
-from benchmarks.reference import concomitant_programme, linear_pieces, multinomial_programme
 from skpd import (
     DRSVMClassifier,
     ElasticNetPD,
@@ -57,6 +56,7 @@ from skpd.problems.outputs import OutputsProblem
 from skpd.problems.scaled_huber import ConcomitantHuber
 from skpd.solvers import SOLVERS
 from skpd.solvers.newton.scale import scaled_huber_bounds
+from tests.oracles.reference import concomitant_programme, linear_pieces, multinomial_programme
 
 LINEAR = ("Hinge", "EpsilonInsensitive", "Pinball", "Absolute")
 

@@ -21,12 +21,31 @@ def linear_pieces(loss, y):
         q = loss.quantile
         return [((1 - q) * one, -(1 - q) * y), (-q * one, q * y)]
     if name == "PiecewiseLinear":
-        at_knots = loss.value(np.zeros(len(loss.knots)), np.array(loss.knots))
-        knots = [loss.knots[0], *loss.knots]  # of each slope one with its value
-        values = [at_knots[0], *at_knots]
-        pieces = zip(loss.slopes, knots, values, strict=True)
-        return [(a * one, v - a * (t + y)) for a, t, v in pieces]
+        ends = np.array([-np.inf, *loss.knots, np.inf])
+
+        def value(t):  # the integral of the slope from 0 to t
+            within = np.clip(t, ends[:-1], ends[1:]) - np.clip(0.0, ends[:-1], ends[1:])
+            return float(np.dot(loss.slopes, within))
+
+        knots = [loss.knots[0], *loss.knots]  # of each slope one at which the piece is known
+        pieces = zip(loss.slopes, knots, strict=True)
+        return [(a * one, value(t) - a * (t + y)) for a, t in pieces]
     raise ValueError(name)
+
+
+def group_labels(groups, d):
+    """The group of each of d features: by a size, by labels, or by lists of indices."""
+    if np.ndim(groups) == 0:
+        return np.arange(d) // groups
+    if isinstance(groups[0], list | tuple | np.ndarray):
+        labels = np.empty(d, dtype=int)
+        for g, members in enumerate(groups):
+            labels[list(members)] = g
+        return labels
+    if len(groups) < d:  # the sizes of consecutive groups
+        return np.repeat(np.arange(len(groups)), groups)
+    _, first, labels = np.unique(groups, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[labels]  # in the order in which they first appear
 
 
 def linear_programme(*arguments):
@@ -127,7 +146,7 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
     }
 
     def groups(penalty, weighted=True):
-        labels = penalty.bind(d).labels
+        labels = group_labels(penalty.groups, d)
         members = [np.flatnonzero(labels == g) for g in range(labels.max() + 1)]
         weights = [np.sqrt(len(some)) for some in members]
         if not weighted or penalty.weights is not None:
