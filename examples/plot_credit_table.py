@@ -41,10 +41,10 @@ plt.show()
 
 # %%
 # Rare categories are pooled, so that the features differ from fold to fold, and
-# ``groups="auto"`` follows them. The penalty draws probabilities towards the mean;
-# ``CalibratedClassifierCV`` mends that. The calibrated pipeline can be stored, and
-# given a job that it has never seen: below are the probabilities that each of
-# three loans is late, and that it is paid.
+# ``groups="auto"`` follows them. The penalty draws probabilities towards the
+# mean, which ``CalibratedClassifierCV`` mends. The calibrated pipeline can be
+# stored, and given a job that it has never seen: below are the probabilities that
+# each of three loans is late, and that it is paid.
 
 import pickle
 
