@@ -42,6 +42,7 @@ from tests.oracles.reference import (
     trace_norm_programme,
 )
 from tests.oracles.robust_reference import robust_conic_programme, robust_linear_programme
+from tests.oracles.scikit_learn import logistic_regression
 
 FITS = ("fitted", "half", "random")
 LINEAR = {"Hinge", "EpsilonInsensitive", "Pinball"}
@@ -98,9 +99,7 @@ def _linear_svr(rng, n, exact):
 
 def _liblinear_logistic(rng, n, exact):
     ratio = float(rng.integers(2))
-    return lm.LogisticRegression(
-        solver="liblinear", l1_ratio=ratio, **_liblinear_options(rng, exact)
-    )
+    return logistic_regression(ratio, solver="liblinear", **_liblinear_options(rng, exact))
 
 
 def _logistic(rng, n, exact):
@@ -110,7 +109,7 @@ def _logistic(rng, n, exact):
     if ratio == 0.0:
         solver = str(rng.choice(["lbfgs", "newton-cholesky"]))
         return lm.LogisticRegression(solver=solver, **options)
-    return lm.LogisticRegression(solver="saga", l1_ratio=ratio, random_state=0, **options)
+    return logistic_regression(ratio, solver="saga", random_state=0, **options)
 
 
 def _sgd_options(rng, exact):
@@ -286,7 +285,7 @@ def stated(estimator, X, y, sample_weight):
     )  # fmt: skip
     labels = np.searchsorted(classes, y)
     if kind == "LogisticRegression":
-        rows, ratio = estimator.C * s * class_weight[labels], estimator.l1_ratio
+        rows, ratio = estimator.C * s * class_weight[labels], estimator.l1_ratio or 0.0
         if len(classes) > 2:
             arguments = (X, labels, rows, ratio, 1.0 - ratio, free)
             return [(multinomial_programme, arguments, rows)]

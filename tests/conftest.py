@@ -13,10 +13,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import matplotlib
 import numpy as np
 import pytest
-import sklearn
 from hypothesis import settings
 from sklearn.datasets import load_svmlight_file
-from sklearn.linear_model import LogisticRegression
+
+from tests.oracles.scikit_learn import VERSION
 
 # enough for the suite, which has hundreds of such tests; longer searches are benchmarks
 settings.register_profile("suite", max_examples=40, deadline=None)
@@ -42,26 +42,11 @@ def skpd_data():
     return load
 
 
-SCIKIT_LEARN = tuple(map(int, sklearn.__version__.split(".")[:2]))
-
-
 @pytest.fixture
 def alphas_of_scikit_learn():
     """For tests whose alphas are those of scikit-learn."""
-    if SCIKIT_LEARN < (1, 9):
+    if VERSION < (1, 9):
         pytest.skip("before scikit-learn 1.9 its alphas ignored weights and signs")
-
-
-@pytest.fixture
-def l1_logistic():
-    """scikit-learn's logistic regression with an l1 part: what it is called has changed."""
-
-    def made(l1_ratio, **options):
-        named = {"penalty": "elasticnet"} if SCIKIT_LEARN < (1, 8) else {}
-        options |= {"solver": "saga", "tol": 1e-9, "max_iter": 10**5}
-        return LogisticRegression(l1_ratio=l1_ratio, **named, **options)
-
-    return made
 
 
 @pytest.fixture

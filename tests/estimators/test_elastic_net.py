@@ -7,12 +7,13 @@ from numpy.testing import assert_allclose
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import ElasticNet, ElasticNetCV, LogisticRegression
+from sklearn.linear_model import ElasticNet, ElasticNetCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV, path
 from skpd.losses import SmoothedHinge
+from tests.oracles.scikit_learn import l1_logistic
 
 
 def on_own_path(estimator):
@@ -91,9 +92,7 @@ def test_coordinate_methods_equal_scikit_learn(diabetes):
 
 def test_classifier_equals_scikit_learn(cancer):
     X, y = cancer
-    theirs = LogisticRegression(C=1.0, l1_ratio=0.5, solver="saga", tol=1e-9, max_iter=50_000).fit(
-        X, y
-    )
+    theirs = l1_logistic(0.5, C=1.0).fit(X, y)
     mine = ElasticNetPDClassifier(alpha=1 / len(y), loss="logistic", tol=1e-10).fit(X, y)
     assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
 

@@ -25,6 +25,7 @@ from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
 from skpd.penalties import L1, Box, ElasticNet, L2Norm, NonNegativeL1
 from skpd.problems import Point, Problem
 from skpd.solvers import SOLVERS, Monitor, check_solver_options, solve
+from tests.oracles.scikit_learn import l1_logistic
 
 
 def with_long_indices(X):
@@ -101,7 +102,7 @@ def problem_of(X, y, loss, penalty, alpha, fit_intercept=True):
     (Logistic(), L1()), (Squared(), ElasticNet(0.4)), (SquaredHinge(), L1()),
     (Huber(), NonNegativeL1()), (Squared(), Box(lower=-0.1, upper=0.2)),
 ], ids=str)  # fmt: skip
-def test_other_smooth_losses_and_separable_penalties(loss, penalty, solver, rng, l1_logistic):
+def test_other_smooth_losses_and_separable_penalties(loss, penalty, solver, rng):
     """The certified gap closes; where scikit-learn has the model, its solution is found."""
     X, z = data(rng)
     y = z if isinstance(loss, Squared | Huber) else np.where(z > np.median(z), 1.0, -1.0)

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import LogisticPD, PathCV, RowBlocks, certify
 from skpd.penalties import ElasticNet
+from tests.oracles.scikit_learn import l1_logistic
 
 ALPHA = 0.02
 GROUPS = np.repeat(["a", "b", "c"], [4, 4, 5])
@@ -33,7 +34,7 @@ def wine(request):
     "given", [{"penalty": "l2"}, {"penalty": "l1"}, {"penalty": "elasticnet", "l1_ratio": 0.3}]
 )
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
-def test_model_is_that_of_scikit_learn(wine, given, layout, l1_logistic):
+def test_model_is_that_of_scikit_learn(wine, given, layout):
     X, y = wine
     sample_weight = np.random.default_rng(0).uniform(0.0, 2.0, len(y))
     l1_ratio = {"l1": 1.0, "l2": 0.0}.get(given["penalty"], given.get("l1_ratio"))

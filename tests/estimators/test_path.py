@@ -30,6 +30,7 @@ from skpd import (
 from skpd.losses import Pinball
 from skpd.penalties import ElasticNet
 from skpd.solvers.newton.path_prediction import PathPrediction
+from tests.oracles.scikit_learn import l1_logistic
 
 LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
 
@@ -44,7 +45,8 @@ def test_same_as_lasso_path(rng):
     X -= X.mean(axis=0)
     y = X[:, :4].sum(axis=1) + 0.3 * rng.normal(size=80)
     y -= y.mean()
-    alphas, theirs, _ = lasso_path(X, y, alphas=20, eps=1e-2, tol=1e-12, max_iter=100_000)
+    alphas = np.abs(X.T @ y).max() / len(y) * np.logspace(0.0, -2.0, 20)
+    _, theirs, _ = lasso_path(X, y, alphas=alphas, tol=1e-12, max_iter=100_000)
     for table in (X, sp.csc_array(X)):
         model = PdproxRegressor(loss="squared", tol=1e-10)
         ours = path(model, table, y, alphas=20, eps=1e-2)
@@ -108,9 +110,7 @@ def test_one_vs_rest(rng):
         found = path(PdproxSVC(loss="logistic", tol=1e-10, n_jobs=n_jobs), X, y, alphas=4)
         assert found.coefs.shape == (4, 3, 8) and found.intercepts.shape == (4, 3)
         assert [len(row) for row in found.certificates] == [3] * 4
-    theirs = LogisticRegression(
-        C=1 / (found.alphas[-1] * len(y)), l1_ratio=1, solver="saga", tol=1e-10, max_iter=10**5
-    ).fit(X, y == 1)
+    theirs = l1_logistic(1.0, C=1 / (found.alphas[-1] * len(y)), tol=1e-10).fit(X, y == 1)
     assert_allclose(found.coefs[-1, 1], theirs.coef_[0], atol=1e-4)
 
 

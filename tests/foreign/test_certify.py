@@ -57,6 +57,7 @@ from skpd.problems.scaled_huber import ConcomitantHuber
 from skpd.solvers import SOLVERS
 from skpd.solvers.newton.scale import scaled_huber_bounds
 from tests.oracles.reference import concomitant_programme, linear_pieces, multinomial_programme
+from tests.oracles.scikit_learn import VERSION, l1_logistic
 
 LINEAR = ("Hinge", "EpsilonInsensitive", "Pinball", "Absolute")
 
@@ -283,10 +284,10 @@ def test_cross_validated_variants(cancer, diabetes):
         lm.RidgeCV(), lm.LassoLarsCV(cv=3), lm.LassoLarsIC(), lm.LassoLars(0.1),
     ):  # fmt: skip
         assert certify(estimator.fit(*diabetes), *diabetes).relative_gap <= 1e-8
+    of_1_8 = {"l1_ratios": (0,), "use_legacy_attributes": False} if VERSION >= (1, 8) else {}
     estimator = lm.LogisticRegressionCV(
-        Cs=[0.1, 1.0], cv=3, tol=1e-10, max_iter=1000, l1_ratios=(0,), scoring="accuracy",
-        use_legacy_attributes=False,
-    )  # fmt: skip
+        Cs=[0.1, 1.0], cv=3, tol=1e-10, max_iter=1000, scoring="accuracy", **of_1_8
+    )
     assert certify(estimator.fit(*cancer), *cancer).relative_gap <= 1e-8
     assert certify(lm.RidgeClassifierCV().fit(*cancer), *cancer).relative_gap <= 1e-8
 
@@ -368,7 +369,7 @@ def test_one_certificate_for_each_class_or_target(rng):
     wrapped = certify(OneVsRestClassifier(svc).fit(X, y), X, y)
     assert_allclose([c.dual for c in wrapped], [c.dual for c in each], rtol=1e-6)
     Y = rng.normal(size=(len(y), 2))
-    for estimator in (lm.Ridge(alpha=[1.0, 2.0]), lm.Lasso(alpha=0.01, tol=1e-10)):
+    for estimator in (lm.Ridge(alpha=np.array([1.0, 2.0])), lm.Lasso(alpha=0.01, tol=1e-10)):
         assert len(certify(estimator.fit(X, Y), X, Y)) == 2
         assert all(c.relative_gap <= 1e-8 for c in certify(estimator, X, Y))
 
@@ -737,7 +738,7 @@ def test_rigorous_is_not_tighter(cancer, diabetes):
         (lm.HuberRegressor(), diabetes),
         (lm.Lasso(alpha=1.0), diabetes),
         (LinearSVC(loss="hinge", C=0.01, random_state=0, max_iter=10**5), cancer),
-        (lm.LogisticRegression(l1_ratio=1.0, solver="liblinear"), cancer),
+        (l1_logistic(1.0, solver="liblinear", tol=1e-4), cancer),
         (PdproxRegressor(5.0, penalty=TotalVariation(), loss="squared", tol=1e-10), diabetes),
         (DRSVMClassifier(tol=1e-8), cancer),
         (DRSVMClassifier(norm=1, kappa=np.inf, tol=1e-8), cancer),

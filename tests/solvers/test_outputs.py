@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC
 from skpd import MultinomialPD, MultiTaskPD, certify
 from skpd.penalties import WeightedL1
 from tests.oracles.output_models import Model
+from tests.oracles.scikit_learn import l1_logistic
 
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -122,10 +123,7 @@ def test_multinomial_logistic_regression(fit_intercept, rng):
 def test_sparse_multinomial_logistic_regression(rng):
     X, y = classes(rng)
     alpha = 0.03
-    other = LogisticRegression(
-        C=1 / (alpha * len(X)), l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=100_000,
-        fit_intercept=False,
-    ).fit(X, y)  # fmt: skip
+    other = l1_logistic(1.0, C=1 / (alpha * len(X)), fit_intercept=False, tol=1e-10).fit(X, y)
     model = MultinomialPD(alpha, penalty="l1", fit_intercept=False, tol=1e-13).fit(X, y)
     assert_allclose(model.coef_, other.coef_, atol=1e-5)
     assert np.count_nonzero(model.coef_) < model.coef_.size
