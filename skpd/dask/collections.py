@@ -1,6 +1,5 @@
 """Checks of Dask collections that need no data, and the chunks of rows as futures."""
 
-import warnings
 from functools import partial
 from typing import Any
 
@@ -9,6 +8,7 @@ import dask.array as da
 import numpy as np
 from distributed import Client, default_client
 
+from .._warn import warn
 from .team import Team
 
 __all__ = ["as_array", "beside", "client_of", "feature_names", "is_collection", "team_of"]
@@ -32,11 +32,9 @@ def client_of(given: Client | None) -> Client:
     try:
         return default_client()
     except ValueError:
-        warnings.warn(
+        warn(
             "There is no distributed.Client: one with a LocalCluster of this machine is made, and "
             "stays the current one.",
-            UserWarning,
-            stacklevel=6,
         )
         return Client()
 

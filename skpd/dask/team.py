@@ -1,7 +1,6 @@
 """The workers that hold the rows of one fit, and the requests to them (`Team`)."""
 
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from dask.sizeof import sizeof
 from distributed import Client, wait
 from distributed.client import FutureCancelledError
 
+from .._warn import warn
 from .communication import Communication
 from .holder import Answer, RowHolder, Task
 
@@ -369,11 +369,9 @@ class Team:
         before = len(self._members)
         self._hold(numbers)
         n_rows = sum(self._rows[k]["n_rows"] for k in numbers if k in self._rows)
-        warnings.warn(
+        warn(
             f"A worker was lost that held {n_rows:,} rows. Others hold them now, their dual "
             "points begin anew from the last model, and the fit goes on.",
-            UserWarning,
-            stacklevel=2,
         )
         for member in self._members[before:]:
             for method, arguments in self._history():

@@ -1,6 +1,5 @@
 """The base class of estimators: validation, fits, callbacks and fitted attributes."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -16,6 +15,7 @@ from sklearn.utils.validation import assert_all_finite
 
 from .._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from .._typing import Array, ArrayLike
+from .._warn import warn
 from ..certificates import Certificate
 from ..designs import RowBlocks
 from ..designs.threads import one_blas_thread
@@ -333,11 +333,10 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         """The dual points of all outputs, one in each row."""
         return np.stack(dual_coefs)
 
-    def _set_solutions(self, solutions, problems, labels=None, *, depth=5):
+    def _set_solutions(self, solutions, problems, labels=None):
         """Set the fitted attributes from one or several solutions, labelled as in "class 3".
 
-        ``problems`` is the list of their problems. ``depth`` is the number of frames between a
-        warning and the caller of `fit`, two decorators included.
+        ``problems`` is the list of their problems.
         """
         found = [solutions] if labels is None else solutions
         if self.verbose:
@@ -357,7 +356,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         if any(solution.interrupted for solution in found):
             raise KeyboardInterrupt
         if not np.any(getattr(self, self._weights_attribute)):
-            warnings.warn(constant_model_message(self, problems), stacklevel=depth)
+            warn(constant_model_message(self, problems))
         if self.converged_:
             return
         k = int(np.argmax([certificate.relative_gap for certificate in certificates]))
@@ -374,13 +373,12 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
             if n_iter >= self.max_iter:
                 advice = f"Increase max_iter (now {self.max_iter}) or tol"
             advice += f", or {self._advice}"
-        warnings.warn(
+        warn(
             f"{type(self).__name__} {what}{which}: after {n_iter} iterations its relative gap is "
             f"{worst.relative_gap:.2e}, above tol={self.tol:.2e}. Its objective, "
             f"{worst.primal:.6g}, is certified to be at most {worst.gap:.2e} above the optimum. "
             f"{advice}.",
             ConvergenceWarning,
-            stacklevel=depth,
         )
 
 

@@ -1,6 +1,5 @@
 """Boosting of the soft margin by linear programming, with a certificate over all stumps."""
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from .._compat import HasMethods, Interval, StrOptions, _fit_context
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike
+from .._warn import warn
 from ..certificates.objective import Sum
 from ..problems.boosting import BoostingProblem
 from ..problems.hypotheses import AllStumps, Hypotheses
@@ -263,12 +263,11 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
         self.gap_history_, self.n_iter_ = found.history, found.n_iter
         self.converged_ = found.converged
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"LPBoostClassifier did not converge: after {found.n_iter} rounds its gap is "
                 f"{found.certificate.gap:.2e}, with tol={self.tol:.2e}. Increase max_iter (now "
                 f"{self.max_iter}) or tol.",
                 ConvergenceWarning,
-                stacklevel=4,  # the caller of fit, past its decorator
             )
 
     def _print(self, row: Any) -> None:

@@ -50,9 +50,7 @@ class LinearlyConstrained(PrimalDualEstimator):
             raise ValueError("constraints need X in memory, got RowBlocks.")
         return super()._problem_of_shards(shards, loss)
 
-    def _set_solutions(
-        self, solutions: Any, problems: Any, labels: Any = None, *, depth: int = 5
-    ) -> None:
+    def _set_solutions(self, solutions: Any, problems: Any, labels: Any = None) -> None:
         found = [solutions] if labels is None else solutions
         if self.constraints is not None:
             self._require_models(found)
@@ -60,7 +58,7 @@ class LinearlyConstrained(PrimalDualEstimator):
             self.constraint_multipliers_ = mu[0] if labels is None else mu
         elif hasattr(self, "constraint_multipliers_"):  # of a fit before this one
             del self.constraint_multipliers_
-        super()._set_solutions(solutions, problems, labels, depth=depth + 1)
+        super()._set_solutions(solutions, problems, labels)
 
     def _require_models(self, solutions: Sequence[Solution]) -> None:
         """Raise a ValueError if no coefficients were found that obey the constraints."""

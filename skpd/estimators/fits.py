@@ -78,5 +78,5 @@ def fit_problems(estimator, problems, task, classes, starts, names=None, n_jobs=
     if interrupted:
         solutions[0] = replace(solutions[0], interrupted=True)
     found, labels = (solutions, names) if several else (solutions[0], None)
-    estimator._set_solutions(found, problems, labels, depth=6)
+    estimator._set_solutions(found, problems, labels)
     context.call_on_fit_task_end(**task, reconstruction_attributes={})

@@ -1,6 +1,5 @@
 """Paths on the training samples of folds, in threads, valued on the samples held out."""
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from sklearn import config_context, get_config
 from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import Array, Indices
+from .._warn import warn
 from ..certificates import Certificate
 from ..problems import Problem, Solution
 from .base import _CALLBACK_LOCK, PrimalDualEstimator, map_in_threads
@@ -23,7 +23,6 @@ __all__ = [
     "task_of_callbacks", "warn_of_end", "warn_of_unfinished",
 ]  # fmt: skip
 
-DEPTH = 5  # of the warnings here below the caller of `fit`, past two decorators
 RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
 
 Fold = tuple[Indices, Indices]  # the samples to train on and those to test on
@@ -189,12 +188,11 @@ def warn_of_unfinished(name: str, model: Any, gaps: Sequence[float], fits: str) 
     """
     unfinished = sum(gap > model.tol for gap in gaps)
     if unfinished:
-        warnings.warn(
+        warn(
             f"{name} did not converge to tol={model.tol:.2e} in {unfinished} of {len(gaps)} "
             f"{fits}. Increase max_iter (now {model.max_iter}) or tol, or eps, "
             "which leaves out the smallest alphas.",
             ConvergenceWarning,
-            stacklevel=DEPTH,
         )
 
 
@@ -223,9 +221,7 @@ def warn_of_end(name: str, alphas: Any, grid: Array, scores: Array, place: int) 
         return
     which, other = ("smallest", "smaller") if place else ("largest", "larger")
     advice = "Decrease eps." if of_number else f"Add {other} values to alphas."
-    warnings.warn(
+    warn(
         f"{name} has chosen the {which} of {len(grid)} alphas, {grid[place]:.3g}. Scores still "
         f"change at this end of the grid, so that a {other} alpha may be better. {advice}",
-        UserWarning,
-        stacklevel=DEPTH,
     )

@@ -1,6 +1,5 @@
 """The group lasso for classification and regression."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -8,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._typing import Array, ArrayLike
+from .._warn import warn
 from ..certificates import certify_point
 from ..losses import Loss, MarginLoss, ResidualLoss
 from ..penalties import GroupL2, Penalty
@@ -97,11 +97,9 @@ class WithGroups(PrimalDualEstimator):
 
     def _problems(self, X, y, sample_weight):
         if self.groups is None:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} has groups=None: each feature is a group of its own, "
                 "which makes it the lasso. Pass groups, or groups=1 for this model.",
-                UserWarning,
-                stacklevel=5,  # the caller of fit, past its two decorators
             )
         return super()._problems(X, y, sample_weight)
 

@@ -124,9 +124,9 @@ class KernelModel(PrimalDualEstimator):
         own = None if attributes is None else expanded
         return super()._reporter(context, task, attributes=own, **options)
 
-    def _set_solutions(self, solutions, problems, labels=None, *, depth=5):
+    def _set_solutions(self, solutions, problems, labels=None):
         self._rows = None
-        super()._set_solutions(solutions, problems, labels, depth=depth + 1)
+        super()._set_solutions(solutions, problems, labels)
 
     def _model(self, points: Sequence[Any], y: Any, classes: Any) -> dict[str, Any]:
         weights = np.stack([point.model.weights for point in points])

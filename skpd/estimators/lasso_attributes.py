@@ -60,9 +60,6 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         """
         return super().fit(X, y, sample_weight)
 
-    def _set_solutions(self, solutions, problems, labels=None, *, depth=5):
-        super()._set_solutions(solutions, problems, labels, depth=depth + 2)  # past `fit` here
-
     @classmethod
     def path(
         cls, X: Any, y: ArrayLike, *, eps: float = 1e-3, alphas: int | ArrayLike = 100,

@@ -1,6 +1,5 @@
 """Completion of matrices: ratings of pairs by a matrix of low rank."""
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import shown
 from .._compat import StrOptions
 from .._typing import ArrayLike
+from .._warn import warn
 from ..designs import EntriesDesign
 from ..losses import Absolute, Hinge, Huber, Loss, Squared
 from ..problems import Point, Solution
@@ -290,11 +290,11 @@ class MatrixCompletionPD(PrimalDualRegressor):
             found["intercept_"] = of_rows + of_columns
         return found
 
-    def _set_solutions(self, solutions, problems, labels=None, *, depth=5):
+    def _set_solutions(self, solutions, problems, labels=None):
         if self.loss == "hinge":
             self.dual_coef_ = self.dual_coef_.reshape(-1, len(self.levels_) - 1)
         self.n_features_in_ = 2
-        super()._set_solutions(solutions, problems, labels, depth=depth + 2)
+        super()._set_solutions(solutions, problems, labels)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict ratings.
@@ -327,7 +327,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
                 unknown = f"{np.sum(~known)} pair(s) with an unknown label of a {side}"
                 first = shown(labels[~known][0])
                 told = f"X has {unknown}, first {first}: its factors and bias are taken to be 0."
-                warnings.warn(told, UserWarning, stacklevel=2)
+                warn(told)
         z = np.einsum("ij,ij->i", self.row_factors_[row], self.column_factors_[column])
         z = np.where(is_row & is_column, z, 0.0)
         z += np.where(is_column, self.column_biases_[column], 0.0)

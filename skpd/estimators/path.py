@@ -1,6 +1,5 @@
 """Regularisation paths: one model for each alpha, each started from the one before."""
 
-import warnings
 from bisect import bisect_left
 from collections.abc import Iterator
 from numbers import Integral, Real
@@ -15,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from .._typing import Array, ArrayLike
+from .._warn import warn
 from ..penalties import Separable
 from ..problems import Point, Problem, Solution
 from ..solvers import solve
@@ -152,13 +152,12 @@ def path(
     converged = models.converged
     if not converged.all():
         worst = max(s.certificate.relative_gap for solutions in found for s in solutions)
-        warnings.warn(
+        warn(
             f"{type(estimator).__name__} did not converge for {int((~converged).sum())} of "
             f"{converged.size} fits of a path: the largest relative gap is {worst:.2e}, above "
             f"tol={estimator.tol:.2e}. Increase max_iter (now {estimator.max_iter}) or tol, or "
             "leave out the smallest alphas.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return models
 

@@ -1,9 +1,9 @@
 """Pickles of estimators that hold the version of the package."""
 
-import warnings
 from typing import Any
 
 from .._version import VERSION
+from .._warn import warn
 from .representation import ShownEstimator
 
 __all__ = ["PickledWithVersion"]
@@ -24,11 +24,9 @@ class PickledWithVersion(ShownEstimator):
         pickled_by = state.pop("_skpd_version", "before 0.1")
         if pickled_by != VERSION:
             name = type(self).__name__
-            warnings.warn(
+            warn(
                 f"This {name} was pickled by skpd {pickled_by} and is loaded by skpd {VERSION}, "
                 "whose parameters and attributes may differ: it may fail or be wrong. Fit it "
                 f"anew, or install skpd {pickled_by}.",
-                UserWarning,
-                stacklevel=2,
             )
         super().__setstate__(state)

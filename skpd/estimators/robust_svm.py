@@ -220,10 +220,10 @@ class DRSVMClassifier(PrimalDualClassifier):
         radius = best_radius(problem, problem.y * z, problem.norm.value(found.coef))
         return _RobustSolution(**values, radius=radius)
 
-    def _set_solutions(self, solutions, problems, labels=None, *, depth=5) -> None:
+    def _set_solutions(self, solutions, problems, labels=None) -> None:
         found = [solutions] if labels is None else solutions
         self.radius_ = np.array([solution.radius for solution in found])
-        super()._set_solutions(solutions, problems, labels, depth=depth + 1)
+        super()._set_solutions(solutions, problems, labels)
 
     # The inner supremum at the fitted model
 

@@ -1,6 +1,5 @@
 """Certificates for fitted linear models of this package and of other libraries (`certify`)."""
 
-import warnings
 from copy import copy
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import BaseSearchCV, _check_feature_names
 from .._typing import ArrayLike
+from .._warn import warn
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.matrix_completion import MatrixCompletionPD
@@ -199,7 +199,7 @@ def certify(
 
 
 def certified(
-    models: list, *, rigorous: bool, tol: float, max_iter: int, stacklevel: int = 3
+    models: list, *, rigorous: bool, tol: float, max_iter: int
 ) -> Certificate | list[Certificate]:
     """The certificates of fits, with a warning where the lower bound is not within ``tol``."""
     # numbers that overflow become infinite, with which a certificate is valid but not tight
@@ -208,13 +208,12 @@ def certified(
         certificates, reached = zip(*(model.certify(**options) for model in models), strict=True)
     if max(reached) > tol:
         worst = int(np.argmax(reached))
-        warnings.warn(
+        warn(
             f"certify: the lower bound is within a relative gap of {reached[worst]:.1e} of the "
             f"optimum, not within tol={tol:.1e}. So much of the model's relative gap of "
             f"{certificates[worst].relative_gap:.1e} may be the bound's own. Increase max_iter "
             f"(now {max_iter}) or tol, or bring the features to a common scale.",
             ConvergenceWarning,
-            stacklevel=stacklevel,
         )
     return certificates[0] if len(certificates) == 1 else list(certificates)
 
