@@ -4,6 +4,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
@@ -286,12 +287,14 @@ def check_linear(estimator: Any) -> None:
 
 
 def unknown_objective(estimator: Any) -> str:
+    loss = "Squared()" if is_regressor(estimator) else "Hinge()"
     return (
         f"certify does not know what {full_name(estimator)} minimises. If it is a mean "
         "loss plus alpha times a penalty, say so: certify(estimator, X, y, "
-        "loss=Hinge(), penalty=L1(), alpha=0.01, fit_intercept=True), with a loss of "
+        f"loss={loss}, penalty=L1(), alpha=0.01, fit_intercept=True), with a loss of "
         "skpd.losses and a penalty of skpd.penalties. For an objective that sums the loss "
-        "and multiplies it by C, alpha is 1 / (C * n_samples)."
+        "and multiplies it by C, alpha is 1 / (C * n_samples). A model without a penalty, such "
+        "as LinearRegression, has no certificate: nothing bounds its coefficients."
     )
 
 

@@ -273,7 +273,7 @@ def positive(alpha: float, name: str) -> float:
         raise ValueError(
             f"{name} has no penalty to speak of (alpha = {alpha} beside the mean loss), so that "
             "nothing bounds the coefficients of an optimal model, and no lower bound survives "
-            "rounding: alpha must be in (0, inf), which means a C in (0, inf)."
+            "rounding: alpha must be in (0, inf) or, for a model that has one, C in (0, inf)."
         )
     return alpha
 
