@@ -44,6 +44,9 @@ def constant_model_message(estimator: Any, problems: Sequence[BaseProblem]) -> s
         advice = [f"a smaller one, such as {parameter}={SMALLER * largest:.2g}", *others]
     elif not estimator.converged_:
         reason, advice = "The fit has not converged", ["a larger max_iter"]
+    elif given.get("noise_budget") is not None:
+        reason = "With a small noise_budget few samples count, and 0 is often optimal"
+        advice = ["a larger noise_budget", f"a smaller {parameter}"]
     elif others and given.get("constraints") is None and primal >= NEAR * problem.null_objective:
         reason = (
             f"The loss {problem.loss!r} has a kink at the best constant prediction, which may be "
