@@ -12,7 +12,7 @@ import argparse
 
 import numpy as np
 
-from benchmarks.data import load
+from benchmarks.helpers.data import load
 from benchmarks.products import BOUNDED, COMPENSATED, PLAIN, counted, total
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge

@@ -4,7 +4,7 @@ What scikit-learn bundles, as it is and spoilt in common ways, with every loss, 
 alphas from a tenth to a ten-thousandth of the largest of interest, with and without
 intercept, to the default tolerance and, where it is reached, to 1e-8. A fit fails if it does
 not converge, warns, ends in an error or does not end in time. The peers solve the dual conic
-programmes of `benchmarks.conic` with their default tolerances, HiGHS by its faster method;
+programmes of `benchmarks.helpers.conic` with their default tolerances, HiGHS by its faster method;
 without the time to build the matrices. A peer's time counts if its objective, evaluated here,
 is within 1e-4 or 1e-6 of the best that anyone found, relative to that of the best constant
 prediction. That best must not be below a certified bound either.
@@ -25,11 +25,19 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import conic
-from benchmarks.everyday_cases import LOSSES, PENALTIES, Case, cases, scale
-from benchmarks.everyday_data import LOADERS, TEN, VARIANTS
-from benchmarks.everyday_results import CUT, FACTORS, failure, failures, report, violations, where
-from benchmarks.race import LOADING, ask
+from benchmarks.helpers import conic
+from benchmarks.helpers.everyday_cases import LOSSES, PENALTIES, Case, cases, scale
+from benchmarks.helpers.everyday_data import LOADERS, TEN, VARIANTS
+from benchmarks.helpers.everyday_results import (
+    CUT,
+    FACTORS,
+    failure,
+    failures,
+    report,
+    violations,
+    where,
+)
+from benchmarks.helpers.race import LOADING, ask
 
 TOLERANCES = (1e-4, 1e-8)
 SHORT = 0.2  # seconds, below which a time is the best of three

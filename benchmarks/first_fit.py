@@ -23,7 +23,7 @@ CANCER = (
     "load_breast_cancer(return_X_y=True); X = StandardScaler().fit_transform(X)",
     "alpha=0.01",
 )
-A9A = ("__import__('benchmarks.data').data.load('a9a')", "alpha=1e-3")
+A9A = ("__import__('benchmarks.helpers.data').data.load('a9a')", "alpha=1e-3")
 
 IMPORTS = """
 import time

@@ -24,8 +24,8 @@ import mpmath
 import numpy as np
 from sklearn.base import clone
 
-from benchmarks.fuzz_families import LINEAR
-from benchmarks.fuzz_outputs import OTHERS
+from benchmarks.helpers.fuzz_families import LINEAR
+from benchmarks.helpers.fuzz_outputs import OTHERS
 from tests.oracles.exact_objectives import ROUNDING
 
 FAMILIES = {**LINEAR, **OTHERS}

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.contenders import OURS
-from benchmarks.data import dataset, n_bytes, save, saved
-from benchmarks.models import MODELS, add_selection, alpha_of, selected
-from benchmarks.race import warm_up
+from benchmarks.helpers.contenders import OURS
+from benchmarks.helpers.data import dataset, n_bytes, save, saved
+from benchmarks.helpers.models import MODELS, add_selection, alpha_of, selected
+from benchmarks.helpers.race import warm_up
 
 STATUS = Path("/proc/self/status")
 

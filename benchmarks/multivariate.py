@@ -15,7 +15,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
 
-from benchmarks.data import load
+from benchmarks.helpers.data import load
 from skpd import MultivariateSVC
 from skpd.designs import Design
 from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc

@@ -23,10 +23,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
+from benchmarks.helpers.data import WIDTHS, folder_of_data, load
 from skpd import PdproxSVC
 from skpd.kernels import project_box_hyperplane
-
-from .data import WIDTHS, folder_of_data, load
 
 PARTS = ("campaign", "table")
 PAPER = {"with budget": 0.8344, "Liblinear, C = 1": 0.7890, "clean labels": 0.8501}

@@ -13,9 +13,9 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import contenders
-from benchmarks.contenders import OFTEN, QUADRATIC, SPARSE_MODELS, TOLERANCES, Contender
-from benchmarks.models import L1_RATIO, PATH
+from benchmarks.helpers import contenders
+from benchmarks.helpers.contenders import OFTEN, QUADRATIC, SPARSE_MODELS, TOLERANCES, Contender
+from benchmarks.helpers.models import L1_RATIO, PATH
 from benchmarks.peers import compare
 
 CASES = {

@@ -13,8 +13,8 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.block_frank_wolfe import BASELINES, TRACE_BASELINES, Ball, TraceBall
-from benchmarks.data import dataset
+from benchmarks.helpers.block_frank_wolfe import BASELINES, TRACE_BASELINES, Ball, TraceBall
+from benchmarks.helpers.data import dataset
 from skpd import kernels
 from skpd.designs import Design
 from skpd.losses import SmoothedHinge

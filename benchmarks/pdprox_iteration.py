@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from benchmarks.data import load
+from benchmarks.helpers.data import load
 from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1

@@ -20,15 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.contenders import OURS as SKPD
-from benchmarks.contenders import PEERS
-from benchmarks.data import dataset, save
-from benchmarks.further_peers import FURTHER_PEERS
-from benchmarks.matrix_peers import MATRIX_PEERS
-from benchmarks.models import CASES, MODELS, add_selection, alpha_of, selected, with_more
-from benchmarks.publish import machine, publish
-from benchmarks.race import race
-from benchmarks.results import OURS, alpha_text, best_objective, certified, excess, report
+from benchmarks.helpers.contenders import OURS as SKPD
+from benchmarks.helpers.contenders import PEERS
+from benchmarks.helpers.data import dataset, save
+from benchmarks.helpers.further_peers import FURTHER_PEERS
+from benchmarks.helpers.matrix_peers import MATRIX_PEERS
+from benchmarks.helpers.models import CASES, MODELS, add_selection, alpha_of, selected, with_more
+from benchmarks.helpers.publish import machine, publish
+from benchmarks.helpers.race import race
+from benchmarks.helpers.results import OURS, alpha_text, best_objective, certified, excess, report
 
 
 def enough(case, so_far):
@@ -163,7 +163,7 @@ def compare(arguments, name, description, all_cases, contenders):
     if options.publish:
         publish(cases, name, options.publish)
     try:
-        from benchmarks.panels import draw
+        from benchmarks.helpers.panels import draw
     except ImportError:
         print("\nno figure without matplotlib (pip install '.[bench]')")
         return

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.data import dataset
-from benchmarks.models import MODELS, REAL, alpha_of, selected
-from benchmarks.race import product_pair
-from benchmarks.results import two_digits
+from benchmarks.helpers.data import dataset
+from benchmarks.helpers.models import MODELS, REAL, alpha_of, selected
+from benchmarks.helpers.race import product_pair
+from benchmarks.helpers.results import two_digits
 from skpd.designs import Design
 
 PLAIN = ("matvec", "rmatvec")

@@ -24,9 +24,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.helpers.data import load
 from skpd import DRSVMClassifier, PdproxSVC, path, robust_grid
-
-from .data import load
 
 CLEAN = [("half", 0.0), ("50", 0.0), ("200", 0.0)]  # training rows, share of labels flipped
 NOISY = [("half", 0.1), ("half", 0.2), ("half", 0.3), ("50", 0.2), ("200", 0.2)]

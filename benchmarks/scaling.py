@@ -11,10 +11,10 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.data import gaussian, uniform_sparse
-from benchmarks.models import MODELS
-from benchmarks.race import product_pair
-from benchmarks.results import two_digits
+from benchmarks.helpers.data import gaussian, uniform_sparse
+from benchmarks.helpers.models import MODELS
+from benchmarks.helpers.race import product_pair
+from benchmarks.helpers.results import two_digits
 
 ROWS = (25_000, 50_000, 100_000, 200_000, 400_000)
 LAYOUTS = {

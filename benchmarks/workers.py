@@ -30,12 +30,12 @@ from distributed import Client, LocalCluster, wait
 
 import skpd
 import skpd.dask
+from benchmarks.helpers.data import load
 from skpd.dask.team import Team
 from skpd.problems.shards.shards import _of_child
 from skpd.problems.shards.smoothing import curvature
 
 from .blocks import Peak, anonymous
-from .data import load
 
 CHUNK = 250_000  # rows
 NOISE, TRUE = 0.5, 10  # of the targets, and the features that they depend on

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.publish import publish
+from benchmarks.helpers.publish import publish
 
 DOC = Path(__file__).parents[1] / "doc"
 RATIOS = DOC / "benchmarks" / "ratios.json"

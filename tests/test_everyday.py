@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from benchmarks.everyday_cases import cases
+from benchmarks.helpers.everyday_cases import cases
 
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-8])

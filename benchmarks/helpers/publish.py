@@ -11,7 +11,7 @@ import platform
 from importlib import metadata
 from pathlib import Path
 
-from benchmarks.results import (
+from benchmarks.helpers.results import (
     HIGH,
     alpha_text,
     cell,

@@ -5,7 +5,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from benchmarks.results import HIGH, LOW, alpha_text, best_peer, two_digits
+from benchmarks.helpers.results import HIGH, LOW, alpha_text, best_peer, two_digits
 
 FASTER, SLOWER, LIGHT = "#1a6faf", "#c8502b", "#9aa5b1"
 

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks import conic, models
-from benchmarks.everyday_data import LOADERS, TEN, VARIANTS, everyday
+from benchmarks.helpers import conic, models
+from benchmarks.helpers.everyday_data import LOADERS, TEN, VARIANTS, everyday
 from skpd import PdproxRegressor, PdproxSVC
 from skpd import penalties as of_skpd
 from skpd.designs import Design

@@ -1,10 +1,10 @@
-"""Families beside `benchmarks.fuzz_families`: outputs, kernels, structures, boosting."""
+"""Families beside `benchmarks.helpers.fuzz_families`: outputs, kernels, structures, boosting."""
 
 import numpy as np
 from mpmath import mpf
 
 import skpd
-from benchmarks.fuzz_families import (
+from benchmarks.helpers.fuzz_families import (
     Case,
     common,
     features,

@@ -1,7 +1,7 @@
 """ReHLine, cyanure, glum and Snap ML as contenders, each at what makes it fastest.
 
-All of them minimise the objectives of `benchmarks.models` without intercept; they differ in how
-they scale them. A setting is a tolerance, each in the package's own sense.
+All of them minimise the objectives of `benchmarks.helpers.models` without intercept; they differ
+in how they scale them. A setting is a tolerance, each in the package's own sense.
 """
 
 from functools import partial
@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.contenders import OFTEN, TOLERANCES, Contender
-from benchmarks.models import DELTA, L1_RATIO, QUANTILE
+from benchmarks.helpers.contenders import OFTEN, TOLERANCES, Contender
+from benchmarks.helpers.models import DELTA, L1_RATIO, QUANTILE
 
 LARGEST_HESSIAN = 10_000  # columns: glum's matrix of second derivatives has then 800 MB
 PASSES = 10_000  # of cyanure over the data: it keeps a record as long as these at every fit

@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.data import saved, tiny
-from benchmarks.models import MODELS
+from benchmarks.helpers.data import saved, tiny
+from benchmarks.helpers.models import MODELS
 
 LOADING = 600.0  # seconds that importing, loading and a tiny first fit may take
 REPEATED = 5.0  # seconds, in which any fit that is repeated ends: what takes longer took it once

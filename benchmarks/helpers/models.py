@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.matrix_models import MATRIX_CASES, MATRIX_MODELS
+from benchmarks.helpers.matrix_models import MATRIX_CASES, MATRIX_MODELS
 from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC
 from skpd.losses import Huber, Pinball, SmoothedHinge
 from skpd.penalties import ElasticNet
@@ -204,9 +204,9 @@ CASES = {
 def with_more(cases):
     """The cases with those of further peers and of several outputs.
 
-    Those on which the peers of `benchmarks.further_peers` present themselves are dense rows for
-    ReHLine, text for cyanure and Snap ML, and tables of numbers and of categories, all with many
-    more rows than columns, for glum.
+    Those on which the peers of `benchmarks.helpers.further_peers` present themselves are dense
+    rows for ReHLine, text for cyanure and Snap ML, and tables of numbers and of categories, all
+    with many more rows than columns, for glum.
     """
     rows, tables = ("regression", "heavy-tailed"), ("short-rows", "one-hot")
     more = {

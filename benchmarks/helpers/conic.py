@@ -6,7 +6,7 @@ That is the dual, whose equations are as few as the features. With n times the m
 
 and the multipliers of its equations are the coefficients and the intercept. theta and v are
 sums of the variables of a few `Part`s, each with a cost and bounds of its own. All is written
-from the definitions of `benchmarks.models`, nothing is taken from skpd.
+from the definitions of `benchmarks.helpers.models`, nothing is taken from skpd.
 """
 
 import time
@@ -17,7 +17,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from benchmarks.models import DELTA, EPSILON, L1_RATIO, QUANTILE, SLOPE, SMOOTHING, group_sizes
+from benchmarks.helpers.models import (
+    DELTA,
+    EPSILON,
+    L1_RATIO,
+    QUANTILE,
+    SLOPE,
+    SMOOTHING,
+    group_sizes,
+)
 
 INF = np.inf
 # what makes linear programmes together

@@ -1,8 +1,8 @@
 """What the raw results of the peers benchmark say: times to an accuracy, tables, checks.
 
 A case is a dict: data, model, rule, alpha, zero (the objective of w = 0), and races, a dict
-of `benchmarks.race.race` for every contender and variant. Where alpha is a list, so are the
-objectives and the lower bounds of a run, and its accuracy is the worst over the alphas.
+of `benchmarks.helpers.race.race` for every contender and variant. Where alpha is a list, so are
+the objectives and the lower bounds of a run, and its accuracy is the worst over the alphas.
 """
 
 from dataclasses import dataclass

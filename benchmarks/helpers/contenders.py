@@ -8,8 +8,8 @@ from importlib.util import find_spec
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.matrix_models import MATRIX_MODELS
-from benchmarks.models import L1_RATIO, MODELS, QUANTILE, group_size
+from benchmarks.helpers.matrix_models import MATRIX_MODELS
+from benchmarks.helpers.models import L1_RATIO, MODELS, QUANTILE, group_size
 
 TOLERANCES = tuple(10.0**-k for k in range(1, 11))
 OFTEN = 10**7  # iterations: the time limit ends a fit

@@ -6,7 +6,7 @@ prediction), and of skpd's ``fits`` and the ``peers`` a dict each.
 
 import numpy as np
 
-from benchmarks.results import two_digits
+from benchmarks.helpers.results import two_digits
 
 FACTORS = ("data", "variant", "loss", "penalty", "strength", "fit_intercept")
 ROUNDING = 1e-9  # of the null model, by which a bound may be above an objective evaluated here

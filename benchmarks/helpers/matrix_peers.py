@@ -1,7 +1,7 @@
 """Solvers of several outputs or classes as contenders, each at what makes it fastest.
 
-All of them minimise the objectives of `benchmarks.matrix_models`; they differ in how they scale
-them.
+All of them minimise the objectives of `benchmarks.helpers.matrix_models`; they differ in how they
+scale them.
 """
 
 from functools import partial
@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.contenders import CONIC, OFTEN, TOLERANCES, Contender
-from benchmarks.further_peers import LARGEST_HESSIAN, PASSES
-from benchmarks.matrix_models import by_task
+from benchmarks.helpers.contenders import CONIC, OFTEN, TOLERANCES, Contender
+from benchmarks.helpers.further_peers import LARGEST_HESSIAN, PASSES
+from benchmarks.helpers.matrix_models import by_task
 
 SWEEPS = 10_000  # outer iterations of celer and skglm
 

@@ -1,0 +1,1 @@
+"""Data, models, contenders and tables that several benchmarks share."""
