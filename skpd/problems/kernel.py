@@ -176,9 +176,13 @@ class KernelProblem(Problem):
     def expanded_by_dual(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
         """The model f_k = -scale_k sum_i c_i theta_i k_k(x_i, .) of a dual point.
 
-        Its weights are sparse where the dual point is.
+        Its weights are sparse where the dual point is, up to rounding: the projections of a
+        certificate move zeros by rounding errors, which would make support vectors of all rows.
         """
         x = self.weights * point.dual_coef
+        # the largest norms of the functions x_i k(x_i, .)
+        sizes = np.abs(x) * np.max([matrix.sizes for matrix in self.matrices], axis=0)
+        x = np.where(sizes > EPSILON * np.max(sizes), x, 0.0)
         return self._expansion(-np.outer(self.scales_of(point), x), point.intercept, accuracy)
 
     def _expansion(self, weights: Array, intercept: float, accuracy: float) -> ExpandedModel:

@@ -414,3 +414,13 @@ def test_errors(moons):
         KernelPdproxSVC(kernel="sigmoid", gamma=2.0, coef0=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="Fit one for each alpha"):
         path(KernelPdproxSVC(), X, y, alphas=[0.1, 0.01])
+
+
+@pytest.mark.parametrize("estimator", [KernelPdproxSVC(0.01), KernelPdproxSVC(0.01, tol=1e-8)])
+def test_support_vectors_are_rows_that_have_a_loss(estimator):
+    """Rows with a margin above 1 have weight 0: rounding errors make no support vectors."""
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    model = estimator.fit(X, y)
+    margins = np.where(y == 1, 1.0, -1.0) * model.decision_function(X)
+    assert (margins[model.support_] < 1.0 + 1e-4).all()
+    assert 50 < len(model.support_) < 80
