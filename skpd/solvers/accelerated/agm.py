@@ -96,7 +96,7 @@ def agm(
     if prox == "entropic" and not problem.penalty.l1_radius < np.inf:
         raise ValueError(
             "prox 'entropic' of solver 'agm' needs a penalty over an l1 ball, "
-            f"got {type(problem.penalty).__name__}."
+            f"got {problem.penalty!r}."
         )
     loss = problem.loss
     smooth = bool(np.isfinite(loss.smoothness))

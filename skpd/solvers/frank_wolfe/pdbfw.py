@@ -127,13 +127,12 @@ def _require(problem: Problem, step_size: str) -> None:
     require_compiled(loss, "pdbfw")
     if not (penalty.l1_radius < np.inf and penalty.without_ridge()[0] > 0.0):
         raise ValueError(
-            "solver 'pdbfw' needs the squared l2 penalty over an l1 ball, "
-            f"got {type(penalty).__name__}."
+            f"solver 'pdbfw' needs the squared l2 penalty over an l1 ball, got {penalty!r}."
         )
     if step_size == "theory" and not (np.isfinite(loss.smoothness) and loss.piecewise_quadratic):
         raise ValueError(
             "step_size 'theory' of solver 'pdbfw' needs a loss that is smooth, and strongly "
-            f"convex wherever it is not linear (Assumption 4.1), got {type(loss).__name__}: pass "
+            f"convex wherever it is not linear (Assumption 4.1), got {loss!r}: pass "
             "solver_options={'step_size': 'line-search'}."
         )
 

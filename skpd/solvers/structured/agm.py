@@ -68,7 +68,7 @@ def structured_agm(
     """
     if problem.loss.is_smooth:
         raise ValueError(
-            f"solver 'agm' smooths a maximum over labelings, got {type(problem.loss).__name__}, "
+            f"solver 'agm' smooths a maximum over labelings, got {problem.loss!r}, "
             "which is smooth."
         )
     run = _Run(problem, monitor, max_iter, memory, adaptive)
