@@ -5,6 +5,7 @@ outputs (`skpd.designs.outputs_moments`). C accounts for directions without curv
 of classes, adding a number to all outputs does not change the losses.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -175,17 +176,14 @@ class _WithoutRows:
 
     def __init__(self, inner: Preconditioner, rows: Indices, u: Array, system: Array) -> None:
         self.inner, self.rows, self.u = inner, rows, u
-        self._system: Any = (
-            cho_factor(system, lower=True, check_finite=False) if system.ndim == 2 else system
-        )
+        self._solve: Callable[[Array], Array] = lambda right: right / system
+        if system.ndim == 2:
+            factor = cho_factor(system, lower=True, check_finite=False)
+            self._solve = lambda right: cho_solve(factor, right, check_finite=False)
 
     def times(self, table: Array) -> Array:
         out = self.inner.times(table)
-        right = np.sum(self.u * out[self.rows], axis=1)
-        if isinstance(self._system, tuple):
-            right = cho_solve(self._system, right, check_finite=False)
-        else:
-            right = right / self._system
+        right = self._solve(np.sum(self.u * out[self.rows], axis=1))
         more = np.zeros_like(table)
         more[self.rows] = right[:, np.newaxis] * self.u
         return out + self.inner.times(more)
