@@ -2,7 +2,7 @@
 
 from .monitor import Monitor
 from .select import select
-from .solve import (
+from .solving import (
     COMPLETION_SOLVERS,
     CONSTRAINED_SOLVERS,
     KERNEL_SOLVERS,
