@@ -1,5 +1,7 @@
 """Models as problems for an independent solver, written from their definitions alone."""
 
+from numbers import Integral
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog, minimize
@@ -35,7 +37,7 @@ def linear_pieces(loss, y):
 
 def group_labels(groups, d):
     """The group of each of d features: by a size, by labels, or by lists of indices."""
-    if np.ndim(groups) == 0:
+    if isinstance(groups, Integral):
         return np.arange(d) // groups
     if isinstance(groups[0], list | tuple | np.ndarray):
         labels = np.empty(d, dtype=int)
