@@ -112,7 +112,11 @@ def counts(records):
 
 def failure_lines(records):
     failed = failures(records)
-    lines = [f"{len(failed)} of {len(fits(records))} fits did not converge, warned or failed"]
+    constant = sum(run["constant"] for _, run in fits(records))
+    lines = [
+        f"{len(failed)} of {len(fits(records))} fits did not converge, warned or failed; "
+        f"{constant} warned that all coefficients are 0"
+    ]
     if failed:
         lines += counts(records)
     for record, run in failed[:LISTED]:
