@@ -12,7 +12,6 @@ from .._typing import Array
 from ..losses import Logistic, Softmax
 from ..penalties import GroupL2, Penalty
 from ..problems import Point, Solution
-from ..problems.outputs import OutputsProblem
 from .classifier import PrimalDualClassifier
 from .docstrings import documented
 from .multinomial import joint_problem, start_of_classes
@@ -157,7 +156,7 @@ class LogisticPD(PrimalDualClassifier):
         return super()._problems_of_blocks(X, y, classes, sample_weight)
 
     def _starts(self, problems, X):
-        if isinstance(problems[0], OutputsProblem):
+        if problems[0].n_outputs > 1:
             return [start_of_classes(self, problems[0])]
         return super()._starts(problems, X)
 
