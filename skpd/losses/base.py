@@ -11,6 +11,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from .._values import Value
+from .cones import LossCones
 from .numerical import NumericalKernel
 
 __all__ = ["Loss", "ScalarLoss"]
@@ -129,6 +130,9 @@ class Loss(Value, ABC):
     is_compiled : bool
         Whether ``kernel`` is a compiled class, which methods that update one row after the other
         require.
+    has_cones : bool
+        Whether the loss has a representation by cones, for the interior-point method
+        (`add_cones`). Every loss with `pieces` has one.
     """
 
     linear_conjugate: ClassVar[bool] = False
@@ -158,6 +162,10 @@ class Loss(Value, ABC):
     @property
     def lipschitz(self) -> float:
         return max(abs(bound) for bound in self.conjugate_domain)
+
+    @property
+    def has_cones(self) -> bool:
+        return self.pieces(np.empty(0)) is not None
 
     @abstractmethod
     def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
@@ -255,6 +263,10 @@ class Loss(Value, ABC):
     def pieces(self, y: Array) -> list[Piece] | None:
         """The terms of l(y_i, .) as a sum of functions that are quadratic in pieces, or None."""
         return None
+
+    def add_cones(self, cones: LossCones) -> None:
+        """Add the functions of which the mean loss consists to a conic programme."""
+        cones.add_pieces(self.pieces(cones.y) or [])
 
     @property
     @abstractmethod

@@ -14,6 +14,7 @@ from scipy.special import wrightomega, xlog1py, xlogy
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Stratum, _depth
+from .cones import LossCones
 from .coupled import INSIDE, RankOneLoss
 from .coupled_kernel import SoftmaxKernel
 
@@ -152,6 +153,10 @@ class Softmax(LabelLoss):
 
     is_log_likelihood: ClassVar[bool] = True
     linear_tails: ClassVar[bool] = False
+    has_cones: ClassVar[bool] = True
+
+    def add_cones(self, cones: LossCones) -> None:
+        cones.add_softmax()
 
     @property
     def smoothness(self) -> float:
@@ -248,6 +253,10 @@ class CrammerSinger(LabelLoss):
     """
 
     linear_conjugate: ClassVar[bool] = True
+    has_cones: ClassVar[bool] = True
+
+    def add_cones(self, cones: LossCones) -> None:
+        cones.add_largest_scores()
 
     def _of_ahead(self, y: Array, ahead: Array) -> Array:
         return np.max(ahead + (1.0 - y), axis=1)

@@ -30,6 +30,7 @@ from .._checks import check_number
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Loss, Stratum, all_rows
+from .cones import LossCones
 from .coupled_kernel import CoupledKernel
 
 __all__ = ["INSIDE", "CoupledLoss", "CoupledResidualLoss", "L2Norm", "RankOneLoss"]
@@ -159,6 +160,10 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
     """
 
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
+    has_cones: ClassVar[bool] = True
+
+    def add_cones(self, cones: LossCones) -> None:
+        cones.add_row_norms()
 
     def _values(self, y: Array, z: Array) -> Array:
         return np.linalg.norm(z - y, axis=1)

@@ -12,6 +12,7 @@ from .._checks import check_number
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Piece, ScalarLoss, Stratum, _sum_and_rest, _weighted_sum
+from .cones import LossCones
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
 
 __all__ = [
@@ -394,6 +395,10 @@ class Logistic(MarginLoss):
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 0.25
+    has_cones: ClassVar[bool] = True
+
+    def add_cones(self, cones: LossCones) -> None:
+        cones.add_logistic()
 
     def _phi(self, t: Array) -> Array:
         return self.kernel.values(np.ascontiguousarray(t, dtype=np.float64))

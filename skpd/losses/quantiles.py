@@ -29,6 +29,7 @@ from .._checks import shown
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Stratum
+from .cones import LossCones
 from .coupled import INSIDE, CoupledResidualLoss
 from .residual import weighted_quantile
 
@@ -91,6 +92,7 @@ class NonCrossingPinball(CoupledResidualLoss):
     of_quantiles: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-inf, inf)  # of a single entry, the others being free
     kernel: ClassVar[None] = None  # no compiled method takes it
+    has_cones: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         try:
@@ -104,6 +106,9 @@ class NonCrossingPinball(CoupledResidualLoss):
                 f"{shown(self.quantiles)}."
             )
         object.__setattr__(self, "quantiles", tuple(values.tolist()))
+
+    def add_cones(self, cones: LossCones) -> None:
+        cones.add_ordered_pinballs(self.quantiles)
 
     @property
     def n_outputs(self) -> int:  # type: ignore[override]

@@ -11,6 +11,7 @@ from .._checks import check_number
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Piece, ScalarLoss, Stratum, _depth, _sum_and_rest, all_rows
+from .cones import LossCones
 from .numerical import POWERS, last_above, root_of_slope
 
 __all__ = [
@@ -150,6 +151,10 @@ class Squared(ResidualLoss):
     smoothness: ClassVar[float] = 1.0
     conjugate_curvature: ClassVar[float] = 1.0
     piecewise_quadratic: ClassVar[bool] = True
+    has_cones: ClassVar[bool] = True
+
+    def add_cones(self, cones: LossCones) -> None:
+        cones.add_half_squares()
 
     def _phi(self, t: Array) -> Array:
         half_square = t * t

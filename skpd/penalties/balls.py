@@ -11,6 +11,7 @@ from .. import kernels
 from .._checks import check_number
 from .._typing import Array
 from .base import Penalty, Structure, _half_square
+from .cones import PenaltyCones
 from .separable import ElasticNet, SquaredL2, _Separable, _soft_threshold
 
 __all__ = ["Box", "ElasticNetBall", "L1Ball", "SquaredL2OnL1Ball"]
@@ -33,8 +34,26 @@ class _ConstraintSet(Penalty):
         return w
 
 
+class _OnL1Ball(Penalty):
+    """A multiple of half the squared norm, or 0, under the constraint ``||w||_1 <= radius``."""
+
+    radius: float
+    symmetric: ClassVar[bool] = True
+    is_finite: ClassVar[bool] = False
+    structure: ClassVar[Structure] = Structure.BALL
+    has_cones: ClassVar[bool] = True
+
+    @property
+    def l1_radius(self) -> float:
+        return self.radius
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        cones.add_separable(l2=alpha * self.without_ridge()[0])
+        cones.add_l1_ball(self.radius)
+
+
 @dataclass(frozen=True)
-class L1Ball(_ConstraintSet):
+class L1Ball(_OnL1Ball, _ConstraintSet):
     """The constraint ``||w||_1 <= radius``.
 
     Parameters
@@ -51,15 +70,9 @@ class L1Ball(_ConstraintSet):
     """
 
     radius: float = 1.0
-    symmetric: ClassVar[bool] = True
-    structure: ClassVar[Structure] = Structure.BALL
 
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)
-
-    @property
-    def l1_radius(self) -> float:
-        return self.radius
 
     def value(self, w: Array) -> float:
         return 0.0 if kernels.sum_abs(w) <= self.radius else inf
@@ -75,7 +88,7 @@ class L1Ball(_ConstraintSet):
 
 
 @dataclass(frozen=True)
-class SquaredL2OnL1Ball(Penalty):
+class SquaredL2OnL1Ball(_OnL1Ball):
     """Ridge penalty ``weight ||w||_2^2 / 2`` under the constraint ``||w||_1 <= radius``.
 
     Parameters
@@ -95,17 +108,10 @@ class SquaredL2OnL1Ball(Penalty):
 
     radius: float = 1.0
     weight: float = 1.0
-    symmetric: ClassVar[bool] = True
-    is_finite: ClassVar[bool] = False
-    structure: ClassVar[Structure] = Structure.BALL
 
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)
         check_number(self, "weight", above=0.0, below=inf)
-
-    @property
-    def l1_radius(self) -> float:
-        return self.radius
 
     @property
     def _ball(self) -> L1Ball:
@@ -165,6 +171,7 @@ class ElasticNetBall(_ConstraintSet):
     radius: float = 1.0
     l1_ratio: float = 0.5
     symmetric: ClassVar[bool] = True
+    has_cones: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "radius", above=0.0)
@@ -219,6 +226,9 @@ class ElasticNetBall(_ConstraintSet):
 
     def support(self, v: Array, radius: float) -> float:
         return self.conjugate(v, 1.0)
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        cones.add_elastic_net_ball(self.radius, self.l1_ratio)
 
 
 def _root_by_medians(

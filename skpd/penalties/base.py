@@ -5,12 +5,13 @@ from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from math import inf, nan
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .._typing import Array, Indices
 from .._values import Value
+from .cones import PenaltyCones
 from .intervals import Slopes
 
 __all__ = ["FreeFeatures", "Norm", "Penalty", "Structure"]
@@ -101,6 +102,11 @@ class Penalty(Value, ABC):
         Whether R is finite everywhere.
     l1_radius : float
         The radius of the l1 ball outside of which R is infinite; inf where there is none.
+    has_cones : bool
+        Whether R has a representation by cones, for the interior-point method (`add_cones`). Every
+        sum over coefficients has one by its ``terms``.
+    has_cones_of_outputs : bool
+        Whether R has one for the coefficients of several outputs, side by side.
     """
 
     structure: ClassVar[Structure] = Structure.WHOLE
@@ -135,6 +141,15 @@ class Penalty(Value, ABC):
     @property
     def l1_radius(self) -> float:
         return inf
+
+    @property
+    def has_cones(self) -> bool:
+        return self.structure is Structure.SEPARABLE
+
+    @property
+    def has_cones_of_outputs(self) -> bool:
+        # the neighbours of a coefficient belong to other outputs
+        return self.has_cones and self.structure is not Structure.CHAINED
 
     def bind(self, n_features: int):
         """The penalty for coefficients of this length.
@@ -253,6 +268,12 @@ class Penalty(Value, ABC):
             None where the penalty has no such rule.
         """
         return None
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        """Add the functions of which alpha R consists to a conic programme."""
+        separable: Any = self
+        l1, l2, lower, upper = separable.terms
+        cones.add_separable(alpha * l1, alpha * l2, lower, upper)
 
     def step_sizes(self, step: Array) -> Array:
         """The largest step sizes, none above ``step``, for which `prox` has its closed form."""

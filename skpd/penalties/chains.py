@@ -10,6 +10,7 @@ from .. import kernels
 from .._checks import check_number
 from .._typing import Array
 from .base import Norm, Structure
+from .cones import PenaltyCones
 from .separable import _soft_threshold
 
 __all__ = ["FusedLasso", "TotalVariation"]
@@ -23,9 +24,15 @@ class _Chain(Norm):
     """
 
     structure: ClassVar[Structure] = Structure.CHAINED
+    has_cones: ClassVar[bool] = True
+    l1_ratio: float = 0.0  # the share of the l1 norm
 
     def widest(self, v: Array, error: Array) -> Array:
         return np.stack([v, error])
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        cones.add_separable(alpha * self.l1_ratio)
+        cones.add_differences(alpha * (1.0 - self.l1_ratio))
 
     @staticmethod
     def _with_error(v: Array) -> tuple[Array, float]:

@@ -15,6 +15,7 @@ from .._checks import check_array
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Norm, Structure
+from .cones import PenaltyCones
 
 __all__ = ["GeneralizedLasso", "GraphTotalVariation"]
 
@@ -35,6 +36,7 @@ class _OfCombinations(Norm):
     """
 
     structure: ClassVar[Structure] = Structure.CHAINED
+    has_cones: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -139,6 +141,9 @@ class _OfCombinations(Norm):
         if self.free_level and (float(np.sum(values)) != 0.0 or error.any()):
             return np.inf
         return super().conjugate(v, alpha)
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        cones.add_combinations(self.combinations.toarray(), alpha)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from .. import kernels
 from .._checks import check_number
 from .._typing import Array
 from .base import Norm, Penalty, Structure, _half_square, _product
+from .cones import PenaltyCones
 from .groups import GroupL2, _Partitioned, _Weighted
 from .partition import Partition
 
@@ -89,6 +90,8 @@ class GroupLInf(_Tabular, _Weighted, Norm):
     array([2.25, 2.25, 0.  , 0.  ])
     """
 
+    has_cones_of_outputs: ClassVar[bool] = True
+
     def _default_weights(self, partition: Partition) -> Array:
         return np.ones(partition.n_groups)
 
@@ -109,11 +112,16 @@ class GroupLInf(_Tabular, _Weighted, Norm):
         norms, some = np.sum(np.abs(bound._table(v)[0]), axis=1), bound._weights > 0.0
         return float(np.max(norms[some] / bound._weights[some], initial=0.0))
 
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        _, starts, weights = self.penalised_first
+        cones.add_largest_sizes(starts, alpha * weights)
+
 
 class _Square(_Tabular, Penalty):
     """A penalty with R(t w) = t^2 R(w), whose conjugate is dual_size(v)^2 / (4 alpha)."""
 
     is_quadratic: ClassVar[bool] = True
+    has_cones_of_outputs: ClassVar[bool] = True
 
     @abstractmethod
     def _dual_size(self, v: Array) -> float:
@@ -164,6 +172,9 @@ class GroupL1Squared(_Square):
         table = self._bound(v)._table(v)[0]
         return kernels.euclidean_norm(np.max(np.abs(table), axis=1, initial=0.0))
 
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        cones.add_squared_sums(self._partition.starts, alpha)
+
 
 @dataclass(frozen=True, eq=False)
 class SquaredGroupL2(_Square):
@@ -199,6 +210,9 @@ class SquaredGroupL2(_Square):
     def _dual_size(self, v: Array) -> float:
         return float(np.max(self._bound(v)._partition.norms(v), initial=0.0))
 
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        cones.add_squared_sum_of_norms(self._partition.starts, alpha)
+
 
 @dataclass(frozen=True, eq=False)
 class GroupElasticNet(_Weighted, Penalty):
@@ -224,6 +238,7 @@ class GroupElasticNet(_Weighted, Penalty):
 
     l1_ratio: float = 0.5
     structure: ClassVar[Structure] = Structure.GROUPED
+    has_cones_of_outputs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "l1_ratio", above=0.0, below=1.0)
@@ -300,3 +315,7 @@ class GroupElasticNet(_Weighted, Penalty):
         bound = self._bound(v)
         norms = bound._partition.norms(v) / bound.group_terms[1]
         return float(np.max(norms, initial=0.0))
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        cones.add_separable(l2=alpha * self.group_ridge)
+        cones.add_group_norms(self._partition.starts, alpha * self.l1_ratio * self._weights)

@@ -12,6 +12,7 @@ from .. import kernels
 from .._checks import check_number, shown
 from .._typing import Array, Indices
 from .base import FreeFeatures, Norm, Structure
+from .cones import PenaltyCones
 from .intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
 from .partition import Partition
 from .separable import _soft_threshold
@@ -123,6 +124,7 @@ class _Grouped(_Weighted, Norm):
     """The base class of sums of an l1 norm and Euclidean norms of groups."""
 
     structure: ClassVar[Structure] = Structure.GROUPED
+    has_cones: ClassVar[bool] = True
     group_ridge: ClassVar[float] = 0.0  # the weight of half the squared Euclidean norm
 
     @property
@@ -138,6 +140,11 @@ class _Grouped(_Weighted, Norm):
 
     def zeros(self, slopes: Slopes) -> Any:
         return zeros_of_groups(self._partition, self.group_terms, slopes)
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        _, starts, weights = self.penalised_first
+        cones.add_separable(alpha * self.group_terms[0])
+        cones.add_group_norms(starts, alpha * weights)
 
     @property
     def _free_groups(self) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from .. import kernels
 from .._typing import Array
 from .base import Norm, Structure
+from .cones import PenaltyCones
 from .intervals import Slopes, intervals_within
 
 __all__ = ["L2Norm", "LInf"]
@@ -35,6 +36,7 @@ class L2Norm(Norm):
     """
 
     symmetric: ClassVar[bool] = True
+    has_cones: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
         return kernels.euclidean_norm(w)
@@ -45,6 +47,9 @@ class L2Norm(Norm):
 
     def dual_norm(self, v: Array) -> float:
         return kernels.euclidean_norm(v)
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        cones.add_group_norms(np.array([0, cones.n_features]), np.array([alpha]))
 
     def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
         return _within_ball(self, slopes, most, radius)
@@ -64,6 +69,7 @@ class LInf(Norm):
 
     structure: ClassVar[Structure] = Structure.MAXIMUM
     symmetric: ClassVar[bool] = True
+    has_cones: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
         return kernels.max_abs(w)
@@ -74,6 +80,9 @@ class LInf(Norm):
 
     def dual_norm(self, v: Array) -> float:
         return kernels.sum_abs(v)
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        cones.add_largest_size(alpha)
 
     def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
         return _within_ball(self, slopes, most, radius)

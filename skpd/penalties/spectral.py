@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from .base import Penalty, Structure
+from .cones import PenaltyCones
 from .norms import L2Norm
 
 __all__ = ["Spectral", "singular_value_rounding"]
@@ -70,6 +71,11 @@ class Spectral(Penalty):
     def is_finite(self) -> bool:
         return self.of_values.is_finite
 
+    @property
+    def has_cones_of_outputs(self) -> bool:
+        """Whether R is the sum of the singular values."""
+        return self.of_values.is_norm and self.of_values.structure is Structure.SEPARABLE
+
     def _matrix(self, w: Array) -> Array:
         return w if self.n_outputs is None else w.reshape(-1, self.n_outputs)
 
@@ -111,6 +117,11 @@ class Spectral(Penalty):
 
     def largest_alpha(self, v: Array) -> float:
         return self.of_values.largest_alpha(self._values(v))
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        values: Any = self.of_values
+        assert self.n_outputs is not None
+        cones.add_trace_norm(self.n_outputs, alpha * values.terms[0])
 
     def feasible(self, w: Array) -> Array:
         """The nearest point where R is finite."""

@@ -6,8 +6,7 @@ from typing import Any
 
 from ..problems import Point
 from ..problems.constrained import ConstrainedProblem
-from .interior import expected_cost, has_decompositions, has_terms, interior_point
-from .interior.posing import has_programme
+from .interior import expected_cost, has_decompositions, interior_point
 from .interior.settings import SETTINGS
 from .monitor import Monitor
 from .select import INTERIOR_POINT, PRECISE, Choice, select
@@ -28,9 +27,9 @@ def select_for_constraints(problem: ConstrainedProblem, warm: bool = False) -> l
         If the method does not support the loss, the penalty or the size of the data.
     """
     n, d = problem.design.shape
-    if not has_terms(problem.loss):
+    if not problem.loss.has_cones:
         raise ValueError(f"constraints need a loss of skpd.losses, got {problem.loss!r}.")
-    if not has_programme(problem.penalty):
+    if not problem.penalty.has_cones:
         raise ValueError(f"constraints need a penalty of skpd.penalties, got {problem.penalty!r}.")
     most, unknowns = SETTINGS.largest_system, len(problem.constraints)
     if expected_cost(problem) == inf or unknowns > most:

@@ -18,7 +18,6 @@ from .interior import (
     expected_cost,
     faces_of_ball,
     has_decompositions,
-    has_terms,
     interior_point,
 )
 from .monitor import Monitor
@@ -185,7 +184,7 @@ def select(problem: Any, warm: bool = False) -> list[Choice]:
     own = TRIALS[penalty.structure](problem, long) if penalty.structure in TRIALS else []
     if not (by_newton or own) and long and cost < inf:
         trials.append(Choice(*GRADIENTS, pdprox_restarted))
-    by_faces = penalty.structure is Structure.MAXIMUM and has_terms(problem.loss)
+    by_faces = penalty.structure is Structure.MAXIMUM and problem.loss.has_cones
     if cost == inf and by_faces:
         trials.append(Choice(*FACES, faces_of_ball))
     if cost == inf:

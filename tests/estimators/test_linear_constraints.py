@@ -12,7 +12,8 @@ from sklearn.model_selection import GridSearchCV
 
 from skpd import PathCV, PdproxRegressor, PdproxSVC, certify, path
 from skpd.certificates import dual_bound
-from skpd.penalties import L1, GroupL2, NonNegativeL1
+from skpd.losses import ResidualLoss
+from skpd.penalties import L1, FunctionOfNorm, GroupL2, NonNegativeL1
 from skpd.problems.constrained import ConstrainedProblem
 from skpd.problems.linear_constraints import LinearConstraints
 
@@ -358,13 +359,16 @@ def test_what_does_not_go_together(diabetes, options, message):
         PdproxRegressor(constraints=two, **options).fit(*diabetes)
 
 
-def test_penalties_and_losses_of_ones_own_are_refused(diabetes):
-    class Own(L1):
-        pass
+def test_penalties_and_losses_without_cones_are_refused(diabetes):
+    class Own(ResidualLoss):
+        conjugate_domain = (-1.0, 1.0)
+        _phi = _phi_conjugate = _phi_derivative = np.abs
 
     constraint = LinearConstraint(np.ones(10), 0.0, 1.0)
     with pytest.raises(ValueError, match="a penalty of skpd"):
-        PdproxRegressor(penalty=Own(), constraints=constraint).fit(*diabetes)
+        PdproxRegressor(penalty=FunctionOfNorm(L1()), constraints=constraint).fit(*diabetes)
+    with pytest.raises(ValueError, match="a loss of skpd"):
+        PdproxRegressor(loss=Own(), constraints=constraint).fit(*diabetes)
 
 
 def test_rows_of_any_scale(diabetes):

@@ -4,7 +4,6 @@ from . import constraints  # noqa: F401 (which registers its programme)
 from .faces import faces_of_ball
 from .method import cost_of_run, expected_cost, has_decompositions, interior_point
 from .outputs import expected_cost_of_outputs
-from .posing import has_terms
 
 __all__ = [
     "cost_of_run",
@@ -12,6 +11,5 @@ __all__ = [
     "expected_cost_of_outputs",
     "faces_of_ball",
     "has_decompositions",
-    "has_terms",
     "interior_point",
 ]

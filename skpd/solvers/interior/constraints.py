@@ -8,8 +8,8 @@ from scipy.linalg import qr
 from ..._typing import Array, Indices
 from ...problems.constrained import ConstrainedProblem
 from .maps import Combinations
-from .posing import PENALTIES, loss_terms, programme_of
-from .programme import Basis, Programme, basis_of
+from .posing import programme_of
+from .programme import Programme
 from .terms import Equality, Intervals
 
 __all__ = ["ConstrainedProgramme"]
@@ -36,8 +36,8 @@ class ConstrainedProgramme(Programme):
         The terms, each with the indices of its constraints.
     """
 
-    def __init__(self, problem: ConstrainedProblem, basis: Basis | None) -> None:
-        super().__init__(problem, basis)
+    def __init__(self, problem: ConstrainedProblem) -> None:
+        super().__init__(problem)
         constraints = problem.constraints
         self.constraint_terms: list[tuple[Equality | Intervals, Indices]] = []
         lower, upper = constraints.lower, constraints.upper
@@ -90,7 +90,4 @@ def _independent(matrix: Array, rows: Indices) -> Indices:
 
 @programme_of.register
 def _(problem: ConstrainedProblem) -> Programme:
-    programme = ConstrainedProgramme(problem, basis_of(problem.penalty))
-    programme.losses = loss_terms(problem.loss, programme)
-    PENALTIES[type(problem.penalty)](problem.penalty, programme)
-    return programme
+    return ConstrainedProgramme(problem).posed()

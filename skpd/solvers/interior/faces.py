@@ -18,7 +18,6 @@ from ...problems import Point, Problem
 from ..monitor import Monitor
 from .maps import PredictionsBeside
 from .method import State
-from .posing import bound_coefficients, loss_terms
 from .programme import Programme
 from .settings import FACES, SETTINGS
 
@@ -84,8 +83,8 @@ def _programme(
         height = problem.prediction_scale / spread if spread > 0.0 else 1.0
     place = programme.new_unknown(height, problem.alpha)
     programme.predictions = PredictionsBeside(programme.design, column, place)
-    programme.losses = loss_terms(problem.loss, programme)
-    bound_coefficients(programme, place, problem.alpha)
+    problem.loss.add_cones(programme)
+    programme.bound_coefficients(place, problem.alpha)
     return programme, place
 
 

@@ -11,7 +11,7 @@ from ...designs import Design, newton_cost
 from ...designs.threads import one_blas_thread
 from ...problems import Point, Problem
 from ..monitor import Monitor
-from .posing import has_programme, has_terms, programme_of
+from .posing import programme_of
 from .programme import Programme, needs_features
 from .settings import SETTINGS
 
@@ -81,7 +81,7 @@ def interior_point(
 def expected_cost(problem: Problem) -> float:
     """The cost of a run, in the units of `newton_cost`; inf if it cannot solve the problem."""
     n, d = problem.design.shape
-    if not (has_programme(problem.penalty) and has_terms(problem.loss)):
+    if not (problem.penalty.has_cones and problem.loss.has_cones):
         return inf
     if min(n, d) > SETTINGS.largest_system:
         return inf

@@ -10,26 +10,16 @@ import scipy.sparse as sp
 from ..._typing import Array, Indices
 from ...designs import Design, newton_cost_of_outputs
 from ...designs.gram import BLAS
-from ...losses import CrammerSinger, L2Norm, Loss, NonCrossingPinball, Softmax
-from ...penalties import (
-    L1,
-    GroupElasticNet,
-    GroupL1Squared,
-    GroupLInf,
-    Penalty,
-    Spectral,
-    SquaredGroupL2,
-    Structure,
-)
+from ...penalties import Structure
 from ...problems import Point
 from ...problems.outputs import OutputsProblem
 from .matrix_terms import LargestSizes, SquaredSumOfNorms, SquaredSums
 from .output_systems import OutputRows, OutputsSystem
 from .output_terms import CoupledRows, LargestScores, OutputsInOrder, RowNorms, SoftmaxRows
-from .posing import PENALTIES, add_groups, has_terms, loss_terms, programme_of
-from .programme import Programme, basis_of, centre
+from .posing import programme_of
+from .programme import Programme, centre
 from .settings import SETTINGS
-from .terms import Intervals, Term
+from .terms import Intervals
 from .trace_norm import TraceNorm
 
 __all__ = ["OutputsProgramme", "expected_cost_of_outputs"]
@@ -143,6 +133,64 @@ class OutputsProgramme(Programme):
         n_borders = len(self.x) - self.design.shape[1]
         return OutputsSystem(self.design, self.outputs, self.n_features, n_borders)
 
+    @property
+    def _coupled(self) -> CoupledRows:
+        """The data of the terms of losses of several predictions."""
+        K = self.problem.loss.n_outputs
+        weights = np.ascontiguousarray(self.weights[::K])
+        return CoupledRows(self.predictions, self.y.reshape(-1, K), weights, self.x)
+
+    def add_largest_scores(self) -> None:
+        self.losses.append(LargestScores(self._coupled))
+
+    def add_row_norms(self) -> None:
+        self.losses.append(RowNorms(self._coupled, self.problem.prediction_scale))
+
+    def add_softmax(self) -> None:
+        self.losses.append(SoftmaxRows(self._coupled, self.problem.loss))
+
+    def add_ordered_pinballs(self, quantiles: tuple[float, ...]) -> None:
+        rows, width = self._coupled, self.problem.prediction_scale
+        levels = np.tile(quantiles, len(rows.y))
+        self.losses.append(Intervals(
+            rows.image, offset=np.ravel(rows.y), lower=-levels, upper=1.0 - levels,
+            weights=self.weights, x=rows.x, width=width,
+        ))  # fmt: skip
+        self.losses.append(OutputsInOrder(rows, self.design, width))
+
+    def _width_of_groups(self, starts: Indices, most: float) -> Array:
+        """Initial bounds on the norms of groups, whose sum is at most ``most``."""
+        width = self.width[: starts[-1]]
+        size = float(np.max(width))  # the squares are scaled by it, as they may underflow
+        width = size * np.sqrt(np.add.reduceat((width / size) ** 2, starts[:-1]))
+        found: Array = width * min(1.0, most / float(np.sum(width)))
+        return found
+
+    def add_largest_sizes(self, starts: Indices, weights: Array) -> None:
+        if len(weights):
+            # the penalty at an optimum is at most the objective at W = 0
+            most = self.problem.objective_unit / float(np.min(weights))
+            width = self._width_of_groups(starts, most)
+            self.penalties.append(LargestSizes(starts, self.share, weights, width))
+
+    def add_squared_sums(self, starts: Indices, weight: float) -> None:
+        norm = float(np.linalg.norm(np.diff(starts).astype(np.float64)))
+        bound = sqrt(self.problem.objective_unit / weight) / norm
+        bounds = np.full(self.n_features, bound)
+        self.penalties.append(SquaredSums(starts, self.share, weight, bounds))
+
+    def add_squared_sum_of_norms(self, starts: Indices, weight: float) -> None:
+        width = self._width_of_groups(starts, sqrt(self.problem.objective_unit / weight))
+        tau = 2.0 * weight * float(np.sum(width))
+        place = self.new_unknown(tau, size=tau)
+        self.penalties.append(SquaredSumOfNorms(starts, weight, self.share, width, place))
+
+    def add_trace_norm(self, n_outputs: int, weight: float) -> None:
+        shape = self.n_features // n_outputs, n_outputs
+        most = self.problem.objective_unit / weight
+        size = min(float(np.linalg.norm(self.width)), most)
+        self.penalties.append(TraceNorm(shape, weight, self.share, size))
+
 
 class _Centred:
     """The centred X of an output, and the sizes of its features."""
@@ -168,120 +216,16 @@ def _assembled(outputs: list[OutputRows], shape: tuple[int, int]) -> Design:
 
 @programme_of.register
 def _(problem: OutputsProblem) -> Programme:
-    programme = OutputsProgramme(problem, basis_of(problem.penalty))
-    programme.losses = _loss_terms(problem.loss, programme)
-    OUTPUT_PENALTIES[type(problem.penalty)](problem.penalty, programme)
-    return programme
-
-
-def _loss_terms(loss: Loss, programme: Programme) -> list[Term]:
-    """The terms of the losses of all rows."""
-    if not loss.couples_outputs:
-        return loss_terms(loss, programme)
-    K, weights = loss.n_outputs, np.ascontiguousarray(programme.weights[:: loss.n_outputs])
-    rows = CoupledRows(programme.predictions, programme.y.reshape(-1, K), weights, programme.x)
-    return COUPLED_TERMS[type(loss)](rows, programme)
-
-
-def _quantiles_in_order(rows: CoupledRows, programme: Programme) -> list[Term]:
-    """The terms of the pinball losses and of the order of the predictions."""
-    loss: Any = programme.problem.loss
-    quantiles, width = np.tile(loss.quantiles, len(rows.y)), programme.problem.prediction_scale
-    pinballs = Intervals(
-        rows.image, offset=np.ravel(rows.y), lower=-quantiles, upper=1.0 - quantiles,
-        weights=programme.weights, x=rows.x, width=width,
-    )  # fmt: skip
-    return [pinballs, OutputsInOrder(rows, programme.design, width)]
-
-
-COUPLED_TERMS: dict[type[Loss], Callable[[CoupledRows, Programme], list[Term]]] = {
-    CrammerSinger: lambda rows, programme: [LargestScores(rows)],
-    L2Norm: lambda rows, programme: [RowNorms(rows, programme.problem.prediction_scale)],
-    NonCrossingPinball: _quantiles_in_order,
-    Softmax: lambda rows, programme: [SoftmaxRows(rows, programme.problem.loss)],
-}
-
-
-def _width_of_groups(programme: Programme, starts: Indices, most: float) -> Array:
-    """Initial bounds on the norms of groups, whose sum is at most ``most``."""
-    width = programme.width[: starts[-1]]
-    size = float(np.max(width))  # the squares are scaled by it, as they may underflow
-    width = size * np.sqrt(np.add.reduceat((width / size) ** 2, starts[:-1]))
-    found: Array = width * min(1.0, most / float(np.sum(width)))
-    return found
-
-
-def _elastic_net_of_groups(penalty: GroupElasticNet, programme: Programme) -> None:
-    alpha = programme.problem.alpha
-    _, starts, weights = penalty.penalised_first
-    programme.ridge[: programme.n_features] += alpha * penalty.group_ridge
-    add_groups(programme, starts, alpha * penalty.l1_ratio * weights)
-
-
-def _largest_sizes(penalty: GroupLInf, programme: Programme) -> None:
-    alpha, unit = programme.problem.alpha, programme.problem.objective_unit
-    _, starts, weights = penalty.penalised_first
-    if len(weights):
-        # the penalty at an optimum is at most the objective at W = 0
-        width = _width_of_groups(programme, starts, unit / (alpha * float(np.min(weights))))
-        programme.penalties.append(LargestSizes(starts, programme.share, alpha * weights, width))
-
-
-def _squared_sums(penalty: GroupL1Squared, programme: Programme) -> None:
-    alpha, unit = programme.problem.alpha, programme.problem.objective_unit
-    _, starts, _ = penalty.penalised_first
-    sizes = np.diff(starts).astype(np.float64)
-    norm = float(np.linalg.norm(sizes))
-    bounds = np.full(programme.n_features, sqrt(unit / alpha) / norm)
-    programme.penalties.append(SquaredSums(starts, programme.share, alpha, bounds))
-
-
-def _squared_sum_of_norms(penalty: SquaredGroupL2, programme: Programme) -> None:
-    alpha, unit = programme.problem.alpha, programme.problem.objective_unit
-    _, starts, _ = penalty.penalised_first
-    width = _width_of_groups(programme, starts, sqrt(unit / alpha))
-    tau = 2.0 * alpha * float(np.sum(width))
-    place = programme.new_unknown(tau, size=tau)
-    programme.penalties.append(SquaredSumOfNorms(starts, alpha, programme.share, width, place))
-
-
-def _trace_norm(penalty: Spectral, programme: Programme) -> None:
-    problem, n_outputs = programme.problem, penalty.n_outputs
-    assert n_outputs is not None
-    shape = problem.n_features // n_outputs, n_outputs
-    size = min(float(np.linalg.norm(programme.width)), problem.objective_unit / problem.alpha)
-    programme.penalties.append(TraceNorm(shape, problem.alpha, programme.share, size))
-
-
-OUTPUT_PENALTIES: dict[type[Penalty], Callable[..., None]] = {
-    **PENALTIES,
-    GroupElasticNet: _elastic_net_of_groups,
-    GroupLInf: _largest_sizes,
-    GroupL1Squared: _squared_sums,
-    SquaredGroupL2: _squared_sum_of_norms,
-    Spectral: _trace_norm,
-}
-
-
-def _has_programme(problem: OutputsProblem) -> bool:
-    """Whether there are terms for the loss and the penalty.
-
-    There are none for differences of neighbours, as the neighbours of a coefficient belong to
-    other outputs. Among functions of the singular values there is one for their sum.
-    """
-    loss, penalty = problem.loss, problem.penalty
-    if not (type(loss) in COUPLED_TERMS if loss.couples_outputs else has_terms(loss)):
-        return False
-    if type(penalty) not in OUTPUT_PENALTIES or penalty.structure is Structure.CHAINED:
-        return False
-    return penalty.structure is not Structure.SPECTRAL or type(penalty.of_reduced) is L1
+    return OutputsProgramme(problem).posed()
 
 
 def expected_cost_of_outputs(problem: OutputsProblem) -> float:
     """The cost of a run, in the units of `newton_cost`; inf if it cannot solve the problem."""
     design, K = problem.design, problem.n_outputs
     d = problem.n_variables
-    if d > SETTINGS.largest_system or not _has_programme(problem):
+    if d > SETTINGS.largest_system or not problem.loss.has_cones:
+        return inf
+    if not problem.penalty.has_cones_of_outputs:
         return inf
     # the memory of the data and of blocks of curvature
     width = max(design.n_inputs, K) if problem.loss.couples_outputs else design.n_inputs

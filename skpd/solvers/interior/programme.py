@@ -1,70 +1,27 @@
 """The programme of a problem: its unknowns and terms in the interior-point method."""
 
-from typing import Any
+from math import inf
+from typing import Any, Self
 
 import numpy as np
 
 from ..._typing import Array, Indices
 from ...designs import Design
 from ...designs.far_columns import FAR
+from ...losses.base import Piece
+from ...losses.cones import LossCones
 from ...penalties import Penalty, Structure
+from ...penalties.cones import PenaltyCones
 from ...problems import Point, Problem
-from .epigraphs import DoubtfulLabels
-from .maps import Predictions
+from .bases import basis_of
+from .cones import EuclideanNorms
+from .epigraphs import SquareEpigraph, SumEpigraph
+from .maps import Coefficients, Combinations, Map, Predictions
 from .settings import SETTINGS
 from .systems import FeatureSystem, NewtonSystem, RowSystem
-from .terms import Equality, Term
+from .terms import Equality, Intervals, Logistic, Quadratic, Term
 
-__all__ = ["Basis", "Programme", "RobustProgramme", "basis_of", "centre", "needs_features"]
-
-
-class Basis:
-    """A basis of the coefficients, here their order, that suits the terms of a penalty."""
-
-    dense = False
-
-    def __init__(self, order: Indices) -> None:
-        self.order = order
-
-    def columns(self, X: Any) -> Any:
-        """The columns of X in the basis."""
-        return X if np.array_equal(self.order, np.arange(X.shape[1])) else X[:, self.order]
-
-    def coef(self, x: Array) -> Array:
-        """The coefficients of the features from those in the basis."""
-        coef = np.empty_like(x)
-        coef[self.order] = x
-        return coef
-
-
-class Steps(Basis):
-    """The basis of one coefficient, the level, and of differences of neighbours.
-
-    The column of a difference is the sum of the features on the side away from the level. The
-    level is the coefficient of the largest feature, which would otherwise cause rounding errors in
-    all sums.
-    """
-
-    dense = True  # columns are sums, also for a sparse X
-
-    def __init__(self) -> None:
-        self.level = -1
-
-    def columns(self, X: Any) -> Any:
-        table = X if isinstance(X, np.ndarray) else X.toarray()
-        if self.level < 0:
-            self.level = int(np.argmax(np.max(np.abs(table), axis=0)))
-        k, out = self.level, np.empty(table.shape)
-        out[:, 0] = np.sum(table, axis=1)
-        out[:, 1 : k + 1] = -np.cumsum(table[:, :k], axis=1, dtype=np.float64)
-        out[:, k + 1 :] = np.cumsum(table[:, :k:-1], axis=1, dtype=np.float64)[:, ::-1]
-        return out
-
-    def coef(self, x: Array) -> Array:
-        k, coef = self.level, np.empty_like(x)
-        coef[k:] = np.cumsum(np.append(x[0], x[k + 1 :]))
-        coef[k::-1] = x[0] - np.cumsum(np.append(0.0, x[k:0:-1]))
-        return coef
+__all__ = ["Programme", "centre", "needs_features"]
 
 
 def centre(features: Array, weights: Array) -> tuple[Array, Array, Any]:
@@ -80,7 +37,7 @@ def centre(features: Array, weights: Array) -> tuple[Array, Array, Any]:
     return mean, spread, far
 
 
-class Programme:
+class Programme(LossCones, PenaltyCones):
     """The problem of minimising cost.x + x' diag(ridge) x / 2 + the terms over unknowns x.
 
     X is copied, in a basis that suits the penalty, with a column of ones for an intercept. The
@@ -99,12 +56,12 @@ class Programme:
         The approximate sizes of the other unknowns.
     """
 
-    def __init__(self, problem: Problem, basis: Basis | None = None) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.counted = np.flatnonzero(problem.weights > 0.0)
         self.y, self.weights = problem.y[self.counted], problem.weights[self.counted]
         self.n_features = problem.n_features
-        self.basis = basis or Basis(np.arange(self.n_features))
+        self.basis = basis_of(problem.penalty, self.n_features)
         self.mean = np.zeros(self.n_features)
         self.design = self._data()
         d = self.n_features
@@ -184,6 +141,12 @@ class Programme:
         self.cost, self.ridge = np.append(self.cost, cost), np.append(self.ridge, 0.0)
         return len(self.x) - 1
 
+    def posed(self) -> Self:
+        """The programme, after the terms of the loss and the penalty of its problem were added."""
+        self.problem.loss.add_cones(self)
+        self.problem.penalty.add_cones(self, self.problem.alpha)
+        return self
+
     @property
     def terms(self) -> list[Term]:
         return self.losses + self.penalties
@@ -233,24 +196,94 @@ class Programme:
         theta[self.counted] = sum(term.multipliers for term in self.losses)
         return theta
 
+    def add_half_squares(self) -> None:
+        self.losses.append(Quadratic(self.predictions, self.y, self.weights, self.x))
 
-class RobustProgramme(Programme):
-    """The programme of the robust SVM, with two multipliers p and r for each row."""
+    def add_logistic(self) -> None:
+        self.losses.append(Logistic(self.predictions, self.y, self.weights, self.x))
 
-    def _dual_coef(self) -> Array:
-        theta = np.zeros((2, self.problem.n_samples))
-        (rows,) = self.losses
-        if isinstance(rows, DoubtfulLabels):
-            theta[:, self.counted] = rows.multipliers
-        else:
-            theta[0, self.counted] = np.clip(-self.y * rows.multipliers, 0.0, 1.0)
-        return theta
+    def add_pieces(self, pieces: list[Piece]) -> None:
+        for piece in pieces:
+            self.losses.append(Intervals(
+                self.predictions, sign=piece.sign, offset=piece.offset, lower=piece.lower,
+                upper=piece.upper, q=piece.curvature, weights=self.weights, x=self.x,
+                width=self.problem.prediction_scale,
+            ))  # fmt: skip
 
+    def _add(self, image: Map, **term: Any) -> None:
+        """Add a term that is linear in pieces (`Intervals`) to those of the penalty."""
+        self.penalties.append(Intervals(image, share=self.share, x=self.x, **term))
 
-def basis_of(penalty: Any) -> Basis | None:
-    if penalty.group_order is not None:
-        return Basis(penalty.group_order)
-    return Steps() if penalty.of_neighbours else None
+    def add_separable(self, l1: Any = 0, l2: Any = 0, lower: Any = -inf, upper: Any = inf) -> None:
+        """Add terms for kinks, bounds and squares, each for the coefficients that have them."""
+        l1, l2, lower, upper = np.broadcast_arrays(l1, l2, lower, upper, self.width)[:4]
+        self.ridge[: self.n_features] += l2
+        some = np.flatnonzero((l1 > 0.0) & (lower < 0.0) & (upper > 0.0))
+        if len(some):
+            self._add(Coefficients(some), lower=-l1[some], upper=l1[some], width=self.width[some])
+        for sign, limit in ((1.0, upper), (-1.0, -lower)):
+            some = np.flatnonzero(np.isfinite(limit))
+            if len(some):
+                # with a bound of 0, the l1 term is part of the limit, as w_j has one sign
+                slope, width = np.where(limit[some] == 0.0, l1[some], 0.0), self.width[some]
+                self._add(
+                    Coefficients(some), sign=sign, offset=sign * limit[some], lower=-slope,
+                    upper=inf, width=width,
+                    slope=np.where(slope > 0.0, slope, self.problem.objective_unit / width),
+                )  # fmt: skip
+
+    def add_group_norms(self, starts: Indices, weights: Array) -> None:
+        if len(weights):
+            counts = np.diff(starts)
+            squares = self.width[: starts[-1]] ** 2
+            width = np.sqrt(np.add.reduceat(squares, starts[:-1]) / counts)
+            self.penalties.append(
+                EuclideanNorms(starts, weights, self.share, width * np.sqrt(counts))
+            )
+
+    def add_largest_size(self, weight: float) -> None:
+        place = self.new_unknown(float(np.max(self.width)), weight)
+        self.bound_coefficients(place, weight)
+
+    def bound_coefficients(self, place: int, multiplier: float) -> None:
+        """Add the constraints abs(w_j) <= t, where t is the unknown at the index ``place``."""
+        d = self.n_features
+        for sign in (1.0, -1.0):
+            self._add(
+                Coefficients(np.arange(d), place, -sign), sign=sign, lower=0.0, upper=inf,
+                width=float(self.x[place]), slope=SETTINGS.first_slope * multiplier / d,
+            )  # fmt: skip
+
+    def add_l1_ball(self, radius: float) -> None:
+        # a larger ball decreases the objective by at most the loss of the best constant
+        self.penalties.append(SumEpigraph(
+            self.n_features, None, self.new_unknown(0.0), radius,
+            self.problem.objective_unit / radius, self.share,
+        ))  # fmt: skip
+
+    def add_elastic_net_ball(self, radius: float, l1_ratio: float) -> None:
+        """Add the constraint of an elastic net ball, with lam the part of the l1 norm."""
+        d, lam = self.n_features, SETTINGS.first_l1_part * radius
+        multiplier = self.problem.objective_unit / radius
+        place = self.new_unknown(lam, size=radius)
+        self.penalties.append(SumEpigraph(
+            d, place, self.new_unknown(0.0), lam, multiplier, self.share, l1_ratio,
+        ))  # fmt: skip
+        self.penalties.append(SquareEpigraph(
+            d, place, self.new_unknown(0.0), radius, lam, multiplier, self.share, 1.0 - l1_ratio,
+        ))  # fmt: skip
+
+    def add_differences(self, weight: float) -> None:
+        if weight > 0.0 and self.n_features > 1:
+            image, width = self.basis.differences(self.width)
+            self._add(image, lower=-weight, upper=weight, width=width)
+
+    def add_combinations(self, matrix: Array, weight: float) -> None:
+        widths = np.abs(matrix) @ self.width
+        self._add(
+            Combinations(matrix, self.new_rows(matrix)), lower=-weight, upper=weight,
+            width=np.where(widths > 0.0, widths, 1.0),
+        )  # fmt: skip
 
 
 def needs_features(penalty: Penalty) -> bool:

@@ -23,8 +23,7 @@ from ...penalties.extended import with_coefficient
 from ...problems import Point
 from ...problems.structured import StructuredProblem
 from ..interior.method import State
-from ..interior.posing import PENALTIES
-from ..interior.programme import Programme, basis_of
+from ..interior.programme import Programme
 from ..interior.terms import Intervals
 from .cuts import Cuts
 from .settings import SETTINGS
@@ -34,7 +33,7 @@ __all__ = ["has_master", "minimised"]
 
 def has_master(problem: StructuredProblem) -> bool:
     """Whether there is a method for the master problem with the penalty of a problem."""
-    return type(_penalty_of_variables(problem, problem.n_features)) in PENALTIES
+    return _penalty_of_variables(problem, problem.n_features).has_cones
 
 
 def _penalty_of_variables(problem: StructuredProblem, n_coefficients: int) -> Penalty:
@@ -164,7 +163,7 @@ class _CutsProgramme(Programme):
     """The programme of -t' + alpha R(w) for t' = -t, subject to e_k + g_k.w + t' <= 0."""
 
     def __init__(self, planes: Any) -> None:
-        super().__init__(planes, basis_of(planes.penalty))
+        super().__init__(planes)
         d = self.n_features
         # as columns are centred, t' is the unknown after the coefficients minus mean.w
         self.cost[d], self.cost[:d] = -1.0, self.mean
@@ -173,7 +172,7 @@ class _CutsProgramme(Programme):
             self.predictions, offset=-planes.losses, lower=0.0, upper=inf, x=self.x,
             width=unit, slope=1.0 / planes.n_samples,
         )]  # fmt: skip
-        PENALTIES[type(planes.penalty)](planes.penalty, self)
+        planes.penalty.add_cones(self, planes.alpha)
 
     def stay_near(self, centre: Array, rho: float) -> None:
         """Add rho ||coef - centre||^2 / 2."""
