@@ -13,6 +13,7 @@ from .._typing import Array
 from .base import Penalty, Structure, _half_square
 from .cones import PenaltyCones
 from .separable import ElasticNet, SquaredL2, _Separable, _soft_threshold
+from .tangents import SmoothDirections, of_level_set
 
 __all__ = ["Box", "ElasticNetBall", "L1Ball", "SquaredL2OnL1Ball"]
 
@@ -46,6 +47,10 @@ class _OnL1Ball(Penalty):
     @property
     def l1_radius(self) -> float:
         return self.radius
+
+    def smooth_directions(self, w: Array) -> SmoothDirections | None:
+        size = float(np.sum(np.abs(w)))
+        return of_level_set(size, self.radius, np.sign(w), self.without_ridge()[0] * w)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_separable(l2=alpha * self.without_ridge()[0])
@@ -226,6 +231,11 @@ class ElasticNetBall(_ConstraintSet):
 
     def support(self, v: Array, radius: float) -> float:
         return self.conjugate(v, 1.0)
+
+    def smooth_directions(self, w: Array) -> SmoothDirections | None:
+        l1, l2 = self.l1_ratio, 1.0 - self.l1_ratio
+        value = l1 * float(np.sum(np.abs(w))) + 0.5 * l2 * float(w @ w)
+        return of_level_set(value, self.radius, l1 * np.sign(w) + l2 * w, np.zeros_like(w))
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_elastic_net_ball(self.radius, self.l1_ratio)

@@ -13,6 +13,7 @@ from .._typing import Array, Indices
 from .._values import Value
 from .cones import PenaltyCones
 from .intervals import Slopes
+from .tangents import SmoothDirections, of_coordinates
 
 __all__ = ["FreeFeatures", "Norm", "Penalty", "Structure"]
 
@@ -268,6 +269,15 @@ class Penalty(Value, ABC):
             None where the penalty has no such rule.
         """
         return None
+
+    def smooth_directions(self, w: Array) -> SmoothDirections | None:
+        """The directions along which R is differentiable at w; None where that is not known."""
+        if self.structure is not Structure.SEPARABLE:
+            return None
+        separable: Any = self
+        l1, l2, lower, upper = separable.terms
+        inside = (lower < w) & (w < upper) & ((w != 0.0) | (l1 == 0.0))
+        return of_coordinates(inside, l1 * np.sign(w) + l2 * w)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         """Add the functions of which alpha R consists to a conic programme."""

@@ -12,6 +12,7 @@ from .._typing import Array
 from .base import Norm, Structure
 from .cones import PenaltyCones
 from .separable import _soft_threshold
+from .tangents import SmoothDirections
 
 __all__ = ["FusedLasso", "TotalVariation"]
 
@@ -29,6 +30,14 @@ class _Chain(Norm):
 
     def widest(self, v: Array, error: Array) -> Array:
         return np.stack([v, error])
+
+    def smooth_directions(self, w: Array) -> SmoothDirections | None:
+        ratio, jumps = self.l1_ratio, np.sign(np.diff(w))
+        blocks = np.concatenate([[0], np.cumsum(jumps != 0.0)])
+        free = np.unique(blocks[(w != 0.0) | (ratio == 0.0)])
+        fused = np.append(0.0, jumps) - np.append(jumps, 0.0)
+        subgradient = ratio * np.sign(w) + (1.0 - ratio) * fused
+        return SmoothDirections((blocks[:, np.newaxis] == free).astype(float), subgradient)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_separable(alpha * self.l1_ratio)

@@ -16,6 +16,7 @@ from .cones import PenaltyCones
 from .intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
 from .partition import Partition
 from .separable import _soft_threshold
+from .tangents import SmoothDirections, of_coordinates
 
 __all__ = ["GroupL2", "SparseGroup"]
 
@@ -140,6 +141,13 @@ class _Grouped(_Weighted, Norm):
 
     def zeros(self, slopes: Slopes) -> Any:
         return zeros_of_groups(self._partition, self.group_terms, slopes)
+
+    def smooth_directions(self, w: Array) -> SmoothDirections | None:
+        l1, weights = self.group_terms
+        norms = self.partition.norms(w)
+        slopes = weights / np.where(norms > 0.0, norms, np.inf)
+        free = (norms > 0.0)[self.labels] & ((w != 0.0) | (l1 == 0.0))
+        return of_coordinates(free, l1 * np.sign(w) + slopes[self.labels] * w)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         _, starts, weights = self.penalised_first

@@ -34,7 +34,6 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
-from ..penalties.tangents import smooth_directions
 from .free_features import independent_columns, to_balance
 from .rows import Rows
 
@@ -241,7 +240,7 @@ def _known_products(problem: Rows, coef: Array, n_rows: int) -> tuple[Array, Arr
     """Directions T and the optimal values of T'X' diag(c) theta (`skpd.penalties.tangents`)."""
     if problem.n_features**2 * n_rows > LARGEST_TABLE:
         return None
-    found = smooth_directions(problem.penalty, coef)
+    found = problem.penalty.smooth_directions(coef)
     if found is None or not found.directions.size:
         return None
     T, subgradient = found

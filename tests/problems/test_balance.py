@@ -19,7 +19,6 @@ from skpd.losses import (
     SquaredHinge,
 )
 from skpd.penalties import L1, Box, ElasticNetBall, L1Ball, TotalVariation
-from skpd.penalties.tangents import smooth_directions
 from skpd.problems import Problem
 from skpd.problems.balance import balance_exactly
 from skpd.solvers import solve
@@ -113,7 +112,7 @@ def rest_of(directions, c, point, room):
 
 def agrees(problem, theta, change, coef):
     """Checks T' X' diag(c) (theta + change) along the smooth directions T."""
-    T, subgradient = smooth_directions(problem.penalty, coef)
+    T, subgradient = problem.penalty.smooth_directions(coef)
     columns = [exact(problem.design.matvec(unit)) for unit in np.eye(problem.n_features)]
     point = [t + e for t, e in zip(exact(theta), exact(change), strict=True)]
     u = [dot(exact(problem.weights), x, point) for x in columns]
