@@ -285,6 +285,14 @@ class Penalty(Value, ABC):
         l1, l2, lower, upper = separable.terms
         cones.add_separable(alpha * l1, alpha * l2, lower, upper)
 
+    def with_coefficient(self, n_features: int, weight: float) -> "Penalty | None":
+        """The penalty R(w) + weight |t| of w and one more coefficient t.
+
+        None where there is no class for it. `skpd.penalties.weighted.with_coefficient` extends a
+        sum over coefficients by its terms.
+        """
+        return None
+
     def step_sizes(self, step: Array) -> Array:
         """The largest step sizes, none above ``step``, for which `prox` has its closed form."""
         return np.full_like(step, np.min(step))

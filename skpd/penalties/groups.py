@@ -204,6 +204,14 @@ class GroupL2(_Grouped):
         norms, some = bound._partition.norms(v), bound._weights > 0.0
         return float(np.max(norms[some] / bound._weights[some], initial=0.0))
 
+    def with_coefficient(self, n_features: int, weight: float) -> "GroupL2":
+        bound = self.bind(n_features)
+        labels = np.append(bound.labels, bound.partition.n_groups)
+        # labels are taken in the order in which they first appear
+        _, first = np.unique(labels, return_index=True)
+        weights = np.append(bound._weights, weight)
+        return GroupL2(labels, weights=weights[np.argsort(first)])
+
 
 @dataclass(frozen=True, eq=False)
 class SparseGroup(_Grouped):

@@ -9,6 +9,7 @@ from .. import kernels
 from .._typing import Array
 from .base import Norm, Structure
 from .cones import PenaltyCones
+from .groups import GroupL2
 from .intervals import Slopes, intervals_within
 from .tangents import NEAR, SmoothDirections, of_coordinates
 
@@ -55,6 +56,9 @@ class L2Norm(Norm):
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_group_norms(np.array([0, cones.n_features]), np.array([alpha]))
+
+    def with_coefficient(self, n_features: int, weight: float) -> GroupL2:
+        return GroupL2([n_features, 1], weights=[1.0, weight])
 
     def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
         return _within_ball(self, slopes, most, radius)

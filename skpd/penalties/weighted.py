@@ -16,7 +16,7 @@ from .._typing import Array, Indices
 from .base import FreeFeatures, Penalty, Structure
 from .separable import _Separable, _soft_threshold
 
-__all__ = ["Separable", "WeightedL1", "for_features"]
+__all__ = ["Separable", "WeightedL1", "for_features", "with_coefficient"]
 
 STEPS = 30  # most steps of the search for the multiplier of a ball; each one gives a bound
 PRECISION = 1e-9  # relative precision of that multiplier
@@ -331,3 +331,34 @@ def for_features(
     if np.ndim(shares) and np.all(l2 == 0.0) and unbounded:
         return WeightedL1(l1 * shares)
     return Separable(l1 * shares, l2 * shares, lower, upper)
+
+
+def with_coefficient(penalty: Any, n_features: int, weight: float) -> Penalty:
+    """The penalty R(w) + weight |t| of the coefficients (w, t), of length n_features + 1.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        R: a sum over single coefficients, or a penalty with a method `Penalty.with_coefficient`.
+    n_features : int
+        The number of coefficients that R has.
+    weight : float
+        The weight of abs(t), at least 0; with 0 the last coefficient is free.
+
+    Raises
+    ------
+    ValueError
+        If R is none of these.
+    """
+    if penalty.structure is Structure.SEPARABLE:
+        l1, l2, lower, upper = (np.broadcast_to(term, n_features) for term in penalty.terms)
+        l1, l2 = np.append(l1, weight), np.append(l2, 0.0)
+        return Separable(l1, l2, np.append(lower, -inf), np.append(upper, inf))
+    extended: Penalty | None = penalty.with_coefficient(n_features, weight)
+    if extended is None:
+        raise ValueError(
+            "The penalty must be a sum over single coefficients (L1, SquaredL2, ElasticNet, "
+            "WeightedL1, Separable ...), L2Norm or GroupL2 for a model with one more unknown, got "
+            f"{penalty!r}."
+        )
+    return extended

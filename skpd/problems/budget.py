@@ -27,7 +27,7 @@ from .._typing import Array
 from ..certificates.objective import DualPoint, Interval
 from ..designs import Design
 from ..penalties import Penalty
-from ..penalties.extended import with_coefficient
+from ..penalties.weighted import with_coefficient
 from .problem import Problem
 from .solution import Point
 

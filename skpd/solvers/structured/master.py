@@ -19,7 +19,7 @@ from ..._typing import Array
 from ...designs import Design
 from ...designs.threads import one_blas_thread
 from ...penalties import Penalty
-from ...penalties.extended import with_coefficient
+from ...penalties.weighted import with_coefficient
 from ...problems import Point
 from ...problems.structured import StructuredProblem
 from ..interior.method import State
