@@ -111,7 +111,7 @@ class Loss(Value, ABC):
     conjugate_curvature : float or None
         The q with l*(y, theta) = y theta + q theta^2 / 2 on its domain, where there is one.
     piecewise_quadratic : bool
-        Whether l(y, .) is linear or a parabola in pieces.
+        Whether l(y, .) is linear or a parabola in pieces, as a loss with `pieces` is.
     of_labels : bool
         Whether y are labels, -1 and 1.
     is_log_likelihood : bool
@@ -132,14 +132,13 @@ class Loss(Value, ABC):
         require.
     has_cones : bool
         Whether the loss has a representation by cones, for the interior-point method
-        (`add_cones`). Every loss with `pieces` has one.
+        (`add_cones`). Every loss that is quadratic in pieces has one.
     """
 
     linear_conjugate: ClassVar[bool] = False
     quadratic_conjugate: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
-    piecewise_quadratic: ClassVar[bool] = False
     of_labels: ClassVar[bool] = False
     is_log_likelihood: ClassVar[bool] = False
     couples_outputs: ClassVar[bool] = False
@@ -164,8 +163,12 @@ class Loss(Value, ABC):
         return max(abs(bound) for bound in self.conjugate_domain)
 
     @property
-    def has_cones(self) -> bool:
+    def piecewise_quadratic(self) -> bool:
         return self.pieces(np.empty(0)) is not None
+
+    @property
+    def has_cones(self) -> bool:
+        return self.piecewise_quadratic
 
     @abstractmethod
     def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:

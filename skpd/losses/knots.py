@@ -49,7 +49,6 @@ class PiecewiseLinear(ResidualLoss):
 
     knots: Any
     slopes: Any
-    piecewise_quadratic: ClassVar[bool] = True
     conjugate_curvature: ClassVar[None] = None
 
     def __post_init__(self) -> None:

@@ -16,14 +16,9 @@ from .cones import LossCones
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
 
 __all__ = [
-    "GeneralizedHinge",
-    "Hinge",
-    "Logistic",
-    "MarginLoss",
-    "ModifiedHuber",
-    "SmoothedHinge",
+    "GeneralizedHinge", "Hinge", "Logistic", "MarginLoss", "ModifiedHuber", "SmoothedHinge",
     "SquaredHinge",
-]
+]  # fmt: skip
 
 
 class MarginLoss(ScalarLoss):
@@ -143,7 +138,6 @@ class Hinge(MarginLoss):
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
     conjugate_curvature: ClassVar[float] = 0.0
-    piecewise_quadratic: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> list[Piece]:
         return [_slope_down(y, 1.0)]
@@ -191,7 +185,6 @@ class GeneralizedHinge(MarginLoss):
     """
 
     slope: float = 2.0
-    piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "slope", above=1.0)
@@ -248,7 +241,6 @@ class SmoothedHinge(MarginLoss):
     mu: float = 1.0
     quadratic_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
-    piecewise_quadratic: ClassVar[bool] = True
 
     @property
     def conjugate_curvature(self) -> float:
@@ -310,7 +302,6 @@ class SquaredHinge(MarginLoss):
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 2.0
     conjugate_curvature: ClassVar[float] = 0.5
-    piecewise_quadratic: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> list[Piece]:
         return [_slope_down(y, inf, 0.5)]
@@ -351,7 +342,6 @@ class ModifiedHuber(MarginLoss):
 
     conjugate_domain: ClassVar[tuple] = (-4.0, 0.0)
     smoothness: ClassVar[float] = 2.0
-    piecewise_quadratic: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> list[Piece]:
         return [_slope_down(y, 4.0, 0.5)]

@@ -151,7 +151,6 @@ class Squared(ResidualLoss):
     smoothness: ClassVar[float] = 1.0
     conjugate_curvature: ClassVar[float] = 1.0
     piecewise_quadratic: ClassVar[bool] = True
-    has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_half_squares()
@@ -217,7 +216,6 @@ class Absolute(ResidualLoss):
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
     conjugate_curvature: ClassVar[float] = 0.0
-    piecewise_quadratic: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> list[Piece]:
         return [Piece(1.0, y, -1.0, 1.0)]
@@ -265,7 +263,6 @@ class Pinball(ResidualLoss):
     quantile: float = 0.5
     linear_conjugate: ClassVar[bool] = True
     conjugate_curvature: ClassVar[float] = 0.0
-    piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "quantile", above=0.0, below=1.0)
@@ -321,7 +318,6 @@ class Huber(ResidualLoss):
     quadratic_conjugate: ClassVar[bool] = True
     smoothness: ClassVar[float] = 1.0
     conjugate_curvature: ClassVar[float] = 1.0
-    piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "delta", above=0.0)

@@ -37,7 +37,6 @@ class EpsilonInsensitive(ResidualLoss):
     epsilon: float = 0.1
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
-    piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "epsilon", least=0.0)
@@ -93,7 +92,6 @@ class SquaredEpsilonInsensitive(ResidualLoss):
     conjugate_domain: ClassVar[tuple] = (-inf, inf)
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 2.0
-    piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "epsilon", least=0.0)

@@ -90,8 +90,6 @@ class GroupLInf(_Tabular, _Weighted, Norm):
     array([2.25, 2.25, 0.  , 0.  ])
     """
 
-    has_cones_of_outputs: ClassVar[bool] = True
-
     def _default_weights(self, partition: Partition) -> Array:
         return np.ones(partition.n_groups)
 
@@ -121,7 +119,6 @@ class _Square(_Tabular, Penalty):
     """A penalty with R(t w) = t^2 R(w), whose conjugate is dual_size(v)^2 / (4 alpha)."""
 
     is_quadratic: ClassVar[bool] = True
-    has_cones_of_outputs: ClassVar[bool] = True
 
     @abstractmethod
     def _dual_size(self, v: Array) -> float:
@@ -238,7 +235,6 @@ class GroupElasticNet(_Weighted, Penalty):
 
     l1_ratio: float = 0.5
     structure: ClassVar[Structure] = Structure.GROUPED
-    has_cones_of_outputs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "l1_ratio", above=0.0, below=1.0)

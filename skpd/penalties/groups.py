@@ -27,6 +27,7 @@ class _Partitioned:
 
     groups: Any
     _partition: Any = field(default=None, init=False, repr=False)
+    has_cones_of_outputs: ClassVar[bool] = True
 
     def bind(self, n_features: int) -> Any:
         bound = copy(self)

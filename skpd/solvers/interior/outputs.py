@@ -223,9 +223,8 @@ def expected_cost_of_outputs(problem: OutputsProblem) -> float:
     """The cost of a run, in the units of `newton_cost`; inf if it cannot solve the problem."""
     design, K = problem.design, problem.n_outputs
     d = problem.n_variables
-    if d > SETTINGS.largest_system or not problem.loss.has_cones:
-        return inf
-    if not problem.penalty.has_cones_of_outputs:
+    has_cones = problem.loss.has_cones and problem.penalty.has_cones_of_outputs
+    if d > SETTINGS.largest_system or not has_cones:
         return inf
     # the memory of the data and of blocks of curvature
     width = max(design.n_inputs, K) if problem.loss.couples_outputs else design.n_inputs
