@@ -17,7 +17,7 @@ from benchmarks.products import BOUNDED, COMPENSATED, PLAIN, counted, total
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge
 from skpd.penalties import L1, ElasticNet, SquaredL2
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from skpd.solvers import solve
 
 MODELS = (
@@ -50,7 +50,7 @@ def main(arguments=()):
         X, y = load(name)
         design, weights = Design(X), np.full(len(y), 1.0 / len(y))
         for label, loss, penalty, tol in MODELS:
-            problem = Problem(design, y, weights, loss, penalty, 1e-3, False)
+            problem = linear_problem(design, y, weights, loss, penalty, 1e-3, False)
             for memory in ("infinite", "one"):
                 counts = np.array([
                     needed(problem, tol, memory=memory, **steps)

@@ -52,7 +52,7 @@ from skpd.penalties import (
     TotalVariation,
     WeightedL1,
 )
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from skpd.solvers import solve
 from tests.oracles.reference import conic_solution, linear_solution
 
@@ -112,7 +112,7 @@ def random_problem(rng, loss, penalty, *, mild=False):
     stored = X.astype(np.float32) if rng.random() < 0.3 else X
     X = stored.astype(np.float64)
     layouts = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_matrix]
-    problem = Problem(
+    problem = linear_problem(
         design=Design(layouts[rng.integers(4)](stored)),
         y=y,
         weights=weights / weights.sum(),

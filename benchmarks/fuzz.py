@@ -21,7 +21,7 @@ from skpd import DRSVMClassifier, PdproxRegressor, PdproxSVC
 from skpd.designs import Design
 from skpd.losses import MarginLoss
 from skpd.penalties import GroupL2, SparseGroup, TotalVariation
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 
 SLOW = 10.0  # seconds
 TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8)
@@ -91,7 +91,9 @@ def random_fit(rng):
     if weights is not None:
         weights[[np.argmax(y), np.argmin(y)]] = 1.0
     c = np.ones(len(y)) if weights is None else weights
-    problem = Problem(Design(X), y, c / c.sum(), loss, penalty, 1.0, options["fit_intercept"])
+    problem = linear_problem(
+        Design(X), y, c / c.sum(), loss, penalty, 1.0, options["fit_intercept"]
+    )
     largest = problem.largest_alpha
     if not 0.0 < largest < np.inf:
         largest = float(np.max(np.abs(problem.null_gradient))) or 1.0

@@ -20,7 +20,7 @@ from skpd import MultivariateSVC
 from skpd.designs import Design
 from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2
-from skpd.problems.structured import StructuredProblem
+from skpd.problems.score_rows import scores_problem
 from skpd.solvers import solve
 
 ALPHAS = 10.0 ** np.arange(-6.0, -2.0)
@@ -101,7 +101,7 @@ def random_problem(rng):
     loss = losses[rng.integers(len(losses))]
     intercept = bool(loss.opposed) and rng.random() < 0.5
     penalty = PENALTIES[rng.integers(len(PENALTIES))]
-    return StructuredProblem(Design(X), loss, penalty, 10.0 ** rng.uniform(-3, 0), intercept), X
+    return scores_problem(Design(X), loss, penalty, 10.0 ** rng.uniform(-3, 0), intercept), X
 
 
 def campaign(n_problems, seed, tolerance):

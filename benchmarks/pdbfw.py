@@ -19,8 +19,8 @@ from skpd import kernels
 from skpd.designs import Design
 from skpd.losses import SmoothedHinge
 from skpd.penalties import SquaredL2OnL1Ball
-from skpd.problems import Problem
-from skpd.problems.trace_norm import TraceNormProblem
+from skpd.problems import linear_problem
+from skpd.problems.table_rows import trace_norm_problem
 from skpd.solvers import solve
 
 ACCURACIES = (1e-3, 1e-4, 1e-6)
@@ -74,7 +74,9 @@ def over_l1_ball(name, radius, limit, normalise):
     n = len(y)
     mu, weights = 10.0 / n, np.full(n, 1.0 / n)
     penalty = SquaredL2OnL1Ball(radius)
-    problem = Problem(Design(X), y, weights, SmoothedHinge(), penalty, mu, fit_intercept=False)
+    problem = linear_problem(
+        Design(X), y, weights, SmoothedHinge(), penalty, mu, fit_intercept=False
+    )
     found = solve(
         problem, "pdbfw", tol=1e-9, max_iter=10**6, random_state=np.random.RandomState(0),
         step_size="line-search",
@@ -113,7 +115,7 @@ def intervals(radius):
     X, y = data.X, data.labels
     n = len(y)
     weights, random_state = np.full(n, 1.0 / n), np.random.RandomState(0)
-    problem = Problem(
+    problem = linear_problem(
         Design(X), y, weights, SmoothedHinge(), SquaredL2OnL1Ball(radius), 10.0 / n,
         fit_intercept=False,
     )  # fmt: skip
@@ -151,7 +153,7 @@ def over_trace_ball(rank, share, limit):
     weights = np.full(n, 1.0 / n)
 
     def problem():
-        return TraceNormProblem(X, Y, weights, mu, radius, False)
+        return trace_norm_problem(X, Y, weights, mu, radius, False)
 
     def solved(**options):
         return solve(problem(), random_state=np.random.RandomState(0), **options)
@@ -192,7 +194,7 @@ def per_iteration():
     for d in (500, 2000, 8000):
         X = rng.standard_normal((n, d))
         y = np.where(X[:, :5].sum(axis=1) + rng.standard_normal(n) > 0, 1.0, -1.0)
-        problem = Problem(
+        problem = linear_problem(
             Design(X), y, np.full(n, 1 / n), SmoothedHinge(), SquaredL2OnL1Ball(2.0), 1.0, False
         )
         for step_size in ("theory", "line-search"):

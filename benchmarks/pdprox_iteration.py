@@ -8,7 +8,7 @@ from benchmarks.helpers.data import load
 from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from skpd.solvers.proximal.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
 
 SOLVERS = {
@@ -43,7 +43,7 @@ def main(arguments=()):
     for name in ("a1a", "a9a", "reuters"):
         X, y = load(name)
         n, d = X.shape
-        problem = Problem(Design(X), y, np.full(n, 1 / n), Hinge(), L1(), 1e-3, False)
+        problem = linear_problem(Design(X), y, np.full(n, 1 / n), Hinge(), L1(), 1e-3, False)
         w, theta = np.full(d, 0.01), np.full(n, 0.01)
         pairs = max(20, 10**7 // X.nnz)
 

@@ -28,7 +28,7 @@ from skpd.penalties import (
     SquaredGroupL2,
     SquaredL2,
 )
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from skpd.problems.kernel import kernel_problems
 from skpd.solvers import solve
 from skpd.solvers.kernel_machines import solve_kernel_problem
@@ -124,7 +124,7 @@ def linear_case(rng, penalty_of, tol):
     X = rng.normal(size=(len(y), 2 * int(rng.integers(1, 4))))
     penalty = penalty_of(rng, X.shape[1])
     alpha, intercept = 10.0 ** rng.uniform(-3, 0), bool(rng.integers(2))
-    problem = Problem(Design(X), y, weights, loss, penalty, alpha, intercept)
+    problem = linear_problem(Design(X), y, weights, loss, penalty, alpha, intercept)
     found = solve(problem, tol=tol, max_iter=100_000, random_state=np.random.RandomState(0))
     value = conic_solution(X, y, weights, loss, penalty, alpha, intercept)[0]
     return found.certificate, unit_of(problem), value

@@ -25,7 +25,7 @@ from skpd.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 
 MARGIN_LOSSES = {
     "hinge": Hinge(),
@@ -156,7 +156,7 @@ def scale(case):
 
     def problems(fit_intercept):
         return [
-            Problem(design, output, weights, loss, penalty, 1.0, fit_intercept)
+            linear_problem(design, output, weights, loss, penalty, 1.0, fit_intercept)
             for output in case.outputs
         ]
 

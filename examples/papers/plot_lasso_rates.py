@@ -33,7 +33,7 @@ from skpd.certificates import certify_point
 from skpd.designs import Design
 from skpd.losses import Squared
 from skpd.penalties import L1
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 
 file = Path(os.environ.get("SKPD_DATA", ".")) / "a9a.bz2"
 if file.exists():
@@ -96,7 +96,7 @@ for label in ("cd, average", "approx"):
 # latter for every coefficient alone. A certificate uses the second one, or scales
 # theta into the dual ball, whichever gives the larger bound.
 
-problem = Problem(
+problem = linear_problem(
     Design(X), y, np.full(n, 1 / n), Squared(), L1(), alpha, fit_intercept=False
 )
 epochs = np.unique(

@@ -3,13 +3,12 @@
 The module requires dask and distributed: ``pip install 'skpd[dask]'``.
 """
 
-try:
-    import dask.array  # noqa: F401
-    import distributed  # noqa: F401
-except ImportError as error:
+from importlib.util import find_spec
+
+if not (find_spec("dask") and find_spec("distributed")):
     raise ImportError(
         "skpd.dask needs dask and distributed, which are not installed: pip install 'skpd[dask]'"
-    ) from error
+    )
 
 from .certify import certify
 from .communication import Communication

@@ -15,9 +15,9 @@ from ..foreign.data import shares
 from ..foreign.objectives import by_hand, objective_of, own_objective
 from ..losses import Loss
 from ..penalties import Penalty
+from ..problems import Problem
 from ..problems.shards.bounds import target_sums
 from ..problems.shards.build import problem_of_shards
-from ..problems.shards.problem import ShardedProblem
 from . import models
 from .collections import client_of, team_of
 from .holder import Task
@@ -219,6 +219,6 @@ class DaskRows:
     loss: Loss
     name: str
 
-    def problem(self, penalty: Penalty, alpha: float, fit_intercept: bool) -> ShardedProblem:
+    def problem(self, penalty: Penalty, alpha: float, fit_intercept: bool) -> Problem:
         """The problem of these rows with the given penalty."""
         return problem_of_shards(self.shards, self.loss, penalty, alpha, fit_intercept, self.name)

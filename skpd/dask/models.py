@@ -172,7 +172,6 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         class_weight = None
         if self.class_weight is not None:
             class_weight = classes, weights_of_classes(self, classes, classes, weights)
-        self._checked_options()
         positives = range(len(classes)) if len(classes) > 2 else [len(classes) - 1]
         loss = self._get_loss()
         problems = [
@@ -208,7 +207,6 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, list, Any]:
         team = self._team(X, y, sample_weight)
         team.ask_anew("require_numbers")
-        self._checked_options()
         loss = self._get_loss()
         shards = DaskShards(team, Task(loss))
         return Shape(team.shape), np.empty(0), [self._problem_of_shards(shards, loss)], None

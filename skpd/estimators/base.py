@@ -1,7 +1,7 @@
 """The base class of estimators: validation, fits, callbacks and fitted attributes."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from copy import copy
 from math import ceil, log10
@@ -21,11 +21,10 @@ from ..designs import RowBlocks
 from ..designs.threads import one_blas_thread
 from ..losses import Loss
 from ..penalties import Penalty
-from ..problems import Point, Problem, Solution
+from ..problems import Point, Problem, Solution, linear_problem
 from ..problems.shards.build import problem_of_shards
-from ..problems.shards.problem import ShardedProblem
 from ..problems.shards.shards import Shards
-from ..solvers import SOLVERS, check_solver_options, solve
+from ..solvers import check_solver_options, method_named, solve
 from .constant_model import constant_model_message
 from .groups import groups_by_place, required_sources
 from .names import PENALTIES
@@ -72,7 +71,6 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-    _solvers: ClassVar[dict[str, Callable[..., None]]] = SOLVERS
     _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
     _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
@@ -198,20 +196,15 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
 
     def _problem(self, design, y, sample_weight):
         weights, total_weight = self._normalised(sample_weight)
-        problem = Problem(
-            design=design,
-            y=y,
-            weights=weights,
-            total_weight=total_weight,
-            loss=self._get_loss(),
-            penalty=self._get_penalty(),
-            alpha=float(self.alpha) or 1.0,  # with 0 it is the penalty that has no weights
-            fit_intercept=bool(self.fit_intercept),
-        )
+        alpha = float(self.alpha) or 1.0  # with 0 it is the penalty that has no weights
+        problem = linear_problem(
+            design, y, weights, self._get_loss(), self._get_penalty(), alpha,
+            bool(self.fit_intercept), total_weight,
+        )  # fmt: skip
         self._require_unit(problem)
         return problem
 
-    def _problem_of_shards(self, shards: Shards, loss: Loss) -> ShardedProblem:
+    def _problem_of_shards(self, shards: Shards, loss: Loss) -> Problem:
         """The problem of rows in blocks or chunks, which solvers read as sums over the rows.
 
         Raises
@@ -228,7 +221,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         alpha, intercept = float(self.alpha) or 1.0, bool(self.fit_intercept)
         problem = problem_of_shards(shards, loss, penalty, alpha, intercept, name)
         self._require_unit(problem)
-        _ = problem.survey  # which says so if numbers are not finite
+        _ = problem.rows.survey  # which says so if numbers are not finite
         return problem
 
     @staticmethod
@@ -246,11 +239,11 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         """The name of the solver among those of `skpd.solvers`."""
         return self.solver
 
-    def _checked_options(self) -> dict[str, Any]:
-        return check_solver_options(self._solver(), self.solver_options, self._solvers)
+    def _checked_options(self, problem: Problem) -> dict[str, Any]:
+        return check_solver_options(method_named(self._solver(), problem), self.solver_options)
 
     def _solve(self, problem, *, start, random_state, on_check=None):
-        options = self._checked_options()
+        options = self._checked_options(problem)
         return solve(
             problem,
             self._solver(),

@@ -1,6 +1,5 @@
 """The parameter ``noise_budget`` of estimators, a bound on the sum of multipliers."""
 
-from dataclasses import fields
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,7 +10,6 @@ from .._typing import Array
 from ..losses import Hinge, Loss
 from ..problems import Problem
 from ..problems.budget import BudgetProblem
-from ..problems.shards.problem import ShardedProblem
 from ..problems.shards.shards import Shards
 from .base import PrimalDualEstimator
 
@@ -32,17 +30,17 @@ class WithNoiseBudget(PrimalDualEstimator):
         problem: Problem = super()._problem(design, y, sample_weight)
         if self.noise_budget is None:
             return problem
-        if type(problem) is not Problem:
+        if problem.constraints is not None:
             raise ValueError("noise_budget and constraints do not go together: leave one out.")
         if problem.loss != Hinge():
             raise ValueError(f"noise_budget needs loss='hinge', got loss={self._get_loss()!r}.")
-        values = {own.name: getattr(problem, own.name) for own in fields(problem)}
         total = float(problem.total_weight or problem.n_samples)
-        found = BudgetProblem(**values, budget=float(self.noise_budget) / total)
+        budget = float(self.noise_budget) / total
+        found = BudgetProblem(problem.rows, problem.columns, budget=budget)
         _ = found.dual_penalty  # which says so if the penalty does not admit it
         return found
 
-    def _problem_of_shards(self, shards: Shards, loss: Loss) -> ShardedProblem:
+    def _problem_of_shards(self, shards: Shards, loss: Loss) -> Problem:
         if self.noise_budget is not None:
             raise ValueError("noise_budget needs X in memory, got RowBlocks.")
         return super()._problem_of_shards(shards, loss)

@@ -15,9 +15,8 @@ from ..designs.chains import ChainsDesign
 from ..losses.chain_recursions import Beliefs, Chains, best_labels, sum_product
 from ..losses.chains import ChainLogLoss, ChainLoss
 from ..penalties import L1, GroupL2, Penalty, SquaredL2
-from ..problems import Point, Solution
-from ..problems.structured import StructuredProblem
-from ..solvers import STRUCTURED_SOLVERS
+from ..problems import Point, Problem, Solution
+from ..problems.score_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator
 from .docstrings import documented
 from .fits import fit_problems
@@ -36,7 +35,6 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
     }
     del _parameter_constraints["solver"], _parameter_constraints["solver_options"]
     del _parameter_constraints["fit_intercept"]
-    _solvers = STRUCTURED_SOLVERS
     # what the base class asks of every estimator, and is no parameter of these
     fit_intercept: ClassVar[bool] = False
     solver: ClassVar[str] = "auto"
@@ -103,15 +101,15 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         design = ChainsDesign(Design(X), len(classes))
         loss = self._loss_of(labels, lengths, len(classes))
         penalty, alpha = self._get_penalty(), float(self.alpha)
-        problem = StructuredProblem(design, loss, penalty, alpha, n_labels=len(labels))
+        problem = scores_problem(design, loss, penalty, alpha, n_labels=len(labels))
         return X, labels, [problem], classes
 
-    def _start_of(self, problem: StructuredProblem, classes: np.ndarray) -> Point | None:
+    def _start_of(self, problem: Problem, classes: np.ndarray) -> Point | None:
         """The point at which a warm start begins, or None if the shapes differ."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
         coef = np.append(np.ravel(self._dense_coef.T), np.ravel(self.transitions_))
-        if coef.shape != problem.coef_shape or len(self.classes_) != len(classes):
+        if coef.shape != problem.rows.coef_shape or len(self.classes_) != len(classes):
             return None
         return Point(coef, 0.0, problem.dual_point_of(coef, 0.0))
 

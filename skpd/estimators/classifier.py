@@ -76,7 +76,6 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         if isinstance(X, RowBlocks):
             return X, y, self._problems_of_blocks(X, y, classes, sample_weight), classes
         labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
-        self._checked_options()
         problems = self._problems_of_classes(X, labels, weights, classes)
         if unchecked:
             self._require_finite(problems[0], X)
@@ -105,7 +104,6 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         class_weight = None
         if self.class_weight is not None:
             class_weight = classes, weights_of_classes(self, classes, y, sample_weight)
-        self._checked_options()
         positives = range(len(classes)) if len(classes) > 2 else [len(classes) - 1]
         n_parallel, loss = min(effective_n_jobs(self.n_jobs), len(positives)), self._get_loss()
         problems = []
@@ -117,9 +115,9 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
 
     def _of_two(self, problems, classes):
         """The problems, after a check that at least two classes have a positive weight."""
-        weights = [problem.targets.above for problem in problems]
+        weights = [problem.rows.targets.above for problem in problems]
         if len(problems) == 1:
-            weights.append(problems[0].targets.below)
+            weights.append(problems[0].rows.targets.below)
         self._require_two(np.count_nonzero(weights), classes)
         return problems
 

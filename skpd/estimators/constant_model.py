@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._compat import StrOptions
-from ..problems.base import BaseProblem
+from ..problems import Problem
 
 __all__ = ["constant_model_message"]
 
@@ -15,14 +15,14 @@ SMALLER = 0.1  # of the alpha from which on 0 is optimal, as one to try
 NEAR = 0.99  # of the best constant's objective: free numbers beside an intercept may reach less
 
 
-def constant_model_message(estimator: Any, problems: Sequence[BaseProblem]) -> str:
+def constant_model_message(estimator: Any, problems: Sequence[Problem]) -> str:
     """Reasons why all coefficients of a fitted model are 0, and what to try.
 
     Parameters
     ----------
     estimator : PrimalDualEstimator
         A fitted estimator.
-    problems : sequence of BaseProblem
+    problems : sequence of Problem
         The problems that it solved; one for each class of one-vs-rest.
     """
     problem = max(problems, key=lambda each: each.largest_alpha)
@@ -62,7 +62,7 @@ def constant_model_message(estimator: Any, problems: Sequence[BaseProblem]) -> s
     )
 
 
-def _other_models(estimator: Any, problem: BaseProblem) -> list[str]:
+def _other_models(estimator: Any, problem: Problem) -> list[str]:
     """Parameters that may help where the loss has kinks; an empty list for other losses."""
     given, constraints = estimator.get_params(deep=False), estimator._parameter_constraints
     lists = [some for some in constraints.get("loss", []) if isinstance(some, StrOptions)]

@@ -1,7 +1,7 @@
 """The parameter ``constraints`` of estimators: linear constraints on the coefficients."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,9 +12,7 @@ from .._typing import Array
 from ..losses import Loss
 from ..penalties import Penalty, Structure
 from ..problems import Problem, Solution
-from ..problems.constrained import ConstrainedProblem
 from ..problems.linear_constraints import LinearConstraints
-from ..problems.shards.problem import ShardedProblem
 from ..problems.shards.shards import Shards
 from .base import PrimalDualEstimator
 
@@ -42,10 +40,9 @@ class LinearlyConstrained(PrimalDualEstimator):
             raise ValueError(f"constraints need solver='auto', got solver={self.solver!r}.")
         if not constraints.allow_zero:
             constraints = constraints.with_model(*_bounds(problem.penalty))
-        values = {field.name: getattr(problem, field.name) for field in fields(problem)}
-        return ConstrainedProblem(**values, constraints=constraints)
+        return replace(problem, columns=replace(problem.columns, constraints=constraints))
 
-    def _problem_of_shards(self, shards: Shards, loss: Loss) -> ShardedProblem:
+    def _problem_of_shards(self, shards: Shards, loss: Loss) -> Problem:
         if linear_constraints(self.constraints, shards.shape[1]) is not None:
             raise ValueError("constraints need X in memory, got RowBlocks.")
         return super()._problem_of_shards(shards, loss)

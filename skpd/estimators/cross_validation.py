@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -120,7 +119,7 @@ class PathCrossValidation(PrimalDualRegressor):
             split = routed.splitter.split
         folds = self._folds(X, y, problem, split)
         others = self._penalties(problem)[1:]
-        problems = [problem, *(replace(problem, penalty=penalty) for penalty in others)]
+        problems = [problem, *(problem.with_penalty(penalty, problem.alpha) for penalty in others)]
         grids = np.array([self._alphas_of(each) for each in problems])
         n_paths = len(problems) * len(folds)
         n_threads = min(effective_n_jobs(self.n_jobs), n_paths)
@@ -193,7 +192,7 @@ class PathCrossValidation(PrimalDualRegressor):
             Whether Ctrl-C has ended the paths.
         """
         design = problems[0].design.shared_by(n_threads)
-        shared = [problem.of_design(design) for problem in problems]
+        shared = [problem.of_rows(problem.rows.with_design(design)) for problem in problems]
         pairs = list(product(range(len(problems)), range(len(folds))))
 
         def path_of(k: int) -> FoldPath:
@@ -222,7 +221,7 @@ class PathCrossValidation(PrimalDualRegressor):
     def _fitted_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
         (problem,) = super()._fitted_problems(X, y, sample_weight)
         penalty = self._penalties(problem)[self._chosen]
-        return [replace(problem, penalty=penalty, alpha=self.alpha_)]
+        return [problem.with_penalty(penalty, self.alpha_)]
 
     def _alphas_of(self, problem: Problem) -> Array:
         if isinstance(self.alphas, Integral) and problem.largest_alpha == 0.0:

@@ -158,7 +158,7 @@ def _checked_samples(samples: Any, which: str, problem: Problem, n: int) -> Indi
             f"The 'cv' parameter must yield indices of the {n} samples, from {-n} to {n - 1}, or "
             f"masks of as many bools, which the {which} are not: {error}."
         ) from error
-    if not np.any(problem.weights[problem.rows_of(chosen)] > 0.0):
+    if not np.any(problem.weights[problem.rows.rows_of(chosen)] > 0.0):
         raise ValueError(
             f"sample_weight must be positive somewhere in every fold, but is 0 in all {which}."
         )

@@ -12,7 +12,6 @@ from ..certificates import certify_point
 from ..losses import Loss, MarginLoss, ResidualLoss
 from ..penalties import GroupL2, Penalty
 from ..problems import Point, Problem, Solution
-from ..problems.shards.problem import ShardedProblem
 from ..problems.shards.shards import Shards
 from .base import PrimalDualEstimator
 from .docstrings import documented
@@ -61,7 +60,7 @@ class WithGroups(PrimalDualEstimator):
         found: Problem = super()._problem(design, y, sample_weight)
         return found
 
-    def _problem_of_shards(self, shards: Shards, loss: Loss) -> ShardedProblem:
+    def _problem_of_shards(self, shards: Shards, loss: Loss) -> Problem:
         if self._copies() is not None:
             raise ValueError("groups that overlap need X in memory, got RowBlocks.")
         return super()._problem_of_shards(shards, loss)

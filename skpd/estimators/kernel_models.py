@@ -14,6 +14,7 @@ from .._typing import Array
 from ..designs import KernelMatrix
 from ..losses import MarginLoss
 from ..penalties import Penalty
+from ..problems import Problem
 from ..problems.kernel import KernelProblem, kernel_problems
 from ..solvers.kernel_machines import solve_kernel_problem
 from .base import PrimalDualEstimator, finite_targets
@@ -73,7 +74,7 @@ class KernelModel(PrimalDualEstimator):
     def _solver(self) -> str:
         return "auto"
 
-    def _checked_options(self) -> dict[str, Any]:
+    def _checked_options(self, problem: Problem) -> dict[str, Any]:
         return {}
 
     def _start(self, k: int, shape: tuple[int, int], n_outputs: int) -> None:

@@ -13,9 +13,8 @@ from .._warn import warn
 from ..designs import EntriesDesign
 from ..losses import Absolute, Hinge, Huber, Loss, Squared
 from ..problems import Point, Solution
-from ..problems.completion import CompletionProblem
+from ..problems.entry_rows import RowsOfEntries, entries_problem
 from ..problems.free_groups import FreeGroups
-from ..solvers import COMPLETION_SOLVERS
 from .docstrings import documented
 from .pairs import pairs_and_ratings, places_of, two_columns
 from .regressor import PrimalDualRegressor
@@ -126,7 +125,6 @@ class MatrixCompletionPD(PrimalDualRegressor):
     array([5.])
     """
 
-    _solvers: ClassVar[dict] = COMPLETION_SOLVERS
     _model_attribute: ClassVar[str] = "row_factors_"
     _weights_attribute: ClassVar[str] = "row_factors_"
     _constant_model: ClassVar[str] = "finds nothing but biases"
@@ -135,7 +133,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
         **PrimalDualRegressor._parameter_constraints,
         "loss": [StrOptions(set(LOSSES)), Loss],
         "biases": ["boolean"],
-        "solver": [StrOptions(set(COMPLETION_SOLVERS))],
+        "solver": [StrOptions({"auto", "pdprox-dual"})],
     }
     del _parameter_constraints["fit_intercept"]  # biases are its intercepts
 
@@ -201,7 +199,6 @@ class MatrixCompletionPD(PrimalDualRegressor):
         """The data, the one problem in a list, and None for the classes."""
         labels, places, y = pairs_and_ratings(self, X, y)
         sample_weight = checked_weights(sample_weight, y)
-        self._checked_options()
         weights, _ = self._normalised(sample_weight)
         loss = LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
         if loss.couples_outputs:
@@ -219,10 +216,9 @@ class MatrixCompletionPD(PrimalDualRegressor):
         left, right = (of_side[order] for of_side in places)
         weights = weights[order]
         groups = FreeGroups(left, right, n_rows, n_columns, weights) if self.biases else None
-        return CompletionProblem(
-            EntriesDesign(left, right, n_rows, n_columns), y[order], weights, loss,
-            float(self.alpha), groups, order=order,
-        )  # fmt: skip
+        design = EntriesDesign(left, right, n_rows, n_columns)
+        rows = RowsOfEntries(design, y[order], weights, loss, groups, order=order)
+        return entries_problem(rows, float(self.alpha))
 
     def _of_levels(self, labels, places, y, weights, loss):
         """Rows for each rating and each level but the last, with labels for ratings above it."""
@@ -242,10 +238,11 @@ class MatrixCompletionPD(PrimalDualRegressor):
         else:
             levels = np.arange(n_between)
             groups = level, np.zeros_like(level), n_between, 1
-        return CompletionProblem(
+        rows = RowsOfEntries(
             EntriesDesign(left, right, n_rows, n_columns), np.ravel(signs)[order], weights, loss,
-            float(self.alpha), FreeGroups(*groups, weights), levels, order,
+            FreeGroups(*groups, weights), levels, order,
         )  # fmt: skip
+        return entries_problem(rows, float(self.alpha))
 
     def _start_of(self, X: Any, y: Any) -> Point | None:
         if not (self.warm_start and hasattr(self, "dual_coef_")):
@@ -258,7 +255,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
         if not same or len(theta) != problem.n_samples:
             return None
         coef = np.vstack([self.row_factors_, self.column_factors_])
-        return Point(coef, free, theta[problem.order])
+        return Point(coef, free, theta[problem.rows.order])
 
     def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
         seen, coef, free = self._seen[0], point.coef, point.intercept

@@ -12,9 +12,9 @@ from ..designs import Design
 from ..designs.outputs import OutputsDesign
 from ..losses import Loss
 from ..penalties import Penalty
-from ..problems import Point, Solution
-from ..problems.outputs import OutputsProblem
-from ..solvers import OUTPUTS_SOLVERS
+from ..problems import Point, Problem, Solution
+from ..problems.columns import Columns
+from ..problems.output_rows import RowsOfOutputs, outputs_problem
 from .base import _DATA, finite_targets
 from .docstrings import documented
 from .outputs import (
@@ -91,7 +91,6 @@ class MultiTaskPD(PrimalDualRegressor):
     array([0, 1, 2, 3])
     """
 
-    _solvers: ClassVar[dict] = OUTPUTS_SOLVERS
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualRegressor._parameter_constraints,
         "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
@@ -149,7 +148,6 @@ class MultiTaskPD(PrimalDualRegressor):
 
     def _problems(self, X, y, sample_weight):
         """The validated data, the one problem in a list, and None for the classes."""
-        self._checked_options()
         make = self._shared_problem if self.tasks is None else self._problem_of_tasks
         X, y, problem = make(X, y, sample_weight)
         self._require_unit(problem)
@@ -169,7 +167,7 @@ class MultiTaskPD(PrimalDualRegressor):
         return (
             X,
             y,
-            OutputsProblem.shared(
+            outputs_problem(
                 Design(X),
                 y,
                 weights,
@@ -202,17 +200,10 @@ class MultiTaskPD(PrimalDualRegressor):
         self.tasks_ = tasks
         rows = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
         by_row = X.tocsr() if hasattr(X, "tocsr") else X
-        problem = OutputsProblem(
-            design=OutputsDesign([Design(by_row[own]) for own in rows], rows, len(y)),
-            y=y,
-            weights=weights,
-            loss=loss,
-            penalty=self._output_penalty(X.shape[1], len(tasks)),
-            alpha=float(self.alpha),
-            fit_intercept=bool(self.fit_intercept),
-            total_weight=total,
-        )
-        return whole, y, problem
+        design = OutputsDesign([Design(by_row[own]) for own in rows], rows, len(y))
+        intercept, penalty = bool(self.fit_intercept), self._output_penalty(X.shape[1], len(tasks))
+        of_tasks = RowsOfOutputs(design, y, weights, loss, intercept, total)
+        return whole, y, Problem(of_tasks, Columns(penalty, float(self.alpha)))
 
     def _fitted_problems(self, X, y, sample_weight):
         tasks = None if self.tasks is None else self.tasks_

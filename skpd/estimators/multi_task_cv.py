@@ -171,7 +171,7 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
         if self.tasks is None:
             return super()._folds(X, y, problem, split)
         tasks = np.empty(len(y), dtype=np.int64)
-        for k, rows in enumerate(problem.places):
+        for k, rows in enumerate(problem.rows.places):
             tasks[rows] = k
         if self.cv is None or isinstance(self.cv, Integral):
             folds = checked_folds(self._stratified(tasks), problem, len(y))

@@ -13,9 +13,8 @@ from .._typing import Array
 from ..designs import Design
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
-from ..problems import Point, Solution
-from ..problems.outputs import OutputsProblem
-from ..solvers import OUTPUTS_SOLVERS
+from ..problems import Point, Problem, Solution
+from ..problems.output_rows import outputs_problem
 from .base import _DATA, PrimalDualEstimator
 from .classifier import PrimalDualClassifier
 from .docstrings import documented
@@ -31,7 +30,7 @@ LOSSES: dict[str, type[LabelLoss]] = {
 }
 
 
-def joint_problem(estimator, X, labels, weights, classes, loss, penalty) -> OutputsProblem:
+def joint_problem(estimator, X, labels, weights, classes, loss, penalty) -> Problem:
     """The problem of all classes, for a loss of their scores.
 
     Raises
@@ -46,7 +45,7 @@ def joint_problem(estimator, X, labels, weights, classes, loss, penalty) -> Outp
             f"{classes[without].tolist()[0]!r} has none: leave its samples out."
         )
     shares, total = estimator._normalised(weights)
-    return OutputsProblem.shared(
+    return outputs_problem(
         Design(X),
         labels[:, np.newaxis] == np.arange(len(classes)),
         shares,
@@ -58,7 +57,7 @@ def joint_problem(estimator, X, labels, weights, classes, loss, penalty) -> Outp
     )
 
 
-def start_of_classes(estimator, problem: OutputsProblem) -> Point | None:
+def start_of_classes(estimator, problem: Problem) -> Point | None:
     """The point at which a warm start of all classes begins, or None."""
     K, d = problem.n_outputs, problem.design.n_inputs
     return start_of_outputs(
@@ -134,7 +133,6 @@ class MultinomialPD(PrimalDualClassifier):
     """
 
     n_jobs: ClassVar[None] = None  # all classes are one problem
-    _solvers: ClassVar[dict] = OUTPUTS_SOLVERS
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualEstimator._parameter_constraints,
         "loss": [StrOptions(set(LOSSES))],

@@ -16,9 +16,8 @@ from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from ..penalties import Penalty
-from ..problems import Point, Solution
-from ..problems.structured import StructuredProblem
-from ..solvers import STRUCTURED_SOLVERS
+from ..problems import Point, Problem, Solution
+from ..problems.score_rows import scores_problem
 from ..solvers.structured.master import has_master
 from .base import _DATA, PrimalDualEstimator
 from .docstrings import documented
@@ -38,14 +37,14 @@ class _Training:
     """The classes, the problem, and the number of samples above the threshold of a ranking."""
 
     classes: np.ndarray
-    problem: StructuredProblem
+    problem: Problem
     n_positive: int | None  # None where 0 is the threshold
 
     def threshold(self, point: Point | Solution) -> float:
         """A threshold with the wanted number of training samples above it."""
         if self.n_positive is None:
             return 0.0
-        scores = np.sort(self.problem.scores(point.coef, float(point.intercept)))[::-1]
+        scores = np.sort(self.problem.rows.scores(point.coef, float(point.intercept)))[::-1]
         if self.n_positive == len(scores):
             return float(np.nextafter(scores[-1], -np.inf))
         return float(0.5 * (scores[self.n_positive - 1] + scores[self.n_positive]))
@@ -160,9 +159,8 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         ],
         "penalty": PrimalDualEstimator._penalty_constraint,
         **OF_NAMES,
-        "solver": [StrOptions(set(STRUCTURED_SOLVERS))],
+        "solver": [StrOptions({"auto", "agm"})],
     }
-    _solvers = STRUCTURED_SOLVERS
 
     def __init__(
         self,
@@ -221,12 +219,12 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         fit_problems(self, problems, task, training, [self._start_of(problems[0], training)])
         return self
 
-    def _start_of(self, problem: StructuredProblem, classes: Any) -> Point | None:
+    def _start_of(self, problem: Problem, classes: Any) -> Point | None:
         """The point at which a warm start begins, or None if the shapes differ."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
         coef = np.ravel(self._dense_coef)
-        if coef.shape != problem.coef_shape:
+        if coef.shape != problem.rows.coef_shape:
             return None
         intercept = float(self.intercept_[0]) if self.fit_intercept else 0.0
         return Point(coef, intercept, problem.dual_point_of(coef, intercept))
@@ -246,7 +244,6 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
             raise ValueError(
                 "sample_weight must be None: the score of all labels is no mean over the samples."
             )
-        self._checked_options()
         self._check_scoring()
         self._find_groups(X)
         X, y = validated(self, X, y, **_DATA)
@@ -260,7 +257,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         if len(classes) < 2:
             raise ValueError("MultivariateSVC needs samples of 2 classes, got 1 class.")
         signs = np.where(y == classes[1], 1.0, -1.0)
-        problem = StructuredProblem(
+        problem = scores_problem(
             Design(X), self._loss_of(signs), self._get_penalty(), float(self.alpha),
             bool(self.fit_intercept),
         )  # fmt: skip

@@ -202,7 +202,7 @@ def _gathered(
     """The path of the finished alphas, from rows of solutions with one for each problem."""
     shape: tuple[int, ...] = (len(rows), len(problems)) if len(problems) > 1 else (len(rows),)
     problem = problems[0]
-    intercept_shape = problem.intercept_shape
+    intercept_shape = problem.rows.intercept_shape
     coef_shape = *intercept_shape, problem.n_features // problem.n_outputs
 
     def table(value, dtype, *more):

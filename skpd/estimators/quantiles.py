@@ -12,9 +12,7 @@ from ..designs import Design
 from ..losses import NonCrossingPinball, Pinball
 from ..penalties import Penalty
 from ..problems import Point, Solution
-from ..problems.outputs import OutputsProblem
-from ..problems.quantiles import NonCrossingProblem
-from ..solvers import OUTPUTS_SOLVERS
+from ..problems.output_rows import outputs_problem
 from .base import _DATA, finite_targets
 from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty, start_of_outputs
@@ -109,7 +107,6 @@ class QuantilePD(PrimalDualRegressor):
     0.90
     """
 
-    _solvers: ClassVar[dict] = OUTPUTS_SOLVERS
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualRegressor._parameter_constraints,
         "quantiles": ["array-like"],
@@ -148,14 +145,12 @@ class QuantilePD(PrimalDualRegressor):
     def _problems(self, X, y, sample_weight):
         """The validated data, the one problem in a list, and None for the classes."""
         loss = self._get_loss()
-        self._checked_options()
         X, y = validated(self, X, y, y_numeric=True, **_DATA)
         y = finite_targets(y, self)
         weights, total_weight = self._normalised(checked_weights(sample_weight, X))
         # a quantile alone has nothing to cross: all methods for a loss of single outputs take it
         alone = loss.n_outputs == 1
-        kind = OutputsProblem if alone else NonCrossingProblem
-        problem = kind.shared(
+        problem = outputs_problem(
             Design(X),
             np.repeat(y[:, np.newaxis], loss.n_outputs, axis=1),
             weights,

@@ -76,7 +76,6 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-        self._checked_options()
         design = Design(X)
         problems = [self._problem(design, z, sample_weight) for z in outputs]
         if unchecked:
@@ -86,7 +85,6 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
     def _problem_of_blocks(self, X, y, sample_weight):
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        self._checked_options()
         loss = self._get_loss()
         return self._problem_of_shards(
             LocalShards(Shard(X, Targets(y, sample_weight), loss)), loss

@@ -14,9 +14,14 @@ from ..designs import Design
 from ..losses import Hinge
 from ..penalties.epigraph import NORMS
 from ..problems import Problem, Solution
-from ..problems.plain_svm import plain_svm
-from ..problems.robust import RobustProblem, best_radius, robust_loss, robust_problem
-from ..solvers import ROBUST_SOLVERS
+from ..problems.robust import (
+    RobustProblem,
+    RobustTerms,
+    best_radius,
+    plain_problem,
+    robust_loss,
+    robust_problem,
+)
 from .base import _DATA
 from .classifier import PrimalDualClassifier
 from .docstrings import documented
@@ -142,7 +147,6 @@ class DRSVMClassifier(PrimalDualClassifier):
     True
     """
 
-    _solvers: ClassVar[dict] = ROBUST_SOLVERS
     _path_parameter: ClassVar[str] = "epsilon"
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualClassifier._parameter_constraints,
@@ -150,7 +154,7 @@ class DRSVMClassifier(PrimalDualClassifier):
         "kappa": [Interval(Real, 0, None, closed="right")],
         "norm": [Options(Real, set(NORMS))],
         "alpha": [Interval(Real, 0, np.inf, closed="left")],
-        "solver": [StrOptions(set(ROBUST_SOLVERS))],
+        "solver": [StrOptions({"auto", "isg", "ippa", "hybrid"})],
     }
 
     def __init__(
@@ -205,17 +209,26 @@ class DRSVMClassifier(PrimalDualClassifier):
 
     def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:
         problems: list[Any] = super()._fitted_problems(X, y, sample_weight)
-        return problems if self.epsilon > 0.0 else [plain_svm(problem) for problem in problems]
+        return problems if self.epsilon > 0.0 else [plain_problem(each) for each in problems]
+
+    def _checked_options(self, problem) -> dict[str, Any]:
+        options = super()._checked_options(problem)
+        if self.solver == "auto":
+            return options
+        terms = RobustTerms(self.norm, float(self.epsilon), float(self.kappa), float(self.alpha))
+        return {**options, "terms": terms}
 
     def _solve(self, problem, *, start, random_state, on_check=None) -> _RobustSolution:
-        posed, report = problem, {"random_state": random_state, "on_check": on_check}
+        posed, terms = problem, problem.terms
         if problem.epsilon == 0.0:
-            posed = plain_svm(problem)
-            start = start and replace(start, dual_coef=posed.from_multipliers(start.dual_coef))
-        found = super()._solve(posed, start=start, **report)
+            posed = plain_problem(problem)
+            theta = start and terms.dual_coef(problem.y, start.dual_coef)
+            start = start and replace(start, dual_coef=theta)
+        found = super()._solve(posed, start=start, random_state=random_state, on_check=on_check)
         values = {field.name: getattr(found, field.name) for field in fields(found)}
         if posed is not problem:
-            values["dual_coef"] = posed.to_multipliers(found.dual_coef)
+            p = np.abs(found.dual_coef)
+            values["dual_coef"] = np.stack([p, np.zeros_like(p)])
         z = problem.matvec(problem.join(found.coef, found.intercept))
         radius = best_radius(problem, problem.y * z, problem.norm.value(found.coef))
         return _RobustSolution(**values, radius=radius)

@@ -88,7 +88,12 @@ class ScoredFolds:
                     found = self.scorer(fitted, X_test, test.y, **test.of_score)
                 return _number(found)
 
-        return FoldPath(model, [each.of_design(design) for each in problems], self.alphas, score)
+        return FoldPath(
+            model,
+            [each.of_rows(each.rows.with_design(design)) for each in problems],
+            self.alphas,
+            score,
+        )
 
 
 @contextmanager

@@ -10,10 +10,9 @@ from .._compat import Interval, StrOptions
 from ..designs import Design
 from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
-from ..problems import Point, Solution
-from ..problems.outputs import OutputsProblem
-from ..problems.trace_norm import TraceNormProblem
-from ..solvers import TRACE_NORM_SOLVERS
+from ..problems import Point, Problem, Solution
+from ..problems.output_rows import outputs_problem
+from ..problems.table_rows import trace_norm_problem
 from .base import finite_targets
 from .docstrings import documented
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
@@ -97,7 +96,6 @@ class TraceNormPD(PrimalDualRegressor):
     2
     """
 
-    _solvers: ClassVar[dict] = TRACE_NORM_SOLVERS
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualRegressor._parameter_constraints,
         "radius": [Interval(Real, 0, np.inf, closed="neither"), None],
@@ -154,7 +152,7 @@ class TraceNormPD(PrimalDualRegressor):
     def _solver(self) -> str:
         return "frank-wolfe" if self._by_frank_wolfe else "auto"
 
-    def _checked_options(self) -> dict[str, Any]:
+    def _checked_options(self, problem: Problem) -> dict[str, Any]:
         options = {"step_size": self.step_size, "rank": self.rank, "n_rows": self.n_rows}
         if self._by_frank_wolfe:
             return options
@@ -179,21 +177,21 @@ class TraceNormPD(PrimalDualRegressor):
                     f"{name} must hold values of at most {LARGEST:g} in size, got {largest:.3g}: "
                     "bring it to a smaller scale."
                 )
-        self._checked_options()
         Y, (weights, total) = y.reshape(len(y), -1), self._normalised(sample_weight)
         alpha, fit_intercept = float(self.alpha), bool(self.fit_intercept)
         if self._by_frank_wolfe:
             assert self.radius is not None
             rows = X.tocsr() if sp.issparse(X) else X
             radius = float(self.radius)
-            return X, y, [TraceNormProblem(rows, Y, weights, alpha, radius, fit_intercept)], None
+            problem = trace_norm_problem(rows, Y, weights, alpha, radius, fit_intercept)
+            return X, y, [problem], None
         loss = self._loss_of(Y.shape[1])
         check_labels(loss, y)
         of_values: Penalty = L1()
         if self.radius is not None:
             of_values = SquaredL2OnL1Ball(float(self.radius))
         penalty = Spectral(of_values, Y.shape[1])
-        problem = OutputsProblem.shared(
+        problem = outputs_problem(
             Design(X), Y, weights, loss, penalty, alpha=alpha, fit_intercept=fit_intercept,
             total_weight=total,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from ..designs import Design, RowBlocks
 from ..estimators.validation import checked_weights, validated_array
 from ..losses import Loss
 from ..penalties import Penalty, for_features
-from ..problems import Problem
+from ..problems import linear_problem
 from ..problems.shards.build import problem_of_blocks
 from ..problems.shards.shard import Targets
 from .fits import LinearFit
@@ -173,16 +173,10 @@ class OutputRows:
             return problem_of_blocks(
                 self.X, targets, self.loss, penalty, alpha, fit_intercept, name=self.name
             )
-        return Problem(
-            design=self.X,
-            y=np.ascontiguousarray(self.y),
-            weights=self.weights,
-            total_weight=self.total,
-            loss=self.loss,
-            penalty=penalty,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-        )
+        return linear_problem(
+            self.X, np.ascontiguousarray(self.y), self.weights, self.loss, penalty, alpha,
+            fit_intercept, self.total,
+        )  # fmt: skip
 
 
 def coefficients(estimator: Any, data: Data, n_outputs: int) -> tuple[Array, Array]:

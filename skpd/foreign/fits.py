@@ -16,8 +16,7 @@ from ..certificates import (
 )
 from ..certificates.objective import Objective
 from ..certificates.rigorous import RigorousCertificate, rigorous_certificate, rigorous_primal
-from ..problems import Point
-from ..problems.base import BaseProblem
+from ..problems import Point, Problem
 from ..problems.scaled_huber import ConcomitantHuber
 from ..solvers import solve
 from ..solvers.newton.scale import scaled_huber_bounds
@@ -29,7 +28,7 @@ __all__ = ["ConcomitantFit", "LinearFit"]
 class LinearFit:
     """Coefficients and intercepts from any source, as a point of a problem."""
 
-    problem: BaseProblem
+    problem: Problem
     coef: Array
     intercept: Any
 

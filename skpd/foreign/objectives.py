@@ -324,13 +324,15 @@ def own_objective(
         Data.of(estimator, X, y, sample_weight).labels(estimator.classes_)
     problems = estimator._fitted_problems(X, y, sample_weight)
     n_outputs = [problem.n_outputs for problem in problems]
-    name, n_features = type(estimator).__name__, int(np.prod(problems[0].coef_shape))
+    name, n_features = type(estimator).__name__, int(np.prod(problems[0].rows.coef_shape))
     coef, intercept = own_coefficients(estimator, name, n_features // n_outputs[0], sum(n_outputs))
     found, last = [], np.cumsum(n_outputs)
     for problem, n, end in zip(problems, n_outputs, last, strict=True):
         rows = slice(end - n, end)
-        w = np.ascontiguousarray(coef[rows].T).reshape(problem.coef_shape)
-        found.append(LinearFit(problem, w, intercept[rows].reshape(problem.intercept_shape)[()]))
+        w = np.ascontiguousarray(coef[rows].T).reshape(problem.rows.coef_shape)
+        found.append(
+            LinearFit(problem, w, intercept[rows].reshape(problem.rows.intercept_shape)[()])
+        )
     return found
 
 

@@ -11,7 +11,7 @@ from ..designs import Design
 from ..estimators.outputs import OUTPUT_LOSSES, OUTPUT_PENALTIES, checked_loss, output_penalty
 from ..losses import CrammerSinger, Hinge, L2Norm, LabelLoss, Loss, Softmax, Squared
 from ..penalties import Penalty, SquaredL2
-from ..problems.outputs import OutputsProblem
+from ..problems.output_rows import outputs_problem
 from .data import Data, coefficients, fits, positive, shares
 from .fits import LinearFit
 
@@ -42,7 +42,7 @@ def multi_task(estimator: Any, data: Data) -> list[LinearFit]:
     penalty: Penalty = SquaredL2()
     if ratio > 0.0:
         penalty = output_penalty("l21", ratio, n_features, n_outputs)
-    problem = OutputsProblem.shared(
+    problem = outputs_problem(
         data.design, Y, weights, Squared(), penalty, alpha=positive(alpha, data.name),
         fit_intercept=bool(estimator.fit_intercept), total_weight=total,
     )  # fmt: skip
@@ -89,7 +89,7 @@ def of_classes(
         design, free = Design(data.with_column(column)), False
         coef = np.hstack([coef, intercept[:, np.newaxis] / column])
         intercept = np.zeros(n_classes)
-    problem = OutputsProblem.shared(
+    problem = outputs_problem(
         design, labels[:, np.newaxis] == np.arange(n_classes), weights, loss, penalty,
         alpha=positive(1.0 / (C * total), data.name), fit_intercept=free, total_weight=total,
     )  # fmt: skip
@@ -139,7 +139,7 @@ def by_hand_of_outputs(
         )
     weights, total = shares(data.sample_weight, data.name)
     coef, intercept = coefficients(estimator, data, n_outputs)
-    problem = OutputsProblem.shared(
+    problem = outputs_problem(
         data.design, Y, weights, loss, output_penalty(penalty, 1.0, n_features, n_outputs),
         alpha=positive(alpha, data.name), fit_intercept=has_intercept(estimator, fit_intercept),
         total_weight=total,

@@ -1,69 +1,14 @@
 """The compiled functions: products with the data, passes over the rows and projections."""
 
-# ruff: noqa: F401 - what is imported here is for other modules
+from typing import TYPE_CHECKING, Any
 
 from . import _build
 
 try:
-    from ._kernels import (
-        DualProducts,
-        GeneralizedHingeLoss,
-        GroupedCoordinates,
-        HingeLoss,
-        Incremental,
-        IntervalStep,
-        IntervalTerms,
-        LogisticLoss,
-        Matrix,
-        PairDescent,
-        PiecewiseLinearLoss,
-        RandomCoordinates,
-        ResidualLoss,
-        ScaledColumns,
-        SeparableCoordinates,
-        SeparableTerms,
-        SupportSystem,
-        active_or_violating,
-        add_to_submatrix,
-        allocate_and_free,
-        approx,
-        block_coordinate_descent,
-        block_frank_wolfe,
-        chain_backward,
-        chain_best_labels,
-        chain_forward,
-        chain_log_sums,
-        compensated_dot,
-        coordinate_descent,
-        coupled_gram,
-        curvature_product,
-        curvature_product_by_columns,
-        descend_outputs,
-        descend_rows,
-        dot,
-        equal,
-        euclidean_norm,
-        excess,
-        fused_dual_norm,
-        group_norms,
-        incremental,
-        max_abs,
-        minimise_separable,
-        pair_descent,
-        principal_submatrix,
-        project_box_hyperplane,
-        project_epigraph,
-        project_l1_ball,
-        project_simplex,
-        prox_total_variation,
-        random_coordinate_descent,
-        sampled_products,
-        softmax_derivatives,
-        sparse_group_dual_norms,
-        step_on_support,
-        sum_abs,
-        total_variation_dual_norm,
-        without_negligible,
-    )
+    from ._kernels import *  # noqa: F403 (the compiled module says what it exports)
 except ImportError as error:
     raise _build.not_built(error) from error
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

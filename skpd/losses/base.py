@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import inf, isfinite, log2
+from math import inf, isfinite, log2, sqrt
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -222,9 +222,47 @@ class Loss(Value, ABC):
         """The sum of `largest` times weights, up to a few dozen roundings."""
         return float(np.sum(weights * self.largest(y, z, z_low, error)))
 
+    def change_by_errors(self, value: float, weights: Array, error: Array) -> float:
+        """An estimate of the change of a mean loss of this value by errors of the predictions."""
+        if self.lipschitz < inf:
+            return self.lipschitz * kernels.dot(weights, error)
+        # l'^2 <= 2 smoothness l, and the Cauchy-Schwarz inequality
+        return sqrt(2.0 * self.smoothness * value * kernels.dot(weights, error * error))
+
     @abstractmethod
     def conjugate(self, y: Array, theta: Array) -> Array:
         """l*(y_i, theta_i), inf outside its domain."""
+
+    def box_around(self, y: Array, theta: Array) -> tuple[Array, Array]:
+        """Bounds of a box that contains theta, which is in the domain of l*, and is in it."""
+        return self.dual_bounds(y)
+
+    # Losses of several outputs
+
+    def of_output(self, k: int) -> "Loss":
+        """The loss of the predictions of a single output."""
+        return self
+
+    def raises_in_order(
+        self, z: Array, z_low: Array, error: Array, rounded: Array, size: float
+    ) -> Any:
+        """The least amounts by which to raise intercepts so that predictions are in the domain.
+
+        Parameters
+        ----------
+        z, z_low, error : ndarray of shape (n_rows,)
+            Predictions with positive weights as a sum, and bounds on their errors.
+        rounded : ndarray of shape (n_rows,)
+            The same predictions as they are computed for new rows.
+        size : float
+            The size of the intercepts, for a bound on rounding.
+
+        Returns
+        -------
+        raises : ndarray of shape (n_outputs,) or float
+            The amounts; 0 where the domain of the loss is everything.
+        """
+        return 0.0
 
     def best_constants(self, y: Array, weights: Array, places: list) -> Array:
         """The best constant predictions of several outputs, of shape (n_outputs,).

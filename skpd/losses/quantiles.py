@@ -31,7 +31,7 @@ from .._typing import Array
 from .base import Stratum
 from .cones import LossCones
 from .coupled import INSIDE, CoupledResidualLoss
-from .residual import weighted_quantile
+from .residual import Pinball, weighted_quantile
 
 __all__ = ["NonCrossingPinball"]
 
@@ -152,6 +152,52 @@ class NonCrossingPinball(CoupledResidualLoss):
             most = np.sum(np.maximum(*ends), axis=1)
             return self._shared(most * (1.0 + self.n_outputs * EPSILON))
 
+    def of_output(self, k: int) -> Pinball:
+        """The pinball loss of a single quantile, which may cross the others."""
+        return Pinball(self.quantiles[k])
+
+    # Predictions in order, where in turn each intercept is raised by the largest crossing
+
+    def _apart(
+        self, z: Array, z_low: Array | float = 0.0, error: Array | float = 0.0
+    ) -> tuple[Array, Array]:
+        """The differences of predictions of successive quantiles, and bounds on their errors.
+
+        Both are of shape (n_rows, n_outputs - 1).
+        """
+        z, z_low, error = (self._table(np.broadcast_to(x, len(z))) for x in (z, z_low, error))
+        high, low = np.diff(z, axis=1), np.diff(z_low, axis=1)
+        rounding = 4.0 * EPSILON * (np.abs(high) + np.abs(low))
+        return high + low, error[:, 1:] + error[:, :-1] + rounding
+
+    def raises_in_order(
+        self, z: Array, z_low: Array, error: Array, rounded: Array, size: float
+    ) -> Array:
+        apart, errors = self._apart(z, z_low, error)
+        overlaps = np.max(np.maximum(errors - apart, -self._apart(rounded)[0]), axis=0)
+        return _raises(overlaps, size)
+
+    def largest_mean(
+        self, y: Array, weights: Array, z: Array, z_low: Array | float, error: Array | float
+    ) -> float:
+        """The largest mean loss, of the model with intercepts raised by possible crossings.
+
+        Errors of predictions may hide crossings of at most their size. The value is inf where
+        predictions cross by more than that.
+        """
+        counted = weights != 0.0
+        parts = (np.broadcast_to(x, len(z))[counted] for x in (z, z_low, error))
+        apart, errors = self._apart(*parts)
+        if not np.all(apart >= -errors):
+            return inf
+        raises = _raises(np.max(errors - apart, axis=0), 0.0)
+        z_low = z_low + np.tile(raises, len(z) // self.n_outputs)
+        return super().largest_mean(y, weights, z, z_low, error)
+
+    def change_by_errors(self, value: float, weights: Array, error: Array) -> float:
+        """An estimate of the change of the loss by errors, including the raised intercepts."""
+        return 2.0 * self.n_outputs * float(np.max(error) * np.sum(weights))
+
     # Dual points
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
@@ -241,3 +287,25 @@ class NonCrossingPinball(CoupledResidualLoss):
         below, above = value / stratum.total / -lower[0], value / stratum.total / upper[-1]
         room = reach + stratum.error + 64.0 * EPSILON * (abs(mean) + max(below, above) + reach)
         return mean - below - room, mean + above + room
+
+
+def _raises(overlaps: Array, size: float) -> Array:
+    """The least amounts by which to raise the quantiles so that they do not cross, rounded up.
+
+    The amount of the first quantile is 0.
+
+    Parameters
+    ----------
+    overlaps : ndarray of shape (n_outputs - 1,)
+        The largest amount by which each quantile except the last is above the next; negative if
+        it is below.
+    size : float
+        The size of the intercepts to which the amounts are added, for a bound on rounding.
+    """
+    raises = np.zeros(len(overlaps) + 1)
+    for k, overlap in enumerate(overlaps):
+        needed = raises[k] + overlap
+        if raises[k] > 0.0 or needed > 0.0:
+            needed += 4.0 * EPSILON * (size + raises[k] + abs(overlap))
+        raises[k + 1] = max(needed, 0.0)
+    return raises

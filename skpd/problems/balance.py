@@ -35,7 +35,6 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
 from .free_features import independent_columns, to_balance
-from .rows import Rows
 
 __all__ = ["Balance", "balance_exactly"]
 
@@ -88,7 +87,7 @@ class Balance:
     columns: Indices
 
 
-def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> Balance | None:
+def balance_exactly(problem: Any, theta: Array, coef: Array | None = None) -> Balance | None:
     """A change after which the sums of a dual point over the free directions vanish.
 
     Parameters
@@ -142,7 +141,7 @@ def balance_exactly(problem: Rows, theta: Array, coef: Array | None = None) -> B
 class _Rows:
     """The rows inside the box with their distances (room) from its boundary, and their change."""
 
-    problem: Rows
+    problem: Any
     theta: Array
     inside: Indices
     room: Array
@@ -236,7 +235,7 @@ def _least_singular(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
     return float(singular[-1]), lambda b: np.linalg.solve(r, np.linalg.solve(r.T, b))
 
 
-def _known_products(problem: Rows, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
+def _known_products(problem: Any, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
     """Directions T and the optimal values of T'X' diag(c) theta (`skpd.penalties.tangents`)."""
     if problem.n_features**2 * n_rows > LARGEST_TABLE:
         return None
@@ -247,7 +246,7 @@ def _known_products(problem: Rows, coef: Array, n_rows: int) -> tuple[Array, Arr
     return T, -problem.alpha * (T.T @ subgradient)
 
 
-def _directions(problem: Rows, rows: Indices) -> list[Direction]:
+def _directions(problem: Any, rows: Indices) -> list[Direction]:
     """The directions of the intercept and of the level.
 
     The level is left out if it is constant on these rows, and so a multiple of the intercept.
@@ -265,21 +264,21 @@ def _directions(problem: Rows, rows: Indices) -> list[Direction]:
     return found
 
 
-def _of_features(problem: Rows, places: Indices, rows: Indices) -> list[Direction]:
+def _of_features(problem: Any, places: Indices, rows: Indices) -> list[Direction]:
     """The directions of some free features, without those that others imply on these rows.
 
     A feature is implied if it is a combination of the others and the intercept.
     """
-    table = problem.free_table
+    table = problem.free.table
     if len(places) == table.shape[1] and len(rows) == len(table):
-        kept = problem.independent_free
+        kept = problem.free.independent
     else:
         some = table.T[np.ix_(places, rows)].T  # whole columns are copied at once
         kept = independent_columns(some, problem.fit_intercept)
     return [Direction(np.ascontiguousarray(table[:, places[j]])) for j in kept]
 
 
-def _sum(problem: Rows, direction: Direction, parts: list[Array]) -> tuple[float, float]:
+def _sum(problem: Any, direction: Direction, parts: list[Array]) -> tuple[float, float]:
     """The sum of c_i f_i theta_i for a dual point given in parts, with a bound on its error."""
     weights, value, bound = problem.weights, 0.0, 0.0
     for part in parts:

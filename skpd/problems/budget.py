@@ -15,7 +15,7 @@ is therefore an ordinary problem with an additional feature, y itself, whose pen
 coefficients of a model are w, and t is the best one for them.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,16 +25,14 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import DualPoint, Interval
-from ..designs import Design
 from ..penalties import Penalty
 from ..penalties.weighted import with_coefficient
+from .columns import Columns
+from .null_model import NullModel
 from .problem import Problem
 from .solution import Point
 
 __all__ = ["BudgetProblem"]
-
-# cached attributes that depend on alpha
-ALPHA_KNOWS = "lifted", "dual_penalty"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,25 +50,19 @@ class BudgetProblem(Problem):
         If the penalty is not one that `with_coefficient` takes.
     """
 
+    has_noise_budget = True
+
     budget: float = field(kw_only=True)
+
+    known: Problem | None = field(default=None, repr=False)  # the lifted problem of another alpha
 
     @cached_property
     def lifted(self) -> Problem:
         """The lifted problem, whose coefficients are (w, t)."""
-        return Problem(
-            design=self._lifted_design,
-            y=self.y,
-            weights=self.weights,
-            loss=self.loss,
-            penalty=self.dual_penalty,
-            alpha=self.alpha,
-            fit_intercept=self.fit_intercept,
-            total_weight=self.total_weight,
-        ).in_workspace()
-
-    @cached_property
-    def _lifted_design(self) -> Design:
-        return self.design.with_column(self.y)
+        if self.known is not None:
+            return self.known.with_penalty(self.dual_penalty, self.alpha)
+        rows = self.rows.with_design(self.design.with_column(self.y))
+        return Problem(rows, Columns(self.dual_penalty, self.alpha)).in_workspace()
 
     @cached_property
     def dual_penalty(self) -> Penalty:
@@ -78,13 +70,8 @@ class BudgetProblem(Problem):
         return one_more.bind(self.n_features + 1)
 
     def with_alpha(self, alpha: float) -> "BudgetProblem":
-        """The problem with another alpha, which shares cached values that do not depend on it."""
-        _ = self._lifted_design
-        other: Any = super().with_alpha(alpha)
-        for name in ALPHA_KNOWS:
-            vars(other).pop(name, None)
-        vars(other)["lifted"] = self.lifted.with_penalty(other.dual_penalty, alpha)
-        return other
+        """The problem with another alpha, which shares the data of the lifted problem."""
+        return replace(super().with_alpha(alpha), known=self.lifted)
 
     @property
     def centred(self) -> None:
@@ -122,33 +109,27 @@ class BudgetProblem(Problem):
         return self.lifted.estimated_gap(self.lifted_point(point))
 
     @cached_property
-    def null_point(self) -> Point:
+    def null(self) -> NullModel:
         """The best constant: that of the hinge loss, or 0 with t = 1 where nu is less."""
-        null, total = self._null_without_budget
+        null = self.rows.null
+        # the sum of the multipliers, which is the mean loss of the best constant
+        total = kernels.dot(self.weights, np.abs(null.point.dual_coef))
         if total <= self.budget:
-            return null
-        return Point(null.coef, 0.0, (self.budget / total) * null.dual_coef)
-
-    @cached_property
-    def _null_without_budget(self) -> tuple[Point, float]:
-        """The best constant of the mean hinge loss, and its loss, the sum of its multipliers."""
-        values = {own.name: getattr(self, own.name) for own in fields(Problem)}
-        null = Problem(**values).null_point
-        return null, kernels.dot(self.weights, np.abs(null.dual_coef))
-
-    @cached_property
-    def null_objective(self) -> float:
-        """The objective value of the best constant, the smaller one of hinge loss and nu."""
-        _, total = self._null_without_budget
-        return super().null_objective if total <= self.budget else self.budget * (1.0 + EPSILON)
+            return replace(null, rounding=0.0, unit=max(null.objective, EPSILON))
+        point = Point(null.point.coef, 0.0, (self.budget / total) * null.point.dual_coef)
+        objective = self.budget * (1.0 + EPSILON)
+        # the mean slope of the losses at margins of 0 is 1, which makes this the scale as well
+        return NullModel(
+            point, objective, unit=max(objective, EPSILON), prediction_scale=objective
+        )
 
     @property
-    def null_rounding(self) -> float:
-        return 0.0
+    def null_point(self) -> Point:
+        return self.null.point
 
-    @property
-    def objective_unit(self) -> float:
-        return max(self.null_objective, EPSILON)
+    @cached_property
+    def null_gradient(self) -> Array:
+        return self.design.rmatvec(self.weights * self.null_point.dual_coef)
 
     def coef_table(self, coef: Array) -> Array:
         """The coefficients w, without t."""

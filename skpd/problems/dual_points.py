@@ -10,7 +10,6 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import NOTHING, DualPoint, Sum
-from .rows import Rows
 
 __all__ = ["BalancedPoint", "RowPoint"]
 
@@ -18,7 +17,7 @@ __all__ = ["BalancedPoint", "RowPoint"]
 class RowPoint(DualPoint):
     """A dual point in the box of the conjugate losses."""
 
-    def __init__(self, problem: Rows, theta: Array) -> None:
+    def __init__(self, problem: Any, theta: Array) -> None:
         self.problem, self.theta = problem, theta
         self.linear = problem.loss.linear_conjugate
         self.quadratic = problem.loss.quadratic_conjugate
@@ -51,7 +50,7 @@ class RowPoint(DualPoint):
 
     @cached_property
     def _plain_products(self) -> tuple[Array, Array]:
-        return self.problem.products(self.theta, self.problem.threshold)
+        return self.problem.products(self.theta, self.problem.columns.threshold)
 
     @cached_property
     def _intercept_sum(self) -> Sum:

@@ -7,47 +7,39 @@ sum with a number in an interval that contains the coordinate at every optimum.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
-from math import fsum, inf
+from math import fsum, inf, nan
 from typing import Any
 
 import numpy as np
 
+from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
-from ..certificates.objective import NOTHING, Interval
-from ..designs import Design
-from ..losses import Loss
+from ..certificates.objective import NOTHING, DualPoint, Interval
+from ..certificates.repairs import least_linear
 from ..losses.base import Stratum
-from ..penalties import Penalty
-from .free_features import independent_columns
+from .balance import balance_exactly
+from .dual_points import BalancedPoint
+from .free import Free
+from .free_features import independent_columns, project_onto_free
 
 Support = Callable[[float], float]  # a bound on x.w as a function of the radius
 
 __all__ = ["FreeDirections"]
 
+TINY = np.finfo(float).tiny
+# Estimates assume that a free coordinate without a proven interval is at most this times the size
+# that changes the predictions by their scale.
+LIKELY = 2.0
+NO_COST = 1e-14  # relative to an objective value, in an estimate of a gap
+NEGLIGIBLE = 1e-9  # multipliers below this times the largest may be set to 0
 
-@dataclass
-class FreeDirections:
-    """The free directions of a mean loss and a penalty.
 
-    Parameters
-    ----------
-    design : Design
-    y, weights : ndarray of shape (n_samples,)
-    loss : Loss
-    penalty : Penalty
-    fit_intercept : bool
-    """
+class FreeDirections(Free):
+    """The intercept, the level and the free coefficients of rows with scalar losses."""
 
-    design: Design
-    y: Array
-    weights: Array
-    loss: Loss
-    penalty: Penalty
-    fit_intercept: bool
-    _last: Any = field(default=None, init=False, repr=False)  # cached arguments
+    _last: Any = None  # the last arguments and result of `intervals`
 
     @property
     def columns(self) -> Indices:
@@ -57,20 +49,20 @@ class FreeDirections:
     @cached_property
     def table(self) -> Array:
         """The free columns of X as an array whose columns are contiguous."""
-        return np.asfortranarray(self.design.table(self.columns))
+        return np.asfortranarray(self.rows.design.table(self.columns))
 
     @cached_property
     def squares(self) -> Array:
         """The weighted mean squares of the free columns."""
-        if self.outnumber_rows:
-            squares: Array = self.design.column_norms(self.weights)[self.columns] ** 2
+        if self.outnumber_rows or not self.rows.in_memory:
+            squares: Array = self.rows.squares[self.columns]
             return squares
-        return self.weights @ (self.table * self.table)
+        return self.rows.weights @ (self.table * self.table)
 
     @cached_property
     def independent(self) -> list[int]:
         """The free columns that are not combinations of others and of the intercept."""
-        return independent_columns(self.table, self.fit_intercept)
+        return independent_columns(self.table, self.rows.fit_intercept)
 
     @property
     def outnumber_rows(self) -> bool:
@@ -78,7 +70,7 @@ class FreeDirections:
 
         Only dual points near 0 are then orthogonal to them, and their table is not used.
         """
-        return len(self.columns) > self.design.shape[0]
+        return len(self.columns) > self.rows.design.shape[0]
 
     @property
     def has_level(self) -> bool:
@@ -117,13 +109,13 @@ class FreeDirections:
         """The intervals of the intercept and, if it is free, of the level."""
         if self.has_level:
             return list(self._intercept_and_level(upper, radius))
-        return [self.intercept(upper, radius)] if self.fit_intercept else [NOTHING]
+        return [self.intercept(upper, radius)] if self.rows.fit_intercept else [NOTHING]
 
     def intercept(self, upper: float, radius: float) -> Interval:
         """The interval of the intercept by Jensen's inequality."""
         strata, supports = self._mean_rows
         bounds = [max([support(radius) for support in both]) for both in supports]
-        lower, upper = map(float, self.loss.constant_interval(strata, upper, bounds))
+        lower, upper = map(float, self.rows.loss.constant_interval(strata, upper, bounds))
         if not lower <= upper:
             lower, upper = -inf, inf
         return lower, upper
@@ -134,12 +126,7 @@ class FreeDirections:
 
         The bounds are functions of the radius, and include the rounding error of the mean row.
         """
-        strata, means = self.loss.strata(self.y, self.weights), []
-        for stratum in strata:
-            scale = 1.0 / max(stratum.total, np.finfo(float).tiny)
-            rows = np.full(self.design.shape[0], scale)
-            means.append(self.design.rmatvec_compensated(stratum.weights, rows))
-        return strata, self._supports(means)
+        return self.rows.strata, self._supports(self.rows.mean_rows)
 
     def _supports(self, means: list[tuple[Array, Array]]) -> list[list[Support]]:
         """The `_support` of mean rows and of their negatives, given with errors.
@@ -176,13 +163,13 @@ class FreeDirections:
         bounds = []  # lower <= b + g m <= upper, with an error of g
         for strata, mean, box, error in sets:
             largest = max(self.penalty.support(side, radius) for side in box)
-            lower, above = self.loss.constant_interval(strata, upper, [largest] * len(strata))
+            lower, above = self.rows.loss.constant_interval(strata, upper, [largest] * len(strata))
             bounds.append((mean, error, lower, above))
         if same_sum:  # b and m have the same effect, so that m = 0 is optimal
             lower = max(bound[2] for bound in bounds)
             above = min(bound[3] for bound in bounds)
             return (lower, above) if lower <= above else (-np.inf, np.inf), (0.0, 0.0)
-        if not self.fit_intercept:
+        if not self.rows.fit_intercept:
             bounds.append((0.0, 0.0, 0.0, 0.0))
         level = [-np.inf, np.inf]
         for g, g_error, _, above in bounds:
@@ -202,7 +189,7 @@ class FreeDirections:
         lowest, highest = float(level[0]), float(level[1])
         if not lowest <= highest:
             lowest, highest = -np.inf, np.inf
-        if not self.fit_intercept:
+        if not self.rows.fit_intercept:
             return (0.0, 0.0), (lowest, highest)
         if not np.isfinite(highest - lowest):
             return (-np.inf, np.inf), (lowest, highest)
@@ -222,26 +209,93 @@ class FreeDirections:
 
         A set is given by its strata, the sum of its mean row with an error, and the mean row.
         """
-        same_sum = self.fit_intercept and self.design.common_row_sum() is not None
-        sums = self.design.matvec(np.ones(self.design.shape[1]))
-        middle = float(np.mean(sums[self.weights > 0.0])) if self.fit_intercept else 0.0
-        low = sums <= middle if self.fit_intercept else sums < middle
+        same_sum = self.rows.fit_intercept and self.rows.design.common_row_sum() is not None
+        sums = self.rows.design.matvec(np.ones(self.rows.design.shape[1]))
+        middle = float(np.mean(sums[self.rows.weights > 0.0])) if self.rows.fit_intercept else 0.0
+        low = sums <= middle if self.rows.fit_intercept else sums < middle
         sets = []
-        for stratum in self.loss.strata(self.y, self.weights):
+        for stratum in self.rows.strata:
             for side in [np.ones_like(low)] if same_sum else [low, sums > middle]:
                 weights = np.where(side, stratum.weights, 0.0)
                 total = float(np.sum(weights))
                 if not total > 0.0:
                     continue
-                scale = np.full(self.design.shape[0], 1.0 / total)
-                row, error = self.design.rmatvec_compensated(weights, scale)
+                scale = np.full(self.rows.design.shape[0], 1.0 / total)
+                row, error = self.rows.design.rmatvec_compensated(weights, scale)
                 # the rounding errors of the total and of its inverse
-                error = error + (16.0 + np.log2(self.design.shape[0])) * EPSILON * np.abs(row)
+                error = error + (16.0 + np.log2(self.rows.design.shape[0])) * EPSILON * np.abs(row)
                 mean = fsum(row)
                 sets.append((
-                    self.loss.strata(self.y, weights),
+                    self.rows.loss.strata(self.rows.y, weights),
                     mean,
                     [self.penalty.widest(row, error), self.penalty.widest(-row, error)],
                     fsum(error) + 4.0 * EPSILON * abs(mean),
                 ))  # fmt: skip
         return same_sum, sets
+
+    # Estimates for solvers
+
+    def largest_alpha(self, problem: Any) -> float:
+        if self.has_level or len(self.columns):
+            return nan
+        return self.penalty.largest_alpha(-problem.null_gradient)
+
+    @cached_property
+    def likely_sizes(self) -> list[float]:
+        """Estimated largest sizes of the free coordinates, from the scale of predictions."""
+        squares = np.append(np.ones(1 + self.has_level), self.squares)
+        scale = LIKELY * self.rows.null.prediction_scale
+        sizes: list[float] = (scale / np.sqrt(np.maximum(squares, TINY))).tolist()
+        return sizes
+
+    def likely_cost(self, gradient: Array, slope: Any, alpha: float, upper: float) -> float:
+        """An estimate of the reduction of a bound by the free `sums` of a dual point."""
+        if not (self.rows.fit_intercept or self.has_level or len(self.columns)):
+            return 0.0
+        sums = self.sums(gradient, slope)
+        likely = [abs(total) * size for total, size in zip(sums, self.likely_sizes, strict=True)]
+        if sum(likely) <= NO_COST * upper:
+            return 0.0
+        cost, intervals = 0.0, self.intervals(alpha, min(upper, self.rows.null.objective))
+        for total, interval, otherwise in zip(sums, intervals, likely, strict=True):
+            proven = -least_linear((total, 0.0), interval)
+            cost += proven if proven < np.inf else otherwise
+        return cost
+
+    # Dual points
+
+    def projected(self, problem: Any, point: Any) -> DualPoint:
+        theta = self._projected(problem, point.theta)
+        found: DualPoint = point if theta is point.theta else problem.row_point(theta)
+        return found
+
+    def _projected(self, problem: Any, theta: Array) -> Array:
+        """The projection onto the box and the hyperplanes of the free directions."""
+        rows = self.rows
+        if self.outnumber_rows:
+            return theta
+        if len(self.columns):
+            return project_onto_free(problem, theta)
+        if not rows.fit_intercept:
+            return theta
+        lower, upper = rows.loss.dual_bounds(rows.y)
+        return kernels.project_box_hyperplane(theta, lower, upper, rows.weights, rows.weights, 0.0)
+
+    def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
+        if self.outnumber_rows:
+            given: DualPoint = point
+            return given
+        theta, balance = point.theta, None
+        if len(self.columns):  # a projection takes longer than the test whether it is needed
+            balance = balance_exactly(problem, theta, near)
+        if balance is None:
+            theta = self._projected(problem, theta)
+            balance = balance_exactly(problem, theta, near)
+        if balance is None:  # rows that the free directions separate may prevent the balance
+            theta = kernels.without_negligible(theta, NEGLIGIBLE)
+            balance = balance_exactly(problem, theta, near)
+        found: DualPoint = problem.row_point(theta)
+        if balance is None:
+            return found
+        others = problem.row_point(balance.towards), problem.row_point(balance.change)
+        return BalancedPoint(problem, found, *others, balance)

@@ -6,13 +6,13 @@ project theta onto the points of the box with these properties.
 """
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
 from .. import kernels
 from .._typing import Array, Indices
-from .rows import Rows
 
 __all__ = ["independent_columns", "project_onto_free", "to_balance"]
 
@@ -25,17 +25,17 @@ LARGEST_WHOLE = 2.0**20  # largest whole number whose products and sums are exac
 RIDGE = 1e-14  # relative to a diagonal entry, for systems with dependent columns
 
 
-def to_balance(problem: Rows, theta: Array) -> Indices:
+def to_balance(problem: Any, theta: Array) -> Indices:
     """The indices of the free features whose sums must be made 0 by a projection or a change.
 
     A feature with a bound on one side is not among them if its sum clearly has the right sign.
     """
     _, lower, upper = problem.penalty.free_features
-    table, weights = problem.free_table, problem.weights
+    table, weights = problem.free.table, problem.weights
     if np.all(np.isinf(lower) & np.isinf(upper)):
         return np.arange(table.shape[1])
     sums = (weights * theta) @ table
-    sizes = np.sqrt(problem.free_squares) * kernels.max_abs(theta)
+    sizes = np.sqrt(problem.free.squares) * kernels.max_abs(theta)
     wrong = np.maximum(
         np.where(np.isinf(upper), -sums, -np.inf), np.where(np.isinf(lower), sums, -np.inf)
     )
@@ -102,7 +102,7 @@ def _is_exactly(table: Array, kept: list[int], j: int, factors: Array, whole: Ar
     return all(np.array_equal(part[:, kept] @ factors, part[:, j]) for part in parts)
 
 
-def project_onto_free(problem: Rows, theta: Array) -> Array:
+def project_onto_free(problem: Any, theta: Array) -> Array:
     """The approximate projection onto the points of the box whose free sums vanish.
 
     With F the columns of the free features in question, and a column of ones with an intercept,
@@ -113,7 +113,7 @@ def project_onto_free(problem: Rows, theta: Array) -> Array:
     is largest: a semismooth Newton method finds it.
     """
     places = to_balance(problem, theta)
-    table, sizes = problem.free_table[:, places], np.sqrt(problem.free_squares[places])
+    table, sizes = problem.free.table[:, places], np.sqrt(problem.free.squares[places])
     if problem.fit_intercept:
         table = np.column_stack([np.ones(problem.n_samples), table])
         sizes = np.append(1.0, sizes)  # the weights sum to 1

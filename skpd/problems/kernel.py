@@ -53,8 +53,9 @@ from ..certificates.objective import Sum
 from ..designs import Design, KernelFactor, KernelMatrix
 from ..losses import Loss
 from ..penalties import Penalty, SquaredL2
-from .column_side import FLAT
+from .columns import Columns
 from .dual_points import RowPoint
+from .in_memory import FLAT, RowsInMemory
 from .problem import Problem
 from .solution import Point
 
@@ -92,8 +93,8 @@ class KernelProblem(Problem):
 
     Parameters
     ----------
-    design, y, weights, loss, penalty, alpha, fit_intercept, total_weight, workspace
-        See `skpd.problems.Problem`. The design has a group of columns for each kernel: those of
+    rows, columns, workspace, free
+        See `skpd.problems.Problem`. The rows have a group of columns for each kernel: those of
         its factor, and a column of zeros. The penalty is a function of the Euclidean norms of
         these groups.
     matrices : tuple of KernelMatrix
@@ -102,13 +103,22 @@ class KernelProblem(Problem):
         Returns the penalty for a vector with the index of the kernel of each coefficient.
     """
 
-    no_path: ClassVar[str] = (
-        "Models of kernels make no path: the features of their factors depend on alpha. Fit one "
-        "for each alpha."
-    )
     matrices: tuple[KernelMatrix, ...] = ()
     factors: tuple[KernelFactor, ...] = ()
     penalty_of: PenaltyOf | None = None
+
+    no_path: ClassVar[str] = (  # type: ignore[misc]
+        "Models of kernels make no path: the features of their factors depend on alpha. Fit one "
+        "for each alpha."
+    )
+
+    @cached_property
+    def squares(self) -> Array:  # type: ignore[override]
+        """The sums sum_i c_i x_ij^2, with sum_i c_i E_ii for the residual features."""
+        squares = self.design.column_norms(self.weights) ** 2
+        for end, factor in zip(self.ends, self.factors, strict=True):
+            squares[end - 1] = float(self.weights @ factor.residual)
+        return np.append(squares, 1.0) if self.fit_intercept else squares
 
     @cached_property
     def ends(self) -> Array:
@@ -125,14 +135,6 @@ class KernelProblem(Problem):
 
     def row_point(self, theta: Array) -> RowPoint:
         return KernelPoint(self, theta)
-
-    @cached_property
-    def squares(self) -> Array:
-        """The sums sum_i c_i x_ij^2, with sum_i c_i E_ii for the residual features."""
-        squares = self.design.column_norms(self.weights) ** 2
-        for end, factor in zip(self.ends, self.factors, strict=True):
-            squares[end - 1] = float(self.weights @ factor.residual)
-        return np.append(squares, 1.0) if self.fit_intercept else squares
 
     def residual_cost(self, theta: Array, upper: float) -> float:
         """An estimate of the reduction of a bound by the residual features."""
@@ -223,10 +225,9 @@ class KernelProblem(Problem):
     ) -> "KernelProblem":
         """The problem with other factors and the design of their columns."""
         assert self.penalty_of is not None
-        if design is None:
-            design = _features(factors)
-        penalty = self.penalty_of(_labels(factors))
-        return replace(self, design=design, penalty=penalty, factors=factors, workspace=None)
+        rows = self.rows.with_design(design or _features(factors))
+        columns = Columns(self.penalty_of(_labels(factors)), self.alpha)
+        return replace(self, rows=rows, columns=columns, factors=factors)
 
     def with_residuals(self, traces: list[float]) -> "KernelProblem":
         """The problem with factors whose residuals have at most these traces, if possible."""
@@ -342,9 +343,10 @@ def kernel_problems(
     """
     empty = tuple(KernelFactor.empty(matrix.diagonal) for matrix in matrices)
     design, labels = _features(empty), _labels(empty)
+    columns = Columns(penalty_of(labels), alpha)
     problems = [
         KernelProblem(
-            design, y, weights, loss, penalty_of(labels), alpha, fit_intercept, total_weight,
+            RowsInMemory(design, y, weights, loss, fit_intercept, total_weight), columns,
             matrices=tuple(matrices), factors=empty, penalty_of=penalty_of,
         )
         for y in targets

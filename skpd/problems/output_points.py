@@ -1,18 +1,23 @@
 """Dual points of several outputs, and the free directions of their intercepts."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array
-from ..certificates.objective import NOTHING, Interval, Sum
-from ..designs.outputs import OutputsDesign
+from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from .dual_points import RowPoint
 from .free_directions import FreeDirections, Support
+from .in_memory import RowsInMemory
 
-__all__ = ["FreeOutputs", "OutputsPoint"]
+__all__ = ["FreeOutputs", "OutputsPoint", "on_intervals"]
+
+BALANCE_STEPS = 30  # most Newton steps of a projection; about five are usual
+RIDGE = 1e-12  # relative ridge, as coupled losses have a direction without curvature
 
 
 class OutputsPoint(RowPoint):
@@ -44,7 +49,7 @@ class OutputsPoint(RowPoint):
         if not problem.fit_intercept:
             return [NOTHING] * problem.n_outputs
         found = []
-        for rows in problem.places:
+        for rows in problem.rows.places:
             weights, theta = (np.ascontiguousarray(x[rows]) for x in (problem.weights, self.theta))
             if not theta.any():  # exactly 0, also times an infinite interval
                 found.append(NOTHING)
@@ -73,36 +78,30 @@ class OutputsPoint(RowPoint):
 class FreeOutputs(FreeDirections):
     """The free directions of several outputs: intercepts and coefficients without a penalty."""
 
-    design: OutputsDesign  # type: ignore[assignment]
-
     def sums(self, gradient: Array, slope: Any) -> list[float]:
-        sums = np.broadcast_to(slope, self.design.n_outputs).tolist()
+        sums = np.broadcast_to(slope, self.rows.n_outputs).tolist()
         return sums + gradient[self.columns].tolist()
 
     def _intercepts(self, upper: float, radius: float) -> list[Interval]:
-        if not self.fit_intercept:
-            return [NOTHING] * self.design.n_outputs
-        if self.loss.of_classes:
-            return [self.intercept(upper, radius)] * self.design.n_outputs
+        if not self.rows.fit_intercept:
+            return [NOTHING] * self.rows.n_outputs
+        if self.rows.loss.of_classes:
+            return [self.intercept(upper, radius)] * self.rows.n_outputs
         return [one.intercept(upper, radius) for one in self._each]
 
     @cached_property
     def _each(self) -> list[FreeDirections]:
         """The free directions of each output by itself, with weights 0 for other rows."""
-        alone = self.penalty.of_one_output
-        if alone is not None:
-            found = []
-            for part, place in zip(self.design.parts, self.design.places, strict=True):
-                y, weights = (np.ascontiguousarray(x[place]) for x in (self.y, self.weights))
-                found.append(FreeDirections(part, y, weights, self.loss, alone, True))
-            return found
-        found = []
-        for place in self.design.places:
-            weights = np.zeros_like(self.weights)
-            weights[place] = self.weights[place]
-            found.append(
-                FreeDirections(self.design, self.y, weights, self.loss, self.penalty, True)  # type: ignore[arg-type]
-            )
+        rows, found, alone = self.rows, [], self.penalty.of_one_output
+        for part, place in zip(rows.design.parts, rows.places, strict=True):
+            if alone is not None:
+                y, weights = (np.ascontiguousarray(x[place]) for x in (rows.y, rows.weights))
+                own = RowsInMemory(part, y, weights, rows.loss)
+                found.append(FreeDirections(own, alone))
+            else:
+                weights = np.zeros_like(rows.weights)
+                weights[place] = rows.weights[place]
+                found.append(FreeDirections(replace(rows, weights=weights), self.penalty))
         return found
 
     def _support(self, row: Array, error: Array) -> Support:
@@ -110,9 +109,9 @@ class FreeOutputs(FreeDirections):
 
         For a loss of classes, w is the difference of the coefficients of the class and another.
         """
-        if not self.loss.of_classes:
+        if not self.rows.loss.of_classes:
             return super()._support(row, error)
-        n_outputs = self.design.n_outputs
+        n_outputs = self.rows.design.n_outputs
         own = int(np.argmax(np.any(np.reshape(row, (-1, n_outputs)) != 0.0, axis=0)))
         others = [k for k in range(n_outputs) if k != own]
         if self.penalty.symmetric:  # the bound is then the same for all classes
@@ -123,3 +122,78 @@ class FreeOutputs(FreeDirections):
             table[:, other], room[:, other] = -table[:, own], room[:, own]
             supports.append(super()._support(np.ravel(table), np.ravel(room)))
         return lambda radius: max([support(radius) for support in supports])
+
+    @cached_property
+    def likely_sizes(self) -> list[float]:
+        sizes = super().likely_sizes
+        return sizes[:1] * self.rows.n_outputs + sizes[1:]
+
+    # Dual points
+
+    def projected(self, problem: Any, point: Any) -> DualPoint:
+        rows = self.rows
+        if not rows.fit_intercept:
+            given: DualPoint = point
+            return given
+        if rows.loss.couples_outputs and not rows.loss.of_quantiles:
+            theta = _balanced_rows(rows, point.theta)
+        else:
+            bounds = rows.loss.box_around(rows.y, point.theta)
+            theta = on_intervals(rows, point.theta, *bounds)
+        return OutputsPoint(problem, rows.loss.project_dual(rows.y, theta))
+
+    def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
+        return self.projected(problem, point)
+
+
+def on_intervals(given: Any, theta: Array, lower: Array, upper: Array) -> Array:
+    """The projection onto the points between bounds whose sums over each output vanish."""
+    found = theta.copy()
+    for rows in given.places:
+        own, low, high, c = (
+            np.ascontiguousarray(x[rows]) for x in (theta, lower, upper, given.weights)
+        )
+        some = c > 0.0
+        if not (np.any(low[some] < 0.0) and np.any(high[some] > 0.0)):
+            found[rows] = 0.0  # one class: 0 is the only point whose sum is exactly 0
+            continue
+        try:
+            found[rows] = kernels.project_box_hyperplane(own, low, high, c, c, 0.0)
+        except ValueError:  # because of rounding there may be no such point
+            continue
+    return found
+
+
+def _balanced_rows(rows: Any, theta: Array) -> Array:
+    """The approximate projection of theta onto the dual points whose sums vanish.
+
+    The result is the projection of theta - mu onto the dual domain, with a number mu_k for
+    each output. The sums of this projection are the gradient of a convex function of mu,
+    which Newton's method minimises.
+    """
+    loss: Any = rows.loss
+    mu = np.zeros(rows.n_outputs)
+
+    def at(mu: Array) -> tuple[Array, Array, Any]:
+        x, d, e = loss.projection(rows.y, theta - rows.spread(mu))
+        return x, rows.sums(rows.weights * x), (d, e)
+
+    x, sums, curvature = at(mu)
+    for _ in range(BALANCE_STEPS):
+        if np.max(np.abs(sums)) <= EPSILON * float(np.sum(rows.weights)):
+            break
+        d, e = (part.reshape(-1, rows.n_outputs) for part in curvature)
+        c = rows.weights.reshape(-1, rows.n_outputs)
+        system = np.diag(np.sum(c * d, axis=0)) - e.T @ (c * e)
+        system += RIDGE * max(float(np.max(np.diag(system))), EPSILON) * np.eye(len(mu))
+        step = np.linalg.solve(system, sums)
+        length = 1.0
+        while length > 1e-3:
+            after = at(mu + length * step)
+            if np.linalg.norm(after[1]) < np.linalg.norm(sums):
+                break
+            length *= 0.5
+        else:
+            break
+        mu, (x, sums, curvature) = mu + length * step, after
+    return x

@@ -1,23 +1,20 @@
-"""The optimisation problem of linear models with a scalar loss for each row (`Problem`)."""
+"""The optimisation problem of every model, made of parts (`Problem`)."""
 
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from operator import attrgetter
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .. import kernels
-from .._floats import EPSILON
 from .._typing import Array, Indices
-from ..certificates import dual_estimate
-from ..designs import Design, DualProducts
-from ..designs.sampling import uniform_by_place
-from ..losses import Loss
+from ..certificates.objective import DualPoint, Interval, Objective
+from ..certificates.rigorous import rigorous_primal
+from ..designs import DualProducts
 from ..penalties import Penalty
-from .column_side import ColumnSide
-from .free_directions import FreeDirections
-from .row_objective import RowObjective
+from .columns import Columns
+from .constrained_points import ConstrainedPoint
+from .rows import Rows
 from .solution import Point
 from .workspace import Workspace
 
@@ -25,164 +22,120 @@ __all__ = ["Problem"]
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(ColumnSide, RowObjective):
-    """The problem of minimising sum_i c_i l(y_i, x_i.w + b) + alpha R(w) over w and b.
+class Problem(Objective):
+    """The problem of minimising the mean loss plus alpha R(w) over w and free numbers f.
 
-    Instances are immutable: methods such as `with_alpha` return a new problem.
+    The model is a choice of parts. The methods that return a new problem share what is known of
+    the parts that they do not change.
 
     Parameters
     ----------
-    design : Design
-        The data X of shape (n_samples, n_features).
-    y : ndarray of shape (n_samples,)
-        Targets; -1 and 1 for a `MarginLoss`.
-    weights : ndarray of shape (n_samples,)
-        The weights c_i >= 0, which sum to 1.
-    loss : Loss
-    penalty : Penalty
-    alpha : float
-        Weight of the penalty, greater than 0.
-    fit_intercept : bool, default=True
-        Whether b is free, or 0.
-    total_weight : float, default=None
-        The sum of the sample weights before they were divided by it; the number of rows by
-        default.
+    rows : Rows
+        Data, targets, weights and the loss.
+    columns : Columns
+        The penalty R, its weight alpha, and linear constraints.
     workspace : Workspace, default=None
         Results that one run, or the runs along a path, keep; see `in_workspace`.
+    free : Free, default=None
+        The coordinates that the penalty leaves free: those of the rows and the penalty.
+
+    Attributes
+    ----------
+    is_robust, has_noise_budget, by_kernel_matrix : bool
+        Whether the problem has another variable beside the coefficients, a radius or a shift of
+        margins, or coefficients of the rows of a kernel matrix.
 
     Raises
     ------
     ValueError
-        If the penalty does not fit the features.
+        If the penalty or the constraints do not fit the rows.
     """
 
-    design: Design
-    y: Any
-    weights: Any
-    loss: Loss
-    penalty: Penalty
-    alpha: float
-    fit_intercept: bool = True
-    total_weight: float | None = None
+    is_robust: ClassVar[bool] = False
+    has_noise_budget: ClassVar[bool] = False
+    by_kernel_matrix: ClassVar[bool] = False
+
+    rows: Any  # of the class `Rows`, whose kinds have attributes of their own
+    columns: Columns
     workspace: Workspace | None = field(default=None, repr=False)
+    free: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        self._fix("penalty", self.penalty.bind(self.design.shape[1]))
-        if self.total_weight is None:
-            self._fix("total_weight", float(self.design.shape[0]))
-        if self.workspace is not None and not self.workspace.fits(self):
-            self._fix("workspace", None)  # dataclasses.replace copies it from another problem
+        # dataclasses.replace copies what belongs to another problem
+        rows, free = self.rows, self.free
+        if self.workspace is not None and not self.workspace.fits(rows):
+            self._fix("workspace", None)
+        if free is None or free.rows is not rows or free.penalty is not self.penalty:
+            self._fix("columns", self.columns.bound(rows.n_features))
+            self._fix("free", rows.free_of(self.penalty))
+        self.columns.require_consistent()
 
     def _fix(self, name: str, value: Any) -> None:
         """Set an attribute of a new problem during its initialisation."""
         object.__setattr__(self, name, value)
 
-    def in_workspace(self, of_path: bool = False) -> "Problem":
-        """The problem with a workspace for one run, or for the runs along a path."""
-        return self._with(workspace=Workspace(self, of_path))
+    # What the parts say, by the names of the mathematics
+    design: ClassVar[Any] = property(attrgetter("rows.design"))  # type: ignore[misc]
+    y: ClassVar[Any] = property(attrgetter("rows.y"))
+    weights: ClassVar[Any] = property(attrgetter("rows.weights"))
+    loss: ClassVar[Any] = property(attrgetter("rows.loss"))
+    fit_intercept: ClassVar[Any] = property(attrgetter("rows.fit_intercept"))
+    total_weight: ClassVar[Any] = property(attrgetter("rows.total_weight"))
+    penalty: ClassVar[Any] = property(attrgetter("columns.penalty"))  # type: ignore[misc]
+    alpha: ClassVar[Any] = property(attrgetter("columns.alpha"))  # type: ignore[misc]
+    constraints: ClassVar[Any] = property(attrgetter("columns.constraints"))
+    n_samples: ClassVar[Any] = property(attrgetter("rows.n_samples"))
+    n_features: ClassVar[Any] = property(attrgetter("rows.n_features"))
+    n_outputs: ClassVar[Any] = property(attrgetter("rows.n_outputs"))
+    largest_target: ClassVar[Any] = property(attrgetter("rows.largest_target"))
+    table_shape: ClassVar[Any] = property(attrgetter("rows.table_shape"))
+    coef_table: ClassVar[Any] = property(attrgetter("rows.coef_table"))
+    no_path: ClassVar[Any] = property(attrgetter("rows.no_path"))
+    squares: ClassVar[Any] = property(attrgetter("rows.squares"))
+    null: ClassVar[Any] = property(attrgetter("rows.null"))
+    null_point: ClassVar[Any] = property(attrgetter("rows.null_point"))
+    null_gradient: ClassVar[Any] = property(attrgetter("rows.null_gradient"))
+    null_objective: ClassVar[Any] = property(attrgetter("null.objective"))
+    null_rounding: ClassVar[Any] = property(attrgetter("null.rounding"))
+    null_is_allowed: ClassVar[Any] = property(attrgetter("columns.allow_zero"))
+    prediction_scale: ClassVar[Any] = property(attrgetter("null.prediction_scale"))
+    precise_predictions: ClassVar[Any] = property(attrgetter("rows.precise_predictions"))
+    dual_point_of: ClassVar[Any] = property(attrgetter("rows.dual_point_of"))
+    plain_dual: ClassVar[Any] = property(attrgetter("rows.plain_dual"))
+    copied_dual: ClassVar[Any] = property(attrgetter("rows.copied_dual"))
+    free_columns: ClassVar[Any] = property(attrgetter("penalty.free_features.columns"))
+    has_free_level: ClassVar[Any] = property(attrgetter("penalty.free_level"))
 
-    def shift_of_features(self) -> Array | None:
-        """The shift of features whose mean is far from 0; None if there are none."""
-        return self.design.shift_of_columns(self.weights)
+    # Problems that share parts with this one
 
-    def of_design(self, design: Any) -> "Problem":
-        """The problem with another design in place of X."""
-        return replace(self, design=design, workspace=None)
+    def with_alpha(self, alpha: float) -> Self:
+        """The problem with another alpha, which shares rows and free coordinates."""
+        return replace(self, columns=replace(self.columns, alpha=alpha))
 
-    def of_rows(self, rows: Indices) -> "Problem":
-        """The problem of a subset of the rows, whose weights are divided by their sum."""
-        weights = self.weights[rows]
-        return Problem(
-            design=self.design.rows(rows),
-            y=self.y[rows],
-            weights=weights / float(np.sum(weights)),
-            loss=self.loss,
-            penalty=self.penalty,
-            alpha=self.alpha,
-            fit_intercept=self.fit_intercept,
-        )
+    def with_penalty(self, penalty: Penalty, alpha: float) -> Self:
+        """The problem with another penalty and alpha, for the same rows."""
+        return replace(self, columns=replace(self.columns, penalty=penalty, alpha=alpha))
 
-    @property
-    def n_weighty(self) -> int:
-        """The number of rows with a positive weight."""
-        return int(np.count_nonzero(self.weights > 0.0))
+    def of_rows(self, rows: Rows) -> Self:
+        """The problem with other rows, or another form of the same rows."""
+        return replace(self, rows=rows)
 
-    @property
-    def most_copied_rows(self) -> float:
-        """The largest number of rows that a solver may copy to work on a subset of them."""
-        return self.design.most_copied_rows
-
-    def random_sample(self, size: int) -> "Problem":
-        """The problem of a reproducible random sample of about ``size`` rows.
-
-        Rows that belong together, such as the outputs of a sample, stay together.
-        """
-        heavy, share = self.weights > 0.0, size / max(self.n_weighty, 1)
-        chosen = np.flatnonzero((uniform_by_place(np.arange(len(heavy))) < share) & heavy)
-        return self.of_rows(self.design.whole_rows(chosen))
+    def of_samples(self, samples: Indices) -> Self:
+        """The problem of a subset of the samples, as for a fit of only these."""
+        return self.of_rows(self.rows.of_samples(samples))
 
     def of_columns(self, columns: Indices, penalty: Penalty) -> "Problem":
         """The problem of a subset of the features, with a penalty on these and alpha = 1."""
-        return Problem(
-            design=self.design.columns(columns),
-            y=self.y,
-            weights=self.weights,
-            loss=self.loss,
-            penalty=penalty,
-            alpha=1.0,
-            fit_intercept=self.fit_intercept,
-        )
+        return Problem(self.rows.of_columns(columns), Columns(penalty, 1.0))
 
-    def rows_of(self, samples: Indices) -> Indices:
-        """The indices of the rows of some samples, which are equal for a single output."""
-        return samples
+    def in_workspace(self, of_path: bool = False) -> Self:
+        """The problem with a workspace for one run, or for the runs along a path."""
+        return replace(self, workspace=Workspace(self.rows, self.penalty, of_path))
 
-    def of_samples(self, samples: Indices) -> "Problem":
-        """The problem of a subset of the samples, as for a fit of only these.
-
-        A sample whose index occurs twice counts twice. The weights must not all be 0.
-        """
-        rows = self.rows_of(samples)
-        weights = self.weights[rows]
-        share = float(np.sum(weights)) / float(np.sum(self.weights))
-        return replace(
-            self,
-            design=self.design.rows(rows),
-            y=self.y[rows],
-            weights=weights / share,
-            total_weight=float(self.total_weight or self.n_samples) * share,
-            workspace=None,
-        )
-
-    def by_columns(self) -> "Problem":
+    def by_columns(self) -> Self:
         """The problem prepared for a path, with X stored by columns if Newton's method is used."""
-        penalty = self.penalty
-        by_newton = penalty.structure.in_parts and not penalty.is_quadratic
-        if self.loss.linear_tails or not by_newton:
-            return self.in_workspace()
-        return self._with(design=self.design.by_columns).in_workspace(of_path=True)
-
-    def estimated_gap(self, point: Point) -> float:
-        theta = point.dual_coef
-        at_null = point is self.null_point
-        gradient = self.null_gradient if at_null else self.design.rmatvec(self.weights * theta)
-        z = self.matvec(self.join(point.coef, point.intercept))
-        upper = float(np.sum(self.weights * self.loss.value(self.y, z)))
-        upper += self.alpha * self.penalty.value(point.coef)
-        value = -float(np.sum(self.weights * self.loss.conjugate(self.y, theta)))
-        value -= self.likely_cost_of_free(gradient, kernels.dot(self.weights, theta), upper)
-        return upper - dual_estimate(self, value, gradient, upper)
-
-    @property
-    def incremental_products(self) -> bool:
-        return self.products.incremental
-
-    @property
-    def products(self) -> DualProducts:
-        """The products X' diag(c) theta of dual points, with bounds on their errors."""
-        if self.workspace is None:
-            return DualProducts(self.design, self.weights)
-        return self.workspace.products
+        rows = self.rows.by_columns(self.penalty)
+        return self.of_rows(rows).in_workspace(of_path=rows is not self.rows)
 
     @property
     def centred(self) -> "tuple[Problem, Array] | None":
@@ -198,133 +151,192 @@ class Problem(ColumnSide, RowObjective):
         if workspace is not None and workspace.centred is not None:
             base, shift = workspace.centred
         else:
-            shift = self.shift_of_features()
-            base = None
+            shift, base = self.rows.shift_of_features(self.penalty), None
             if shift is not None:
-                base = self.of_design(self.design.shifted(shift))
+                base = self.of_rows(self.rows.shifted(shift))
                 base = base.in_workspace(workspace is not None and workspace.of_path)
             if workspace is not None:
                 workspace.centred = base, shift
         return None if base is None else (base.with_penalty(self.penalty, self.alpha), shift)
 
-    @cached_property
-    def squares(self) -> Array:
-        """The sums sum_i c_i x_ij^2, followed by 1 for an intercept."""
-        squares = self.design.column_norms(self.weights) ** 2
-        return np.append(squares, 1.0) if self.fit_intercept else squares
+    # Models
+
+    @property
+    def n_variables(self) -> int:
+        """The number of primal variables: the coefficients, followed by the free numbers."""
+        return self.n_features + int(self.rows.n_free)
+
+    def split(self, variables: Array) -> tuple[Array, Any]:
+        """The pair (coef, intercept) of a vector of primal variables."""
+        coef = variables[: self.n_features]
+        return coef, self.rows.free_part(variables[self.n_features :])
+
+    def join(self, coef: Array, intercept: Any) -> Array:
+        """The vector of primal variables of (coef, intercept)."""
+        variables = np.empty(self.n_variables)
+        variables[: self.n_features] = coef
+        if self.n_variables > self.n_features:
+            variables[self.n_features :] = intercept
+        return variables
 
     def matvec(self, variables: Array) -> Array:
         """The predictions z = X w + b."""
         coef, intercept = self.split(variables)
-        z = self.design.matvec(np.ascontiguousarray(coef))
-        return z + intercept if self.fit_intercept else z
-
-    def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
-        """The predictions X w + b and a bound on their rounding errors."""
-        coef = np.ascontiguousarray(coef)
-        if self.workspace is None:
-            return self.design.matvec_bounded(coef, float(intercept))
-        return self.workspace.predictions(coef, float(intercept))
-
-    def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
-        """The predictions X w + b as a sum of high and low, and a bound on their errors."""
-        return self.design.matvec_compensated(coef, float(intercept))
+        z: Array = self.design.matvec(np.ascontiguousarray(coef))
+        return z + self.rows.spread(intercept) if self.fit_intercept else z
 
     def rmatvec(self, rows: Array) -> Array:
         """The transpose of `matvec` applied to a vector of the rows."""
-        product = self.design.rmatvec(rows)
-        return np.append(product, rows.sum()) if self.fit_intercept else product
+        product: Array = self.design.rmatvec(rows)
+        return np.append(product, self.rows.sums(rows)) if self.fit_intercept else product
+
+    def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
+        """The predictions X w + b and a bound on their rounding errors."""
+        keeper = self.workspace if self.rows.keeps_predictions and self.workspace else self.rows
+        return keeper.predictions(np.ascontiguousarray(coef), intercept)
 
     def prox(self, variables: Array, step: Array | float) -> Array:
         """The proximal operator of step alpha R(w), which does not change the intercept.
 
         ``step`` is a float or an array of shape (n_variables,).
         """
-        if not self.fit_intercept:
-            return self.penalty.prox(variables, step * self.alpha)
-        coef_step = (step[:-1] if isinstance(step, np.ndarray) else step) * self.alpha
+        d = self.n_features
+        coef_step = (step[:d] if isinstance(step, np.ndarray) else step) * self.alpha
         out = variables.copy()
-        out[:-1] = self.penalty.prox(variables[:-1], coef_step)
+        out[:d] = self.penalty.prox(np.ascontiguousarray(variables[:d]), coef_step)
         return out
+
+    def feasible_model(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
+        """A model nearby with a finite objective value, whose coefficients the penalty allows.
+
+        The given model is returned, up to rounding, if its objective value is finite.
+        """
+        feasible = self.penalty.feasible(coef)
+        if self.constraints is not None:
+            restored = self.columns.restored(feasible)
+            if restored is not feasible and self.fit_intercept:  # the mean prediction is kept
+                intercept -= float(self.rows.mean_row @ (restored - feasible))
+            feasible = restored
+        return feasible, self.rows.in_order(feasible, intercept)
+
+    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
+        if not self.columns.hold(coef):
+            return np.inf
+        return float(self.rows.mean_loss(self, coef, free, accuracy))
+
+    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+        if not self.columns.hold(coef):
+            return np.inf, np.inf
+        return self.rows.precise_mean_loss(self, coef, free)
+
+    # The best constant prediction
+
+    @cached_property
+    def objective_unit(self) -> float:
+        """The denominator of relative gaps: the objective value of the best constant or a model.
+
+        The value of a feasible model is used where constraints do not allow constant predictions
+        or where these have no loss.
+        """
+        unit = self.null.unit
+        if self.null_is_allowed or 0.0 < unit <= self.null_objective:
+            return unit
+        coef, intercept = self.feasible_model(np.zeros(self.n_features), self.null_point.intercept)
+        return max(unit, rigorous_primal(self, coef, intercept)[0])
+
+    @property
+    def null_may_be_optimal(self) -> bool:
+        """Whether the best constant prediction may be optimal, so that a certificate is tried."""
+        return self.null_is_allowed and bool(self.rows.null_may_be_optimal(self))
+
+    @cached_property
+    def largest_alpha(self) -> float:
+        """An alpha at and above which the best constant is optimal; nan if none is known."""
+        return float(self.free.largest_alpha(self)) if self.null_is_allowed else np.nan
+
+    @property
+    def features_say_nothing(self) -> bool:
+        """Whether the best constant is optimal for every alpha, up to rounding errors."""
+        return self.largest_alpha == 0.0 or bool(self.rows.features_say_nothing(self))
+
+    def estimated_gap(self, point: Point) -> float:
+        """An estimate of the gap of a point, without bounds on rounding; 0 if it is not known.
+
+        Solvers base decisions on it, and certificates do not use it.
+        """
+        if self.constraints is not None:
+            return 0.0  # an estimate would not include the multipliers
+        return float(self.rows.estimated_gap(self, point))
+
+    def likely_cost_of_free(self, gradient: Array, slope: Any, upper: float) -> float:
+        """An estimate of the reduction of a bound by the free sums of a dual point.
+
+        ``gradient`` and ``slope`` define the sums, see `FreeDirections.sums`.
+        """
+        return float(self.free.likely_cost(gradient, slope, self.alpha, upper))
+
+    # Dual points
+
+    @property
+    def products(self) -> Any:
+        """The products X' diag(c) theta of dual points, with bounds on their errors."""
+        if self.workspace is None:
+            return DualProducts(self.design, self.weights)
+        return self.workspace.products
+
+    @property
+    def has_incremental_products(self) -> bool:
+        """Whether products for successive similar dual points cost less than for others."""
+        products = None if self.workspace is None else self.workspace.products
+        return products is not None and products.incremental
 
     def prox_dual(self, theta: Array, step: Array | float) -> Array:
         """The prox of ``step`` times the conjugate loss, for every dual variable."""
         return self.loss.prox_conjugate(self.y, theta, step)
 
-    def dual_point(self, predictions: Array) -> Array:
-        """The dual point of predictions: the derivatives of the losses there."""
-        return self.loss.gradient(self.y, predictions)
+    def dual_table(self, dual_coef: Any) -> Any:
+        """The dual point in the shape of ``dual_coef_``, with a row for each sample."""
+        return self.rows.dual_table(self._of_rows(dual_coef))
 
-    def dual_point_of(self, coef: Array, intercept: Any) -> Array:
-        return self.dual_point(self.matvec(self.join(coef, intercept)))
+    def _of_rows(self, theta: Any) -> Any:
+        """The part of a dual vector that belongs to the rows, which multipliers may follow."""
+        return theta if self.constraints is None else theta[: self.n_samples]
 
-    # The best constant prediction, which fixes the unit of the relative gap
+    def zero_dual(self, theta: Any) -> Any:
+        if self.constraints is not None:
+            return np.zeros(self.n_samples + len(self.constraints))
+        return self.rows.zero_dual(theta)
 
-    @cached_property
-    def null_point(self) -> Point:
-        """The best constant prediction, with a subgradient of the losses there as dual point.
+    def distances_of_slopes(self, gap: float) -> Array | None:
+        if self.constraints is not None:
+            return None  # there is no bound on the optimal multipliers, on which slopes depend
+        return self.rows.distances_of_slopes(self, gap)
 
-        Where the loss has a kink, the subgradient is one whose weighted sum is 0.
-        """
-        b = 0.0
-        if self.fit_intercept:
-            b = self.loss.best_constant(self.y, self.weights)
-            b = b if np.isfinite(b) else 0.0
-        theta = self.loss.gradient(self.y, np.full(self.n_samples, b))
-        if self.fit_intercept and not np.isfinite(self.loss.smoothness):
-            near = 1e-9 * (1.0 + abs(b) + np.abs(self.y))
-            ends = [self.loss.gradient(self.y, b + side * near) for side in (-1.0, 1.0)]
-            with suppress(ValueError):  # because of rounding there may be no such point
-                theta = kernels.project_box_hyperplane(
-                    theta, np.minimum(*ends), np.maximum(*ends), self.weights, self.weights, 0.0
-                )
-        return Point(np.zeros(self.n_features), b, theta)
+    def free_intervals(self, upper: float) -> list[Interval]:
+        return self.free.intervals(self.alpha, upper)
 
-    @cached_property
-    def null_gradient(self) -> Array:
-        """The gradient of the mean loss in w at the null model, of shape (n_features,)."""
-        return self.design.rmatvec(self.weights * self.null_point.dual_coef)
+    def row_point(self, theta: Array) -> DualPoint:
+        """The `DualPoint` of a theta that is in the box of the conjugate losses."""
+        return self.rows.row_point(self, theta)
 
-    @property
-    def null_slope(self) -> float:
-        """The derivative of the mean loss in the intercept at the null model."""
-        return kernels.dot(self.weights, self.null_point.dual_coef)
+    def feasible_point(self, theta: Any) -> DualPoint | None:
+        point: DualPoint | None = self.rows.feasible_point(self, self._of_rows(theta))
+        if self.constraints is None:
+            return point
+        mu = np.zeros(len(self.constraints))
+        mu[: len(theta) - self.n_samples] = theta[self.n_samples :]
+        mu = self.constraints.multipliers(mu)
+        if point is None and np.any(mu):
+            point = self.row_point(np.zeros(self.n_samples))
+        return None if point is None else ConstrainedPoint(self.constraints, point, mu)
 
-    @cached_property
-    def null_predictions(self) -> Array:
-        """The predictions of the best constant, of shape (n_samples,)."""
-        return np.full(self.n_samples, self.null_point.intercept)
+    def projected(self, point: Any) -> DualPoint:
+        if self.constraints is not None:
+            return point.with_rows(self.free.projected(self, point.rows))
+        return self.free.projected(self, point)
 
-    @cached_property
-    def null_objective(self) -> float:
-        """The objective value at the null model, rounded up to a relative rounding error."""
-        z = self.null_predictions
-        return float(np.sum(self.weights * self.loss.largest(self.y, z, 0.0, 0.0)))
-
-    @cached_property
-    def null_rounding(self) -> float:
-        """The increase of `null_objective` by bounds on rounding errors."""
-        z = self.null_predictions
-        plain = float(np.sum(self.weights * self.loss.value(self.y, z)))
-        return max(self.null_objective - plain, 0.0)
-
-    @cached_property
-    def objective_unit(self) -> float:
-        """The denominator of relative gaps: P at the null model, or its rounding error."""
-        if not np.any(self.null_point.intercept):
-            return self.null_objective
-        at_zero = float(np.sum(self.weights * self.loss.value(self.y, np.zeros(self.n_samples))))
-        return max(self.null_objective, EPSILON * at_zero)
-
-    @cached_property
-    def prediction_scale(self) -> float:
-        """The scale of predictions: the loss of the best constant over its mean slope there."""
-        slope = float(self.weights @ np.abs(self.loss.gradient(self.y, self.null_predictions)))
-        return self.null_objective / slope if slope > 0.0 and self.null_objective > 0.0 else 1.0
-
-    @cached_property
-    def free(self) -> FreeDirections:
-        """The intercept and other directions that the penalty leaves free."""
-        return FreeDirections(
-            self.design, self.y, self.weights, self.loss, self.penalty, self.fit_intercept
-        )
+    def balanced(self, point: Any, near: Array | None) -> DualPoint:
+        if self.constraints is not None:
+            # optimal products by coefficients near the optimum do not include the multipliers
+            return point.with_rows(self.free.balanced(self, point.rows, None))
+        return self.free.balanced(self, point, near)

@@ -9,7 +9,7 @@ problem is that of a `KernelProblem` whose factor has no columns, so that all fe
 features.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,17 +29,15 @@ __all__ = ["RepresenterProblem", "in_rows"]
 class RepresenterProblem(KernelProblem):
     """A `KernelProblem` of one kernel, whose ``coef`` are the weights a of the rows."""
 
+    by_kernel_matrix = True
+
     @property
     def kernel(self) -> KernelMatrix:
         """The kernel matrix K."""
         return self.matrices[0]
 
-    @property
-    def coef_shape(self) -> tuple[int, ...]:
-        return (self.n_samples,)
-
     @cached_property
-    def null_point(self) -> Point:
+    def null_point(self) -> Point:  # type: ignore[override]
         return replace(super().null_point, coef=np.zeros(self.n_samples))
 
     def penalty_value(self, coef: Array, accuracy: float = 0.0) -> float:
@@ -75,5 +73,7 @@ class RepresenterProblem(KernelProblem):
 
 def in_rows(problem: KernelProblem) -> RepresenterProblem:
     """The problem of one kernel and half the squared norm as a `RepresenterProblem`."""
-    values = {field.name: getattr(problem, field.name) for field in fields(problem)}
-    return RepresenterProblem(**values | {"workspace": None})
+    return RepresenterProblem(
+        problem.rows, problem.columns, matrices=problem.matrices, factors=problem.factors,
+        penalty_of=problem.penalty_of,
+    )  # fmt: skip

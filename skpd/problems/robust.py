@@ -20,7 +20,7 @@ valid here as well.
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,19 +29,20 @@ from .._typing import Array
 from ..certificates.objective import DualPoint
 from ..designs import Design
 from ..losses import Hinge
-from ..penalties import NormEpigraph, SquaredL2
+from ..penalties import NormEpigraph, Penalty, Separable, SquaredL2
 from ..penalties.epigraph import NORMS
+from .columns import Columns
+from .in_memory import RowsInMemory
+from .null_model import NullModel, scale_of
 from .problem import Problem
 from .robust_points import HingePoint, TrianglePoint, balanced_on_grid, on_grid
 from .solution import Point
 
-__all__ = ["RobustProblem", "best_radius", "robust_loss", "robust_problem"]
+__all__ = [
+    "RobustProblem", "RobustTerms", "best_radius", "plain_problem", "robust_loss",
+    "robust_problem",
+]  # fmt: skip
 
-# cached attributes that depend on epsilon
-EPSILON_KNOWS = (
-    "null_point", "null_objective", "objective_unit", "prediction_scale", "null_predictions",
-    "null_gradient", "dual_penalty", "hinge",
-)  # fmt: skip
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and operations on them
 
 
@@ -63,10 +64,16 @@ class RobustProblem(Problem):
         Weight of half the squared norm.
     """
 
+    is_robust = True
+
     q: float = 2
     kappa: float = inf
     ridge: float = 0.0
     centred = None  # the methods for this problem do not shift features
+
+    @property
+    def terms(self) -> "RobustTerms":
+        return RobustTerms(self.q, self.epsilon, self.kappa, self.ridge)
 
     @property
     def epsilon(self) -> float:
@@ -76,14 +83,6 @@ class RobustProblem(Problem):
     def norm(self) -> Any:
         """The q-norm on w, with its dual norm."""
         return self.penalty
-
-    def with_alpha(self, alpha: float) -> "RobustProblem":
-        """The problem with another epsilon, which shares the cached values of the data."""
-        _ = self.free, self.squares, self._classes
-        other: Any = self._with(alpha=alpha)
-        for name in EPSILON_KNOWS:
-            vars(other).pop(name, None)
-        return other
 
     @cached_property
     def largest_alpha(self) -> float:
@@ -124,7 +123,7 @@ class RobustProblem(Problem):
         sign = max(shares, key=lambda side: shares[side])
         return sign, shares[sign], shares[-sign]
 
-    def dual_point(self, predictions: Array) -> Array:
+    def dual_point_of(self, coef: Array, intercept: Any) -> Array:
         """The multipliers of the null model, as those of other models depend on the radius too."""
         return self.null_point.dual_coef
 
@@ -147,8 +146,7 @@ class RobustProblem(Problem):
     @cached_property
     def hinge(self) -> Problem:
         """The problem of the hinge loss and the norm, whose dual points are those with r = 0."""
-        fields = self.design, self.y, self.weights, self.loss, self.penalty, self.alpha
-        return Problem(*fields, self.fit_intercept)
+        return Problem(self.rows, self.columns)
 
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
         """The mean loss, plus epsilon (lam - ||w||_q) for the best lam, plus the ridge."""
@@ -206,7 +204,7 @@ class RobustProblem(Problem):
         return point
 
     @cached_property
-    def null_point(self) -> Point:
+    def null_point(self) -> Point:  # type: ignore[override]
         """The best constant prediction, with multipliers that prove that it is the best.
 
         With the shares c+ >= c- of the classes, it is b = 0 with the value 1, or the sign of the
@@ -227,22 +225,56 @@ class RobustProblem(Problem):
         return Point(np.zeros(self.n_features), intercept, np.stack([p, r]))
 
     @cached_property
-    def null_objective(self) -> float:
-        """The objective value at the null model, rounded up to a relative rounding error."""
+    def null(self) -> NullModel:
+        """The null model, whose objective value is a sum of a few numbers."""
         margins = self.y * self.null_point.intercept
         radius = best_radius(self, margins, 0.0)
         losses = _largest_loss(margins, margins, radius, self.kappa)
-        return self.epsilon * radius + float(np.sum(self.weights * losses))
+        objective = self.epsilon * radius + float(np.sum(self.weights * losses))
+        z = np.full(self.n_samples, self.null_point.intercept)
+        slope = float(self.weights @ np.abs(self.loss.gradient(self.y, z)))
+        unit, scale = max(objective, EPSILON), scale_of(objective, slope)
+        return NullModel(self.null_point, objective, unit=unit, prediction_scale=scale)
 
-    @cached_property
-    def null_rounding(self) -> float:
-        """The value 0, as P at the null model is a sum of a few numbers."""
-        return 0.0
 
-    @cached_property
-    def objective_unit(self) -> float:
-        """The denominator of relative gaps: P at the null model, or its rounding error."""
-        return max(self.null_objective, EPSILON)
+class RobustTerms(NamedTuple):
+    """The terms of the robust SVM beside the loss, with which incremental methods work.
+
+    Attributes
+    ----------
+    q : {1, 2, inf}
+        The norm in which lam bounds w.
+    epsilon, kappa, ridge : float
+        See `RobustProblem`; epsilon may be 0.
+    """
+
+    q: float
+    epsilon: float
+    kappa: float
+    ridge: float
+
+    def dual_coef(self, y: Array, multipliers: Array) -> Array:
+        """The dual point of multipliers p and r; without a radius, as one number for each row."""
+        return multipliers if self.epsilon else -y * (multipliers[0] - multipliers[1])
+
+
+def plain_problem(problem: RobustProblem) -> Problem:
+    """The ordinary problem that is equivalent to a robust SVM with epsilon = 0.
+
+    Its objective does not depend on the radius lam of the coefficients, except through the losses.
+    For lam with
+
+        kappa lam >= min(2 m_i, 1 + m_i)   for all rows,
+
+    1 + m_i - kappa lam is at most max(1 - m_i, 0). So for every kappa > 0 the least value over
+    lam >= ||w||_q is the mean hinge loss, which depends neither on kappa nor on the norm. Without
+    a ridge all coefficients are free directions (`skpd.problems.free_directions`), and the
+    objective is bounded below by 0, which is its value where a hyperplane separates the classes.
+    """
+    penalty: Penalty = SquaredL2()
+    if problem.ridge == 0.0:
+        penalty = Separable(np.zeros(problem.n_features), 0.0, -inf, inf)
+    return Problem(problem.rows, Columns(penalty, problem.ridge or 1.0))
 
 
 def robust_problem(
@@ -264,7 +296,7 @@ def robust_problem(
     design, y, weights, fit_intercept, total_weight
         See `skpd.problems.Problem`.
     epsilon : float
-        Radius of the Wasserstein ball, greater than 0; for 0 see `skpd.problems.plain_svm`.
+        Radius of the Wasserstein ball, greater than 0; for 0 see `plain_problem`.
     kappa, ridge : float
         See `RobustProblem`.
     norm : {1, 2, inf}
@@ -274,19 +306,9 @@ def robust_problem(
     -------
     problem : RobustProblem
     """
-    return RobustProblem(
-        design=design,
-        y=y,
-        weights=weights,
-        loss=Hinge(),
-        penalty=NORMS[norm](),
-        alpha=float(epsilon),
-        fit_intercept=fit_intercept,
-        total_weight=total_weight,
-        q=norm,
-        kappa=float(kappa),
-        ridge=float(ridge),
-    )
+    rows = RowsInMemory(design, y, weights, Hinge(), fit_intercept, total_weight)
+    columns = Columns(NORMS[norm](), float(epsilon))
+    return RobustProblem(rows, columns, q=norm, kappa=float(kappa), ridge=float(ridge))
 
 
 def robust_loss(margins: Array, radius: float, kappa: float) -> Array:

@@ -1,96 +1,259 @@
-"""The part of a problem that belongs to the rows: data, targets, weights and the loss."""
+"""The row side of a problem: data, targets, weights and the loss, used through sums (`Rows`)."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from functools import cached_property
+from math import inf, sqrt
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from .._typing import Array, Indices
-from ..designs import Design, DualProducts, WeightedGram
+from ..certificates.objective import DualPoint
 from ..losses import Loss
 from ..penalties import Penalty
+from .free import Free
+from .solution import Point
 
 __all__ = ["Rows"]
 
+MARGIN = 1e-9  # relative margin of norms of columns, above their rounding errors
+NEAR = 0.5  # w = 0 is not tried for alpha below this times the alpha at which it is optimal
+
 
 class Rows(ABC):
-    """Data, targets, weights, the loss and the penalty, and products computed from them.
+    """The interface of rows, wherever they are stored and whatever a row predicts.
+
+    Everything of the length of the rows stays behind it. The methods that take the problem use its
+    penalty and the cached results of its run.
 
     Attributes
     ----------
     design : Design
-        X of shape (n_samples, n_features).
-    y, weights : ndarray of shape (n_samples,)
+        The data X of shape (n_samples, n_features).
     loss : Loss
-    penalty : Penalty
-    alpha : float
-    fit_intercept, has_free_level : bool
-        The free directions: a constant added to all predictions, or to all coefficients.
-    products : DualProducts
-        The products X' diag(weights) theta of dual points.
-    squares : ndarray of shape (n_features + fit_intercept,)
-        sum_i weights_i x_ij^2, and 1 for an intercept.
-    threshold : float
-        A size below which entries of the products have no effect on bounds.
+        The loss of a row, or of all rows together.
+    fit_intercept : bool
+        Whether there is a free number in the prediction of each row.
+    null : NullModel
+        The best constant prediction.
+    squares : ndarray of shape (n_features + n_free,) or None
+        sum_i c_i x_ij^2, and the weights of the rows of each free number; None where columns of X
+        are not features of single coefficients.
+    no_path : str
+        The reason why there is no path of models over alpha, and what to do instead; empty where
+        there is a path.
+    in_memory : bool
+        Whether the entries of X, y and the weights are arrays of this process.
+    of_outputs, of_entries, of_scores, of_table : bool
+        Whether a row predicts one of several outputs or an entry of a matrix, all rows predict
+        together, or a row predicts all outputs. Otherwise a row has one prediction of its own.
+    keeps_predictions : bool
+        Whether the last predictions of a run are kept for the certificate that follows.
+    largest_target : float
+        The largest of the abs(y_i).
     """
 
-    design: Design
-    y: Any
-    weights: Any
+    design: Any
     loss: Loss
     fit_intercept: bool
-    penalty: Penalty
-    alpha: float
+    squares: Any = None
+    no_path: ClassVar[str] = ""
+    in_memory: ClassVar[bool] = True
+    of_outputs: ClassVar[bool] = False
+    of_entries: ClassVar[bool] = False
+    of_scores: ClassVar[bool] = False
+    of_table: ClassVar[bool] = False
+    keeps_predictions: ClassVar[bool] = False
+    total_weight: float | None = None
+    largest_target: Any
 
-    @property
-    @abstractmethod
-    def has_free_level(self) -> bool: ...
-
-    @property
-    @abstractmethod
-    def free_columns(self) -> Indices:
-        """The coefficients that the penalty leaves free."""
-
-    @property
-    @abstractmethod
-    def free_table(self) -> Array:
-        """The columns of X of the free coefficients, as an array."""
-
-    @property
-    @abstractmethod
-    def free_squares(self) -> Array:
-        """The weighted mean squares of the free columns."""
-
-    @property
-    @abstractmethod
-    def independent_free(self) -> list[int]:
-        """The free columns that are not combinations of others and of the intercept."""
-
-    @property
-    @abstractmethod
-    def products(self) -> DualProducts: ...
-
-    @property
-    @abstractmethod
-    def squares(self) -> Array: ...
-
-    @property
-    @abstractmethod
-    def threshold(self) -> float: ...
-
-    def new_gram(self) -> Any:
-        """A cache of Gram matrices of weighted rows, over some columns and the intercept."""
-        return WeightedGram(bool(self.fit_intercept))
+    # Shapes
 
     @property
     def n_samples(self) -> int:
-        return self.design.shape[0]
+        return int(self.design.shape[0])
 
     @property
     def n_features(self) -> int:
-        return self.design.shape[1]
+        """The number of penalised coefficients."""
+        return int(self.design.shape[1])
+
+    @property
+    def coef_shape(self) -> tuple[int, ...]:
+        """The shape of coefficients."""
+        return (self.n_features,)
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of vectors of coefficients."""
+        return 1
+
+    @property
+    def intercept_shape(self) -> tuple[int, ...]:
+        """The shape of the intercept, () for a number and (n_outputs,) for several outputs."""
+        return ()
+
+    @property
+    def table_shape(self) -> tuple[int, ...]:
+        """The shape of `coef_table`; (0,) for models without coefficients of features."""
+        return (self.n_features,)
+
+    def coef_table(self, coef: Array) -> Array:
+        """The coefficients in the shape of ``coef_``, with a row for each of several outputs."""
+        return coef
+
+    def dual_table(self, dual_coef: Any) -> Any:
+        """The dual point in the shape of ``dual_coef_``, with a row for each sample."""
+        return dual_coef
+
+    # Vectors of dual variables
+
+    def plain_dual(self, theta: Any) -> Any:
+        """The dual vector theta as a contiguous array of floats, or the type of these rows."""
+        return np.ascontiguousarray(theta, dtype=np.float64)
+
+    def zero_dual(self, theta: Any) -> Any:
+        """The dual vector 0, of the type and shape of theta."""
+        return np.zeros_like(theta, dtype=np.float64)
+
+    def copied_dual(self, theta: Any) -> Any:
+        """A copy of the dual vector theta."""
+        return np.array(theta)
+
+    def repaired(self, theta: Any) -> Any:
+        """The dual point theta with values for the rows that a `RowsLostError` reported lost."""
+        return theta
+
+    # Free numbers of the predictions
+
+    @property
+    def n_free(self) -> int:
+        """The number of free numbers."""
+        return int(self.fit_intercept)
+
+    def spread(self, free: Any) -> Any:
+        """The free number in the prediction of each row."""
+        return free
+
+    def sums(self, rows: Array) -> Any:
+        """The sum over the rows of each free number."""
+        return rows.sum()
+
+    def free_part(self, numbers: Array) -> Any:
+        """The intercept of a model from the last of the primal variables."""
+        return float(numbers[0]) if self.fit_intercept else 0.0
 
     @abstractmethod
-    def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]: ...
+    def free_of(self, penalty: Penalty) -> Free:
+        """The coordinates that a penalty leaves free."""
 
-    def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
-        """The predictions X w + b and a bound on their rounding errors."""
-        return self.design.matvec_bounded(coef, intercept)
+    def require_no_intercept(self, free: Any) -> None:
+        """Raise a ValueError if there is an intercept although none is fitted."""
+        if not self.fit_intercept and np.any(np.abs(free) > 0.0):
+            raise ValueError(f"intercept must be 0 without fit_intercept, got {free!r}.")
+
+    # The best constant prediction
+
+    null: Any
+
+    @property
+    def null_point(self) -> Point:
+        """The best constant prediction, with a dual point."""
+        point: Point = self.null.point
+        return point
+
+    @property
+    @abstractmethod
+    def null_gradient(self) -> Array:
+        """The gradient of the mean loss in the coefficients at the best constant prediction."""
+
+    def null_may_be_optimal(self, problem: Any) -> bool:
+        """Whether the best constant prediction may be optimal, so that a certificate is tried."""
+        if problem.penalty.is_quadratic or len(problem.free_columns):
+            return False
+        return not problem.alpha < NEAR * problem.largest_alpha
+
+    def features_say_nothing(self, problem: Any) -> bool:
+        """Whether the gradient at the best constant prediction is 0 up to rounding errors."""
+        return False
+
+    # Sums over the rows
+
+    @abstractmethod
+    def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
+        """The mean loss of a model, rounded up (`Objective.mean_loss`)."""
+
+    @abstractmethod
+    def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
+        """An upper bound on the mean loss from precise products, and its value without bounds."""
+
+    @abstractmethod
+    def feasible_point(self, problem: Any, theta: Any) -> DualPoint | None:
+        """The point nearest to theta in the domain of the conjugate losses; None if it is 0."""
+
+    @abstractmethod
+    def dual_point_of(self, coef: Array, intercept: Any) -> Any:
+        """The dual point of a model: the gradient of the losses at its predictions."""
+
+    def estimated_gap(self, problem: Any, point: Point) -> float:
+        """An estimate of the gap of a point, without bounds on rounding; 0 if it is not known."""
+        return 0.0
+
+    def distances_of_slopes(self, problem: Any, gap: float) -> Array | None:
+        """The bounds sqrt(2 L gap sum_i c_i x_ij^2) for L-smooth losses; None for others.
+
+        They follow from sum_i c_i (theta_i - theta_i*)^2 <= 2 L gap by Cauchy and Schwarz.
+        """
+        smoothness = self.loss.smoothness if problem.squares is not None else inf
+        if not smoothness < inf:
+            return None
+        norms = np.sqrt(problem.squares[: self.n_features])
+        return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
+
+    def in_order(self, coef: Array, intercept: Any) -> Any:
+        """The intercept changed so that the predictions are in the domain of the loss."""
+        return intercept
+
+    # The caches of a run
+
+    def expect(self, problem: Any, point: Point) -> None:  # noqa: B027 (most rows need nothing)
+        """Prepare for a certificate of a point, whose sums may need one pass over the rows."""
+
+    def new_products(self, of_path: bool) -> Any:
+        """A cache of products X' diag(c) theta; None where a run keeps none."""
+        return None
+
+    def new_gram(self, penalty: Penalty) -> Any:
+        """A cache of Gram matrices of weighted rows; None where a run keeps none."""
+        return None
+
+    def by_columns(self, penalty: Penalty) -> Self:
+        """The rows as a path over alpha uses them."""
+        return self
+
+    def shift_of_features(self, penalty: Penalty) -> Array | None:
+        """The shift of features whose mean is far from 0; None if there are none."""
+        return None
+
+    def shifted(self, shift: Array) -> "Rows":
+        """The rows with features minus a shift."""
+        raise NotImplementedError
+
+    def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
+        """The intercept that gives the same predictions for features minus a shift."""
+        return float(intercept) + float(shift @ coef)
+
+    # Subsets
+
+    def random_sample(self, size: int) -> "Rows":
+        """A reproducible random sample of about ``size`` rows, whose weights sum to 1."""
+        raise NotImplementedError
+
+    @cached_property
+    def n_weighty(self) -> int:
+        """The number of rows with a positive weight."""
+        raise NotImplementedError
+
+    def of_columns(self, columns: Indices) -> "Rows":
+        """The rows with a subset of the features."""
+        raise NotImplementedError

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array
-from ..designs import DualProducts, DualProductsOfPath
+from ..penalties import Penalty
 from .rows import Rows
 
 __all__ = ["Workspace"]
@@ -23,13 +23,14 @@ class Workspace:
     ----------
     rows : Rows
         The data, the weights and the loss.
+    penalty : Penalty
     of_path : bool, default=False
         Whether products are those of dual points that follow each other closely; X must then be
         stored by columns.
 
     Attributes
     ----------
-    products : DualProducts
+    products : DualProducts or None
         The products X' diag(c) theta of dual points, with bounds on their errors.
     gram : WeightedGram or OutputsGram
         The last Gram matrix of weighted rows, over some columns and the intercept.
@@ -41,26 +42,25 @@ class Workspace:
         another method may be faster.
     solved : object
         The state that the method of multipliers passes from one run to the next.
+    known : KnownSums or None
+        The sums of the last model and dual point of rows in shards.
     """
 
-    def __init__(self, rows: Rows, of_path: bool = False) -> None:
-        design, weights = rows.design, rows.weights
-        kind = DualProductsOfPath if of_path else DualProducts
-        self.design, self.of_path = design, of_path
-        self._given = design, weights, rows.y, rows.loss
-        self.products = kind(design, weights)
-        self.gram = rows.new_gram()
+    def __init__(self, rows: Rows, penalty: Penalty, of_path: bool = False) -> None:
+        self.rows, self.of_path = rows, of_path
+        self.products = rows.new_products(of_path)
+        self.gram = rows.new_gram(penalty)
         self.centred: Any = None
-        self.choices: dict[tuple[type, bool], list] = {}
+        self.choices: dict[tuple, list] = {}
         self.solved: Any = None
+        self.known: Any = None
         self._predictions: Any = None  # the last predictions, and their model
 
     def fits(self, rows: Rows) -> bool:
-        """Whether the workspace was created for these rows and their loss."""
-        given = rows.design, rows.weights, rows.y, rows.loss
-        return all(a is b for a, b in zip(self._given, given, strict=True))
+        """Whether the workspace was created for these rows."""
+        return self.rows is rows
 
-    def predictions(self, coef: Array, intercept: float) -> tuple[Array, Array]:
+    def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors.
 
         The last ones are cached, as a solver and then a certificate use the same predictions.
@@ -68,7 +68,8 @@ class Workspace:
         last = self._predictions
         if last is not None and last[0] == intercept and kernels.equal(last[1], coef):
             return last[2]
-        found = self.design.matvec_bounded(coef, intercept)
+        rows: Any = self.rows
+        found: tuple[Array, Array] = rows.predictions(coef, intercept)
         for part in found:
             part.flags.writeable = False
         self._predictions = intercept, np.array(coef), found

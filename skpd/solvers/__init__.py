@@ -1,22 +1,10 @@
-"""Solvers: functions of a `Problem` that report to a `Monitor`."""
+"""Methods that solve problems, and the selection among them."""
 
-from .monitor import Monitor
-from .select import select
-from .solving import (
-    COMPLETION_SOLVERS,
-    CONSTRAINED_SOLVERS,
-    KERNEL_SOLVERS,
-    OUTPUTS_SOLVERS,
-    ROBUST_SOLVERS,
-    SOLVERS,
-    STRUCTURED_SOLVERS,
-    TRACE_NORM_SOLVERS,
-    check_solver_options,
-    solve,
-)
+from .monitor import HISTORY_DTYPE, Monitor
+from .select import METHODS, Method, method_named, select
+from .solving import check_solver_options, solve
 
 __all__ = [
-    "COMPLETION_SOLVERS", "CONSTRAINED_SOLVERS", "KERNEL_SOLVERS", "OUTPUTS_SOLVERS",
-    "ROBUST_SOLVERS", "SOLVERS", "STRUCTURED_SOLVERS", "TRACE_NORM_SOLVERS",
-    "Monitor", "check_solver_options", "select", "solve",
+    "HISTORY_DTYPE", "METHODS", "Method", "Monitor", "check_solver_options", "method_named",
+    "select", "solve",
 ]  # fmt: skip

@@ -1,5 +1,6 @@
-"""The default solver for a noise budget, which solves the lifted problem."""
+"""The method for a noise budget, which solves the lifted problem."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,20 +8,20 @@ import numpy as np
 from ..problems import Point
 from ..problems.budget import BudgetProblem
 from .monitor import Monitor
-from .select import auto
 
-__all__ = ["budget_auto"]
+__all__ = ["by_lifted_problem"]
 
 
-def budget_auto(
+def by_lifted_problem(
     problem: BudgetProblem,
     monitor: Monitor,
     start: Point | None,
     *,
     max_iter: int,
     random_state: np.random.RandomState,
+    method: Callable[..., None],
 ) -> None:
-    """Solve the lifted problem by the methods of `skpd.solvers.select.auto`.
+    """Solve the lifted problem.
 
     Their points are certified for the original problem, whose coefficients do not include the
     multiplier of the noise budget.
@@ -29,10 +30,12 @@ def budget_auto(
     ----------
     problem, monitor, start, max_iter, random_state
         See `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    method : callable
+        The method for the lifted problem.
     """
     view: Any = _View(monitor, problem)
     start = None if start is None else problem.lifted_point(start)
-    auto(problem.lifted, view, start, max_iter=max_iter, random_state=random_state)
+    method(problem.lifted, view, start, max_iter=max_iter, random_state=random_state)
 
 
 class _View:

@@ -31,7 +31,7 @@ class _View:
         return getattr(self._monitor, name)
 
     def shifted(self, point: Point) -> Point:
-        intercept = self.problem.shifted_intercept(point.intercept, self._shift, point.coef)
+        intercept = self.problem.rows.shifted_intercept(point.intercept, self._shift, point.coef)
         return Point(point.coef, intercept, point.dual_coef)
 
     @property
@@ -41,5 +41,5 @@ class _View:
     def check(self, n_iter: int, point: Point) -> float:
         # the intercept is computed for the feasible coefficients, which are certified
         coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
-        intercept = self.problem.shifted_intercept(intercept, -self._shift, coef)
+        intercept = self.problem.rows.shifted_intercept(intercept, -self._shift, coef)
         return self._monitor.check(n_iter, Point(coef, intercept, point.dual_coef))

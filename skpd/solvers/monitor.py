@@ -15,8 +15,7 @@ from ..certificates import (
     primal_objective,
     relative_gap,
 )
-from ..problems import Point, Solution
-from ..problems.base import BaseProblem
+from ..problems import Point, Problem, Solution
 
 __all__ = ["HISTORY_DTYPE", "Monitor"]
 
@@ -37,7 +36,7 @@ class Monitor:
 
     Parameters
     ----------
-    problem : BaseProblem
+    problem : Problem
     tol : float
         The relative gap at which the run has converged.
     on_check : callable, default=None
@@ -49,7 +48,7 @@ class Monitor:
 
     def __init__(
         self,
-        problem: BaseProblem,
+        problem: Problem,
         tol: float,
         on_check: Callable[["Monitor"], bool | None] | None = None,
         precision: Any = np.float64,
@@ -151,7 +150,7 @@ class Monitor:
         The interval does not change, as it was certified before.
         """
         if self._theta is not None:
-            self._theta = self.problem.repaired(self._theta)
+            self._theta = self.problem.rows.repaired(self._theta)
         if self._bound is not None:
             self._bound = self._bound._replace(theta=self._theta)
         self._bound_given = np.nan
@@ -164,7 +163,7 @@ class Monitor:
     def _interval(self, point: Point) -> tuple[float, float]:
         """The bounds of a primal and a dual point, which are kept if they are better."""
         coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
-        self.problem.expect(Point(coef, intercept, point.dual_coef))
+        self.problem.rows.expect(self.problem, Point(coef, intercept, point.dual_coef))
         accuracy = 0.05 * self.tol * self.problem.objective_unit
         primal = primal_objective(self.problem, coef, intercept, accuracy)
         upper = min(primal, self.primal)

@@ -1,64 +1,91 @@
-"""The selection of methods for a problem (`auto`, `select`)."""
+"""The table of all methods, and those that are tried for a problem (`select`, `auto`)."""
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial, singledispatch
-from math import inf
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from ..designs import newton_cost
-from ..penalties import Structure
 from ..problems import Point, Problem
+from . import orders as need
+from .accelerated.agm import agm
+from .accelerated.outputs import accelerated_gradients
+from .budget import by_lifted_problem
 from .centring import centred
-from .coordinates.dual import dual_descent, has_square
-from .interior import (
-    expected_cost,
-    faces_of_ball,
-    has_decompositions,
-    interior_point,
+from .constrained import interior_point_to_the_zeros
+from .coordinates.classes import class_descent
+from .coordinates.dual import dual_descent
+from .coordinates.pairs import pair_descent
+from .coordinates.primal import approx, coordinate_descent
+from .frank_wolfe.l1_ball import search_for_multiplier
+from .frank_wolfe.pdbfw import pdbfw
+from .frank_wolfe.settings import BALL
+from .frank_wolfe.trace_norm import trace_norm
+from .interior import faces_of_ball, interior_point
+from .low_rank import (
+    pdprox_adaptive,
+    pdprox_dual_of_entries,
+    pdprox_restarted_for_completion,
+    singular_gradients,
+    soft_impute,
 )
 from .monitor import Monitor
 from .newton.multipliers import method_of_multipliers
-from .newton.settings import SETTINGS as NEWTON
-from .proximal.pdprox import pdprox_restarted
+from .norms import by_slopes
+from .outputs import output_by_output
+from .proximal.outputs import pdprox_restarted_for_outputs
+from .proximal.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
+from .proximal.robust_saddle import hybrid_gradient
+from .robust.incremental import hybrid, ippa, isg
+from .robust.multipliers import method_of_multipliers as robust_multipliers
+from .robust.working_sets import working_sets
+from .structured.agm import structured_agm
+from .structured.bundle import bundle
+from .structured.smooth import smooth
 
-__all__ = [
-    "AGAIN", "INTERIOR_POINT", "LAST_RESORT", "SETTINGS", "TRIALS", "Choice",
-    "SelectionSettings", "auto", "is_far_without_intercept", "last_budget", "select",
-]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class SelectionSettings:
-    """Settings of the selection, with costs in the units of `skpd.designs.newton_cost`."""
-
-    # Rows for each variable above which a Newton step costs less than passes of dual descent
-    many_rows: int = 2000
-    # The cost of a Newton step on all rows and features up to which data count as small, 0.5 ms
-    small_step: float = 4e5
-    # The cost of a run of Newton steps above which gradient methods are tried first, 10 s
-    long_run: float = 1e10
-    # The largest cost of methods that may stall, as a share of that of the interior-point method:
-    # without a start, and with one, from which they usually need less
-    trial_share: float = 0.5
-    warm_trial_share: float = 1.0
-    # Dual descent takes either few passes or hundreds. It may take the time of this many Newton
-    # steps on all rows and features, about that of the method of multipliers, so that both
-    # together take at most twice as long.
-    descent_steps: float = 6.0
-    # With an l1 norm, dual descent is tried if the mean square of a row is at most this times n
-    # times the weight of the squared l2 norm, as the number of its passes grows with this ratio.
-    descent_condition: float = 1.0
-    # Problems that the interior-point method leaves unsolved are mostly limited by rounding
-    # errors. The last method may take this many times its cost, plus a second for small problems.
-    last_share: float = 4.0
-    last_cost: float = 1e9
+__all__ = ["METHODS", "Choice", "Method", "auto", "method_named", "select"]
 
 
-SETTINGS = SelectionSettings()
+class Choice(NamedTuple):
+    """A method that `auto` tries.
+
+    Attributes
+    ----------
+    name : str
+        The value of the fitted attribute ``solver_`` if the method finishes.
+    reason : str
+        The reason for trying the method at its place in the order.
+    run : callable
+        The method.
+    """
+
+    name: str
+    reason: str
+    run: Callable[..., None]
+
+
+class Method(NamedTuple):
+    """A row of the table of methods.
+
+    Attributes
+    ----------
+    name : str
+        The name by which `solve` knows the method, and the value of ``solver_``.
+    run : callable
+        The method, with the parameters problem, monitor, start, max_iter and random_state, and
+        with options of its own.
+    requires : callable
+        Returns the reason why the method cannot solve a problem, such as "needs an l1 ball"; an
+        empty string if it can.
+    use : str
+        The problems for which it is worth trying, the reason of a `Choice`.
+    """
+
+    name: str
+    run: Callable[..., None]
+    requires: Callable[[Problem], str]
+    use: str = "an algorithm as published"
 
 
 def auto(
@@ -93,135 +120,173 @@ def auto(
         start = monitor.best
 
 
-def _selected(problem: Problem, warm: bool) -> "list[Choice]":
+_BLOCKS = partial(pdbfw, step_size="line-search", patience=BALL.block_passes)
+
+# The methods by key. Several methods may have the same name: the first that can solve a problem
+# is the one of that name.
+METHODS: dict[str, Method] = {
+    # methods that "auto" tries, in the orders of `skpd.solvers.orders`
+    "multipliers": Method(
+        "multipliers", method_of_multipliers, need.needs_in_parts,
+        "a penalty of single features or of groups",
+    ),
+    "dual-descent": Method(
+        "dual-descent", dual_descent, need.needs_square,
+        "a squared l2 penalty, and not thousands of rows for each feature",
+    ),
+    "interior-point": Method(
+        "interior-point", interior_point, need.needs_cones,
+        "a penalty with a cone: iterations hardly depend on the data",
+    ),
+    "interior-point, precise": Method(
+        "interior-point", partial(interior_point, precise=True), need.needs_cones,
+        "with Newton systems that keep digits which rounding took before",
+    ),
+    "interior-point to the zeros": Method(
+        "interior-point", interior_point_to_the_zeros, need.needs_cones,
+        "constraints are additional terms",
+    ),
+    "interior-point to the zeros, precise": Method(
+        "interior-point", partial(interior_point_to_the_zeros, precise=True), need.needs_cones,
+        "with Newton systems that keep digits which rounding took before",
+    ),
+    "interior-point-faces": Method(
+        "interior-point-faces", faces_of_ball, need.needs_largest_size,
+        "the l-infinity norm of many features: those that are free are a working set",
+    ),
+    "multipliers, again": Method(
+        "multipliers", method_of_multipliers, need.needs_in_parts,
+        "without a limit, as the interior-point method did not finish",
+    ),
+    "hybrid-gradient": Method(
+        "hybrid-gradient", pdprox_restarted, need.needs_values, "Newton steps would take long"
+    ),
+    "hybrid-gradient, last": Method(
+        "hybrid-gradient", pdprox_restarted, need.needs_values, "what is left"
+    ),
+    "block-frank-wolfe": Method(
+        "block-frank-wolfe", _BLOCKS, need.needs_ball,
+        "a squared l2 penalty that is not small beside the rows",
+    ),
+    "multiplier-search": Method(
+        "multiplier-search", partial(search_for_multiplier, method=auto), need.needs_ball,
+        "a few penalised problems, each from the one before",
+    ),
+    "slopes-of-norm": Method(
+        "slopes-of-norm", partial(by_slopes, method=auto), need.needs_function_of_norm,
+        "a function of a norm: models with the norm are faster to find",
+    ),
+    "output by output": Method(
+        "output by output", partial(output_by_output, method=auto), need.needs_separate_outputs,
+        "neither the loss nor the penalty ties outputs together",
+    ),
+    "quantile by quantile": Method(
+        "output by output", partial(output_by_output, method=auto, rounds=1),
+        need.needs_separate_outputs, "quantiles that do not cross by themselves are optimal",
+    ),
+    "dual-descent of classes": Method(
+        "dual-descent", class_descent, need.needs_classes,
+        "the loss of Crammer and Singer and a squared l2 penalty",
+    ),
+    "accelerated-gradient": Method(
+        "accelerated-gradient", accelerated_gradients, need.needs_smooth_outputs,
+        "a smooth loss, and a penalty with a prox alone",
+    ),
+    "singular-gradient": Method(
+        "singular-gradient", singular_gradients, need.needs_singular_values,
+        "a smooth loss and the trace norm: few singular vectors at a time",
+    ),
+    "hybrid-gradient of outputs": Method(
+        "hybrid-gradient", pdprox_restarted_for_outputs, need.needs_outputs,
+        "Newton steps would take long",
+    ),
+    "hybrid-gradient of outputs, last": Method(
+        "hybrid-gradient", pdprox_restarted_for_outputs, need.needs_outputs, "what is left"
+    ),
+    "soft-impute": Method(
+        "soft-impute", soft_impute, need.needs_entries,
+        "a smooth loss, and the trace norm has a prox",
+    ),
+    "hybrid-gradient of a small matrix": Method(
+        "hybrid-gradient", pdprox_restarted_for_completion, need.needs_entries,
+        "a loss with kinks, and a matrix that fits in memory",
+    ),
+    "hybrid-gradient of a large matrix": Method(
+        "hybrid-gradient", pdprox_adaptive, need.needs_entries,
+        "a loss with kinks, and a matrix that is never formed",
+    ),
+    "working-sets": Method(
+        "working-sets", working_sets, need.needs_robust,
+        "norm 1 of many features, most of which stay at 0",
+    ),
+    "multipliers of the robust SVM": Method(
+        "multipliers", robust_multipliers, need.needs_robust,
+        "norm 2 and many rows, few of which have a loss that bends",
+    ),
+    "hybrid-gradient of the robust SVM": Method(
+        "hybrid-gradient", hybrid_gradient, need.needs_robust, "what is left"
+    ),
+    "pair-descent": Method(
+        "pair-descent", pair_descent, need.needs_kernel_matrix, "one kernel and a squared norm"
+    ),
+    "lifted problem": Method(
+        "auto", partial(by_lifted_problem, method=auto), need.needs_noise_budget, "a noise budget"
+    ),
+    "frank-wolfe": Method(
+        "frank-wolfe", trace_norm, need.needs_table, "least squares over a ball of the trace norm"
+    ),
+    "cutting-planes": Method(
+        "cutting-planes", bundle, need.needs_scores, "a maximum over labelings"
+    ),
+    "smooth": Method("smooth", smooth, need.needs_scores, "a soft maximum over labelings"),
+    # the default, and algorithms as published
+    "auto": Method("auto", auto, lambda problem: "", "the fastest method known for a problem"),
+    "pdprox-dual": Method("pdprox-dual", pdprox_dual, need.needs_values),
+    "pdprox-dual of entries": Method("pdprox-dual", pdprox_dual_of_entries, need.needs_entries),
+    "pdprox-primal": Method("pdprox-primal", pdprox_primal, need.needs_values),
+    "cd": Method("cd", coordinate_descent, need.needs_single_values),
+    "approx": Method("approx", approx, need.needs_single_values),
+    "agm": Method("agm", agm, need.needs_single_values),
+    "agm of scores": Method("agm", structured_agm, need.needs_scores),
+    "pdbfw": Method("pdbfw", pdbfw, need.needs_single_values),
+    "isg": Method("isg", isg, need.needs_robust),
+    "ippa": Method("ippa", ippa, need.needs_robust),
+    "hybrid": Method("hybrid", hybrid, need.needs_robust),
+}  # fmt: skip
+
+
+def method_named(name: str, problem: Problem) -> Method:
+    """The method of a name that can solve a problem.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method, or if it cannot solve the problem.
+    """
+    named = [method for method in METHODS.values() if method.name == name]
+    reasons = [method.requires(problem) for method in named]
+    if "" in reasons:
+        return named[reasons.index("")]
+    if not named:
+        names = ", ".join(sorted({repr(method.name) for method in METHODS.values()}))
+        raise ValueError(f"solver must be one of {names}, got {name!r}.")
+    raise ValueError(f"solver {name!r} {reasons[0]}.")
+
+
+def select(problem: Problem, warm: bool = False) -> list[Choice]:
+    """The methods that `auto` tries, in this order; ``warm`` is whether there is a start."""
+    choices = []
+    for key, budget in need.order_of(problem, warm):
+        name, run, _, use = METHODS[key]
+        choices.append(Choice(name, use, run if budget is None else partial(run, budget=budget)))
+    return choices
+
+
+def _selected(problem: Problem, warm: bool) -> list[Choice]:
     """The result of `select`, cached along a path."""
     if problem.workspace is None:
         return select(problem, warm)
-    key, known = (type(problem.penalty), warm), problem.workspace.choices
+    key, known = (problem.penalty.__class__, warm), problem.workspace.choices
     if key not in known:
         known[key] = select(problem, warm)
     return known[key]
-
-
-class Choice(NamedTuple):
-    """A method that `auto` tries.
-
-    Attributes
-    ----------
-    name : str
-        The value of the fitted attribute ``solver_`` if the method finishes.
-    reason : str
-        The reason for trying the method at its place in the order.
-    run : callable
-        The method, with the signature of those in `skpd.solvers.SOLVERS`.
-    """
-
-    name: str
-    reason: str
-    run: Callable[..., None]
-
-
-DUAL_DESCENT = "dual-descent", "a squared l2 penalty, and not thousands of rows for each feature"
-MULTIPLIERS = "multipliers", "a penalty of single features or of groups"
-INTERIOR_POINT = "interior-point", "a penalty with a cone: iterations hardly depend on the data"
-PRECISE = "interior-point", "with Newton systems that keep digits which rounding took before"
-FACES = (
-    "interior-point-faces",
-    "the l-infinity norm of many features: those that are free are a working set",
-)
-GRADIENTS = "hybrid-gradient", "Newton steps would take long"
-AGAIN = "multipliers", "without a limit, as the interior-point method did not finish"
-LAST_RESORT = "hybrid-gradient", "what is left"
-
-
-# methods to try before the interior-point method, which may be slow, by structure of the penalty
-TRIALS: dict[Structure, Callable[[Problem, bool], list[Choice]]] = {}
-
-
-@singledispatch
-def select(problem: Any, warm: bool = False) -> list[Choice]:
-    """The methods that `auto` tries, in this order; ``warm`` is whether there is a start.
-
-    1. For a squared l2 penalty, with or without an l1 norm: dual coordinate descent, if the loss
-       has linear pieces and there are not thousands of rows for each feature. Without an l1 norm
-       it is also tried if there are more features than a Newton step can handle.
-    2. For penalties that are separable or sums over groups: the method of multipliers over
-       proximal Newton steps. It ends unfinished if the gap no longer decreases or thousands of
-       features stay active.
-    3. For penalties with a representation by cones: the interior-point method, whose number of
-       iterations hardly depends on the data. It comes first where it takes milliseconds and 2.
-       would have to identify kinks without a start, or has features far from 0 without an
-       intercept, and where 2. does not apply. Otherwise the other methods may first take a share
-       of its time. For the l-infinity norm of many features it uses a working set of free
-       coefficients. Where it would be slow, other methods come before it: for an l1 ball those of
-       `skpd.solvers.frank_wolfe.l1_ball`, which come first for some losses anyway, otherwise
-       gradient methods. If it ends unfinished on small data, a second, more precise run follows.
-    4. For the rest: 2. without a limit, and the restarted primal-dual hybrid gradient, which may
-       take a few times the cost of 3. after it.
-
-    A loss that is not compiled is solved by 2. and 4., which use only its prox and derivatives.
-    """
-    penalty, design = problem.penalty, problem.design
-    few_features = problem.n_features <= NEWTON.largest_working_set
-    by_newton = penalty.structure.in_parts
-    by_newton &= few_features or not penalty.is_quadratic
-    cost = expected_cost(problem)
-    # small data on which the Newton steps of other methods may converge slowly
-    at_once = newton_cost(design, *design.shape) <= SETTINGS.small_step and not warm
-    at_once &= cost < inf
-    at_once &= problem.loss.linear_tails or is_far_without_intercept(problem)
-    trials: list[Choice] = []
-    if has_square(penalty) and problem.loss.is_compiled:
-        few_rows = problem.n_samples < SETTINGS.many_rows * problem.n_variables
-        promising = problem.loss.linear_tails and few_rows
-        if not penalty.is_quadratic:
-            promising = promising and not at_once and _descends_soon(problem)
-        if promising or (penalty.is_quadratic and not few_features):
-            trials.append(Choice(*DUAL_DESCENT, dual_descent))
-    if by_newton and not at_once:
-        trials.append(Choice(*MULTIPLIERS, method_of_multipliers))
-    long = cost > SETTINGS.long_run
-    own = TRIALS[penalty.structure](problem, long) if penalty.structure in TRIALS else []
-    if not (by_newton or own) and long and cost < inf:
-        trials.append(Choice(*GRADIENTS, pdprox_restarted))
-    by_faces = penalty.structure is Structure.MAXIMUM and problem.loss.has_cones
-    if cost == inf and by_faces:
-        trials.append(Choice(*FACES, faces_of_ball))
-    if cost == inf:
-        return [*own, *trials, Choice(*LAST_RESORT, pdprox_restarted)]
-    budget = (SETTINGS.warm_trial_share if warm else SETTINGS.trial_share) * cost
-    methods = [trial._replace(run=partial(trial.run, budget=budget)) for trial in trials]
-    if len(methods) > 1 and methods[0].name == DUAL_DESCENT[0]:
-        few_steps = SETTINGS.descent_steps * newton_cost(design, *design.shape)
-        descent = partial(dual_descent, budget=min(few_steps, budget))
-        methods[0] = methods[0]._replace(run=descent)
-    methods.append(Choice(*INTERIOR_POINT, interior_point))
-    if has_decompositions(problem):
-        methods.append(Choice(*PRECISE, partial(interior_point, precise=True)))
-    if by_newton:
-        methods.append(Choice(*AGAIN, method_of_multipliers))
-    last = partial(pdprox_restarted, budget=last_budget(cost))
-    return [*own, *methods, Choice(*LAST_RESORT, last)]
-
-
-def _descends_soon(problem: Problem) -> bool:
-    """Whether dual descent is likely to need few passes, as the squared l2 norm is not small.
-
-    With a free intercept it would run several times, and Newton's method is faster.
-    """
-    if problem.fit_intercept:
-        return False
-    penalty: Any = problem.penalty
-    square_of_rows = float(np.sum(problem.squares[: problem.n_features]))
-    ridge = problem.alpha * penalty.terms[1]
-    return square_of_rows <= SETTINGS.descent_condition * ridge * problem.n_samples
-
-
-def last_budget(cost: float) -> float:
-    """The largest cost of the last method after an interior-point method of the given cost."""
-    return SETTINGS.last_share * cost + SETTINGS.last_cost
-
-
-def is_far_without_intercept(problem: Problem) -> bool:
-    """Whether features are far from 0 and there is no intercept to compensate for a shift."""
-    return not problem.fit_intercept and (problem.shift_of_features() is not None)

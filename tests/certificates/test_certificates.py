@@ -32,7 +32,7 @@ from skpd.losses import (
     SquaredHinge,
 )
 from skpd.penalties import L1, ElasticNet, GroupL2, L1Ball, L2Norm, SparseGroup, SquaredL2
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from skpd.solvers import solve
 from tests.oracles.reference import linear_programme
 
@@ -92,7 +92,7 @@ def test_bounds_to_an_accuracy(loss, penalty):
 def test_a_balanced_dual_point_costs_one_product(rng):
     """Its sum being 0 but for rounding, it is not projected to be moved by a rounding error."""
     X, y = rng.normal(size=(50, 4)), rng.normal(size=50)
-    problem = Problem(Design(X), y, np.full(50, 0.02), Squared(), L1(), alpha=0.1)
+    problem = linear_problem(Design(X), y, np.full(50, 0.02), Squared(), L1(), alpha=0.1)
     solution = solve(problem, tol=1e-9, max_iter=50, random_state=np.random.RandomState(0))
     theta = X @ solution.coef + solution.intercept - y
     theta -= np.mean(theta)
@@ -115,12 +115,12 @@ def test_nothing_kept_reaches_another_problem(rng):
     """Products and predictions belong to one X and one set of weights, whatever is replaced."""
     X, y = rng.normal(size=(30, 4)), rng.normal(size=30)
     c = np.full(30, 1 / 30)
-    first = Problem(Design(X), y, c, Squared(), L1(), 0.1).in_workspace()
+    first = linear_problem(Design(X), y, c, Squared(), L1(), 0.1).in_workspace()
     w, theta = rng.normal(size=4), rng.normal(size=30)
     for problem in (
         first,
-        replace(first, design=Design(2.0 * X)),
-        replace(first, weights=rng.dirichlet(np.ones(30))),
+        first.of_rows(replace(first.rows, design=Design(2.0 * X))),
+        first.of_rows(replace(first.rows, weights=rng.dirichlet(np.ones(30)))),
         first.with_penalty(SquaredL2(), 0.5),
         first.with_alpha(0.3),
     ):
@@ -169,7 +169,7 @@ def test_lower_bound_survives_rounding(column_scale, rng):
         X = rng.normal(size=(n, d)) * np.array([1.0, 1.0, column_scale])
         y, theta = rng.normal(size=n), rng.normal(size=n)
         X[:, 2] -= theta * (X[:, 2] @ theta) / (theta @ theta)  # u_3 is all rounding error
-        problem = Problem(
+        problem = linear_problem(
             Design(X), y, np.full(n, 1 / 16), Squared(), L1(), alpha=1e-3, fit_intercept=False
         )
         bound = dual_bound(problem, theta, np.inf)
@@ -237,7 +237,7 @@ def at_a_kink(rng, loss):
         y = z + rng.choice([-1.0, 1.0], n) * getattr(loss, "epsilon", 1.0) * near
         y[rng.random(n) < 0.2] *= 1e-17
     weights = rng.random(n) + 0.05
-    problem = Problem(
+    problem = linear_problem(
         Design(X), y, weights / weights.sum(), loss, L1(), 10.0 ** rng.uniform(-12, 0), b != 0.0
     )
     return problem, X, w, b
@@ -268,13 +268,13 @@ def test_objectives_are_rounded_up(loss):
 
 def test_a_residual_that_rounds_to_the_tube():
     """20 is 10 from b = 10 and -1e-17 more than that, which z - y does not show."""
-    problem = Problem(
+    problem = linear_problem(
         Design(np.zeros((2, 1))), np.array([-1e-17, 20.0]), np.full(2, 0.5),
         EpsilonInsensitive(10.0), L1(), 1.0,
     )  # fmt: skip
     assert primal_objective(problem, np.zeros(1), 10.0) >= 0.5e-17
     assert problem.null_objective >= 0.5e-17 * (1 - 1e-14)
-    inside = Problem(
+    inside = linear_problem(
         Design(np.zeros((2, 1))), np.array([0.0, 20.0]), np.full(2, 0.5),
         EpsilonInsensitive(10.0), L1(), 1.0,
     )  # fmt: skip
@@ -287,27 +287,27 @@ def test_sums_that_defeat_twice_the_working_precision():
     X = np.array([[a, -a], [1024, 0], [a, -a], [0, 0]])
     y, weights = np.array([0, 1.0, 0, 0]), np.full(4, 0.25)
     for layout in (np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array):
-        problem = Problem(Design(layout(X)), y, weights, Absolute(), L1(), 1.0, False)
+        problem = linear_problem(Design(layout(X)), y, weights, Absolute(), L1(), 1.0, False)
         certificate, _ = certify_point(problem, np.zeros(2), 0.0, np.array([t, -1, -t, 0]))
         best = exact_objective(problem, X, [1 / 1024, 1 / 1024])
         assert Fraction(certificate.dual) <= best
     # the same in the slope of a free intercept
     y, weights = np.array([0, 2.0**120, 0]), np.array([1 / 3, 2.0**-120, 1 / 3])
     X = np.array([[1.0], [0.0], [1.0]])
-    problem = Problem(Design(X), y, weights, Absolute(), L1(), 2.0**-140, True)
+    problem = linear_problem(Design(X), y, weights, Absolute(), L1(), 2.0**-140, True)
     certificate, _ = certify_point(problem, np.zeros(1), 0.0, np.array([0.7, -1, -0.7]))
     assert Fraction(certificate.dual) <= exact_objective(problem, X, [-(2.0**120)], 2.0**120)
     # and in the predictions: the primal value is rounded up
     X = np.array([[2.0**120, 1.0, -(2.0**120)], [0.0, 1.0, 0.0], [2.0**120, 0.0, -(2.0**120)]])
     w, y = np.array([1 / 3, 1.0, 1 / 3]), np.array([0.0, 1.0, 0.0])
-    problem = Problem(Design(X), y, np.full(3, 1 / 3), Absolute(), L1(), 1e-6, False)
+    problem = linear_problem(Design(X), y, np.full(3, 1 / 3), Absolute(), L1(), 1e-6, False)
     assert Fraction(primal_objective(problem, w, 0.0)) >= exact_objective(problem, X, w)
 
 
 def test_products_near_overflow():
     X = np.array([[1e301, -1e301], [1e284, 0], [1e301, -1e301], [0, 0]])
     y = np.array([0, 1.0, 0, 0])
-    problem = Problem(Design(X), y, np.full(4, 0.25), Absolute(), L1(), 1.0, False)
+    problem = linear_problem(Design(X), y, np.full(4, 0.25), Absolute(), L1(), 1.0, False)
     certificate, _ = certify_point(problem, np.zeros(2), 0.0, np.array([0.5, -1, -0.5, 0]))
     assert Fraction(certificate.dual) <= exact_objective(problem, X, [1e-284, 1e-284])
 
@@ -316,7 +316,7 @@ def test_products_near_overflow():
 @pytest.mark.parametrize("x, alpha", [(1e-7, 2e-8), (1e-150, 1e-155)])
 def test_dual_points_near_underflow(theta, x, alpha):
     x = x * 1.2345
-    problem = Problem(
+    problem = linear_problem(
         Design(np.array([[x]])), np.ones(1), np.ones(1), Absolute(), L1(), alpha, False
     )
     certificate, _ = certify_point(problem, np.zeros(1), 0.0, np.array([theta]))
@@ -349,7 +349,7 @@ def test_groups_of_very_different_scales():
 def test_squares_that_underflow():
     for penalty in (SquaredL2(), ElasticNet(l1_ratio=0.5)):
         x, y, alpha = 1e-153, 1e-12, 1e-306
-        problem = Problem(
+        problem = linear_problem(
             Design(np.array([[x]])), np.array([y]), np.ones(1), Squared(), penalty, alpha, False
         )
         certificate, _ = certify_point(problem, np.zeros(1), 0.0, np.array([-y]))
@@ -365,7 +365,9 @@ def test_long_dual_norms_are_not_rounded_down():
     d = 100_000
     X = np.full((1, d), 0.1)
     for penalty in (L2Norm(), SquaredL2(), SparseGroup(groups=d, l1_ratio=0.5)):
-        problem = Problem(Design(X), np.ones(1), np.ones(1), Squared(), penalty, 0.01, False)
+        problem = linear_problem(
+            Design(X), np.ones(1), np.ones(1), Squared(), penalty, 0.01, False
+        )
         certificate, _ = certify_point(problem, np.zeros(d), 0.0, -np.ones(1) / 2)
         for t in np.linspace(0, 2 / (0.1 * d), 2001):  # w = t (1, ..., 1) is optimal for some t
             coef = np.full(d, t)
@@ -374,7 +376,7 @@ def test_long_dual_norms_are_not_rounded_down():
 
 
 def test_coefficients_outside_of_a_ball_are_moved_inside():
-    problem = Problem(
+    problem = linear_problem(
         Design(np.ones((1, 1))),
         np.array([1 + 1e-12]),
         np.ones(1),
@@ -399,8 +401,8 @@ def test_the_allowance_for_rounding_has_the_unit_of_the_objective(scale, rng):
     X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     weights = np.full(50, 1 / 50)
     for loss, alpha in ((Absolute(), 0.1), (Squared(), 0.1 * scale)):
-        problem = Problem(Design(X), y * scale, weights, loss, L1(), alpha, False)
-        unscaled = Problem(Design(X), y, weights, loss, L1(), 0.1, False)
+        problem = linear_problem(Design(X), y * scale, weights, loss, L1(), alpha, False)
+        unscaled = linear_problem(Design(X), y, weights, loss, L1(), 0.1, False)
         found = solve(unscaled, tol=1e-9, max_iter=20_000, random_state=np.random.RandomState(0))
         theta = found.dual_coef * (scale if isinstance(loss, Squared) else 1.0)
         certificate, _ = certify_point(problem, found.coef * scale, 0.0, theta)
@@ -411,7 +413,7 @@ def test_lasso_gap_of_dunner_et_al(rng):
     """The lipschitz gap is B [||X'theta|| - alpha]_+ beside the Fenchel terms of the loss."""
     n, d, alpha = 20, 5, 0.1
     X, y, w = rng.normal(size=(n, d)), rng.normal(size=n), 0.3 * rng.normal(size=d)
-    problem = Problem(Design(X), y, np.full(n, 1 / n), Squared(), L1(), alpha, False)
+    problem = linear_problem(Design(X), y, np.full(n, 1 / n), Squared(), L1(), alpha, False)
     theta = X @ w - y
     certificate, _ = certify_point(problem, w, 0.0, theta)
     primal = np.mean(theta**2) / 2 + alpha * np.abs(w).sum()
@@ -428,7 +430,7 @@ def test_lasso_gap_of_dunner_et_al(rng):
 def test_ridge_gap_is_the_ordinary_one(rng):
     n, d, alpha = 20, 5, 0.1
     X, y = rng.normal(size=(n, d)), rng.normal(size=n)
-    problem = Problem(Design(X), y, np.full(n, 1 / n), Squared(), SquaredL2(), alpha, False)
+    problem = linear_problem(Design(X), y, np.full(n, 1 / n), Squared(), SquaredL2(), alpha, False)
     best = np.linalg.solve(X.T @ X / n + alpha * np.eye(d), X.T @ y / n)
     w = best + 0.1 * rng.normal(size=d)
     theta = X @ w - y
@@ -449,7 +451,7 @@ def test_elastic_net_takes_the_better_of_two_bounds(rng):
     kinds = {}
     for l1_ratio in (0.01, 1 - 1e-9):
         penalty = ElasticNet(l1_ratio=l1_ratio)
-        problem = Problem(Design(X), y, np.full(n, 1 / n), Squared(), penalty, alpha, False)
+        problem = linear_problem(Design(X), y, np.full(n, 1 / n), Squared(), penalty, alpha, False)
         kinds[l1_ratio] = dual_bound(problem, theta, np.inf).kind
     assert list(kinds.values()) == ["exact", "lipschitz"]
 
@@ -470,7 +472,7 @@ def test_relative_gap_has_no_unit(rng):
     w, theta = rng.normal(size=d), np.clip(rng.normal(size=n), -0.5, 0.5)
     gaps = []
     for x_scale, y_scale in ((1, 1), (2.0**10, 1), (1, 2.0**10), (2.0**-10, 2.0**-10)):
-        problem = Problem(
+        problem = linear_problem(
             Design(X * x_scale), y * y_scale, np.full(n, 1 / n), Absolute(), L1(),
             alpha * x_scale, True,
         )  # fmt: skip
@@ -483,7 +485,9 @@ def test_free_intercept_needs_a_repair(rng):
     """Without balance the ordinary dual value is -inf; both repairs make it finite."""
     n = 12
     X, y = rng.normal(size=(n, 2)), rng.normal(size=n) + 5
-    problem = Problem(Design(X), y, np.full(n, 1 / n), Pinball(quantile=0.4), L1(), 0.1, True)
+    problem = linear_problem(
+        Design(X), y, np.full(n, 1 / n), Pinball(quantile=0.4), L1(), 0.1, True
+    )
     theta = np.full(n, 0.3)  # sums to 0.3, not 0
     bound = dual_bound(problem, theta, np.inf)
     value = linear_programme(X, y, problem.weights, problem.loss, problem.penalty, 0.1, True)
@@ -503,13 +507,13 @@ def test_gap_closes(loss, penalty):
 
 def test_an_intercept_without_fit_intercept_is_refused(rng):
     X, y = rng.normal(size=(5, 2)), np.ones(5)
-    problem = Problem(Design(X), y, np.full(5, 0.2), Squared(), L1(), 0.1, False)
+    problem = linear_problem(Design(X), y, np.full(5, 0.2), Squared(), L1(), 0.1, False)
     with pytest.raises(ValueError, match="intercept must be 0"):
         certify_point(problem, np.zeros(2), 1.0, y)
 
 
 def test_a_model_that_is_not_a_number_has_no_objective():
-    problem = Problem(
+    problem = linear_problem(
         Design(np.ones((2, 1))), np.ones(2), np.full(2, 0.5), Hinge(), L1(), 1.0, False
     )
     assert primal_objective(problem, np.array([np.nan]), np.nan) == np.inf

@@ -9,7 +9,7 @@ from skpd.certificates import certify_point, dual_bound
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, MarginLoss, Squared
 from skpd.penalties import L1, ElasticNet, GroupL2, NonNegativeL1, SparseGroup
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from skpd.solvers import solve
 
 N, D, ALPHA = 24, 6, 0.05
@@ -19,7 +19,7 @@ def problem_of(loss, penalty, rng, alpha=ALPHA):
     X = rng.normal(size=(N, D))
     z = X[:, 0] - X[:, 3] + 0.5 * rng.normal(size=N)
     y = np.where(z > 0, 1.0, -1.0) if isinstance(loss, MarginLoss) else z
-    return Problem(Design(X), y, np.full(N, 1 / N), loss, penalty, alpha, False), X
+    return linear_problem(Design(X), y, np.full(N, 1 / N), loss, penalty, alpha, False), X
 
 
 def test_the_three_radii_of_the_lasso(rng):

@@ -33,7 +33,6 @@ from skpd import (
 from skpd.designs import block_sources, row_blocks
 from skpd.problems import Problem
 from skpd.problems.shards import known
-from skpd.problems.shards.problem import ShardedProblem
 
 CUTS = [0, 70, 71, 180, 300]
 N, D = CUTS[-1], 6
@@ -238,7 +237,7 @@ def test_large_mapped_arrays_are_taken_in_blocks(data, tmp_path, monkeypatch):
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     model = PdproxSVC(0.01)
     (problem,) = model._problems(mapped, labels, None)[2]
-    assert isinstance(problem, ShardedProblem)
+    assert not problem.rows.in_memory
     one, other = (model.fit(each, labels).certificate_ for each in (mapped, X))
     assert one.dual <= other.primal and other.dual <= one.primal
     for other in (PdproxSVC(penalty="linf"), PdproxSVC(solver="pdprox-dual")):

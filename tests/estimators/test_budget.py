@@ -11,6 +11,8 @@ from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1, SquaredL2
 from skpd.problems.budget import BudgetProblem
+from skpd.problems.columns import Columns
+from skpd.problems.in_memory import RowsInMemory
 
 
 def generated(n=60, d=5, seed=0):
@@ -101,7 +103,9 @@ def test_projection_is_that_of_lemma_13():
     rng = np.random.default_rng(3)
     c = weights[:12] / weights[:12].sum()
     X = rng.standard_normal((12, 2))
-    problem = BudgetProblem(Design(X), y, c, Hinge(), L1(), 0.1, budget=0.25)
+    problem = BudgetProblem(
+        RowsInMemory(Design(X), y, c, Hinge()), Columns(L1(), 0.1), budget=0.25
+    )
     theta, step = rng.standard_normal(12), 0.3
     found = -y * problem.prox_dual(theta, step)
     # of the sum of the conjugates -p_i and the squared distance, over box and budget
@@ -175,7 +179,8 @@ def test_blocks_are_refused():
 def test_scaling_keeps_the_budget():
     X, y, _ = generated()
     c = np.full(60, 1.0 / 60)
-    problem = BudgetProblem(Design(X), y, c, Hinge(), SquaredL2(), 0.1, budget=0.2)
+    rows = RowsInMemory(Design(X), y, c, Hinge())
+    problem = BudgetProblem(rows, Columns(SquaredL2(), 0.1), budget=0.2)
     point = problem.feasible_point(-y)
     assert c @ np.abs(point.theta) <= 0.2 + 1e-15
     assert problem.null_objective == pytest.approx(0.2)

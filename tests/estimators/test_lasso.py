@@ -23,8 +23,8 @@ from skpd import (
 from skpd.designs import Design
 from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
 from skpd.penalties import L1, Box, ElasticNet, L2Norm, NonNegativeL1
-from skpd.problems import Point, Problem
-from skpd.solvers import SOLVERS, Monitor, check_solver_options, solve
+from skpd.problems import Point, linear_problem
+from skpd.solvers import METHODS, Monitor, check_solver_options, solve
 from tests.oracles.scikit_learn import l1_logistic
 
 
@@ -94,7 +94,7 @@ def test_approx_agrees_to_its_rate(layout, rng):
 
 def problem_of(X, y, loss, penalty, alpha, fit_intercept=True):
     n = X.shape[0]
-    return Problem(Design(X), y, np.full(n, 1 / n), loss, penalty, alpha, fit_intercept)
+    return linear_problem(Design(X), y, np.full(n, 1 / n), loss, penalty, alpha, fit_intercept)
 
 
 @pytest.mark.parametrize("solver", ["cd", "approx"])
@@ -135,7 +135,9 @@ class Trace:
 def iterates(problem, solver, epochs, seed=0, start=None, **options):
     trace = Trace()
     random_state = np.random.RandomState(seed)
-    SOLVERS[solver](problem, trace, start, max_iter=epochs, random_state=random_state, **options)
+    METHODS[solver].run(
+        problem, trace, start, max_iter=epochs, random_state=random_state, **options
+    )
     return trace.points
 
 
@@ -323,7 +325,7 @@ def test_unfit_problems_are_refused(rng):
         LassoPDCertified(solver="pdprox-dual").fit(X, y)
     for options in ({"average": 1}, {"burn_in": 1.0}, {"burn_in": -0.1}, {"burn_in": "x"}):
         with pytest.raises(ValueError, match="must be"):
-            check_solver_options("cd", options)
+            check_solver_options(METHODS["cd"], options)
     with pytest.raises(ValueError, match="no options, got 'average'"):
         LassoPDCertified(solver="approx", solver_options={"average": True}).fit(X, y)
     with pytest.raises(ValueError, match="1d array"):

@@ -14,7 +14,6 @@ from skpd import PathCV, PdproxRegressor, PdproxSVC, certify, path
 from skpd.certificates import dual_bound
 from skpd.losses import ResidualLoss
 from skpd.penalties import L1, FunctionOfNorm, GroupL2, NonNegativeL1
-from skpd.problems.constrained import ConstrainedProblem
 from skpd.problems.linear_constraints import LinearConstraints
 
 
@@ -111,7 +110,7 @@ def test_no_dual_point_proves_too_much(seed):
         model = PdproxSVC(alpha, constraints=constraint)
     model.set_params(fit_intercept=fit_intercept, tol=1e-6)
     (problem,) = model._problems(X, y, weights)[2]
-    assert isinstance(problem, ConstrainedProblem)
+    assert problem.constraints is not None
     solution = model._solve(problem, start=None, random_state=np.random.RandomState(0))
     assert least * (1.0 - 1e-5) <= solution.certificate.dual <= least * (1.0 + 1e-10)
     rng, upper = np.random.default_rng(seed), solution.certificate.primal

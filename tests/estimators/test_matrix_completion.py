@@ -15,7 +15,7 @@ from skpd.certificates import dual_bound
 from skpd.designs import EntriesDesign, largest_singular
 from skpd.designs.largest_singular import largest_singular_value_bound
 from skpd.losses import Absolute, Hinge, Huber, Logistic, Pinball, Softmax, Squared
-from skpd.problems.completion import CompletionProblem
+from skpd.problems.entry_rows import RowsOfEntries, entries_problem
 from skpd.problems.free_groups import FreeGroups
 
 # For `ratings(seed)` and each model, alpha = 0.02: the optimum by Clarabel at tolerances of 1e-12,
@@ -103,7 +103,8 @@ def test_bounds_hold_whatever_the_dual_point(loss, biases, rng):
     left, right = pairs[order].T
     c = weights[order] / weights.sum()
     groups = FreeGroups(left, right, 9, 7, c) if biases else None
-    problem = CompletionProblem(EntriesDesign(left, right, 9, 7), y[order], c, loss, 0.05, groups)
+    rows = RowsOfEntries(EntriesDesign(left, right, 9, 7), y[order], c, loss, groups)
+    problem = entries_problem(rows, 0.05)
     for scale in (1e-3, 0.1, 1.0, 10.0):
         theta = scale * rng.normal(size=len(y))
         bound = dual_bound(problem, theta, best.primal * rng.uniform(1.0, 3.0))

@@ -19,7 +19,7 @@ from skpd.designs import Design
 from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from skpd.losses.multivariate import LARGEST_TABLE
 from skpd.penalties import L1, GroupL2, SquaredL2
-from skpd.problems.structured import StructuredProblem
+from skpd.problems.score_rows import scores_problem
 from skpd.solvers import solve
 
 SCORINGS = ["f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"]
@@ -124,7 +124,7 @@ def test_the_optimum_is_that_over_all_labelings(kind, penalty):
     X, y = rng.standard_normal((n, 4)), labels(rng, n, 0.2 if kind == "roc_auc" else 0.4)
     loss = {"f1": FBeta(y), "precision_at_k": PrecisionAtK(y, 3), "roc_auc": RocAuc(y)}.get(kind)
     loss = loss or FBeta(y, 2.0)
-    problem = StructuredProblem(Design(X), loss, penalty, 0.05, "intercept" in kind)
+    problem = scores_problem(Design(X), loss, penalty, 0.05, "intercept" in kind)
     expected = optimum(problem, X)
     for max_iter in (2, 5, 500):
         found = solve(problem, tol=1e-9, max_iter=max_iter, random_state=None)
@@ -138,7 +138,7 @@ def test_the_optimum_is_that_over_all_labelings(kind, penalty):
 def test_the_optimum_with_more_features_than_planes(intercept):
     rng = np.random.default_rng(9)
     X, y = rng.standard_normal((9, 60)), labels(rng, 9)
-    problem = StructuredProblem(Design(X), FBeta(y), SquaredL2(), 0.5, intercept)
+    problem = scores_problem(Design(X), FBeta(y), SquaredL2(), 0.5, intercept)
     found = solve(problem, tol=1e-8, max_iter=500, random_state=None)
     assert found.converged
     assert found.certificate.primal == pytest.approx(optimum(problem, X), abs=2e-8)
@@ -149,7 +149,7 @@ def test_the_optimum_with_more_features_than_planes(intercept):
 def test_accelerated_gradients_come_to_the_optimum(loss, penalty):
     rng = np.random.default_rng(5)
     X, y = rng.standard_normal((24, 4)), labels(rng, 24)
-    problem = StructuredProblem(Design(X), loss(y), penalty, 0.1)
+    problem = scores_problem(Design(X), loss(y), penalty, 0.1)
     best = solve(problem, tol=1e-9, max_iter=500, random_state=None).certificate
     for options in ({}, {"memory": "one", "smoothing": "homotopy"}):
         found = solve(problem, "agm", tol=3e-3, max_iter=2000, random_state=None, **options)
@@ -161,7 +161,7 @@ def test_accelerated_gradients_come_to_the_optimum(loss, penalty):
 def test_a_fixed_lipschitz_constant_proves_bounds_too():
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((16, 3)), labels(rng, 16)
-    problem = StructuredProblem(Design(X), FBeta(y), SquaredL2(), 0.5, True)
+    problem = scores_problem(Design(X), FBeta(y), SquaredL2(), 0.5, True)
     best = solve(problem, tol=1e-9, max_iter=500, random_state=None).certificate
     found = solve(problem, "agm", tol=0.05, max_iter=400, random_state=None, adaptive=False)
     assert found.certificate.dual <= best.primal

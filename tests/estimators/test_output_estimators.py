@@ -137,12 +137,12 @@ def test_an_output_alone_stands_for_the_weight_of_its_rows(rng):
     X, Y = regression(rng)
     weights = rng.uniform(size=len(X))
     _, _, (problem,), _ = MultiTaskPD(penalty="l1")._problems(X, Y, weights)
-    assert_allclose([problem.of_output(k).total_weight for k in range(3)], weights.sum())
+    assert_allclose([problem.rows.of_output(k).total_weight for k in range(3)], weights.sum())
     X, y = tasks(rng)
     weights = rng.uniform(size=len(X))
     _, _, (problem,), _ = MultiTaskPD(penalty="l1", tasks=4)._problems(X, y, weights)
     expected = np.bincount(X[:, 4].astype(int), weights)
-    assert_allclose([problem.of_output(k).total_weight for k in range(3)], expected)
+    assert_allclose([problem.rows.of_output(k).total_weight for k in range(3)], expected)
 
 
 def test_warm_start(rng):

@@ -16,7 +16,7 @@ from skpd import MultiTaskPD, PdproxRegressor, QuantilePD, certify, path
 from skpd.designs import Design
 from skpd.losses import NonCrossingPinball, Pinball
 from skpd.penalties import L1
-from skpd.problems.quantiles import NonCrossingProblem
+from skpd.problems.output_rows import outputs_problem
 from skpd.solvers.monitor import Monitor
 from skpd.solvers.proximal.outputs import pdprox_restarted_for_outputs
 
@@ -273,7 +273,7 @@ def test_the_certificate_of_any_iterate(solver, max_iter, rng):
 
 def problem_of(X, y, alpha):
     loss, n = NonCrossingPinball(THREE), len(y)
-    return NonCrossingProblem.shared(
+    return outputs_problem(
         Design(X), np.repeat(y[:, np.newaxis], 3, axis=1), np.full(n, 1.0 / n), loss, L1(),
         alpha=alpha, fit_intercept=True,
     )  # fmt: skip

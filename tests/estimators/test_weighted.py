@@ -32,7 +32,7 @@ from skpd.penalties import (
     WeightedL1,
     for_features,
 )
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from skpd.problems.free_features import independent_columns, project_onto_free
 from skpd.solvers import solve
 from tests.oracles.reference import linear_programme
@@ -208,7 +208,7 @@ def test_projection_onto_the_free_hyperplanes(rng):
     weights = rng.random(12)
     weights /= weights.sum()
     penalty = WeightedL1([0.0, 0.0, 1.0])
-    problem = Problem(Design(X), y, weights, Hinge(), penalty, 0.1, True)
+    problem = linear_problem(Design(X), y, weights, Hinge(), penalty, 0.1, True)
     theta = -y * rng.random(12)
     found = project_onto_free(problem, theta)
     F = np.column_stack([np.ones(12), X[:, :2]])
@@ -348,7 +348,7 @@ def test_separable_along_a_free_feature(loss, rng):
     X = rng.normal(size=(30, 4))
     y = np.sign(X[:, 0])
     penalty = WeightedL1([0.0, 1.0, 1.0, 1.0])
-    problem = Problem(Design(X), y, np.full(30, 1 / 30), loss, penalty, 0.1, True)
+    problem = linear_problem(Design(X), y, np.full(30, 1 / 30), loss, penalty, 0.1, True)
     found = solve(problem, tol=1e-4, max_iter=2000, random_state=np.random.RandomState(0))
     assert found.certificate.dual <= found.certificate.primal
     if loss.of_labels:
@@ -361,7 +361,7 @@ def test_more_free_features_than_rows(rng):
     X = sp.hstack([own, sp.random_array((60, 3000), density=0.02, rng=rng)], format="csr")
     y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
     weights = np.full(60, 1 / 60)
-    problem = Problem(Design(X), y, weights, Hinge(), WeightedL1(np.zeros(3060)), 1.0)
+    problem = linear_problem(Design(X), y, weights, Hinge(), WeightedL1(np.zeros(3060)), 1.0)
     found = solve(problem, tol=1e-9, max_iter=100, random_state=np.random.RandomState(0))
     assert found.converged and found.certificate.primal <= 1e-9
     assert np.min(y * (X @ found.coef + found.intercept)) >= 1.0 - 1e-9

@@ -51,10 +51,10 @@ from skpd.certificates.rigorous import rigorous_dual, rigorous_primal
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Softmax, Squared
 from skpd.penalties import L1, ElasticNet, SquaredL2, TotalVariation
-from skpd.problems import Problem
-from skpd.problems.outputs import OutputsProblem
+from skpd.problems import linear_problem
+from skpd.problems.output_rows import outputs_problem
 from skpd.problems.scaled_huber import ConcomitantHuber
-from skpd.solvers import SOLVERS
+from skpd.solvers import METHODS
 from skpd.solvers.newton.scale import scaled_huber_bounds
 from tests.oracles.reference import concomitant_programme, linear_pieces, multinomial_programme
 from tests.oracles.scikit_learn import VERSION, l1_logistic
@@ -457,7 +457,7 @@ def test_ctrl_c(monkeypatch, cancer):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(SOLVERS, "auto", interrupted)
+    monkeypatch.setitem(METHODS, "auto", METHODS["auto"]._replace(run=interrupted))
     clf = LinearSVC(loss="hinge", max_iter=10, random_state=0)
     with pytest.warns(ConvergenceWarning):
         clf.fit(*cancer)
@@ -474,7 +474,7 @@ def test_multinomial_weak_duality(rng):
     for penalty in (L1(), SquaredL2(), ElasticNet(l1_ratio=0.5)):
         for free in (True, False):
             classes = y[:, np.newaxis] == np.arange(3)
-            problem = OutputsProblem.shared(
+            problem = outputs_problem(
                 Design(X), classes, np.full(60, 1 / 60), Softmax(3), penalty, alpha=0.05,
                 fit_intercept=free,
             )  # fmt: skip
@@ -680,7 +680,7 @@ def test_rigorous_bounds_where_digits_cancel(rng):
         X = np.column_stack([x, x * (1 + 2.0**-50), x * 1e-9])
         y = x * float(rng.normal()) * 1e5
         alpha = float(rng.random() * 1e-3)
-        problem = Problem(Design(X), y, weights, Absolute(), L1(), alpha, False)
+        problem = linear_problem(Design(X), y, weights, Absolute(), L1(), alpha, False)
         for theta in (np.sign(rng.normal(size=n)), rng.uniform(-1, 1, n), -np.sign(y)):
             upper = rigorous_primal(problem, np.zeros(3), 0.0)[0]
             value, rounding = rigorous_dual(problem, theta, upper, np.zeros(3))

@@ -19,7 +19,7 @@ from skpd import losses as L
 from skpd import penalties as R
 from skpd.certificates import bound_below
 from skpd.designs import Design
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 
 
 def in_python(loss, **members):
@@ -295,7 +295,7 @@ def test_a_bound_above_the_objective_is_an_error(wrong, diabetes):
 def test_a_bound_that_rounding_puts_above_the_objective_is_cut(diabetes):
     X, y = diabetes
     weights = np.full(len(y), 1.0 / len(y))
-    problem = Problem(Design(X), y, weights, L.Absolute(), R.L1(), 1.0, True)
+    problem = linear_problem(Design(X), y, weights, L.Absolute(), R.L1(), 1.0, True)
     value = problem.null_objective
     assert bound_below(problem, value * (1.0 + 1e-15), value) == value
     assert bound_below(problem, 0.5 * value, value) == 0.5 * value

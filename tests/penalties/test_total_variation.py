@@ -13,7 +13,7 @@ from skpd.certificates import certify_point, primal_objective
 from skpd.designs import Design
 from skpd.losses import Absolute, EpsilonInsensitive, Hinge, Squared
 from skpd.penalties import L1, FusedLasso, TotalVariation
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from tests.oracles.reference import linear_programme
 
 BOTH = [TotalVariation(), FusedLasso(l1_ratio=0.3)]
@@ -164,7 +164,7 @@ def test_intervals_hold_the_optimum(fit_intercept, rng):
         n = 15
         X = rng.normal(size=(n, 4)) + rng.choice([0.0, 5.0])
         y = rng.normal(size=n) * 3 + rng.choice([0.0, 10.0])
-        problem = Problem(
+        problem = linear_problem(
             Design(X), y, np.full(n, 1 / n), Squared(), TotalVariation(), 1e6, fit_intercept
         )
         g = X.sum(axis=1)

@@ -19,7 +19,7 @@ from skpd.losses import (
     SquaredHinge,
 )
 from skpd.penalties import L1, Box, ElasticNetBall, L1Ball, TotalVariation
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from skpd.problems.balance import balance_exactly
 from skpd.solvers import solve
 from tests.oracles.reference import linear_programme
@@ -78,7 +78,7 @@ def problem_and_point(loss, penalty, fit_intercept, shift, noise, rng, near=Fals
     X = rng.normal(size=(n, 4)) + shift
     y = rng.choice([-1.0, 1.0], n) if isinstance(loss, MarginLoss) else rng.normal(size=n)
     c = rng.dirichlet(np.full(n, 5.0))
-    problem = Problem(Design(X), y, c, loss, penalty, 0.1, fit_intercept)
+    problem = linear_problem(Design(X), y, c, loss, penalty, 0.1, fit_intercept)
     F = [np.ones(n)] if fit_intercept else []
     F = np.stack([*F, X.sum(axis=1)] if problem.has_free_level else F, axis=1)
     F = np.column_stack([np.ones(n), X - shift]) if near else F
@@ -194,15 +194,15 @@ def test_no_balance_where_rows_have_no_room(rng):
     X, y = rng.normal(size=(10, 2)), rng.choice([-1.0, 1.0], 10)
     rows = np.full(10, 0.1)
     corner = np.where(rng.random(10) < 0.5, -y, 0.0)
-    with_intercept = Problem(Design(X), y, rows, Hinge(), L1(), 0.1)
+    with_intercept = linear_problem(Design(X), y, rows, Hinge(), L1(), 0.1)
     assert balance_exactly(with_intercept, corner) is None
     corner[3] = -0.5 * y[3]
-    both = Problem(Design(X), y, rows, Hinge(), TotalVariation(), 0.1)
+    both = linear_problem(Design(X), y, rows, Hinge(), TotalVariation(), 0.1)
     assert balance_exactly(both, corner) is None
-    level = Problem(Design(X), y, rows, Hinge(), TotalVariation(), 0.1, fit_intercept=False)
+    level = linear_problem(Design(X), y, rows, Hinge(), TotalVariation(), 0.1, fit_intercept=False)
     nothing = balance_exactly(level, np.zeros(10))
     assert nothing is not None and nothing.rest == nothing.cost == 0.0
-    without = Problem(Design(X), y, rows, Hinge(), L1(), 0.1, fit_intercept=False)
+    without = linear_problem(Design(X), y, rows, Hinge(), L1(), 0.1, fit_intercept=False)
     assert balance_exactly(without, -0.5 * y) is None  # nothing is free
 
 
@@ -223,7 +223,7 @@ def test_a_level_that_is_nothing_of_its_own_where_it_counts(loss, sums, fit_inte
     few = np.repeat(1 / 9, 5)
     b = loss.best_constant(y[4:], few / few.sum()) if fit_intercept else 0.0
     best = float(few @ loss.value(y[4:], np.full(5, b)))
-    problem = Problem(Design(X), y, rows, loss, TotalVariation(), 1e-3, fit_intercept)
+    problem = linear_problem(Design(X), y, rows, loss, TotalVariation(), 1e-3, fit_intercept)
     found = solve(problem, tol=1e-6, max_iter=200, random_state=np.random.RandomState(0))
     assert found.converged
     assert best - 1e-6 <= found.certificate.dual <= best + 1e-15
@@ -233,7 +233,7 @@ def test_a_level_that_is_nothing_of_its_own_where_it_counts(loss, sums, fit_inte
 def test_features_of_zeros_and_a_free_level(fit_intercept):
     """The model is the best constant, or 0."""
     y = np.array([1.0, -1.0, -1.0, -1.0])
-    problem = Problem(
+    problem = linear_problem(
         Design(np.zeros((4, 2))), y, np.full(4, 0.25), SquaredHinge(), TotalVariation(), 1.0,
         fit_intercept,
     )  # fmt: skip
@@ -303,7 +303,7 @@ def test_lasso_of_one_feature(alpha, shift, rng):
     X, y = grid(rng, (16, 1), shift), grid(rng, 16, 3.0)
     columns = [[Fraction(1)] * 16, exact(X[:, 0])]
     best = best_squared(columns, exact(y), Fraction(alpha))
-    certified(Problem(Design(X), y, ROWS, Squared(), L1(), alpha), best, rng)
+    certified(linear_problem(Design(X), y, ROWS, Squared(), L1(), alpha), best, rng)
 
 
 @ALPHAS
@@ -317,7 +317,7 @@ def test_total_variation_of_two_features(fit_intercept, alpha, shift, rng):
     if fit_intercept:
         columns = [[Fraction(1)] * 16, *columns]
     best = best_squared(columns, exact(y), Fraction(alpha))
-    problem = Problem(Design(X), y, ROWS, Squared(), TotalVariation(), alpha, fit_intercept)
+    problem = linear_problem(Design(X), y, ROWS, Squared(), TotalVariation(), alpha, fit_intercept)
     certified(problem, best, rng)
 
 
@@ -330,7 +330,7 @@ def test_a_ball_far_larger_than_the_coefficients(penalty, fit_intercept, shift, 
     columns = [exact(x) for x in X.T]
     columns = [[Fraction(1)] * 16, *columns] if fit_intercept else columns
     best = best_squared(columns, exact(y), Fraction(0))
-    problem = Problem(Design(X), y, ROWS, Squared(), penalty(1e8), 1.0, fit_intercept)
+    problem = linear_problem(Design(X), y, ROWS, Squared(), penalty(1e8), 1.0, fit_intercept)
     certified(problem, best, rng)
 
 
@@ -347,7 +347,7 @@ def test_separable_classes_of_one_feature(loss, alpha, shift, rng):
     n, gap, price = 16, 2, Fraction(alpha)
     s = Fraction(0) if isinstance(loss, Hinge) else price * n / (2 * gap)
     best = 2 * s * s / n + price * 2 * (1 - s) / gap
-    certified(Problem(Design(X), y, ROWS, loss, L1(), alpha), best, rng)
+    certified(linear_problem(Design(X), y, ROWS, loss, L1(), alpha), best, rng)
 
 
 @pytest.mark.parametrize("shift", [0.0, 64.0, 1024.0])
@@ -359,7 +359,7 @@ def test_total_variation_with_a_piecewise_linear_loss(loss, fit_intercept, shift
     y = np.where(z > 0.0, 1.0, -1.0) if isinstance(loss, MarginLoss) else z
     rows = np.full(30, 1 / 30)
     for alpha in (1e-2, 1e-4):
-        problem = Problem(Design(X), y, rows, loss, TotalVariation(), alpha, fit_intercept)
+        problem = linear_problem(Design(X), y, rows, loss, TotalVariation(), alpha, fit_intercept)
         best = linear_programme(X, y, rows, loss, TotalVariation(), alpha, fit_intercept)
         found = solve(problem, tol=1e-8, max_iter=20_000, random_state=np.random.RandomState(0))
         unit = problem.null_objective

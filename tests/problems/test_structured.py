@@ -8,8 +8,8 @@ from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.losses.structured import Mixture, StructuredLoss
 from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2, TotalVariation
-from skpd.problems import Problem
-from skpd.problems.structured import StructuredProblem
+from skpd.problems import linear_problem
+from skpd.problems.score_rows import scores_problem
 from skpd.solvers import solve
 
 
@@ -44,8 +44,10 @@ def generated(n=40, d=6, seed=0):
 
 def problems(penalty, intercept, seed=0, alpha=0.02):
     X, y = generated(seed=seed)
-    rows = Problem(Design(X), y, np.full(len(y), 1.0 / len(y)), Hinge(), penalty, alpha, intercept)
-    return rows, StructuredProblem(Design(X), MeanHinge(y), penalty, alpha, intercept)
+    rows = linear_problem(
+        Design(X), y, np.full(len(y), 1.0 / len(y)), Hinge(), penalty, alpha, intercept
+    )
+    return rows, scores_problem(Design(X), MeanHinge(y), penalty, alpha, intercept)
 
 
 def solved(problem, tol=1e-9, max_iter=500):
@@ -117,4 +119,4 @@ def test_an_intercept_without_meaning_is_refused():
         opposed = ()
 
     with pytest.raises(ValueError, match="fit_intercept must be False"):
-        StructuredProblem(Design(X), Differences(y), L1(), 0.1, True)
+        scores_problem(Design(X), Differences(y), L1(), 0.1, True)

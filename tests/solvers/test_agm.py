@@ -12,7 +12,7 @@ from benchmarks.products import PLAIN, counted, total
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from skpd.solvers import solve
 from skpd.solvers.accelerated.estimate_functions import Composite, infinite_memory, one_memory
 from skpd.solvers.accelerated.geometry import Entropic, Euclidean
@@ -151,7 +151,7 @@ def test_smooth_losses(options, free, rng):
     y = np.where(X[:, 0] + rng.normal(size=60) > 0.3, 1.0, -1.0)
     for loss in (Squared(), Logistic(), SmoothedHinge(mu=0.5)):
         for penalty in (SquaredL2OnL1Ball(0.7), ElasticNet(0.5), SquaredL2()):
-            problem = Problem(Design(X), y, np.full(60, 1 / 60), loss, penalty, 0.1, free)
+            problem = linear_problem(Design(X), y, np.full(60, 1 / 60), loss, penalty, 0.1, free)
             found = solve(
                 problem, "agm", tol=1e-8, max_iter=2000, random_state=np.random, **options
             )
@@ -168,7 +168,7 @@ def test_losses_with_kinks_by_smoothing(options, loss, free, rng):
     X = rng.normal(size=(60, 8))
     y = np.where(X[:, 0] + rng.normal(size=60) > 0.3, 1.0, -1.0)
     c = np.full(60, 1 / 60)
-    problem = Problem(Design(X), y, c, loss, L1Ball(0.7), 1.0, free)
+    problem = linear_problem(Design(X), y, c, loss, L1Ball(0.7), 1.0, free)
     found = solve(
         problem, "agm", tol=2e-3, max_iter=5000, random_state=np.random.RandomState(0), **options
     )
@@ -178,8 +178,8 @@ def test_losses_with_kinks_by_smoothing(options, loss, free, rng):
 
 
 def test_what_the_entropic_prox_needs(rng):
-    problem = Problem(Design(rng.normal(size=(9, 3))), rng.normal(size=9), np.full(9, 1 / 9),
-                      Squared(), L1(), 1e-3)  # fmt: skip
+    design, y = Design(rng.normal(size=(9, 3))), rng.normal(size=9)
+    problem = linear_problem(design, y, np.full(9, 1 / 9), Squared(), L1(), 1e-3)
     with pytest.raises(ValueError, match=r"prox 'entropic'.*got L1"):
         solve(problem, "agm", tol=1e-9, max_iter=9, random_state=np.random, prox="entropic")
 
@@ -199,7 +199,7 @@ def test_adaptive_steps_need_fewer_gradients(skpd_data):
         return np.array([found.n_iter, calls["rmatvec"], total(calls, PLAIN)])
 
     for loss, penalty in ((SmoothedHinge(), SquaredL2()), (Logistic(), ElasticNet(0.5))):
-        problem = Problem(Design(X), y, c, loss, penalty, 1e-3, False)
+        problem = linear_problem(Design(X), y, c, loss, penalty, 1e-3, False)
         for memory in ("infinite", "one"):
             fixed = needed(problem, memory=memory, adaptive=False)
             assert np.all(needed(problem, memory=memory, search=True) <= fixed / 3)
@@ -211,7 +211,7 @@ def test_searches_go_on_where_rounding_hides_the_objective(memory, rng):
     """The gap of an l1 penalty is as small as the error of the model, not as its square."""
     X = rng.normal(size=(60, 20))
     y = X[:, :5].sum(axis=1) + rng.normal(size=60)
-    problem = Problem(Design(X), y, np.full(60, 1 / 60), Squared(), L1(), 0.1, True)
+    problem = linear_problem(Design(X), y, np.full(60, 1 / 60), Squared(), L1(), 0.1, True)
     found = solve(
         problem,
         "agm",

@@ -18,10 +18,9 @@ from skpd.certificates.rigorous import rigorous_dual, rigorous_primal
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, L1Ball, SquaredL2OnL1Ball
-from skpd.problems import Problem
-from skpd.problems.trace_norm import TraceNormProblem
-from skpd.solvers import select, solve
-from skpd.solvers.frank_wolfe.l1_ball import search_for_multiplier
+from skpd.problems import linear_problem
+from skpd.problems.table_rows import RowsOfTable, trace_norm_problem
+from skpd.solvers import METHODS, select, solve
 from skpd.solvers.frank_wolfe.pdbfw import pdbfw
 from skpd.solvers.monitor import Monitor
 
@@ -113,7 +112,9 @@ def test_sparse_data_takes_the_same_steps(line_search, rng):
 def test_the_gap_closes(loss, free, rng):
     for layout in (np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array):
         design, _, y, c = classes(np.random.default_rng(1), 60, 30, layout)
-        problem = Problem(design, y, c, loss, SquaredL2OnL1Ball(1.3), 0.05, fit_intercept=free)
+        problem = linear_problem(
+            design, y, c, loss, SquaredL2OnL1Ball(1.3), 0.05, fit_intercept=free
+        )
         monitor = Monitor(problem, 1e-8)
         monitor.begin()
         options = {"max_iter": 20_000, "random_state": rng, "step_size": "line-search"}
@@ -125,7 +126,7 @@ def test_the_gap_closes(loss, free, rng):
 
 def test_theory_converges(rng):
     design, _, y, c = classes(rng, 30, 20)
-    problem = Problem(design, y, c, SmoothedHinge(), SquaredL2OnL1Ball(1.0), 1.0, False)
+    problem = linear_problem(design, y, c, SmoothedHinge(), SquaredL2OnL1Ball(1.0), 1.0, False)
     found = solve(problem, "pdbfw", tol=1e-3, max_iter=50_000, random_state=rng)
     assert found.converged
 
@@ -134,11 +135,11 @@ def test_theory_converges(rng):
 def test_search_for_the_multiplier(penalty, rng):
     """Where block Frank-Wolfe does not apply, or gives up."""
     design, _, y, c = classes(rng, 200, 30)
-    problem = Problem(design, y, c, Logistic(), penalty, 1e-4)
+    problem = linear_problem(design, y, c, Logistic(), penalty, 1e-4)
     monitor = Monitor(problem, 1e-6)
     monitor.begin()
     options = {"max_iter": 20_000, "random_state": np.random.RandomState(0)}
-    search_for_multiplier(problem, monitor, None, **options)
+    METHODS["multiplier-search"].run(problem, monitor, None, **options)
     assert monitor.solution().converged
 
 
@@ -147,7 +148,7 @@ def test_what_is_selected_over_the_ball(rng):
     design, _, y, c = classes(rng, 3000, 60)
 
     def names(loss, penalty):
-        choices = select(Problem(design, y, c, loss, penalty, 10.0))
+        choices = select(linear_problem(design, y, c, loss, penalty, 10.0))
         assert all(choice.reason for choice in choices)
         return [choice.name for choice in choices]
 
@@ -157,10 +158,10 @@ def test_what_is_selected_over_the_ball(rng):
     assert names(Logistic(), SquaredL2OnL1Ball(2.0)) == rest
     assert names(Squared(), L1Ball(2.0)) == ["multiplier-search", *rest]
     nothing = Design(np.zeros((20, 3)))  # every condition holds of zeros but that of a ridge
-    found = select(Problem(nothing, y[:20], np.full(20, 0.05), Squared(), L1Ball(1.0), 1.0))
+    found = select(linear_problem(nothing, y[:20], np.full(20, 0.05), Squared(), L1Ball(1.0), 1.0))
     assert found[0].name == "interior-point"
     found = solve(
-        Problem(design, y, c, Squared(), L1Ball(0.1), 1.0), tol=1e-7, max_iter=1000,
+        linear_problem(design, y, c, Squared(), L1Ball(0.1), 1.0), tol=1e-7, max_iter=1000,
         random_state=np.random.RandomState(0),
     )  # fmt: skip
     assert found.method == "multiplier-search" and found.converged
@@ -168,11 +169,11 @@ def test_what_is_selected_over_the_ball(rng):
 
 def test_what_it_needs(rng):
     design, _, y, c = classes(rng, 20, 5)
-    monitor = Monitor(Problem(design, y, c, Hinge(), L1(), 0.1), 1e-3)
+    monitor = Monitor(linear_problem(design, y, c, Hinge(), L1(), 0.1), 1e-3)
     with pytest.raises(ValueError, match="over an l1 ball, got L1"):
         pdbfw(monitor.problem, monitor, None, max_iter=9, random_state=rng)
     for loss in (Hinge(), Logistic()):
-        problem = Problem(design, y, c, loss, SquaredL2OnL1Ball(1.0), 0.1)
+        problem = linear_problem(design, y, c, loss, SquaredL2OnL1Ball(1.0), 0.1)
         with pytest.raises(ValueError, match=rf"Assumption 4.1.*got {type(loss).__name__}"):
             solve(problem, "pdbfw", tol=1e-3, max_iter=9, random_state=rng)
     with pytest.raises(ValueError, match="must fit"):
@@ -252,7 +253,7 @@ def test_ctrl_c_leaves_a_certified_matrix(share, options, rng, monkeypatch):
     X, Y, norm = many_outputs(rng)
     model = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9, random_state=0, **options)
     best = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9, max_iter=20_000).fit(X, Y).certificate_
-    matmul, calls = TraceNormProblem.matmul, []
+    matmul, calls = RowsOfTable.matmul, []
 
     def interrupt(self, M):
         calls.append(M)
@@ -260,7 +261,7 @@ def test_ctrl_c_leaves_a_certified_matrix(share, options, rng, monkeypatch):
             raise KeyboardInterrupt
         return matmul(self, M)
 
-    monkeypatch.setattr(TraceNormProblem, "matmul", interrupt)
+    monkeypatch.setattr(RowsOfTable, "matmul", interrupt)
     last = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -312,10 +313,10 @@ def test_certificates_of_the_trace_norm_far_from_the_optimum(rng):
         for shift in (0.0, 1e3, 1e12):
             X, Y = scale * (rng.normal(size=(9, 3)) + shift), 10.0 * rng.normal(size=(9, 2))
             c = np.full(9, 1 / 9)
-            problem = TraceNormProblem(X, Y, c, 1e-3 * scale**2, 2.0 / scale, True)
+            problem = trace_norm_problem(X, Y, c, 1e-3 * scale**2, 2.0 / scale, True)
             W, theta = rng.normal(size=(3, 2)) / scale, rng.normal(size=(9, 2))
             W /= np.linalg.norm(W * scale, "nuc")
-            b = problem.intercept(W)
+            b = problem.rows.intercept(W)
             exact = exact_objective(X, Y, W.T, b, problem.alpha)
             primal = primal_objective(problem, W, b)
             assert Fraction(primal) >= exact * (1 - Fraction(1, 10**15))

@@ -12,7 +12,7 @@ from skpd import PdproxSVC
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Pinball, Squared
 from skpd.penalties import ElasticNet, SquaredL2
-from skpd.problems import Point, Problem
+from skpd.problems import Point, linear_problem
 from skpd.solvers import solve
 from skpd.solvers.coordinates.dual import dual_descent
 from skpd.solvers.monitor import Monitor
@@ -58,7 +58,9 @@ def test_it_closes_the_gap(loss, alpha, rng):
     X, y = data(rng, loss)
     weights = rng.random(len(y))
     weights[:3] = 0.0
-    problem = Problem(Design(X), y, weights / weights.sum(), loss, SquaredL2(), alpha, False)
+    problem = linear_problem(
+        Design(X), y, weights / weights.sum(), loss, SquaredL2(), alpha, False
+    )
     monitor = descend(problem, tol=1e-8)
     assert monitor.done
     assert -1e-12 <= gap(problem, X, monitor.best) <= 1e-8 * problem.null_objective
@@ -70,7 +72,7 @@ def test_elastic_net(loss, intercept, rng):
     """The gap by definition, with the conjugate of the elastic net and w its gradient."""
     X, y = data(rng, loss)
     weights = np.full(len(y), 1 / len(y))
-    problem = Problem(Design(X), y, weights, loss, ElasticNet(0.2), 0.1, intercept)
+    problem = linear_problem(Design(X), y, weights, loss, ElasticNet(0.2), 0.1, intercept)
     monitor = descend(problem, tol=1e-6)
     assert monitor.done
     best = monitor.best
@@ -90,13 +92,13 @@ def test_free_intercept(loss, rng):
     """The certified interval closes, and shifting regression targets shifts b alone."""
     X, y = data(rng, loss)
     weights = np.full(len(y), 1 / len(y))
-    problem = Problem(Design(X), y, weights, loss, SquaredL2(), 0.05, True)
+    problem = linear_problem(Design(X), y, weights, loss, SquaredL2(), 0.05, True)
     monitor = descend(problem, tol=1e-8)
     assert monitor.done
     best = monitor.best
     assert abs(weights @ best.dual_coef) < 1e-6 * max(1.0, np.abs(best.dual_coef).max())
     if not isinstance(loss, MarginLoss):
-        shifted = Problem(Design(X), y + 7.0, weights, loss, SquaredL2(), 0.05, True)
+        shifted = linear_problem(Design(X), y + 7.0, weights, loss, SquaredL2(), 0.05, True)
         other = descend(shifted, tol=1e-8)
         assert_allclose(other.primal, monitor.primal, rtol=1e-6)
         assert_allclose(other.best.coef, best.coef, atol=1e-3)
@@ -107,7 +109,7 @@ def test_layouts_agree(layout, rng):
     X, y = data(rng, Hinge())
     weights = np.full(len(y), 1 / len(y))
     found = [
-        descend(Problem(Design(table), y, weights, Hinge(), SquaredL2(), 0.01, False))
+        descend(linear_problem(Design(table), y, weights, Hinge(), SquaredL2(), 0.01, False))
         for table in (X, LAYOUTS[layout](X))
     ]
     assert_allclose(found[1].primal, found[0].primal, rtol=1e-6 if "32" in layout else 1e-9)
@@ -123,7 +125,7 @@ def test_same_as_scikit_learn(rng):
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
     X, y = data(rng, Squared())
     weights = np.full(60, 1 / 60)
-    problem = Problem(Design(X), y, weights, Squared(), SquaredL2(), alpha, False)
+    problem = linear_problem(Design(X), y, weights, Squared(), SquaredL2(), alpha, False)
     ridge = Ridge(alpha=alpha * 60, fit_intercept=False, tol=1e-12).fit(X, y)
     assert_allclose(descend(problem, tol=1e-12).best.coef, ridge.coef_, atol=1e-5)
 
@@ -138,9 +140,11 @@ def test_awkward_rows(loss, rng):
     weights = rng.random(len(y)) * (rng.random(len(y)) < 0.8)
     weights /= weights.sum()
     for intercept in (False, True):
-        problem = Problem(Design(X), y, weights, loss, SquaredL2(), 1e-2, intercept)
+        problem = linear_problem(Design(X), y, weights, loss, SquaredL2(), 1e-2, intercept)
         assert descend(problem, tol=1e-8).done
-    problem = Problem(Design(np.zeros((len(y), 2))), y, weights, loss, SquaredL2(), 1e-2, False)
+    problem = linear_problem(
+        Design(np.zeros((len(y), 2))), y, weights, loss, SquaredL2(), 1e-2, False
+    )
     monitor = descend(problem)
     assert monitor.done and not monitor.best.coef.any()
 
@@ -178,7 +182,7 @@ def test_it_pauses_and_goes_on(rng):
         if np.isfinite(found):
             break
     theta, w = descent.theta(), descent.variables()[:-1]
-    problem = Problem(Design(X), y, weights, Hinge(), SquaredL2(), 1e-3, False)
+    problem = linear_problem(Design(X), y, weights, Hinge(), SquaredL2(), 1e-3, False)
     assert found <= 1e-9 and epochs > 7
     assert_allclose(w, -X.T @ theta / 400 / 1e-3, atol=1e-9)
     assert gap(problem, X, Point(w, 0.0, theta)) <= 2e-9
@@ -188,7 +192,7 @@ def test_a_warm_start_is_used(rng):
     X, y = data(rng, Absolute(), n=200)
     weights = np.full(200, 1 / 200)
     for intercept in (False, True):
-        problem = Problem(Design(X), y, weights, Absolute(), SquaredL2(), 0.01, intercept)
+        problem = linear_problem(Design(X), y, weights, Absolute(), SquaredL2(), 0.01, intercept)
         first = descend(problem, tol=1e-8)
         again = descend(problem, tol=1e-8, start=first.best)
         assert again.done and again.n_iter < 0.5 * first.n_iter
@@ -197,7 +201,7 @@ def test_a_warm_start_is_used(rng):
 def test_small_alpha_is_left_to_newton_steps(rng):
     X, y = data(rng, Hinge(), n=300, d=20)
     weights = np.full(300, 1 / 300)
-    problem = Problem(Design(X), y, weights, Hinge(), SquaredL2(), 1e-8, False)
+    problem = linear_problem(Design(X), y, weights, Hinge(), SquaredL2(), 1e-8, False)
     alone = descend(problem, tol=1e-6, max_iter=10**6)
     assert not alone.done
     found = solve(problem, tol=1e-6, max_iter=10**6, random_state=np.random.RandomState(0))

@@ -14,12 +14,14 @@ from skpd.designs.outputs import OutputsDesign
 from skpd.estimators.outputs import OUTPUT_LOSSES, OUTPUT_PENALTIES
 from skpd.losses import CrammerSinger, Softmax
 from skpd.penalties import L1, FusedLasso, GroupElasticNet, GroupLInf, LInf, Spectral
-from skpd.problems.outputs import OutputsProblem
+from skpd.problems import Problem
+from skpd.problems.columns import Columns
+from skpd.problems.output_rows import RowsOfOutputs, outputs_problem
 from skpd.solvers import Monitor
-from skpd.solvers.interior import expected_cost_of_outputs, interior_point, output_systems
+from skpd.solvers.interior import expected_cost, interior_point, output_systems
 from skpd.solvers.interior.method import State
 from skpd.solvers.interior.output_systems import OutputRows, OutputsSystem
-from skpd.solvers.interior.posing import programme_of
+from skpd.solvers.interior.programmes import programme_of
 from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.select import select
 from tests.oracles.output_models import Model, penalty_value
@@ -47,7 +49,7 @@ def posed(X, Y, loss, penalty, fit_intercept=True, weights=None, share=0.01):
     weights = np.ones(len(Y)) if weights is None else weights
     d = X.shape[1]
     given = Design(X), Y, weights / weights.sum(), LOSSES[loss], PENALTIES[penalty](d, K)
-    problem = OutputsProblem.shared(
+    problem = outputs_problem(
         *given, alpha=1.0, fit_intercept=fit_intercept, total_weight=float(weights.sum())
     )
     return problem.with_alpha(share * largest(problem))
@@ -81,7 +83,7 @@ def test_every_loss_with_every_penalty(loss, penalty, rng):
     X, Y = data(rng, loss, n=16, d=4)
     fit_intercept = (list(LOSSES).index(loss) + list(PENALTIES).index(penalty)) % 2 == 0
     problem = posed(X, Y, loss, penalty, fit_intercept)
-    assert expected_cost_of_outputs(problem) < np.inf
+    assert expected_cost(problem) < np.inf
     found = reached(problem)
     assert found.certificate.relative_gap <= 1e-9 and found.n_iter <= 40
     value = float(objective(problem, X, Y, loss, penalty, found))
@@ -226,11 +228,14 @@ def test_tasks_are_problems_of_their_own_without_a_tie(fit_intercept, sparse, rn
         [np.flatnonzero(of_task == k) for k in range(K)], n,
     )  # fmt: skip
     weights = np.full(n, 1 / n)
-    problem = OutputsProblem(design, y, weights, LOSSES["absolute"], L1(), 0.02, fit_intercept)
+    rows = RowsOfOutputs(design, y, weights, LOSSES["absolute"], fit_intercept)
+    problem = Problem(rows, Columns(L1(), 0.02))
     found = reached(problem)
-    alone = [reached(replace(problem, design=OutputsDesign(
-        [design.parts[k]], [np.arange(15)], 15), y=y[of_task == k], weights=np.full(15, 1 / 15),
-        alpha=0.06)) for k in range(K)]  # fmt: skip
+    alone = []
+    for k in range(K):
+        own = OutputsDesign([design.parts[k]], [np.arange(15)], 15)
+        some = replace(rows, design=own, y=y[of_task == k], weights=np.full(15, 1 / 15))
+        alone.append(reached(Problem(some, Columns(L1(), 0.06))))
     mean = np.mean([one.certificate.primal for one in alone])
     assert_allclose(found.certificate.primal, mean, rtol=1e-7)
 
@@ -266,7 +271,7 @@ def test_what_has_no_terms_is_left_to_others(rng):
     problem = posed(X, Y, "absolute", "l1")
     for penalty in (FusedLasso(), Spectral(LInf(), K)):
         other = problem.with_penalty(penalty, 0.1)
-        assert expected_cost_of_outputs(other) == np.inf
+        assert expected_cost(other) == np.inf
         assert [choice.name for choice in select(other)] == ["hybrid-gradient"]
     names = {
         ("absolute", "l1inf"): ["interior-point", "hybrid-gradient"],

@@ -40,15 +40,15 @@ from skpd.penalties import (
     SquaredL2,
     TotalVariation,
 )
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from skpd.problems.robust import robust_problem
 from skpd.solvers import Monitor
 from skpd.solvers.interior import (
     expected_cost,
     interior_point,
     method,
-    posing,
     programme,
+    programmes,
     systems,
 )
 from skpd.solvers.interior.maps import Differences
@@ -77,7 +77,7 @@ def posed(X, y, loss, penalty, alpha, fit_intercept=True, weights=None):
     """A problem; without weights every row has the same."""
     weights = np.ones(len(y)) if weights is None else weights
     total = float(weights.sum())
-    return Problem(
+    return linear_problem(
         Design(X), y, weights / total, loss, penalty, alpha, fit_intercept, total_weight=total
     )
 
@@ -223,7 +223,7 @@ def test_the_rows_system_finds_the_same(penalty, fit_intercept, layout, rng, mon
         founds = []
         for few, kind in ((d, FeatureSystem), (d - 1, RowSystem)):
             monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=few))
-            assert type(posing.programme_of(problem).system()) is kind
+            assert type(programmes.programme_of(problem).system()) is kind
             founds.append(reached(problem))
             assert founds[-1].converged
         features, rows = founds
@@ -238,7 +238,7 @@ def test_penalties_without_a_diagonal_stay_with_the_features(penalty, rng, monke
     monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=5))
     X, y = rng.normal(size=(10, 20)), rng.choice([-1.0, 1.0], 10)
     problem = posed(X, y, Hinge(), penalty, 0.02)
-    assert type(posing.programme_of(problem).system()) is FeatureSystem
+    assert type(programmes.programme_of(problem).system()) is FeatureSystem
     best = linear_programme(X, y, problem.weights, Hinge(), penalty, 0.02, True)
     assert_allclose(reached(problem).certificate.primal, best, rtol=1e-7, atol=1e-9)
 

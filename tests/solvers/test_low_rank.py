@@ -7,12 +7,12 @@ import scipy.sparse as sp
 from skpd import MatrixCompletionPD, TraceNormPD
 from skpd.designs import EntriesDesign
 from skpd.losses import Absolute
-from skpd.problems.completion import CompletionProblem
+from skpd.problems.entry_rows import RowsOfEntries, entries_problem
+from skpd.solvers.accelerated.outputs import accelerated_gradients
 from skpd.solvers.low_rank import pdprox_adaptive
 from skpd.solvers.low_rank.factors import Factors, SingularThreshold, Sum, compressed
 from skpd.solvers.low_rank.settings import SETTINGS
 from skpd.solvers.monitor import Monitor
-from skpd.solvers.outputs import accelerated_gradients
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -104,9 +104,8 @@ def test_the_hybrid_gradient_by_factors(rng):
     left, right = np.divmod(places, 30)
     z = np.sum(rng.normal(size=(40, 2))[left] * rng.normal(size=(30, 2))[right], axis=1)
     y = z + rng.normal(size=500)
-    problem = CompletionProblem(
-        EntriesDesign(left, right, 40, 30), y, np.full(500, 1 / 500), Absolute(), 0.02
-    )
+    rows = RowsOfEntries(EntriesDesign(left, right, 40, 30), y, np.full(500, 1 / 500), Absolute())
+    problem = entries_problem(rows, 0.02)
     monitor = Monitor(problem, 1e-4)
     monitor.begin()
     pdprox_adaptive(problem, monitor, None, max_iter=3000, random_state=np.random.RandomState(0))

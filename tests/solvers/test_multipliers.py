@@ -26,9 +26,8 @@ from skpd.penalties import (
     SquaredL2,
     SquaredL2OnL1Ball,
 )
-from skpd.problems import Point, Problem
-from skpd.solvers import Monitor, solve
-from skpd.solvers.frank_wolfe.l1_ball import search_for_multiplier
+from skpd.problems import Point, linear_problem
+from skpd.solvers import METHODS, Monitor, solve
 from skpd.solvers.newton import in_memory, quadratic
 from skpd.solvers.newton.multipliers import method_of_multipliers
 from skpd.solvers.newton.quadratic import minimise_quadratic
@@ -509,7 +508,9 @@ def test_every_pair_to_eight_digits(loss, penalty, by_columns):
 ], ids=str)  # fmt: skip
 def test_reference_optima(skpd_data, name, width, penalty, alpha, optimum):
     X, y = skpd_data(name, width)
-    problem = Problem(Design(X), y, np.full(len(y), 1 / len(y)), Hinge(), penalty, alpha, False)
+    problem = linear_problem(
+        Design(X), y, np.full(len(y), 1 / len(y)), Hinge(), penalty, alpha, False
+    )
     for tol in (1e-6, 1e-9):
         found = solve(problem, tol=tol, max_iter=5000, random_state=np.random.RandomState(0))
         certificate = found.certificate
@@ -523,7 +524,9 @@ def test_lasso_with_more_features_than_rows(rng, by_columns):
     alpha = np.abs(X.T @ (y - y.mean())).max() / 80 / 20
     theirs = Lasso(alpha=alpha, tol=1e-12, max_iter=100_000).fit(X, y)
     for layout in (np.ascontiguousarray, sp.csc_array):
-        problem = Problem(Design(layout(X)), y, np.full(80, 1 / 80), Squared(), L1(), alpha, True)
+        problem = linear_problem(
+            Design(layout(X)), y, np.full(80, 1 / 80), Squared(), L1(), alpha, True
+        )
         found = solve(problem, tol=1e-10, max_iter=300, random_state=np.random.RandomState(0))
         assert found.converged
         assert_allclose(found.coef, theirs.coef_, atol=1e-6)
@@ -535,9 +538,9 @@ def test_a_warm_start_is_used(rng):
     weights = np.full(200, 1 / 200)
     arguments = {"tol": 1e-8, "max_iter": 300, "random_state": np.random.RandomState(0)}
     for loss in (Hinge(), SquaredHinge()):
-        problem = Problem(Design(X), y, weights, loss, L1(), 0.01, True)
+        problem = linear_problem(Design(X), y, weights, loss, L1(), 0.01, True)
         found = solve(problem, **arguments)
-        nearby = Problem(Design(X), y, weights, loss, L1(), 0.0101, True)
+        nearby = linear_problem(Design(X), y, weights, loss, L1(), 0.0101, True)
         start = Point(found.coef, found.intercept, found.dual_coef)
         assert solve(nearby, start=start, **arguments).n_iter < solve(nearby, **arguments).n_iter
 
@@ -547,7 +550,7 @@ def test_what_a_path_tells_of_the_next_alpha(rng):
     n, d = 80, 12
     X = rng.normal(size=(n, d))
     y = X @ np.append(np.ones(6), np.zeros(6)) + 0.5 * rng.normal(size=n)
-    first = Problem(Design(X), y, np.full(n, 1 / n), Squared(), L1().bind(d), 0.2, False)
+    first = linear_problem(Design(X), y, np.full(n, 1 / n), Squared(), L1().bind(d), 0.2, False)
     first, start = first.in_workspace(), None
     for alpha in (0.2, 0.19, 0.185):
         problem = first.with_alpha(alpha)
@@ -566,7 +569,7 @@ def test_it_hands_over_where_it_stalls(rng, monkeypatch):
     """More active features than a working set may hold: the primal-dual method goes on."""
     X = rng.normal(size=(60, 40))
     y = X @ rng.normal(size=40)
-    problem = Problem(Design(X), y, np.full(60, 1 / 60), Absolute(), SquaredL2(), 0.1, True)
+    problem = linear_problem(Design(X), y, np.full(60, 1 / 60), Absolute(), SquaredL2(), 0.1, True)
     monkeypatch.setattr(in_memory, "SETTINGS", replace(SETTINGS, largest_working_set=10))
     alone = Monitor(problem, 1e-4)
     alone.check(0, problem.null_point)
@@ -582,7 +585,7 @@ def test_hinge_with_more_features_than_rows(layout, intercept, rng, by_columns):
     X = rng.normal(size=(40, 150)) * (rng.random((40, 150)) < 0.5)
     y, weights = np.sign(X[:, 0] + rng.normal(size=40)), np.full(40, 1 / 40)
     value = linear_programme(X, y, weights, Hinge(), L1(), 0.02, intercept)
-    problem = Problem(Design(layout(X)), y, weights, Hinge(), L1(), 0.02, intercept)
+    problem = linear_problem(Design(layout(X)), y, weights, Hinge(), L1(), 0.02, intercept)
     found = solve(problem, tol=1e-9, max_iter=300, random_state=np.random.RandomState(0))
     assert found.converged
     assert_allclose(found.certificate.primal, value, rtol=1e-8)
@@ -595,11 +598,11 @@ def test_sparse_group_at_its_ends_is_lasso_and_group_lasso(rng):
     value = linear_programme(X, y, weights, Hinge(), L1(), 0.05, True)
     arguments = {"tol": 1e-9, "max_iter": 300, "random_state": np.random.RandomState(0)}
     lasso = SparseGroup(groups=2, l1_ratio=1.0)
-    found = solve(Problem(Design(X), y, weights, Hinge(), lasso, 0.05, True), **arguments)
+    found = solve(linear_problem(Design(X), y, weights, Hinge(), lasso, 0.05, True), **arguments)
     assert_allclose(found.certificate.primal, value, rtol=1e-8)
     group, same = GroupL2(groups=2), SparseGroup(groups=2, l1_ratio=0.0)
     first, second = (
-        solve(Problem(Design(X), y, weights, Hinge(), p, 0.05, True), **arguments)
+        solve(linear_problem(Design(X), y, weights, Hinge(), p, 0.05, True), **arguments)
         for p in (group, same)
     )
     assert_allclose(first.certificate.primal, second.certificate.primal, rtol=1e-8)
@@ -612,8 +615,10 @@ def test_a_sample_is_drawn_from_the_rows_that_count(rng):
     for kept in (3, 20_000):
         weights = np.zeros(30_000)
         weights[:kept] = 1 / kept
-        problem = Problem(Design(X), y, weights, Hinge(), L1(), 0.05, False)
-        few = Problem(Design(X[:kept]), y[:kept], weights[:kept], Hinge(), L1(), 0.05, False)
+        problem = linear_problem(Design(X), y, weights, Hinge(), L1(), 0.05, False)
+        few = linear_problem(
+            Design(X[:kept]), y[:kept], weights[:kept], Hinge(), L1(), 0.05, False
+        )
         arguments = {"tol": 1e-9, "max_iter": 300, "random_state": np.random.RandomState(0)}
         found, expected = solve(problem, **arguments), solve(few, **arguments)
         assert found.converged
@@ -652,10 +657,11 @@ def test_rows_that_bend_while_they_are_left_out_come_back(alpha):
     y = z + 0.5 * np.std(z) * rng.normal(size=120)
     weights = np.full(120, 1 / 120)
     ball = SquaredL2OnL1Ball(1.0)
-    problem = Problem(Design(X), y, weights, Absolute(), ball, alpha, True)
+    problem = linear_problem(Design(X), y, weights, Absolute(), ball, alpha, True)
     monitor = Monitor(problem, 1e-6)
     monitor.begin()
     state = np.random.RandomState(0)
-    search_for_multiplier(problem, monitor, None, max_iter=300, random_state=state)
+    search = METHODS["multiplier-search"].run
+    search(problem, monitor, None, max_iter=300, random_state=state)
     exact = solve(problem, tol=1e-8, max_iter=1000, random_state=state)
     assert monitor.dual <= exact.certificate.primal and exact.certificate.dual <= monitor.primal

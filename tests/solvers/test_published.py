@@ -12,9 +12,9 @@ from scipy.optimize import brentq
 from skpd.designs import Design
 from skpd.losses import Hinge, SmoothedHinge
 from skpd.penalties import GroupL2, SquaredL2, SquaredL2OnL1Ball
-from skpd.problems import Problem
+from skpd.problems import linear_problem
 from skpd.problems.robust import robust_problem
-from skpd.solvers import ROBUST_SOLVERS, SOLVERS, solve
+from skpd.solvers import METHODS, solve
 from skpd.solvers.accelerated import agm
 
 N = 50
@@ -46,7 +46,7 @@ def classes(rng, n, d):
 
 
 def posed(X, y, loss, penalty, alpha):
-    return Problem(Design(X), y, np.full(len(y), 1 / len(y)), loss, penalty, alpha, False)
+    return linear_problem(Design(X), y, np.full(len(y), 1 / len(y)), loss, penalty, alpha, False)
 
 
 # Pdprox (Yang, Mahdavi, Jin and Zhu, 2015): hinge loss with group lasso
@@ -78,7 +78,7 @@ def project(alpha):
 
 def compare_averages(name, problem, ws, alphas):
     for t in range(1, N + 1):
-        found = last_iterate(SOLVERS[name], problem, t)
+        found = last_iterate(METHODS[name].run, problem, t)
         assert_allclose(found.coef, np.mean(ws[:t], axis=0), rtol=1e-5, atol=1e-7)
         assert_allclose(-problem.y * found.dual_coef, np.mean(alphas[:t], axis=0), atol=1e-5)
 
@@ -241,7 +241,7 @@ def test_algorithm_1_of_block_frank_wolfe(rng):
         update[largest] = l1_projection(centre[largest], radius)
         x = (1 - eta) * x + eta * update
         w = (1 - eta) * w + eta * (X @ update)
-        found = last_iterate(SOLVERS["pdbfw"], problem, t, sparsity=s)
+        found = last_iterate(METHODS["pdbfw"].run, problem, t, sparsity=s)
         assert_allclose(found.coef, x, rtol=1e-9, atol=1e-12)
         # the conjugate of a row's loss is v + v^2 / 2 at v = y theta in [-1, 0], each over n
         step = delta / n
@@ -315,7 +315,7 @@ def test_projected_subgradients(q, ridge, rng):
                 elif np.argmax(pieces) == 1:
                     g, slope = g + z / batch, slope - kappa / batch
             w, lam = onto_epigraph(q, w - step * g, lam - step * slope)
-        found = last_iterate(ROBUST_SOLVERS["isg"], problem, k, **scheme)
+        found = last_iterate(METHODS["isg"].run, problem, k, **scheme)
         assert_allclose(found.coef, w, rtol=1e-8, atol=1e-10)
 
 
@@ -373,5 +373,5 @@ def test_proximal_points(q, rng):
         step = steps_of_table_1(q, 0.0, alpha, n, k)
         for z in Z:
             w, lam = proximal_update(q, w, lam, z, step, epsilon, kappa)
-        found = last_iterate(ROBUST_SOLVERS["ippa"], problem, k, **scheme)
+        found = last_iterate(METHODS["ippa"].run, problem, k, **scheme)
         assert_allclose(found.coef, w, rtol=1e-8, atol=1e-10)

@@ -13,13 +13,15 @@ import numpy as np
 
 from ..._floats import EPSILON
 from ..._typing import Array, Indices
+from ...certificates.objective import DualPoint
 from ..balance import MOST, SCALES
 from ..dual_points import BalancedPoint
+from ..free_directions import FreeDirections
 from .bounds import balance_sums, box_sums
 from .points import DualSums, PartOfPoint, SharedPoint
 from .recipes import Change
 
-__all__ = ["balanced_point"]
+__all__ = ["SharedFreeDirections"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,19 @@ class SharedBalance:
     columns: Indices
 
 
-def balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
+class SharedFreeDirections(FreeDirections):
+    """The free directions of rows in shards, where one pass balances as much as projections."""
+
+    def projected(self, problem: Any, point: Any) -> DualPoint:
+        given: DualPoint = point
+        return given
+
+    def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
+        found: DualPoint = (_balanced_point(problem, point) if near is None else None) or point
+        return found
+
+
+def _balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
     """The point with a change after which its sums over the free directions vanish.
 
     None where the rows inside the box cannot cancel the sums, or where the independence of the
@@ -42,7 +56,7 @@ def balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
     n_directions = len(columns) + ones
     if n_directions == 0:
         return None
-    found = problem.shards.sums(box_sums, theta.recipe, point.largest, columns, ones)
+    found = problem.rows.shards.sums(box_sums, theta.recipe, point.largest, columns, ones)
     n_inside = found["n_inside"]
     sizes = np.sqrt(found["gram"].diagonal())
     if n_inside < n_directions or not np.all(sizes > 0.0):
@@ -54,7 +68,7 @@ def balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
     q = np.linalg.solve(gram, -found["sums"].bounded[0] / sizes) / sizes
     change = Change(columns, ones, q, point.largest)
     changed = theta.changed(change)
-    left = problem.shards.sums(balance_sums, changed.recipe)
+    left = problem.rows.shards.sums(balance_sums, changed.recipe)
     share = float(left["share"].value)
     if not share <= MOST:
         return None
@@ -71,7 +85,7 @@ def balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
     changed = theta.changed(replace(change, share=share if share > 0.0 else 1.0))
     # One pass over the rows computes the sums of all three points. Plain products may suffice; a
     # pass with precise products takes several times as long.
-    sums = DualSums(problem.shards, changed.recipe)
+    sums = DualSums(problem.rows.shards, changed.recipe)
     own, towards, moved = (
         PartOfPoint(problem, vector, sums, name)
         for vector, name in ((theta, ""), (changed, "towards_"), (changed, "change_"))

@@ -13,7 +13,7 @@ from ...designs import Design
 from ...designs.sums import BoundedSum, Largest
 from ...losses import Loss
 from .recipes import Change, DualRecipe, null_ends
-from .shard import Block, Shard
+from .shard import Block, Shard, summed
 
 __all__ = [
     "balance_sums", "box_sums", "constant_sums", "dual_sums", "dual_values", "keep_gradient",
@@ -26,66 +26,58 @@ LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest va
 # The targets
 
 
-def target_sums(shard: Shard) -> dict[str, Any]:
+@summed(with_data=False)
+def target_sums(shard: Shard, block: Block) -> dict[str, Any]:
     """The weights of all rows, and the least, the mean and the largest target."""
-
-    def of_block(block: Block) -> dict[str, Any]:
-        _, _, y, weights = block
-        heavy = weights > 0.0
-        own = y[heavy]
-        return {
-            "n_heavy": int(np.count_nonzero(heavy)),
-            "weight": BoundedSum(float(np.sum(weights))),
-            "above": BoundedSum(float(np.sum(weights[y > 0.0]))),
-            "below": BoundedSum(float(np.sum(weights[y <= 0.0]))),
-            "moment": BoundedSum(*kernels.compensated_dot(weights, y)),
-            "largest": Largest(float(np.max(own, initial=-inf))),
-            "minus_least": Largest(float(np.max(-own, initial=-inf))),
-        }
-
-    return shard.sums(of_block, with_data=False)
+    _, _, y, weights = block
+    heavy = weights > 0.0
+    own = y[heavy]
+    return {
+        "n_heavy": int(np.count_nonzero(heavy)),
+        "weight": BoundedSum(float(np.sum(weights))),
+        "above": BoundedSum(float(np.sum(weights[y > 0.0]))),
+        "below": BoundedSum(float(np.sum(weights[y <= 0.0]))),
+        "moment": BoundedSum(*kernels.compensated_dot(weights, y)),
+        "largest": Largest(float(np.max(own, initial=-inf))),
+        "minus_least": Largest(float(np.max(-own, initial=-inf))),
+    }
 
 
-def constant_sums(shard: Shard, constant: float) -> dict[str, Any]:
+@summed(with_data=False)
+def constant_sums(shard: Shard, block: Block, constant: float) -> dict[str, Any]:
     """The mean loss of a constant prediction, and a subgradient."""
-
-    def of_block(block: Block) -> dict[str, Any]:
-        _, _, y, weights = block
-        z = np.full(len(y), constant)
-        return {
-            "value": kernels.dot(weights, shard.loss.value(y, z)),
-            "slope": kernels.dot(weights, shard.loss.gradient(y, z)),
-        }
-
-    return shard.sums(of_block, with_data=False)
+    _, _, y, weights = block
+    z = np.full(len(y), constant)
+    return {
+        "value": kernels.dot(weights, shard.loss.value(y, z)),
+        "slope": kernels.dot(weights, shard.loss.gradient(y, z)),
+    }
 
 
-def null_sums(shard: Shard, constant: float, near: bool) -> dict[str, Any]:
+@summed(with_data=False)
+def null_sums(shard: Shard, block: Block, constant: float, near: bool) -> dict[str, Any]:
     """Sums of the best constant prediction: losses, slopes and ranges of dual variables."""
-
-    def of_block(block: Block) -> dict[str, Any]:
-        _, _, y, weights = block
-        z, loss = np.full(len(y), constant), shard.loss
-        low, high = null_ends(loss, y, constant, near)
-        slope = np.abs(loss.gradient(y, z))
-        return {
-            "largest": BoundedSum(loss.largest_mean(y, weights, z, 0.0, 0.0)),
-            "plain": BoundedSum(kernels.dot(weights, loss.value(y, z))),
-            "at_zero": BoundedSum(kernels.dot(weights, loss.value(y, np.zeros(len(y))))),
-            "low": kernels.dot(weights, low),
-            "high": kernels.dot(weights, high),
-            "slope": kernels.dot(weights, slope),
-            "steepest": Largest(float(np.max(slope, initial=0.0))),
-            "range": Largest(float(np.max(np.subtract(*loss.dual_bounds(y)[::-1])))),
-        }
-
-    return shard.sums(of_block, with_data=False)
+    _, _, y, weights = block
+    z, loss = np.full(len(y), constant), shard.loss
+    low, high = null_ends(loss, y, constant, near)
+    slope = np.abs(loss.gradient(y, z))
+    return {
+        "largest": BoundedSum(loss.largest_mean(y, weights, z, 0.0, 0.0)),
+        "plain": BoundedSum(kernels.dot(weights, loss.value(y, z))),
+        "at_zero": BoundedSum(kernels.dot(weights, loss.value(y, np.zeros(len(y))))),
+        "low": kernels.dot(weights, low),
+        "high": kernels.dot(weights, high),
+        "slope": kernels.dot(weights, slope),
+        "steepest": Largest(float(np.max(slope, initial=0.0))),
+        "range": Largest(float(np.max(np.subtract(*loss.dual_bounds(y)[::-1])))),
+    }
 
 
 # The data
 
 
-def survey(shard: Shard, null: DualRecipe, name: str) -> dict[str, Any]:
+@summed()
+def survey(shard: Shard, block: Block, null: DualRecipe, name: str) -> dict[str, Any]:
     """Sums over the columns of X, of all rows and of the rows of each stratum.
 
     Raises
@@ -93,22 +85,18 @@ def survey(shard: Shard, null: DualRecipe, name: str) -> dict[str, Any]:
     ValueError
         If a number is not finite. The message contains ``name``, the name of the estimator.
     """
-
-    def of_block(block: Block) -> dict[str, Any]:
-        rows, design, y, weights = block
-        data = design.rows_as_they_are(np.arange(len(y)))
-        assert_all_finite(data, estimator_name=name, input_name="X")
-        theta = null.of(shard.kept, shard.loss, rows, y)
-        ones, strata = np.ones(len(y)), shard.loss.strata(y, weights)
-        means = [_product(design, stratum.weights, ones, False) for stratum in strata]
-        return {
-            "n_entries": design.n_entries,
-            "squares": design.column_norms(weights) ** 2,
-            "gradient": design.rmatvec(weights * theta),
-            **{f"row_{k}": mean for k, mean in enumerate(means)},
-        }
-
-    return shard.sums(of_block)
+    rows, design, y, weights = block
+    data = design.rows_as_they_are(np.arange(len(y)))
+    assert_all_finite(data, estimator_name=name, input_name="X")
+    theta = null.of(shard.kept, shard.loss, rows, y)
+    ones, strata = np.ones(len(y)), shard.loss.strata(y, weights)
+    means = [_product(design, stratum.weights, ones, False) for stratum in strata]
+    return {
+        "n_entries": design.n_entries,
+        "squares": design.column_norms(weights) ** 2,
+        "gradient": design.rmatvec(weights * theta),
+        **{f"row_{k}": mean for k, mean in enumerate(means)},
+    }
 
 
 def _product(design: Design, weights: Array, rows: Array, precise: bool) -> BoundedSum:
@@ -122,41 +110,26 @@ def _product(design: Design, weights: Array, rows: Array, precise: bool) -> Boun
 # A model and a dual point
 
 
+@summed()
 def point_sums(
-    shard: Shard, model: tuple[Array, float], dual: DualRecipe, precise: bool
+    shard: Shard, block: Block, model: tuple[Array, float], dual: DualRecipe, precise: bool
 ) -> dict[str, Any]:
     """The results of `loss_sums` and `dual_sums` from one pass over the rows."""
-
-    def of_block(block: Block) -> dict[str, Any]:
-        rows, design, y, weights = block
-        theta = dual.of(shard.kept, shard.loss, rows, y)
-        return {
-            **_loss_sums(shard.loss, design, y, weights, model, precise),
-            **_dual_sums(shard.loss, design, y, weights, theta, precise),
-        }
-
-    return shard.sums(of_block)
-
-
-def loss_sums(shard: Shard, model: tuple[Array, float], precise: bool) -> dict[str, Any]:
-    """The mean loss of a model, rounded up, and sums of the errors of its predictions."""
-
-    def of_block(block: Block) -> dict[str, Any]:
-        _, design, y, weights = block
-        return _loss_sums(shard.loss, design, y, weights, model, precise)
-
-    return shard.sums(of_block)
+    theta = dual.of(shard.kept, shard.loss, block.rows, block.y)
+    losses = _loss_sums(shard, block, model, precise)
+    return losses | _dual_sums(shard.loss, block, theta, precise)
 
 
 def _loss_sums(
-    loss: Loss, design: Design, y: Array, weights: Array, model: tuple[Array, float], precise: bool
+    shard: Shard, block: Block, model: tuple[Array, float], precise: bool
 ) -> dict[str, Any]:
-    coef, intercept = model
-    low: Any = 0.0
+    """The mean loss of a model, rounded up, and sums of the errors of its predictions."""
+    _, design, y, weights = block
+    loss, low = shard.loss, 0.0
     if precise:
-        z, low, error = design.matvec_compensated(coef, intercept)
+        z, low, error = design.matvec_compensated(*model)
     else:
-        z, error = design.matvec_bounded(coef, intercept)
+        z, error = design.matvec_bounded(*model)
     return {
         "loss": BoundedSum(loss.largest_mean(y, weights, z, low, error)),
         "loss_about": kernels.dot(weights, np.ascontiguousarray(loss.value(y, z, low))),
@@ -165,31 +138,35 @@ def _loss_sums(
     }
 
 
-def dual_sums(shard: Shard, dual: DualRecipe, precise: bool) -> dict[str, Any]:
-    """The sums of a dual point, including its change, that a certificate uses."""
-
-    def of_block(block: Block) -> dict[str, Any]:
-        rows, design, y, weights = block
-        theta = dual.of(shard.kept, shard.loss, rows, y)
-        if dual.change is not None:
-            change = _change_of(shard.loss, design, y, weights, theta, dual.change)
-            towards = theta + change / dual.change.share
-            values = shard.loss.dual_values(y, weights, towards, _scales(shard.loss))
-            changed = {
-                "change_products": _product(design, weights, change, precise),
-                **{f"towards_value_{k}": value for k, value in enumerate(_as_sums(values))},
-                "towards_minus_scale": Largest(-_largest_scale(shard.loss, y, towards)),
-            }
-        else:
-            changed = {}
-        return _dual_sums(shard.loss, design, y, weights, theta, precise) | changed
-
-    return shard.sums(of_block)
-
-
-def _dual_sums(
-    loss: Loss, design: Design, y: Array, weights: Array, theta: Array, precise: bool
+@summed()
+def loss_sums(
+    shard: Shard, block: Block, model: tuple[Array, float], precise: bool
 ) -> dict[str, Any]:
+    """The mean loss of a model, rounded up, and sums of the errors of its predictions."""
+    return _loss_sums(shard, block, model, precise)
+
+
+@summed()
+def dual_sums(shard: Shard, block: Block, dual: DualRecipe, precise: bool) -> dict[str, Any]:
+    """The sums of a dual point, including its change, that a certificate uses."""
+    rows, design, y, weights = block
+    theta = dual.of(shard.kept, shard.loss, rows, y)
+    if dual.change is not None:
+        change = _change_of(shard.loss, design, y, weights, theta, dual.change)
+        towards = theta + change / dual.change.share
+        values = shard.loss.dual_values(y, weights, towards, _scales(shard.loss))
+        changed = {
+            "change_products": _product(design, weights, change, precise),
+            **{f"towards_value_{k}": value for k, value in enumerate(_as_sums(values))},
+            "towards_minus_scale": Largest(-_largest_scale(shard.loss, y, towards)),
+        }
+    else:
+        changed = {}
+    return _dual_sums(shard.loss, block, theta, precise) | changed
+
+
+def _dual_sums(loss: Loss, block: Block, theta: Array, precise: bool) -> dict[str, Any]:
+    _, design, y, weights = block
     values = loss.dual_values(y, weights, theta, _scales(loss))
     return {
         "products": _product(design, weights, theta, precise),

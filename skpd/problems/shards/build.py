@@ -3,8 +3,10 @@
 from ...designs import RowBlocks
 from ...losses import Loss
 from ...penalties import Penalty
-from .null_model import TargetSums
-from .problem import ShardedProblem
+from ..columns import Columns
+from ..problem import Problem
+from .null_sums import TargetSums
+from .rows import RowsInShards
 from .shard import Shard, Targets
 from .shards import LocalShards, Shards
 
@@ -14,7 +16,7 @@ __all__ = ["problem_of_blocks", "problem_of_shards"]
 def problem_of_blocks(
     blocks: RowBlocks, targets: Targets, loss: Loss, penalty: Penalty, alpha: float,
     fit_intercept: bool, *, name: str = "", n_parallel: int = 1,
-) -> ShardedProblem:  # fmt: skip
+) -> Problem:  # fmt: skip
     """The problem of rows in blocks, which are read by this process.
 
     Parameters
@@ -42,10 +44,9 @@ def problem_of_blocks(
 
 def problem_of_shards(
     shards: Shards, loss: Loss, penalty: Penalty, alpha: float, fit_intercept: bool, name: str = ""
-) -> ShardedProblem:
+) -> Problem:
     """The problem of shards, whose weights are divided by their sum."""
     targets, total = TargetSums.of(shards)
     shards.divide_weights(total)
-    return ShardedProblem(
-        shards, targets, loss, penalty, alpha, fit_intercept, total_weight=total, name=name
-    )
+    rows = RowsInShards(shards, targets, loss, fit_intercept, total, name)
+    return Problem(rows, Columns(penalty, alpha))

@@ -1,44 +1,17 @@
 """Cached sums of shards, and the properties of their data that select a solver."""
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..._typing import Array
-from ..free_directions import FreeDirections
 from ..solution import Point
 from .recipes import DualRecipe
 
-__all__ = ["COPIED", "KnownSums", "SharedData", "SharedFreeDirections", "SharedWorkspace"]
+__all__ = ["COPIED", "KnownSums", "SharedData"]
 
 COPIED = 1 << 28  # most bytes of rows that a shard may copy, 256 MB
-
-
-@dataclass
-class SharedWorkspace:
-    """The cache of one run of a solver, or of the runs along a path.
-
-    Attributes
-    ----------
-    gram : None
-        Unused, as the objects of a run keep Gram matrices.
-    centred : tuple or None
-        The result of `ShardedProblem.centred`, after its first call.
-    choices : dict
-        The methods selected, by the type of the penalty and whether there is a start.
-    solved : object
-        The state that the method of multipliers passes from one run to the next.
-    known : KnownSums or None
-        The sums of the last model and dual point.
-    """
-
-    gram: None = None
-    centred: Any = None
-    choices: dict[tuple[type, bool], list] = field(default_factory=dict)
-    solved: Any = None
-    known: "KnownSums | None" = None
 
 
 @dataclass(frozen=True)
@@ -89,20 +62,3 @@ class SharedData:
     def work_on(self, columns: Any) -> float:
         """The relative time of a gradient over some columns, 1 as all rows have to be read."""
         return 1.0
-
-
-@dataclass
-class SharedFreeDirections(FreeDirections):
-    """Free directions of shards, computed from sums over the rows."""
-
-    problem: Any = field(default=None, repr=False)
-
-    @cached_property
-    def squares(self) -> Array:
-        squares: Array = self.problem.survey["squares"]
-        return squares[self.columns]
-
-    @cached_property
-    def _mean_rows(self) -> Any:
-        problem = self.problem
-        return problem.targets.strata(self.loss), self._supports(problem.mean_rows)

@@ -45,7 +45,7 @@ class PartOfPoint(DualPoint):
 
     Parameters
     ----------
-    problem : ShardedProblem
+    problem : Problem
     theta : SharedVector
     sums : DualSums
         The sums by name; the names start with ``prefix``.
@@ -83,7 +83,7 @@ class PartOfPoint(DualPoint):
         return self._values[scale]
 
     def _value_at(self, scale: float) -> Sum:
-        found = self.problem.shards.sums(dual_values, self.theta.recipe, (scale,))
+        found = self.problem.rows.shards.sums(dual_values, self.theta.recipe, (scale,))
         value: Sum = found["0"].bounded
         return value
 
@@ -116,7 +116,7 @@ class SharedPoint(PartOfPoint):
 
     Parameters
     ----------
-    problem : ShardedProblem
+    problem : Problem
     theta : SharedVector
     plain : dict, default=None
         The results of `dual_sums` from plain products, where they have been computed.
@@ -125,7 +125,7 @@ class SharedPoint(PartOfPoint):
     def __init__(
         self, problem: Any, theta: SharedVector, plain: dict[str, Any] | None = None
     ) -> None:
-        super().__init__(problem, theta, DualSums(problem.shards, theta.recipe, plain))
+        super().__init__(problem, theta, DualSums(problem.rows.shards, theta.recipe, plain))
         self.largest = float(self._sums["largest"].value)
 
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from ...designs import Design, RowBlocks
 from ...designs.sums import added
 from ...losses import Loss
 
-__all__ = ["Block", "Shard", "Targets"]
+__all__ = ["Block", "Shard", "Targets", "summed"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,24 @@ class Block(NamedTuple):
     design: Any
     y: Array
     weights: Array
+
+
+def summed(with_data: bool = True) -> Callable[[Any], Any]:
+    """Make a function of a shard and one of its blocks one of the shard alone, by sums.
+
+    ``with_data`` is whether the blocks have their rows of X.
+    """
+
+    def decorate(of_block: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+        @wraps(of_block)
+        def sums(shard: "Shard", *arguments: Any) -> dict[str, Any]:
+            found: dict[str, Any]
+            found = shard.sums(lambda block: of_block(shard, block, *arguments), with_data)
+            return found
+
+        return sums
+
+    return decorate
 
 
 class Shard:

@@ -13,7 +13,7 @@ from ...designs.sampling import uniform_by_place
 from ...designs.sums import Largest
 from ...kernels import dot
 from .recipes import DualRecipe
-from .shard import Block, Shard
+from .shard import Block, Shard, summed
 
 __all__ = [
     "At", "Moved", "curvature", "derivatives", "dual_range", "merge_multipliers", "near_rows",
@@ -125,33 +125,25 @@ def curvature(shard: Shard, at: At, columns: Indices, ones: bool) -> dict[str, A
     return shard.sums(of_block)
 
 
-def slopes(shard: Shard, at: At, direction: Array, lengths: Sequence[float]) -> dict[str, Any]:
+@summed()
+def slopes(
+    shard: Shard, block: Block, at: At, direction: Array, lengths: Sequence[float]
+) -> dict[str, Any]:
     """The derivatives of the mean loss along a direction, at several lengths."""
-    kernel = shard.loss.kernel
-
-    def of_block(block: Block) -> dict[str, Any]:
-        rows, design, y, weights = block
-        z, along = (predictions(design, u) for u in (at.variables, direction))
-        theta = at.multipliers.of(shard.kept, shard.loss, rows, y)
-        found = [
-            kernel.smoothed_slope(y, weights, theta, z, along, length, at.sigma)
-            for length in lengths
-        ]
-        return {"slopes": np.array(found)}
-
-    return shard.sums(of_block)
+    rows, design, y, weights = block
+    z, along = (predictions(design, u) for u in (at.variables, direction))
+    given = y, weights, at.multipliers.of(shard.kept, shard.loss, rows, y), z, along
+    slope = shard.loss.kernel.smoothed_slope
+    return {"slopes": np.array([slope(*given, length, at.sigma) for length in lengths])}
 
 
-def dual_range(shard: Shard, reach: float) -> dict[str, Any]:
+@summed(with_data=False)
+def dual_range(shard: Shard, block: Block, reach: float) -> dict[str, Any]:
     """The length of the longest interval of a dual variable within [-reach, reach]."""
-
-    def of_block(block: Block) -> dict[str, Any]:
-        _, _, y, _ = block
-        lower, upper = shard.loss.dual_bounds(y)
-        lengths = np.minimum(upper, reach) - np.maximum(lower, -reach)
-        return {"range": Largest(float(np.max(lengths)))}
-
-    return shard.sums(of_block, with_data=False)
+    _, _, y, _ = block
+    lower, upper = shard.loss.dual_bounds(y)
+    lengths = np.minimum(upper, reach) - np.maximum(lower, -reach)
+    return {"range": Largest(float(np.max(lengths)))}
 
 
 def put(shard: Shard, key: int, dual_coef: Array) -> dict[str, Any]:

@@ -14,8 +14,7 @@ import numpy as np
 from ..._typing import Array
 from ...certificates import dual_estimate, relative_gap
 from ...designs.threads import one_blas_thread
-from ...problems import Point
-from ...problems.outputs import OutputsProblem
+from ...problems import Point, Problem
 from ..monitor import Monitor
 from .settings import GRADIENTS as SETTINGS
 
@@ -23,7 +22,7 @@ __all__ = ["accelerated_gradients"]
 
 
 def accelerated_gradients(
-    problem: OutputsProblem,
+    problem: Problem,
     monitor: Monitor,
     start: Point | None,
     *,
@@ -66,7 +65,7 @@ def accelerated_gradients(
 class _Run:
     """The iterate x, the extrapolated point y, and their images under the map."""
 
-    def __init__(self, problem: OutputsProblem, start: Point) -> None:
+    def __init__(self, problem: Problem, start: Point) -> None:
         self.problem = problem
         self.map = _ByGram(problem) if _has_small_gram(problem) else _ByRows(problem)
         self.x = self.y = problem.join(start.coef, start.intercept)
@@ -125,14 +124,14 @@ class _Run:
         return Point(*self.problem.split(self.x), theta)
 
 
-def _mean_loss(problem: OutputsProblem, z: Array) -> float:
+def _mean_loss(problem: Problem, z: Array) -> float:
     return float(problem.weights @ problem.loss.value(problem.y, z))
 
 
 class _ByRows:
     """The map to predictions, for any smooth loss."""
 
-    def __init__(self, problem: OutputsProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
     def image(self, x: Array) -> Array:
@@ -165,7 +164,7 @@ class _ByGram:
     Iterations have no products with X; predictions are computed only for estimates of the gap.
     """
 
-    def __init__(self, problem: OutputsProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         design: Any = problem.design
         weights = np.ascontiguousarray(problem.weights[:: problem.n_outputs])
@@ -192,7 +191,7 @@ class _ByGram:
         return self.problem.loss.gradient(self.problem.y, z), image + self._at_0
 
 
-def _has_small_gram(problem: OutputsProblem) -> bool:
+def _has_small_gram(problem: Problem) -> bool:
     """Whether products with a Gram matrix cost less than those with X, including its formation."""
     design: Any = problem.design
     if not (problem.loss.constant_curvature and design.shares_data and design.base.dense):

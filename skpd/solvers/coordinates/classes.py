@@ -8,7 +8,6 @@ import numpy as np
 from ...designs import newton_cost
 from ...penalties import Structure
 from ...problems import Point, Problem
-from ...problems.outputs import OutputsProblem
 from ..monitor import Monitor
 from .dual import has_square
 from .settings import CLASSES
@@ -16,7 +15,7 @@ from .settings import CLASSES
 __all__ = ["class_descent", "has_class_descent"]
 
 
-def has_class_descent(problem: OutputsProblem) -> bool:
+def has_class_descent(problem: Problem) -> bool:
     """Whether `class_descent` applies to a problem.
 
     The dual points of a row must be a simplex on which the conjugate is linear, and the penalty a
@@ -36,7 +35,7 @@ def has_class_descent(problem: OutputsProblem) -> bool:
 
 
 def class_descent(
-    problem: OutputsProblem,
+    problem: Problem,
     monitor: Monitor,
     start: Point | None,
     *,
@@ -71,7 +70,7 @@ class _ClassDescent:
     """The compiled iteration."""
 
     def __init__(
-        self, problem: OutputsProblem, start: Point | None, random_state: np.random.RandomState
+        self, problem: Problem, start: Point | None, random_state: np.random.RandomState
     ) -> None:
         self.problem, self.ridge = problem, problem.alpha * _weight_of_square(problem)
         design = problem.design.parts[0].by_rows
@@ -123,7 +122,7 @@ class _Prospects:
     The rate of the second half of the work so far is assumed for the rest.
     """
 
-    def __init__(self, problem: OutputsProblem, goal: float) -> None:
+    def __init__(self, problem: Problem, goal: float) -> None:
         self.goal = goal
         design = problem.design.parts[0]
         step = newton_cost(design, design.shape[0], problem.n_features)

@@ -1,54 +1,26 @@
-"""Methods of the default solver for models over an l1 ball."""
+"""Models over an l1 ball by a search for the multiplier of the constraint."""
 
-from functools import cache, partial
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
 
 from ..._typing import Array
-from ...designs import newton_cost
-from ...penalties import L1, ElasticNet, SquaredL2, Structure
+from ...penalties import L1, ElasticNet, SquaredL2
 from ...problems import Point, Problem, Solution
 from ..monitor import Monitor
-from ..select import SETTINGS as SELECTION
-from ..select import TRIALS, Choice, auto
-from .pdbfw import pdbfw
 from .settings import BALL
 
-__all__ = ["MULTIPLIER_SEARCH", "search_for_multiplier", "trials_over_ball"]
-
-BLOCK_FRANK_WOLFE = "block-frank-wolfe", "a squared l2 penalty that is not small beside the rows"
-MULTIPLIER_SEARCH = "multiplier-search", "a few penalised problems, each from the one before"
+__all__ = ["is_well_conditioned", "search_for_multiplier"]
 
 
-def trials_over_ball(problem: Problem, long: bool) -> list[Choice]:
-    """The methods that `select` tries for an l1 ball before those for every penalty.
-
-    ``long`` is whether the latter are expected to be slow.
-
-    1. Primal-dual block Frank-Wolfe with line search, if the squared l2 penalty is not small in
-       comparison with the squared norms of the rows: the number of passes over the data grows with
-       this ratio. For losses whose conjugate is a parabola it is fast on data of any size.
-    2. The penalised problem at the multiplier lambda of the constraint, solved by `auto`. The norm
-       of its solution decreases with lambda, and the root is found with a few warm-started
-       solutions. For the squared loss a solution is one Newton step. For other losses this method
-       is used if the methods for every penalty would be slow.
-    """
+def is_well_conditioned(problem: Problem) -> bool:
+    """Whether block Frank-Wolfe is fast: the ridge is not small beside the norms of the rows."""
     largest = float(np.max(problem.weights * problem.design.row_norms() ** 2))
     curvature = min(problem.loss.smoothness, BALL.kink_curvature)
-    loss, trials = problem.loss, []
-    well_conditioned = 0.0 < _ridge(problem) >= largest * curvature / BALL.largest_condition
-    well_conditioned &= loss.is_compiled
-    if well_conditioned and (long or loss.piecewise_quadratic):
-        blocks = partial(pdbfw, step_size="line-search", patience=BALL.block_passes)
-        trials.append(Choice(*BLOCK_FRANK_WOLFE, blocks))
-    large = newton_cost(problem.design, *problem.design.shape) > SELECTION.small_step
-    if long or (loss.constant_curvature and large):
-        trials.append(Choice(*MULTIPLIER_SEARCH, search_for_multiplier))
-    return trials
-
-
-TRIALS[Structure.BALL] = trials_over_ball
+    enough = 0.0 < _ridge(problem) >= largest * curvature / BALL.largest_condition
+    return enough and problem.loss.is_compiled
 
 
 def _ridge(problem: Problem) -> float:
@@ -92,10 +64,12 @@ def search_for_multiplier(
     *,
     max_iter: int,
     random_state: np.random.RandomState,
+    method: Callable[..., None],
 ) -> None:
     """Solve the constrained problem by a search for the multiplier of the constraint.
 
-    At this multiplier, the solution of the penalised problem has the radius as its norm.
+    At this multiplier, the solution of the penalised problem, which ``method`` computes, has the
+    radius as its norm.
     """
     radius = problem.penalty.l1_radius
     point = start if start is not None else problem.null_point
@@ -108,7 +82,7 @@ def search_for_multiplier(
         own.n_iter = monitor.n_iter
         own.check(own.n_iter, point)
         if not own.done:
-            auto(inner, own, point, max_iter=max_iter, random_state=random_state)
+            method(inner, own, point, max_iter=max_iter, random_state=random_state)
         found = own.solution()
         point = Point(found.coef, found.intercept, found.dual_coef)
         coef = _stretched(problem, found)

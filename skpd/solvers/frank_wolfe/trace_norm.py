@@ -9,8 +9,8 @@ import numpy as np
 
 from ..._typing import Array
 from ...designs import SubspaceIteration
-from ...problems import Point
-from ...problems.trace_norm import TraceNormProblem, norm
+from ...problems import Point, Problem
+from ...problems.table_rows import norm
 from ..monitor import Monitor
 from ..options import Count, OneOf, OrNone, takes_options
 from .settings import TRACE_NORM
@@ -23,7 +23,7 @@ __all__ = ["trace_norm"]
     step_size=OneOf("line-search", "theory"), rank=OrNone(Count()), n_rows=OrNone(Count())
 )
 def trace_norm(
-    problem: TraceNormProblem,
+    problem: Problem,
     monitor: Monitor,
     start: Point | None,
     *,
@@ -37,7 +37,7 @@ def trace_norm(
 
     Parameters
     ----------
-    problem : TraceNormProblem
+    problem : Problem
     monitor, max_iter
         See `skpd.solvers.proximal.pdprox.pdprox_dual`.
     start : Point, default=None
@@ -78,11 +78,11 @@ class _Run:
     """The iterate of a run, and its stopping criterion."""
 
     def __init__(
-        self, problem: TraceNormProblem, monitor: Monitor, start: Point | None, max_iter: int
+        self, problem: Problem, monitor: Monitor, start: Point | None, max_iter: int
     ) -> None:
         self.problem, self.monitor = problem, monitor
         self.n_iter, self.max_iter = monitor.n_iter, max_iter
-        n, d, c = problem.shape
+        n, d, c = problem.rows.shape
         self.W, self.theta = np.zeros((d, c)), np.zeros((n, c))
         if start is not None:
             self.W, self.theta = start.coef, start.dual_coef
@@ -91,7 +91,7 @@ class _Run:
     def check(self) -> None:
         """Certify the current iterate."""
         W = self.W
-        self.monitor.check(self.n_iter, Point(W, self.problem.intercept(W), self.theta))
+        self.monitor.check(self.n_iter, Point(W, self.problem.rows.intercept(W), self.theta))
 
     @property
     def ended(self) -> bool:
@@ -111,29 +111,27 @@ class _PrimalStep(NamedTuple):
     rank: int
 
 
-def _primal_steps(
-    problem: TraceNormProblem, top: SubspaceIteration, W: Array
-) -> Iterator[_PrimalStep]:
+def _primal_steps(problem: Problem, top: SubspaceIteration, W: Array) -> Iterator[_PrimalStep]:
     """The iterates of block Frank-Wolfe in the primal.
 
     A step goes to the minimum along the line to the projection of a gradient step, whose length
     follows from the curvature along the last step.
     """
     alpha, weights = problem.alpha, problem.weights
-    product = problem.matmul(W) if W.any() else np.zeros((problem.n_samples, W.shape[1]))
-    theta = product - problem.targets
-    G = problem.rmatmul(weights[:, np.newaxis] * theta)
+    product = problem.rows.matmul(W) if W.any() else np.zeros((problem.n_samples, W.shape[1]))
+    theta = product - problem.rows.targets
+    G = problem.rows.rmatmul(weights[:, np.newaxis] * theta)
     size = norm(G)
     if size == 0.0:
         return
-    curvature = float(np.sum(weights @ problem.matmul(G / size) ** 2)) + alpha
+    curvature = float(np.sum(weights @ problem.rows.matmul(G / size) ** 2)) + alpha
     s = TRACE_NORM.first_rank
     while True:
         gradient = G + alpha * W
         found = project(problem, top, W - gradient / curvature, s)
         s = grown(s, found)
         direction = found.left @ found.right - W
-        along = problem.matmul(found.left) @ found.right - product
+        along = problem.rows.matmul(found.left) @ found.right - product
         square = float(np.sum(direction**2))
         bend = float(np.sum(weights @ along**2)) + alpha * square
         slope = -float(np.sum(gradient * direction))
@@ -141,9 +139,9 @@ def _primal_steps(
             return
         curvature, length = bend / square, min(1.0, slope / bend)
         W, product = W + length * direction, product + length * along
-        theta = product - problem.targets
-        G = problem.rmatmul(weights[:, np.newaxis] * theta)
-        objective = problem.mean_square(theta) + 0.5 * alpha * float(np.sum(W * W))
+        theta = product - problem.rows.targets
+        G = problem.rows.rmatmul(weights[:, np.newaxis] * theta)
+        objective = problem.rows.mean_square(theta) + 0.5 * alpha * float(np.sum(W * W))
         yield _PrimalStep(W, theta, G, objective, len(found.right))
 
 
@@ -170,11 +168,11 @@ def _primal_phase(
         dual.begin_at(length * step.theta, length * step.G, estimates[-1])
 
 
-def _dual_along(problem: TraceNormProblem, theta: Array, sigma: Array):
+def _dual_along(problem: Problem, theta: Array, sigma: Array):
     """The estimate of D(t theta) as a function of t, from the largest singular values of G."""
-    ridge, radius = problem.alpha, problem.radius
+    ridge, radius = problem.alpha, problem.rows.radius
     square = 0.5 * float(problem.weights @ (theta**2).sum(axis=1))
-    linear = float(problem.weights @ (theta * problem.targets).sum(axis=1))
+    linear = float(problem.weights @ (theta * problem.rows.targets).sum(axis=1))
 
     def value(t: float) -> float:
         tau = threshold(t * sigma, ridge * radius)
@@ -198,14 +196,14 @@ class _DualSteps:
     """
 
     def __init__(self, run: _Run, rank: int | None, n_rows: int | None) -> None:
-        n, d, c = run.problem.shape
+        n, d, c = run.problem.rows.shape
         self.rank, self.n_rows = rank, min(n_rows or n, n)
         self.s = min(rank or TRACE_NORM.first_rank, d, c)
         self.share = 1.0  # share of the conjugate's largest curvature
         self.reached = -inf
         self.begin_at(run.theta, np.zeros((d, c)), inf)
         if run.theta.any():
-            self.G = run.problem.rmatmul(run.problem.weights[:, np.newaxis] * run.theta)
+            self.G = run.problem.rows.rmatmul(run.problem.weights[:, np.newaxis] * run.theta)
 
     def begin_at(self, theta: Array, G: Array, checked: float) -> None:
         """Start from theta with its G, and the estimated gap at the last check."""
@@ -220,12 +218,14 @@ class _DualSteps:
             run.n_iter += 1
             found = self._minimiser(problem, top)
             run.W, run.theta = found.left @ found.right, self.theta
-            product = problem.matmul(found.left) @ found.right
+            product = problem.rows.matmul(found.left) @ found.right
             # the move of each row, (14)
-            towards = product - problem.targets - self.theta
-            estimate = problem.mean_square(towards)  # the gap, where W minimises the Lagrangian
+            towards = product - problem.rows.targets - self.theta
+            estimate = problem.rows.mean_square(
+                towards
+            )  # the gap, where W minimises the Lagrangian
             # D(theta), the objective minus the gap: a step that decreased it is undone
-            value = problem.mean_square(product - problem.targets)
+            value = problem.rows.mean_square(product - problem.rows.targets)
             value += 0.5 * problem.alpha * float(np.sum(run.W * run.W)) - estimate
             if value < self.reached - TRACE_NORM.value_rounding * abs(self.reached):
                 self.theta, self.G, self.before = self.kept
@@ -245,9 +245,9 @@ class _DualSteps:
             if not run.ended:
                 self._move(problem, towards)
                 if run.n_iter % TRACE_NORM.refresh_every == 0:
-                    self.G = problem.rmatmul(problem.weights[:, np.newaxis] * self.theta)
+                    self.G = problem.rows.rmatmul(problem.weights[:, np.newaxis] * self.theta)
 
-    def _minimiser(self, problem: TraceNormProblem, top: SubspaceIteration) -> Projection:
+    def _minimiser(self, problem: Problem, top: SubspaceIteration) -> Projection:
         """The W that minimises the Lagrangian at theta: (18) with a full step."""
         centre = -self.G / problem.alpha
         if self.rank is not None:
@@ -256,10 +256,10 @@ class _DualSteps:
         self.s = grown(self.s, found)
         return found
 
-    def _move(self, problem: TraceNormProblem, towards: Array) -> None:
+    def _move(self, problem: Problem, towards: Array) -> None:
         """Move theta to the maximum of the model over the span of this move and the last one."""
         weights, rows = problem.weights, _largest_rows(towards, self.n_rows)
-        change = problem.rmatmul(weights[rows, np.newaxis] * towards[rows], rows)
+        change = problem.rows.rmatmul(weights[rows, np.newaxis] * towards[rows], rows)
         move = towards
         if self.n_rows < len(towards):
             move = np.zeros_like(towards)
@@ -298,13 +298,13 @@ def _theory_steps(
 ) -> None:
     """Run Algorithm 2 with the step sizes of Theorem 4.3."""
     problem, weights, alpha = run.problem, run.problem.weights, run.problem.alpha
-    n, d, c = problem.shape
+    n, d, c = problem.rows.shape
     eta, s = 0.5, min(rank or TRACE_NORM.first_rank, d, c)
     # R of Assumption 4.2 times the largest weight, by the norm of the matrix
-    gram = problem.rmatmul(weights[:, np.newaxis] * problem.matmul(np.eye(d)))
+    gram = problem.rows.rmatmul(weights[:, np.newaxis] * problem.rows.matmul(np.eye(d)))
     of_rows = float(top_singular(random_state)(gram, 1)[1][0]) * n * float(np.max(weights))
-    product, W, theta = problem.matmul(run.W), run.W, run.theta
-    G = problem.rmatmul(weights[:, np.newaxis] * theta)
+    product, W, theta = problem.rows.matmul(run.W), run.W, run.theta
+    G = problem.rows.rmatmul(weights[:, np.newaxis] * theta)
     while not run.ended:
         run.n_iter += 1
         centre = W - (G / alpha + W) / eta
@@ -314,17 +314,17 @@ def _theory_steps(
             found = project(problem, top, centre, s)
             s = grown(s, found)
         W = (1.0 - eta) * W + eta * (found.left @ found.right)
-        product = (1.0 - eta) * product + eta * (problem.matmul(found.left) @ found.right)
+        product = (1.0 - eta) * product + eta * (problem.rows.matmul(found.left) @ found.right)
         run.W, run.theta = W, theta
         if run.n_iter % TRACE_NORM.check_every_of_theory == 0 or run.n_iter >= run.max_iter:
             run.check()
             if run.ended:
                 return
-        towards = product - problem.targets - theta
+        towards = product - problem.rows.targets - theta
         k = min(n_rows or max(1, int(n * s * (1.0 / c + 1.0 / d))), n)
         rows = _largest_rows(towards, k)
         step = weights[rows] / (k * np.max(weights) * (1.0 + 22.5 * of_rows / alpha))
         step = (step / (1.0 + step))[:, np.newaxis]
         theta = theta.copy()
         theta[rows] += step * towards[rows]
-        G = G + problem.rmatmul(weights[rows, np.newaxis] * step * towards[rows], rows)
+        G = G + problem.rows.rmatmul(weights[rows, np.newaxis] * step * towards[rows], rows)

@@ -6,9 +6,8 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..._typing import Array, Indices
-from ...problems.constrained import ConstrainedProblem
+from ...problems import Problem
 from .maps import Combinations
-from .posing import programme_of
 from .programme import Programme
 from .terms import Equality, Intervals
 
@@ -36,9 +35,9 @@ class ConstrainedProgramme(Programme):
         The terms, each with the indices of its constraints.
     """
 
-    def __init__(self, problem: ConstrainedProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        constraints = problem.constraints
+        constraints: Any = problem.constraints
         self.constraint_terms: list[tuple[Equality | Intervals, Indices]] = []
         lower, upper = constraints.lower, constraints.upper
         self.matrix = self.basis.columns(constraints.matrix.toarray())
@@ -86,8 +85,3 @@ def _independent(matrix: Array, rows: Indices) -> Indices:
     _, triangle, order = qr(matrix[rows].T / sizes, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(triangle))
     return rows[order[: len(diagonal)][diagonal > SAME]]
-
-
-@programme_of.register
-def _(problem: ConstrainedProblem) -> Programme:
-    return ConstrainedProgramme(problem).posed()

@@ -5,7 +5,6 @@ At an optimum nearly all coefficients have the absolute value t = max |w_j|, wit
 called free, are a working set.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,7 +72,7 @@ def _programme(
     problem: Problem, free: Indices, signs: Array, height: float
 ) -> tuple[Programme, int]:
     """The programme in the free coefficients, the intercept and the height, and its index."""
-    programme = Programme(replace(problem, design=problem.design.columns(free), penalty=LInf()))
+    programme = Programme(problem.of_columns(free, LInf()).with_alpha(problem.alpha))
     others = signs.copy()
     others[free] = 0.0
     column = problem.design.matvec(others)

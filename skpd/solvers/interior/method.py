@@ -7,15 +7,14 @@ from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...certificates import relative_gap
-from ...designs import Design, newton_cost
 from ...designs.threads import one_blas_thread
 from ...problems import Point, Problem
 from ..monitor import Monitor
-from .posing import programme_of
-from .programme import Programme, needs_features
+from .programme import Programme
+from .programmes import programme_of
 from .settings import SETTINGS
 
-__all__ = ["State", "cost_of_run", "expected_cost", "has_decompositions", "interior_point"]
+__all__ = ["State", "interior_point"]
 
 
 def interior_point(
@@ -76,30 +75,6 @@ def interior_point(
             monitor.check(n_iter, programme.point())
             if isinstance(end, KeyboardInterrupt):
                 raise
-
-
-def expected_cost(problem: Problem) -> float:
-    """The cost of a run, in the units of `newton_cost`; inf if it cannot solve the problem."""
-    n, d = problem.design.shape
-    if not (problem.penalty.has_cones and problem.loss.has_cones):
-        return inf
-    if min(n, d) > SETTINGS.largest_system:
-        return inf
-    if needs_features(problem.penalty) and d > SETTINGS.largest_system:
-        return inf
-    return cost_of_run(problem.design)
-
-
-def has_decompositions(problem: Problem) -> bool:
-    """Whether ``precise`` systems use an orthogonal decomposition."""
-    n, d = problem.design.shape
-    return (n + d) * d**2 <= SETTINGS.largest_precise_decomposition
-
-
-def cost_of_run(design: Design) -> float:
-    """The cost of a run on data that fit in memory, in the units of `newton_cost`."""
-    iteration = newton_cost(design, *design.shape) + SETTINGS.iteration_overhead
-    return SETTINGS.expected_iterations * iteration
 
 
 class State:

@@ -11,12 +11,10 @@ from ..._typing import Array, Indices
 from ...designs import Design, newton_cost_of_outputs
 from ...designs.gram import BLAS
 from ...penalties import Structure
-from ...problems import Point
-from ...problems.outputs import OutputsProblem
+from ...problems import Point, Problem
 from .matrix_terms import LargestSizes, SquaredSumOfNorms, SquaredSums
 from .output_systems import OutputRows, OutputsSystem
 from .output_terms import CoupledRows, LargestScores, OutputsInOrder, RowNorms, SoftmaxRows
-from .posing import programme_of
 from .programme import Programme, centre
 from .settings import SETTINGS
 from .terms import Intervals
@@ -36,8 +34,6 @@ class OutputsProgramme(Programme):
     means : ndarray of shape (n_outputs, n_features)
         The means that were subtracted from the columns of each output.
     """
-
-    problem: OutputsProblem
 
     def _data(self) -> Design:
         """The design with the X of every output in its own rows and columns."""
@@ -79,7 +75,7 @@ class OutputsProgramme(Programme):
         """
         problem = self.problem
         numbers, counts = np.arange(problem.n_samples), problem.weights > 0.0
-        own = [numbers[place] for place in problem.places]
+        own = [numbers[place] for place in problem.rows.places]
         rows = [np.searchsorted(self.counted, some[counts[some]]) for some in own]
         samples = [np.flatnonzero(counts[some]) for some in own]
         parts = self._each(Design.rows_as_they_are, problem.design.parts, samples)
@@ -214,12 +210,7 @@ def _assembled(outputs: list[OutputRows], shape: tuple[int, int]) -> Design:
     return Design(sp.csr_array((values, (row, column)), shape=shape))
 
 
-@programme_of.register
-def _(problem: OutputsProblem) -> Programme:
-    return OutputsProgramme(problem).posed()
-
-
-def expected_cost_of_outputs(problem: OutputsProblem) -> float:
+def expected_cost_of_outputs(problem: Problem) -> float:
     """The cost of a run, in the units of `newton_cost`; inf if it cannot solve the problem."""
     design, K = problem.design, problem.n_outputs
     d = problem.n_variables

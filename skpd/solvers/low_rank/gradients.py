@@ -78,7 +78,7 @@ class _Iterate:
         theta, self.free = model.fitted(self.of_Y, self.free)
         gradient, slopes = model.gradient(theta), model.problem.weights * theta
         z = model.shifted(self.of_Y, self.free)
-        loss = model.mean_loss(z)
+        loss = model.mean_loss_at(z)
         noise = SETTINGS.rounding * abs(loss)
         if self.bend > SETTINGS.measurable * noise:
             self.curvature *= SETTINGS.curvature_decrease
@@ -107,7 +107,7 @@ class _Iterate:
         """The iterate M with its objective and the derivatives of the losses as dual point."""
         model = self.model
         theta, free = model.fitted(self.of_M, self.free)
-        primal = model.mean_loss(model.shifted(self.of_M, free))
+        primal = model.mean_loss_at(model.shifted(self.of_M, free))
         primal += self.alpha * self.M.trace_norm
         return Result(
             primal, theta, self.threshold.vectors, partial(model.point, self.M, free, theta)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...problems import Point
-from ...problems.completion import CompletionProblem
+from ...problems import Point, Problem
 from ..monitor import Monitor
 from ..options import BOOLEAN, POSITIVE, OneOf, OrNone, takes_options
 from ..proximal.settings import REPORTS
@@ -28,7 +27,7 @@ class _Primal:
     """The primal variables: M and the free numbers, with their predictions."""
 
     def __init__(
-        self, problem: CompletionProblem, start: Point, random_state: np.random.RandomState
+        self, problem: Problem, start: Point, random_state: np.random.RandomState
     ) -> None:
         self.problem, self.model = problem, EntriesModel(problem)
         self.threshold = SingularThreshold(random_state)
@@ -36,27 +35,27 @@ class _Primal:
         self._predict()
 
     def _predict(self) -> None:
-        self.z = self.model.predictions(self.M) + self.problem.free_values(self.free)
+        self.z = self.model.predictions(self.M) + self.problem.rows.spread(self.free)
 
     def step(self, theta: Array, step: float) -> None:
         """Take a proximal step along -X' diag(c) theta; the step size is in units of weights."""
         problem = self.problem
-        if problem.groups is not None:
+        if problem.rows.groups is not None:
             self.free = self.free - step * self.model.free_step(theta)
-        tau = step / problem.largest_weight
+        tau = step / problem.rows.largest_weight
         towards = Sum(self.M, -tau, self.model.gradient(theta))
         self.M = self.threshold(towards, tau * problem.alpha)
         self._predict()
 
     def objective(self) -> float:
-        return self.model.mean_loss(self.z) + self.problem.alpha * self.M.trace_norm
+        return self.model.mean_loss_at(self.z) + self.problem.alpha * self.M.trace_norm
 
     def point(self, theta: Array) -> Point:
         return Point(self.M.coef, self.free, theta)
 
 
 def pdprox_adaptive(
-    problem: CompletionProblem,
+    problem: Problem,
     monitor: Monitor,
     start: Point | None,
     *,
@@ -94,16 +93,16 @@ def pdprox_adaptive(
         raise
 
 
-def first_ratio(problem: CompletionProblem) -> float:
+def first_ratio(problem: Problem) -> float:
     """An estimate of the ratio of the sizes of dual variables and predictions."""
     null = problem.null_point
-    z = problem.free_values(null.intercept) * np.ones(problem.n_samples)
+    z = problem.rows.spread(null.intercept) * np.ones(problem.n_samples)
     slope = sqrt(float(problem.weights @ null.dual_coef**2))
     scale = sqrt(float(problem.weights @ (problem.y - z) ** 2))
     return slope / scale if slope > 0.0 and scale > 0.0 else 1.0
 
 
-def _balanced(problem: CompletionProblem, ratio: float, dual: Array, primal: Array) -> float:
+def _balanced(problem: Problem, ratio: float, dual: Array, primal: Array) -> float:
     """The ratio moved half way, on a log scale, to that of dual and primal distances."""
     moved = [sqrt(float(problem.weights @ x**2)) for x in (dual, primal)]
     if not min(moved) > 0.0:
@@ -116,7 +115,7 @@ def _balanced(problem: CompletionProblem, ratio: float, dual: Array, primal: Arr
     algorithm=OneOf(1, 3), average=BOOLEAN, step_scale=POSITIVE, step_ratio=OrNone(POSITIVE)
 )
 def pdprox_dual_of_entries(
-    problem: CompletionProblem,
+    problem: Problem,
     monitor: Monitor,
     start: Point | None,
     *,
@@ -139,7 +138,7 @@ def pdprox_dual_of_entries(
     # the dual step of a row is in units of its prediction, and the step of M in units of the
     # inverse of the largest weight
     balance = 2.0 if step_ratio is None else step_ratio
-    size = sqrt(problem.largest_weight * problem.n_samples)
+    size = sqrt(problem.rows.largest_weight * problem.n_samples)
     tau = step_scale * size / sqrt(balance * primal.model.square_of_map)
     sigma = step_scale / (size * sqrt(primal.model.square_of_map))
     sigma *= sqrt(0.5) if step_ratio is None else sqrt(step_ratio)

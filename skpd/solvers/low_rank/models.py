@@ -10,9 +10,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...designs import spectral_norm_bound
-from ...problems import Point
-from ...problems.completion import CompletionProblem
-from ...problems.outputs import OutputsProblem
+from ...problems import Point, Problem
 from .factors import Factors
 from .settings import SETTINGS
 
@@ -24,7 +22,7 @@ class LowRankModel(ABC):
 
     Attributes
     ----------
-    problem : CompletionProblem or OutputsProblem
+    problem : Problem
     shape : tuple of int
         The shape of the matrix M.
     has_free : bool
@@ -71,7 +69,7 @@ class LowRankModel(ABC):
             free = free - self.free_step(theta) / problem.loss.smoothness
         return problem.loss.gradient(problem.y, self.shifted(z, free)), free
 
-    def mean_loss(self, z: Array) -> float:
+    def mean_loss_at(self, z: Array) -> float:
         problem = self.problem
         return float(problem.weights @ problem.loss.value(problem.y, z))
 
@@ -80,18 +78,18 @@ class LowRankModel(ABC):
         loss = self.problem.loss
         if loss.constant_curvature:
             return 0.5 * float(loss.smoothness * (self.problem.weights @ (move * move)))
-        return self.mean_loss(z + move) - tangent
+        return self.mean_loss_at(z + move) - tangent
 
 
 class EntriesModel(LowRankModel):
     """The model of matrix completion, whose gradients are sparse matrices."""
 
-    def __init__(self, problem: CompletionProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem, self.design = problem, problem.design
         self.shape = self.design.n_left, self.design.n_right
         # the squared norm of the map in the metric of the weights is 1 for the entries, in units
         # of the largest weight, plus 1 for the free numbers in their own metric
-        self.has_free = problem.groups is not None
+        self.has_free = problem.rows.groups is not None
         self.square_of_map = 2.0 if self.has_free else 1.0
 
     def predictions(self, M: Factors) -> Array:
@@ -101,16 +99,16 @@ class EntriesModel(LowRankModel):
         return self.design.sparse(self.design.of_rows(self.problem.weights * theta))
 
     def shifted(self, z: Array, free: Array) -> Array:
-        return z + self.problem.free_values(free) if self.has_free else z
+        return z + self.problem.rows.spread(free) if self.has_free else z
 
     def free_step(self, theta: Array) -> Array | float:
-        groups = self.problem.groups
+        groups = self.problem.rows.groups
         sums = groups.sums(self.problem.weights * theta)
         step: Array = groups.solve_for_weights(sums, SETTINGS.free_accuracy)
         return step
 
     def curvature(self, random_state: np.random.RandomState) -> float:
-        return self.problem.loss.smoothness * self.problem.largest_weight
+        return self.problem.loss.smoothness * self.problem.rows.largest_weight
 
     def start(self, point: Point) -> Factors:
         return Factors(point.coef[: self.shape[0]], point.coef[self.shape[0] :])
@@ -122,7 +120,7 @@ class EntriesModel(LowRankModel):
 class OutputsModel(LowRankModel):
     """The model X W of several outputs, whose gradients are products X' R."""
 
-    def __init__(self, problem: OutputsProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         design: Any = problem.design
         self.X = design.base
@@ -137,11 +135,11 @@ class OutputsModel(LowRankModel):
         return _OfRows(self.X, (self.problem.weights * theta).reshape(-1, self.n_outputs))
 
     def shifted(self, z: Array, free: Array) -> Array:
-        return z + self.problem.spread(free) if self.has_free else z
+        return z + self.problem.rows.spread(free) if self.has_free else z
 
     def free_step(self, theta: Array) -> Array | float:
-        step: Array = self.problem.sums(self.problem.weights * theta)
-        return step / self.problem.sums(self.problem.weights)
+        step: Array = self.problem.rows.sums(self.problem.weights * theta)
+        return step / self.problem.rows.sums(self.problem.weights)
 
     def curvature(self, random_state: np.random.RandomState) -> float:
         root = np.sqrt(self.problem.weights[:: self.n_outputs])

@@ -8,8 +8,7 @@ from math import sqrt
 
 import numpy as np
 
-from ...problems import Point
-from ...problems.completion import CompletionProblem
+from ...problems import Point, Problem
 from ..monitor import Monitor
 from ..proximal.restarts import HybridGradient, iterate_with_restarts
 from .factors import SingularThreshold
@@ -20,7 +19,7 @@ __all__ = ["pdprox_restarted_for_completion"]
 
 
 def pdprox_restarted_for_completion(
-    problem: CompletionProblem,
+    problem: Problem,
     monitor: Monitor,
     start: Point | None,
     *,
@@ -50,7 +49,7 @@ class _Variables(HybridGradient):
     """
 
     def __init__(
-        self, problem: CompletionProblem, start: Point, random_state: np.random.RandomState
+        self, problem: Problem, start: Point, random_state: np.random.RandomState
     ) -> None:
         self.problem, self.model = problem, EntriesModel(problem)
         self.threshold = SingularThreshold(random_state)
@@ -66,15 +65,15 @@ class _Variables(HybridGradient):
     def step(self, primal_weight: float, momentum: float) -> None:
         problem, design, c = self.problem, self.problem.design, self.problem.weights
         step = 1.0 / (self.model.square_of_map * primal_weight)
-        if problem.groups is not None:
+        if problem.rows.groups is not None:
             self.f_prox = self.f - step * self.model.free_step(self.theta)
-        tau = step / problem.largest_weight
+        tau = step / problem.rows.largest_weight
         towards = self.M.copy()
         towards[design.left, design.right] -= tau * design.of_rows(c * self.theta)
         self.M_prox = self.threshold(towards, tau * problem.alpha)
         M = 2.0 * (self.M_prox.U @ self.M_prox.V.T) - self.M
         f = 2.0 * self.f_prox - self.f
-        z = design.to_rows(M[design.left, design.right]) + problem.free_values(f)
+        z = design.to_rows(M[design.left, design.right]) + problem.rows.spread(f)
         self.theta_prox = problem.loss.prox_conjugate(
             problem.y, self.theta + primal_weight * z, primal_weight
         )
@@ -90,8 +89,8 @@ class _Variables(HybridGradient):
     def distances(self) -> tuple[float, float]:
         problem, c = self.problem, self.problem.weights
         moved = self.M_prox.U @ self.M_prox.V.T - self.M_anchor
-        square = problem.largest_weight * float(np.sum(moved**2))
-        if problem.groups is not None:
-            square += float(c @ problem.groups.values(self.f_prox - self.f_anchor) ** 2)
+        square = problem.rows.largest_weight * float(np.sum(moved**2))
+        if problem.rows.groups is not None:
+            square += float(c @ problem.rows.groups.values(self.f_prox - self.f_anchor) ** 2)
         dual = float(c @ (self.theta_prox - self.theta_anchor) ** 2)
         return sqrt(self.model.square_of_map * square), sqrt(dual)

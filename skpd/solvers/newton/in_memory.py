@@ -1,6 +1,5 @@
 """Rows in the memory of this process, with the interface of the method of multipliers."""
 
-from functools import singledispatch
 from typing import Any, Self
 
 import numpy as np
@@ -12,13 +11,7 @@ from ...problems import Point, Problem
 from .rows import AllRows, ShrunkRows
 from .settings import SETTINGS
 
-__all__ = ["InMemory", "rows_of"]
-
-
-@singledispatch
-def rows_of(problem: Any, start: Point | None, gram: Any) -> AllRows:
-    """All rows of a problem, at a start or at the best constant prediction."""
-    return InMemory.of(problem, start, gram)
+__all__ = ["InMemory"]
 
 
 class InMemory(AllRows):
@@ -46,7 +39,7 @@ class InMemory(AllRows):
         loss, y = problem.loss, problem.y
         point = problem.null_point if start is None else start
         if start is None:
-            z = problem.null_predictions
+            z = problem.rows.null_predictions
         else:
             z = problem.matvec(problem.join(point.coef, point.intercept))
         longest = np.inf
@@ -55,7 +48,9 @@ class InMemory(AllRows):
         else:
             lower, upper = loss.dual_bounds(y)
             if loss.lipschitz == np.inf:  # cut off at the steepest slope at the best constant
-                reach = np.max(np.abs(loss.gradient(y, problem.null_predictions)), initial=0.0)
+                reach = np.max(
+                    np.abs(loss.gradient(y, problem.rows.null_predictions)), initial=0.0
+                )
                 lower, upper = np.maximum(lower, -reach), np.minimum(upper, reach)
             longest = float(np.max(upper - lower))
             theta = 0.5 * (lower + upper) if start is None else start.dual_coef
@@ -105,7 +100,7 @@ class InMemory(AllRows):
         return coef, self._sums(self._gradient)
 
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
-        product, _ = problem.products(self.derivative, problem.threshold, coef)
+        product, _ = problem.products(self.derivative, problem.columns.threshold, coef)
         return product, dot(self.weights, self.derivative)
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
@@ -164,7 +159,7 @@ class InMemory(AllRows):
             return None, SETTINGS.radius_shrink * radius
         if not 0.0 < float(np.sum(weights[near])) < SETTINGS.bending_share * total:
             return None, SETTINGS.radius_shrink * radius
-        some = type(self)(
+        some = self.__class__(
             self.kernel, self.gram, self.design.rows(near), self.y[near], weights[near],
             self.theta[near], z[near],
         )  # fmt: skip

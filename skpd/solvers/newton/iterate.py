@@ -94,7 +94,7 @@ class Iterate:
             coef_gradient = np.zeros(problem.n_features)
             coef_gradient[columns], slope = rows.gradient(columns)
             self.gradient = problem.join(coef_gradient, slope)
-        elif rows is self.all_rows and (self.near_solution or problem.incremental_products):
+        elif rows is self.all_rows and (self.near_solution or problem.has_incremental_products):
             coef, _ = problem.split(self.w)
             self.gradient = problem.join(*self.all_rows.certified_gradient(problem, coef))
         else:

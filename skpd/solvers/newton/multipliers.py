@@ -16,6 +16,8 @@ linear (`skpd.solvers.newton.shrinking`); along a path the first step is predict
 (`skpd.solvers.newton.path_prediction`).
 """
 
+from typing import Any
+
 import numpy as np
 
 from ... import kernels
@@ -23,11 +25,14 @@ from ...penalties import Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
 from .envelope import Envelope
-from .in_memory import rows_of
+from .in_memory import InMemory
 from .iterate import Iterate
+from .output_rows import CoupledRows, OutputRows
 from .path_prediction import PathPrediction, PathSolution
 from .progress import Progress
+from .rows import AllRows
 from .settings import SETTINGS
+from .sharded_rows import ShardedRows
 from .shrinking import Shrinking
 from .steps import NewtonSteps
 from .working_set import Chosen, WorkingSet
@@ -71,16 +76,26 @@ def _begin(problem: Problem, monitor: Monitor, kind: "type[_Run] | None" = None)
     run = (kind or _Run)(problem, monitor, None)
     if problem.loss.constant_curvature:  # one Newton step takes all rows at once
         return run
-    n = problem.n_weighty
+    n = problem.rows.n_weighty
     size = max(int(SETTINGS.sample_share * n), SETTINGS.sample_rows * problem.n_variables)
-    size = int(min(size, problem.most_copied_rows))
+    size = int(min(size, problem.design.most_copied_rows))
     if SETTINGS.sample_worth * size > n:
         return run
-    sample = problem.random_sample(size)
+    sample = problem.of_rows(problem.rows.random_sample(size))
     other = _begin(sample, Monitor(sample, SETTINGS.sample_gap), _SampleRun)
     other.rounds(SETTINGS.sample_steps)
     run.go_on_from(other)
     return run
+
+
+def _rows_of(problem: Problem, start: Point | None, gram: Any) -> AllRows:
+    """All rows of a problem, at a start or at the best constant prediction."""
+    if not problem.rows.in_memory:
+        return ShardedRows.of(problem, start)
+    kind: type[InMemory] = InMemory
+    if problem.rows.of_outputs:
+        kind = CoupledRows if problem.loss.couples_outputs else OutputRows
+    return kind.of(problem, start, gram)
 
 
 class _Run:
@@ -93,7 +108,7 @@ class _Run:
         point = problem.null_point if start is None else start
         w = problem.join(point.coef, point.intercept)
         last = self._solved_before(w, start)
-        rows = rows_of(problem, start, self.workspace.gram) if last is None else last.rows
+        rows = _rows_of(problem, start, self.workspace.gram) if last is None else last.rows
         self.iterate = Iterate(problem, rows, w)
         self.envelope = Envelope(problem, rows, start is not None, w, SETTINGS)
         self.working_set = WorkingSet(problem, SETTINGS)
@@ -107,7 +122,7 @@ class _Run:
             self.iterate.known_gradient = last.gradient
             self.steps.is_chord = self.working_set.settled = True  # similar to the last run
         elif start is None and self.envelope.exact:
-            known = problem.join(problem.null_gradient, problem.null_slope)
+            known = problem.join(problem.null_gradient, problem.rows.null_slope)
             self.iterate.known_gradient = known
 
     def _solved_before(self, w: np.ndarray, start: Point | None) -> PathSolution | None:

@@ -6,9 +6,8 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from ...designs import newton_cost_of_outputs
-from ...problems import Point, Problem
-from ...problems.outputs import OutputsProblem
-from .in_memory import InMemory, rows_of
+from ...problems import Problem
+from .in_memory import InMemory
 
 __all__ = ["CoupledRows", "OutputRows"]
 
@@ -29,7 +28,7 @@ class OutputRows(InMemory):
         return z + self.design.spread(variables[n_features:]) if self.gram.ones else z
 
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, Any]:
-        product, _ = problem.products(self.derivative, problem.threshold, coef)
+        product, _ = problem.products(self.derivative, problem.columns.threshold, coef)
         return product, self._sums(self._gradient)
 
     def cost(self, n_columns: int) -> float:
@@ -66,9 +65,3 @@ class CoupledRows(OutputRows):
         return self.gram.curvature(
             self.design, self.h, self.factor, columns, scale=scale, ridge=ridge, again=again
         )
-
-
-@rows_of.register
-def rows_of_outputs(problem: OutputsProblem, start: Point | None, gram: Any) -> OutputRows:
-    kind = CoupledRows if problem.loss.couples_outputs else OutputRows
-    return kind.of(problem, start, gram)

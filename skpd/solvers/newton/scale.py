@@ -6,7 +6,7 @@ from ..._typing import Array
 from ...certificates.rigorous import rigorous_dual, rigorous_primal
 from ...losses import Absolute
 from ...penalties import SquaredL2
-from ...problems import Problem, Solution
+from ...problems import Solution, linear_problem
 from ...problems.scaled_huber import ConcomitantHuber
 from .. import solve
 from .damped import damped_step
@@ -62,7 +62,7 @@ def _at_scale_zero(problem: ConcomitantHuber, tol: float, max_iter: int) -> Solu
     This non-smooth problem has the optimal solution if epsilon is 1, or if so many residuals are 0
     that sum_i c_i theta_i^2 is at most 1.
     """
-    flat = Problem(
+    flat = linear_problem(
         design=problem.design,
         y=problem.y,
         weights=problem.weights,

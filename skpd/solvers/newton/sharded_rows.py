@@ -14,8 +14,7 @@ from ..._typing import Array, Indices
 from ...designs import newton_cost
 from ...designs.gram import ROUNDING
 from ...kernels import dot
-from ...problems import Point
-from ...problems.shards.problem import ShardedProblem
+from ...problems import Point, Problem
 from ...problems.shards.recipes import DualRecipe, SharedVector
 from ...problems.shards.shards import Shards
 from ...problems.shards.smoothing import (
@@ -28,7 +27,6 @@ from ...problems.shards.smoothing import (
     near_rows,
     slopes,
 )
-from .in_memory import rows_of
 from .rows import AllRows, ShrunkRows
 from .settings import SETTINGS
 
@@ -65,7 +63,7 @@ class ShardedRows(AllRows):
         self._before = self._along = self.w
 
     @classmethod
-    def of(cls, problem: ShardedProblem, start: Point | None) -> "ShardedRows":
+    def of(cls, problem: Problem, start: Point | None) -> "ShardedRows":
         """All rows of a problem, at a start or at the best constant prediction."""
         loss, point = problem.loss, problem.null_point if start is None else start
         variables = problem.join(point.coef, point.intercept)
@@ -73,16 +71,16 @@ class ShardedRows(AllRows):
         theta = nothing
         if loss.linear_tails:
             # cut off at the steepest slope at the best constant
-            reach = problem.null_model.steepest if loss.lipschitz == np.inf else np.inf
-            longest = problem.null_model.dual_range
+            reach = problem.rows.null_sums.steepest if loss.lipschitz == np.inf else np.inf
+            longest = problem.rows.null_sums.dual_range
             if reach < np.inf:
-                longest = float(problem.shards.sums(dual_range, reach)["range"].value)
+                longest = float(problem.rows.shards.sums(dual_range, reach)["range"].value)
             if start is not None:
-                theta = problem.shared(start.dual_coef)
+                theta = problem.rows.shared(start.dual_coef)
             else:
                 theta = SharedVector(DualRecipe(reach=reach), problem.n_samples)
         gram = SharedGram(bool(problem.fit_intercept))
-        rows = cls(problem.shards, problem.design, loss, variables, theta, gram)
+        rows = cls(problem.rows.shards, problem.design, loss, variables, theta, gram)
         rows.dual_range = longest
         return rows
 
@@ -208,11 +206,6 @@ class ShardedRows(AllRows):
         self._differentiate(sigma, moved)
         self.gram.forget()
         return float(self._found["moved"].value)
-
-
-@rows_of.register
-def _(problem: ShardedProblem, start: Point | None, gram: Any) -> ShardedRows:
-    return ShardedRows.of(problem, start)
 
 
 class SharedGram:

@@ -71,7 +71,7 @@ class NewtonSteps:
         """Take a step from an iterate, where the smoothed problem has the gradient g."""
         problem, rows, envelope = self.problem, iterate.rows, self.envelope
         columns, quadratic = chosen.columns, problem.loss.constant_curvature
-        if quadratic and problem.incremental_products:  # gradients at 0 may be inexact
+        if quadratic and problem.has_incremental_products:  # gradients at 0 may be inexact
             new = columns[iterate.w[columns] == 0.0]
             g[new], _ = rows.gradient(new)
         inside: Indices = np.append(columns, np.arange(problem.n_features, problem.n_variables))

@@ -129,7 +129,7 @@ class WorkingSet:
         """Restrict gradients to the chosen features, if that saves work."""
         problem, settings = self.problem, self.settings
         quadratic = problem.loss.constant_curvature
-        if chosen.complete and quadratic and problem.incremental_products:
+        if chosen.complete and quadratic and problem.has_incremental_products:
             return  # one step solves for the chosen features, and the others are cheap
         most = settings.inner_work_quadratic if quadratic else settings.inner_work
         if problem.design.work_on(chosen.columns) <= most:

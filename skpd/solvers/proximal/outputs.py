@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ...problems import Point
-from ...problems.outputs import OutputsProblem
+from ...problems import Point, Problem
 from ..monitor import Monitor
 from .pdprox import Variables
 from .restarts import iterate_with_restarts, iterations_within
@@ -12,7 +11,7 @@ __all__ = ["pdprox_restarted_for_outputs"]
 
 
 def pdprox_restarted_for_outputs(
-    problem: OutputsProblem,
+    problem: Problem,
     monitor: Monitor,
     start: Point | None,
     *,

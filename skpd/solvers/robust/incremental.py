@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from ... import kernels
-from ..._typing import Array
+from ...penalties.epigraph import NORMS
 from ...problems import Point
-from ...problems.robust import RobustProblem
+from ...problems.robust import RobustTerms
 from ..monitor import Monitor
 from ..options import BOOLEAN, POSITIVE, Count, Number, OneOf, Option, OrNone, takes_options
 from .settings import INCREMENTAL
@@ -39,12 +39,13 @@ ENTRIES = 1 << 24  # number of entries of X between returns to Python, about 0.1
 
 @takes_options(batch_size=Count(), **STEP_OPTIONS)
 def isg(
-    problem: RobustProblem,
+    problem: Any,
     monitor: Monitor,
     start: Point | None,
     *,
     max_iter: int,
     random_state: np.random.RandomState,
+    terms: RobustTerms | None = None,
     batch_size: int = 4,
     scheme: str | None = None,
     first_step: float | None = None,
@@ -58,6 +59,7 @@ def isg(
     Parameters
     ----------
     problem : RobustProblem
+        The ordinary problem to which the robust SVM reduces for epsilon = 0 needs ``terms``.
     monitor : Monitor
         The monitor to which iterates are reported, at epochs 20 % apart.
     start : Point or None
@@ -66,6 +68,8 @@ def isg(
         The largest number of epochs.
     random_state : RandomState
         The order of the rows.
+    terms : RobustTerms, default=None
+        Those of the problem by default.
     batch_size : int, default=4
         The number of rows in a mini-batch, for a step along the mean of their subgradients.
     scheme : {"geometric", "gamma/(nk)", "gamma/(n sqrt(k))"}, default=None
@@ -89,8 +93,9 @@ def isg(
         Whether every epoch has a new random order of the rows.
     """
     first = first_step, gamma, batch_size
-    steps = _Steps(problem, monitor.tol, scheme, first, ratio, cycles)
-    run = _Run(problem, monitor, start, random_state, shuffle)
+    terms = terms or problem.terms
+    steps = _Steps(problem, terms, monitor.tol, scheme, first, ratio, cycles)
+    run = _Run(problem, terms, monitor, start, random_state, shuffle)
     for step in steps:
         if run.ended(max_iter):
             return
@@ -100,12 +105,13 @@ def isg(
 
 @takes_options(**STEP_OPTIONS)
 def ippa(
-    problem: RobustProblem,
+    problem: Any,
     monitor: Monitor,
     start: Point | None,
     *,
     max_iter: int,
     random_state: np.random.RandomState,
+    terms: RobustTerms | None = None,
     scheme: str | None = None,
     first_step: float | None = None,
     ratio: float = 0.98,
@@ -117,8 +123,9 @@ def ippa(
 
     The parameters are those of `isg`.
     """
-    steps = _Steps(problem, monitor.tol, scheme, (first_step, gamma, 1), ratio, cycles)
-    run = _Run(problem, monitor, start, random_state, shuffle)
+    terms = terms or problem.terms
+    steps = _Steps(problem, terms, monitor.tol, scheme, (first_step, gamma, 1), ratio, cycles)
+    run = _Run(problem, terms, monitor, start, random_state, shuffle)
     for step in steps:
         if run.ended(max_iter):
             return
@@ -128,12 +135,13 @@ def ippa(
 
 @takes_options(batch_size=Count(), switch=Number(0, 1), **STEP_OPTIONS)
 def hybrid(
-    problem: RobustProblem,
+    problem: Any,
     monitor: Monitor,
     start: Point | None,
     *,
     max_iter: int,
     random_state: np.random.RandomState,
+    terms: RobustTerms | None = None,
     batch_size: int = 4,
     switch: float = 1e-4,
     scheme: str | None = None,
@@ -153,8 +161,9 @@ def hybrid(
         See `isg`.
     """
     first = first_step, gamma, batch_size
-    steps = _Steps(problem, monitor.tol, scheme, first, ratio, cycles)
-    run = _Run(problem, monitor, start, random_state, shuffle)
+    terms = terms or problem.terms
+    steps = _Steps(problem, terms, monitor.tol, scheme, first, ratio, cycles)
+    run = _Run(problem, terms, monitor, start, random_state, shuffle)
     for step in steps:
         if run.ended(max_iter):
             return
@@ -162,29 +171,29 @@ def hybrid(
         steps.objective = monitor.primal
 
 
-def _scheme_of_table_1(problem: RobustProblem) -> str:
-    if problem.q == 2:
+def _scheme_of_table_1(terms: RobustTerms) -> str:
+    if terms.q == 2:
         return "gamma/(n sqrt(k))"
-    return "gamma/(nk)" if problem.ridge > 0.0 else "geometric"
+    return "gamma/(nk)" if terms.ridge > 0.0 else "geometric"
 
 
 class _Steps:
     """The iterator over the step sizes of the epochs."""
 
-    def __init__(self, problem, tol, scheme, first, ratio, cycles) -> None:
+    def __init__(self, problem, terms, tol, scheme, first, ratio, cycles) -> None:
         first_step, gamma, batch_size = first
         self.problem, self.tol, self.ratio, self.cycles = problem, tol, ratio, cycles
-        self.scheme = scheme or _scheme_of_table_1(problem)
+        self.scheme = scheme or _scheme_of_table_1(terms)
         n = int(np.count_nonzero(problem.weights))
         square = float(np.sum(problem.squares))
-        if np.isfinite(problem.kappa):
-            square += min(problem.kappa * problem.kappa, INCREMENTAL.kappa_limit * square)
+        if np.isfinite(terms.kappa):
+            square += min(terms.kappa * terms.kappa, INCREMENTAL.kappa_limit * square)
         own = max(INCREMENTAL.first_step * batch_size / (square or 1.0), np.finfo(float).tiny)
         self.first = first_step or own
         if self.scheme != "geometric":
             own = n * self.first
-            if problem.ridge > 0.0:
-                own = min(own, INCREMENTAL.ridge_gamma * batch_size / problem.ridge)
+            if terms.ridge > 0.0:
+                own = min(own, INCREMENTAL.ridge_gamma * batch_size / terms.ridge)
             self.first = (gamma or own) / n
         self.objective = np.inf  # the best so far, kept up to date by the method
 
@@ -215,17 +224,16 @@ class _Steps:
 class _Run:
     """The iterate, with reports of the last model and mean multipliers at epochs 20 % apart."""
 
-    def __init__(self, problem, monitor, start, random_state, shuffle) -> None:
-        self.problem, self.monitor = problem, monitor
+    def __init__(self, problem, terms, monitor, start, random_state, shuffle) -> None:
+        self.y, self.terms, self.monitor = problem.y, terms, monitor
         self.random_state, self.shuffle = random_state, shuffle
         self.design = problem.design.by_rows
         self.method = kernels.incremental(
-            self.design.matrix, problem.y, problem.weights, problem.q, problem.epsilon,
-            problem.kappa, problem.ridge, problem.fit_intercept,
+            self.design.matrix, problem.y, problem.weights, *terms, problem.fit_intercept,
         )  # fmt: skip
         if start is not None:
             coef = np.ascontiguousarray(start.coef)
-            self.method.move(coef, problem.norm.value(coef), start.intercept)
+            self.method.move(coef, NORMS[terms.q]().value(coef), start.intercept)
         self.rows = np.flatnonzero(problem.weights > 0.0)
         entries = max(1, self.design.n_entries // max(problem.n_samples, 1))
         entries = max(entries, problem.n_features)
@@ -256,7 +264,7 @@ class _Run:
             self.report()
 
     def report(self) -> None:
-        theta: Array = self.sums / self.n_sums
+        theta = self.terms.dual_coef(self.y, self.sums / self.n_sums)
         coef = self.method.w()
         self.monitor.check(self.n_iter, Point(coef, self.method.intercept, theta))
         self.sums[:] = 0.0

@@ -17,7 +17,6 @@ ends early.
 4. If the gap is small, return to all rows for a certificate. Otherwise continue with 2.
 """
 
-from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -99,11 +98,7 @@ def _begun(
     size = SETTINGS.sample_rows * problem.n_variables
     if SETTINGS.sample_worth * size <= len(rows):
         chosen = np.sort(np.random.RandomState(0).permutation(rows)[:size])
-        weights = problem.weights[chosen]
-        sample = replace(
-            problem, design=problem.design.rows(chosen), y=problem.y[chosen],
-            weights=weights / float(np.sum(weights)), total_weight=None, workspace=None,
-        )  # fmt: skip
+        sample = problem.of_rows(problem.rows.of_rows(chosen))
         other = _begun(sample, None, n_iter, max_iter, budget)
         if other is None:
             return None

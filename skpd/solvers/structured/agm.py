@@ -17,8 +17,7 @@ from ..._typing import Array
 from ...certificates import dual_estimate
 from ...certificates.repairs import least_linear
 from ...losses.structured import Mixture
-from ...problems import Point
-from ...problems.structured import StructuredProblem
+from ...problems import Point, Problem
 from ..accelerated.estimate_functions import Composite, Iterate, infinite_memory, one_memory
 from ..accelerated.geometry import Euclidean
 from ..accelerated.settings import SETTINGS
@@ -34,7 +33,7 @@ __all__ = ["structured_agm"]
     smoothing=OneOf("homotopy", "fixed"),
 )
 def structured_agm(
-    problem: StructuredProblem,
+    problem: Problem,
     monitor: Monitor,
     start: Point | None,
     *,
@@ -93,7 +92,7 @@ class _Run:
 
     def __init__(
         self,
-        problem: StructuredProblem,
+        problem: Problem,
         monitor: Monitor,
         max_iter: int,
         memory: str,
@@ -114,7 +113,7 @@ class _Run:
     # The composite objective
 
     def matvec(self, x: Array) -> Array:
-        return self.problem.scores(*self.split(x))
+        return self.problem.rows.scores(*self.split(x))
 
     def rmatvec(self, rows: Array) -> Array:
         slope = self.problem.design.rmatvec(np.ascontiguousarray(rows))

@@ -18,8 +18,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array
-from ...problems import Point
-from ...problems.structured import StructuredProblem
+from ...problems import Point, Problem
 from ..monitor import Monitor
 from .cuts import Cuts
 from .master import minimised
@@ -31,7 +30,7 @@ GOLDEN = 0.6180339887498949
 
 
 def bundle(
-    problem: StructuredProblem,
+    problem: Problem,
     monitor: Monitor,
     start: Point | None,
     *,
@@ -54,14 +53,14 @@ def bundle(
 class _Run:
     """The best model and the planes."""
 
-    def __init__(self, problem: StructuredProblem, monitor: Monitor, start: Point | None) -> None:
+    def __init__(self, problem: Problem, monitor: Monitor, start: Point | None) -> None:
         self.problem, self.monitor = problem, monitor
         null = problem.null_point
         first = null if start is None else start
         self.cuts = Cuts(problem)
         self.cuts.add(null.dual_coef)
         self.best = self._joined(first.coef, first.intercept)
-        self.scores = problem.scores(first.coef, float(first.intercept))
+        self.scores = problem.rows.scores(first.coef, float(first.intercept))
         value, mixture = problem.loss.mixture(self.scores, 0.0)
         self.value = value + self._penalty(self.best)
         self.cuts.add(mixture)
@@ -137,7 +136,7 @@ class _Run:
     def search(self, variables: Array) -> None:
         """Search for a better model on the line to some variables, and add planes there."""
         step = variables - self.best
-        along = self.problem.scores(*self._split(variables)) - self.scores
+        along = self.problem.rows.scores(*self._split(variables)) - self.scores
         found = {1.0: self._at(1.0, step, along)}
         length = self._best_length(found, step, along)
         beyond = length + SETTINGS.beyond * (1.0 - length)

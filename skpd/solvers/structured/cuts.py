@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...certificates.repairs import least_linear
-from ...problems.structured import StructuredProblem
+from ...problems import Problem
 from .basis import GrownBasis
 from .settings import SETTINGS
 
@@ -26,7 +26,7 @@ class Cuts:
 
     Parameters
     ----------
-    problem : StructuredProblem
+    problem : Problem
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Cuts:
         The slopes g_k, followed by s_k if there is an intercept.
     """
 
-    def __init__(self, problem: StructuredProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.n_variables = problem.n_features + problem.fit_intercept
         self.mixtures: list[Any] = [problem.loss.truth]

@@ -20,8 +20,7 @@ from ...designs import Design
 from ...designs.threads import one_blas_thread
 from ...penalties import Penalty
 from ...penalties.weighted import with_coefficient
-from ...problems import Point
-from ...problems.structured import StructuredProblem
+from ...problems import Problem
 from ..interior.method import State
 from ..interior.programme import Programme
 from ..interior.terms import Intervals
@@ -31,12 +30,12 @@ from .settings import SETTINGS
 __all__ = ["has_master", "minimised"]
 
 
-def has_master(problem: StructuredProblem) -> bool:
+def has_master(problem: Problem) -> bool:
     """Whether there is a method for the master problem with the penalty of a problem."""
     return _penalty_of_variables(problem, problem.n_features).has_cones
 
 
-def _penalty_of_variables(problem: StructuredProblem, n_coefficients: int) -> Penalty:
+def _penalty_of_variables(problem: Problem, n_coefficients: int) -> Penalty:
     """The penalty on the coefficients, followed by the intercept as a free coefficient."""
     if not problem.fit_intercept:
         return problem.penalty
@@ -115,7 +114,7 @@ class _Planes:
     slopes: Array
     losses: Array
     penalty: Penalty
-    of: StructuredProblem
+    of: Problem
 
     fit_intercept = True
     total_weight = None
@@ -153,11 +152,6 @@ class _Planes:
         """The equal weights of the planes, which determine the scales of the columns."""
         return np.full(self.n_samples, 1.0 / self.n_samples)
 
-    @property
-    def null_point(self) -> Point:
-        """The initial point, whose intercept -t is somewhat below minus all planes at 0."""
-        return Point(None, -2.0 * self.objective_unit, None)
-
 
 class _CutsProgramme(Programme):
     """The programme of -t' + alpha R(w) for t' = -t, subject to e_k + g_k.w + t' <= 0."""
@@ -173,6 +167,10 @@ class _CutsProgramme(Programme):
             width=unit, slope=1.0 / planes.n_samples,
         )]  # fmt: skip
         planes.penalty.add_cones(self, planes.alpha)
+
+    def _first_intercept(self) -> float:
+        """The first -t, which is somewhat below minus all planes at 0."""
+        return -2.0 * self.problem.objective_unit
 
     def stay_near(self, centre: Array, rho: float) -> None:
         """Add rho ||coef - centre||^2 / 2."""

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..._typing import Array
-from ...problems import Point
-from ...problems.structured import StructuredProblem
+from ...problems import Point, Problem
 from ..monitor import Monitor
 from .settings import GRADIENTS
 
@@ -23,7 +22,7 @@ __all__ = ["smooth"]
 
 
 def smooth(
-    problem: StructuredProblem,
+    problem: Problem,
     monitor: Monitor,
     start: Point | None,
     *,
@@ -34,7 +33,7 @@ def smooth(
 
     Parameters
     ----------
-    problem : StructuredProblem
+    problem : Problem
         A problem whose loss is a soft maximum, without an intercept.
     monitor, start, max_iter
         See `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a step.
@@ -59,7 +58,7 @@ class _Done(Exception):
 class _Run:
     """A run that minimises the objective and reports to the monitor."""
 
-    def __init__(self, problem: StructuredProblem, monitor: Monitor, max_iter: int) -> None:
+    def __init__(self, problem: Problem, monitor: Monitor, max_iter: int) -> None:
         self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
         self.goal = monitor.tol * problem.objective_unit
         self.n_iter = self.checked_at = monitor.n_iter

@@ -1,25 +1,17 @@
-"""The programmes of problems in the interior-point method."""
+"""The robust SVM as a programme of the interior-point method."""
 
-from functools import singledispatch
 from math import inf, sqrt
 from typing import Self
 
 import numpy as np
 
 from ..._typing import Array
-from ...problems import Problem
 from ...problems.robust import RobustProblem
 from .epigraphs import DoubtfulLabels, EuclideanEpigraph, SumEpigraph
 from .programme import Programme
 from .settings import SETTINGS
 
-__all__ = ["programme_of"]
-
-
-@singledispatch
-def programme_of(problem: Problem) -> Programme:
-    """The programme of a problem whose loss and penalty have a representation by cones."""
-    return Programme(problem).posed()
+__all__ = ["RobustProgramme"]
 
 
 class RobustProgramme(Programme):
@@ -56,8 +48,3 @@ class RobustProgramme(Programme):
         else:
             theta[0, self.counted] = np.clip(-self.y * rows.multipliers, 0.0, 1.0)
         return theta
-
-
-@programme_of.register
-def _(problem: RobustProblem) -> Programme:
-    return RobustProgramme(problem).posed()

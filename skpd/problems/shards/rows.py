@@ -1,6 +1,6 @@
-"""The problem of rows in blocks or other processes, used through sums over the rows."""
+"""Rows in blocks or in other processes, used through sums over the rows (`RowsInShards`)."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, log2, sqrt
 from typing import Any, NoReturn
@@ -10,25 +10,26 @@ import numpy as np
 from ..._floats import EPSILON
 from ..._typing import Array, Indices
 from ...certificates import dual_estimate
-from ...certificates.objective import DualPoint
 from ...designs import Design
 from ...designs.row_blocks import stacked
 from ...losses import Loss
+from ...losses.base import Stratum
 from ...penalties import Penalty
-from ..column_side import ColumnSide
-from ..free_directions import FreeDirections
-from ..problem import Problem
+from ..free import Free
+from ..in_memory import RowsInMemory, no_gradient
+from ..null_model import NullModel, scale_of
+from ..rows import Rows
 from ..solution import Point
-from .balance import balanced_point
+from .balance import SharedFreeDirections
 from .bounds import keep_gradient, keep_repaired, loss_sums, point_sums, survey
-from .known import KnownSums, SharedData, SharedFreeDirections, SharedWorkspace
-from .null_model import NullModel, TargetSums
+from .known import KnownSums, SharedData
+from .null_sums import NullSums, TargetSums
 from .points import SharedPoint, gathered_part
 from .recipes import DualRecipe, SharedVector
 from .shards import RowsLostError, Shards
 from .smoothing import put, sample, sampled_rows
 
-__all__ = ["ShardedProblem"]
+__all__ = ["RowsInShards"]
 
 PLAIN = 1e-11  # rounding errors below this times the mean loss need no precise products
 FAR = 10.0  # features with a larger ratio of mean and standard deviation are far from 0
@@ -36,11 +37,10 @@ CERTAIN = 64.0 * EPSILON  # a variance above this times the mean square is no ro
 
 
 @dataclass(frozen=True, eq=False)
-class ShardedProblem(ColumnSide):
-    """The problem of minimising sum_i c_i l(y_i, x_i.w + b) + alpha R(w) over w and b.
+class RowsInShards(Rows):
+    """The rows of sum_i c_i l(y_i, x_i.w + b), used only through sums over shards.
 
-    Unlike a `Problem`, it uses the rows only through sums over shards. A dual point is a
-    `SharedVector`, whose entries stay with the rows.
+    A dual point is a `SharedVector`, whose entries stay with the rows.
 
     Parameters
     ----------
@@ -48,36 +48,20 @@ class ShardedProblem(ColumnSide):
         The rows, whose weights c_i sum to 1.
     targets : TargetSums
     loss : Loss
-    penalty : Penalty
-    alpha : float
-        Weight of the penalty, greater than 0.
     fit_intercept : bool
     total_weight : float
         The sum of the sample weights before they were divided by it.
     name : str, default=""
         The name of the estimator, for messages.
-    workspace : SharedWorkspace, default=None
     """
 
     shards: Shards
     targets: TargetSums
     loss: Loss
-    penalty: Penalty
-    alpha: float
     fit_intercept: bool
-    total_weight: float
+    total_weight: float | None
     name: str = ""
-    workspace: SharedWorkspace | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "penalty", self.penalty.bind(self.shards.shape[1]))
-
-    def in_workspace(self) -> "ShardedProblem":
-        return self._with(workspace=SharedWorkspace())
-
-    def by_columns(self) -> "ShardedProblem":
-        """The problem with a workspace for the runs along a path."""
-        return self.in_workspace()
+    in_memory = False
 
     @property
     def n_samples(self) -> int:
@@ -87,11 +71,15 @@ class ShardedProblem(ColumnSide):
     def n_features(self) -> int:
         return self.shards.shape[1]
 
+    def free_of(self, penalty: Penalty) -> Free:
+        return SharedFreeDirections(self, penalty)
+
     # Cached sums that do not depend on a model
 
     @cached_property
-    def null_model(self) -> NullModel:
-        return NullModel.of(self.shards, self.loss, self.targets, self.fit_intercept)
+    def null_sums(self) -> NullSums:
+        """Sums at the best constant prediction."""
+        return NullSums.of(self.shards, self.loss, self.targets, self.fit_intercept)
 
     @cached_property
     def survey(self) -> dict[str, Any]:
@@ -102,7 +90,7 @@ class ShardedProblem(ColumnSide):
         ValueError
             If a number of the data is not finite.
         """
-        return self.shards.sums(survey, self.null_model.recipe, self.name)
+        return self.shards.sums(survey, self.null_sums.recipe, self.name)
 
     @cached_property
     def design(self) -> SharedData:  # type: ignore[override]
@@ -110,9 +98,14 @@ class ShardedProblem(ColumnSide):
         return SharedData(shards.shape, shards.dense, self.survey["n_entries"], shards.n_shards)
 
     @cached_property
-    def null_point(self) -> Point:
-        theta = SharedVector(self.null_model.recipe, self.n_samples)
-        return Point(np.zeros(self.n_features), self.null_model.constant, theta)
+    def null(self) -> NullModel:  # type: ignore[override]
+        found, unit = self.null_sums, self.null_sums.objective
+        if found.constant != 0.0:
+            unit = max(unit, EPSILON * found.at_zero)
+        theta = SharedVector(found.recipe, self.n_samples)
+        point = Point(np.zeros(self.n_features), found.constant, theta)
+        scale = scale_of(found.objective, found.slope)
+        return NullModel(point, found.objective, found.rounding, unit, scale)
 
     @property
     def null_gradient(self) -> Array:
@@ -121,88 +114,49 @@ class ShardedProblem(ColumnSide):
 
     @property
     def null_slope(self) -> float:
-        return self.null_model.slope_of_dual
+        """The derivative of the mean loss in the intercept at the best constant."""
+        return self.null_sums.slope_of_dual
+
+    def features_say_nothing(self, problem: Any) -> bool:
+        return no_gradient(problem)
 
     @property
-    def null_objective(self) -> float:
-        return self.null_model.objective
-
-    @property
-    def null_rounding(self) -> float:
-        return self.null_model.rounding
-
-    @property
-    def objective_unit(self) -> float:
-        null = self.null_model
-        if null.constant == 0.0:
-            return null.objective
-        return max(null.objective, EPSILON * null.at_zero)
-
-    @property
-    def prediction_scale(self) -> float:
-        null = self.null_model
-        return null.objective / null.slope if null.slope > 0.0 and null.objective > 0.0 else 1.0
-
-    @property
-    def largest_target(self) -> float:
+    def largest_target(self) -> float:  # type: ignore[override]
         return max(abs(self.targets.least), abs(self.targets.largest))
 
     @cached_property
-    def squares(self) -> Array:
+    def squares(self) -> Array:  # type: ignore[override]
         squares: Array = self.survey["squares"]
         return np.append(squares, 1.0) if self.fit_intercept else squares
 
-    @cached_property
-    def free(self) -> FreeDirections:
-        nothing: Any = None  # stands for arrays of all rows
-        design: Any = self.design
-        return SharedFreeDirections(
-            design, nothing, nothing, self.loss, self.penalty, self.fit_intercept, self
-        )
+    @property
+    def strata(self) -> list[Stratum]:
+        return self.targets.strata(self.loss)
 
     @property
     def mean_rows(self) -> list[tuple[Array, Array]]:
         """The mean row of each stratum, with a bound on its error."""
         found = []
-        for k, stratum in enumerate(self.targets.strata(self.loss)):
+        for k, stratum in enumerate(self.strata):
             scale = 1.0 / max(stratum.total, np.finfo(float).tiny)
             mean, error = self.survey[f"row_{k}"].bounded
             rounding = (16.0 + log2(self.n_samples)) * EPSILON  # of total and its inverse
             found.append((scale * mean, scale * (error * (1.0 + rounding) + rounding * abs(mean))))
         return found
 
-    @property
-    def centred(self) -> "tuple[ShardedProblem, Array] | None":
-        """The problem with features far from 0 shifted to mean 0, and the shift; or None.
+    def shifted(self, shift: Array) -> "RowsInShards":
+        return replace(self, shards=self.shards.shifted(shift))
 
-        See `Problem.centred`.
-        """
-        if not self.fit_intercept:
-            return None
-        workspace = self.workspace or SharedWorkspace()
-        if workspace.centred is None:
-            shift = self._shift_of_features()
-            base = None
-            if shift is not None:
-                base = replace(self, shards=self.shards.shifted(shift)).in_workspace()
-            workspace.centred = base, shift
-        base, shift = workspace.centred
-        return None if base is None else (base.with_penalty(self.penalty, self.alpha), shift)
-
-    def _shift_of_features(self) -> Array | None:
+    def shift_of_features(self, penalty: Penalty) -> Array | None:
         """The means of features far from 0, and 0 for others; None if no feature is far."""
-        mean = sum(self.survey[f"row_{k}"].bounded[0] for k in range(self._n_strata))
+        mean = sum(self.survey[f"row_{k}"].bounded[0] for k in range(len(self.strata)))
         squares = self.survey["squares"]
         variance = squares - mean * mean
         far = (mean * mean > FAR**2 * variance) & (variance > CERTAIN * squares)
         return np.where(far, mean, 0.0) if far.any() else None
 
-    @property
-    def _n_strata(self) -> int:
-        return len(self.targets.strata(self.loss))
-
-    def random_sample(self, size: int) -> "Problem | ShardedProblem":
-        """The problem of a reproducible random sample of about ``size`` rows.
+    def random_sample(self, size: int) -> Rows:
+        """A reproducible random sample of about ``size`` rows, whose weights sum to 1.
 
         A small sample is copied to this process.
         """
@@ -214,116 +168,90 @@ class ShardedProblem(ColumnSide):
         child = self.shards.child(kept, found["n_rows"])
         targets, total = TargetSums.of(child)
         child.divide_weights(total)
-        return ShardedProblem(
-            child, targets, self.loss, self.penalty, self.alpha, self.fit_intercept, total
-        )
+        return RowsInShards(child, targets, self.loss, self.fit_intercept, total)
 
-    def _gathered_sample(self, share: float) -> Problem:
+    def _gathered_sample(self, share: float) -> RowsInMemory:
         parts = [part for part in self.shards.each(sampled_rows, share) if part is not None]
         blocks, y, weights = zip(*parts, strict=True)
         weight = np.concatenate(weights)
-        return Problem(
-            design=Design(stacked(blocks)),
-            y=np.concatenate(y),
-            weights=weight / float(np.sum(weight)),
-            loss=self.loss,
-            penalty=self.penalty,
-            alpha=self.alpha,
-            fit_intercept=self.fit_intercept,
-        )
+        return RowsInMemory(
+            Design(stacked(blocks)), np.concatenate(y), weight / float(np.sum(weight)), self.loss,
+            self.fit_intercept,
+        )  # fmt: skip
 
-    def of_columns(self, columns: Indices, penalty: Penalty) -> NoReturn:
+    def of_columns(self, columns: Indices) -> NoReturn:
         raise ValueError(
             "alphas must be given as values for X in blocks or chunks with features that are not "
             "penalised, got a number of them."
         )
 
-    @property
-    def n_weighty(self) -> int:
+    @cached_property
+    def n_weighty(self) -> int:  # type: ignore[override]
         return self.targets.n_heavy
-
-    @property
-    def most_copied_rows(self) -> float:
-        return self.design.most_copied_rows
 
     # Models and dual points
 
-    def expect(self, point: Point) -> None:
+    def expect(self, problem: Any, point: Point) -> None:
         """Compute the sums of a new model and dual point in one pass over the rows."""
         recipe = point.dual_coef.recipe
-        if self.workspace is None or point.dual_coef.is_zero:
+        if problem.workspace is None or point.dual_coef.is_zero:
             return
-        known = self.workspace.known
+        known = problem.workspace.known
         if known is None or not (known.is_model(point) and known.recipe == recipe):
             model = np.array(point.coef, dtype=np.float64), float(point.intercept)
             sums = self.shards.sums(point_sums, model, recipe, False)
-            self.workspace.known = KnownSums(*model, recipe, sums)
+            problem.workspace.known = KnownSums(*model, recipe, sums)
 
-    @property
-    def _known(self) -> "KnownSums | None":
-        return None if self.workspace is None else self.workspace.known
-
-    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
-        if not self.fit_intercept and np.any(np.abs(free) > 0.0):
-            raise ValueError(f"intercept must be 0 without fit_intercept, got {free!r}.")
-        if not coef.any() and free == self.null_model.constant:
-            return self.null_objective
-        known = self._known
+    def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
+        self.require_no_intercept(free)
+        if not coef.any() and free == self.null_sums.constant:
+            return self.null.objective
+        known = _known(problem)
         if known is not None and known.is_model(Point(coef, free, None)):
             found = known.sums
         else:
             found = self.shards.sums(loss_sums, (coef, float(free)), False)
-        most = found["loss"].bounded[0]
+        most: float = found["loss"].bounded[0]
         if self._loss_by_errors(most, found) <= max(PLAIN * most, accuracy):
             return most
-        return self.precise_mean_loss(coef, free)[0]
+        return self.precise_mean_loss(problem, coef, free)[0]
 
-    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+    def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
         found = self.shards.sums(loss_sums, (coef, float(free)), True)
         return found["loss"].bounded[0], found["loss_about"]
 
     def _loss_by_errors(self, value: float, found: dict[str, Any]) -> float:
         """An estimate of the change of a mean loss of this value by errors of the predictions."""
         if self.loss.lipschitz < inf:
-            return self.loss.lipschitz * found["error"]
+            return float(self.loss.lipschitz * found["error"])
         return sqrt(2.0 * self.loss.smoothness * value * found["squared_error"])
 
-    def estimated_gap(self, point: Point) -> float:
-        self.expect(point)
-        found = self._feasible(point.dual_coef)
+    def estimated_gap(self, problem: Any, point: Point) -> float:
+        self.expect(problem, point)
+        found = self.feasible_point(problem, point.dual_coef)
         if found is None:
             return inf
-        upper = self.mean_loss(point.coef, point.intercept, inf)
-        upper += self.alpha * self.penalty.value(point.coef)
+        upper = self.mean_loss(problem, point.coef, point.intercept, inf)
+        upper += problem.alpha * problem.penalty.value(point.coef)
         gradient, _ = found.products(False)
         slope = found.sums_without_products()[0][0]
-        value = found.value(1.0)[0] - self.likely_cost_of_free(gradient, slope, upper)
-        return upper - dual_estimate(self, value, gradient, upper)
+        value = found.value(1.0)[0] - problem.likely_cost_of_free(gradient, slope, upper)
+        return upper - dual_estimate(problem, value, gradient, upper)
 
     def dual_point_of(self, coef: Array, intercept: Any) -> Any:
         kept = self.shards.new()
         model = np.ascontiguousarray(coef, dtype=np.float64), float(intercept)
         self.shards.sums(keep_gradient, model, kept.key)
-        variables = self.join(*model)
+        variables = np.append(model[0], [model[1]] * self.n_free)
         return SharedVector(DualRecipe(kept.key), self.n_samples, kept, variables)
 
-    def feasible_point(self, theta: Any) -> DualPoint | None:
-        return self._feasible(theta)
-
-    def _feasible(self, theta: SharedVector) -> SharedPoint | None:
+    def feasible_point(self, problem: Any, theta: SharedVector) -> SharedPoint | None:
         if theta.is_zero:
             return None
-        known = self._known
+        known = _known(problem)
         is_known = known is not None and known.recipe == theta.recipe
-        point = SharedPoint(self, theta, known.sums if known and is_known else None)
+        point = SharedPoint(problem, theta, known.sums if known and is_known else None)
         return None if point.largest == 0.0 else point
-
-    def projected(self, point: DualPoint) -> DualPoint:
-        """The given point, as `balanced` improves it as much with fewer passes over the rows."""
-        return point
-
-    def balanced(self, point: Any, near: Array | None) -> DualPoint:
-        return (balanced_point(self, point) if near is None else None) or point
 
     # Vectors of dual variables
 
@@ -349,8 +277,9 @@ class ShardedProblem(ColumnSide):
         if theta.recipe.key is None:
             return theta
         kept = self.shards.new()
-        variables = np.zeros(self.n_variables) if theta.model is None else theta.model
-        self.shards.sums(keep_repaired, self.split(variables), theta.recipe.key, kept.key)
+        variables = np.zeros(self.n_features + self.n_free) if theta.model is None else theta.model
+        model = variables[: self.n_features], self.free_part(variables[self.n_features :])
+        self.shards.sums(keep_repaired, model, theta.recipe.key, kept.key)
         recipe = theta.recipe._replace(key=kept.key)
         return SharedVector(recipe, self.n_samples, kept, theta.model)
 
@@ -362,3 +291,9 @@ class ShardedProblem(ColumnSide):
                 return self.shards.gathered(gathered_part, theta.recipe)
             except RowsLostError:
                 theta = self.repaired(theta)
+
+
+def _known(problem: Any) -> KnownSums | None:
+    """The sums of the last model and dual point of a run."""
+    known: KnownSums | None = None if problem.workspace is None else problem.workspace.known
+    return known

@@ -28,15 +28,19 @@ from ..designs import Design
 from ..losses import Squared
 from ..penalties import L2Norm, Penalty, Spectral, SquaredL2OnL1Ball
 from ..penalties.spectral import singular_value_rounding
-from .base import BaseProblem
+from .columns import Columns
+from .free import Free
+from .null_model import NullModel
+from .problem import Problem
+from .rows import Rows
 from .solution import Point
 
-__all__ = ["TraceNormProblem", "norm"]
+__all__ = ["RowsOfTable", "norm", "trace_norm_problem"]
 
 
 @dataclass(frozen=True, eq=False)
-class TraceNormProblem(BaseProblem):
-    """The problem, with centred features and targets if an intercept is fitted.
+class RowsOfTable(Rows):
+    """The samples, with centred features and targets if an intercept is fitted.
 
     Parameters
     ----------
@@ -45,17 +49,17 @@ class TraceNormProblem(BaseProblem):
     Y : ndarray of shape (n_samples, n_outputs)
     weights : ndarray of shape (n_samples,)
         The weights c_i >= 0, which sum to 1.
-    alpha, radius : float
-        Greater than 0.
+    radius : float
+        The radius of the ball, greater than 0.
     fit_intercept : bool
     """
 
     X: Any
     Y: Array
     weights: Array
-    alpha: float
     radius: float
     fit_intercept: bool
+    of_table = True
     no_path = (
         "A path follows alpha, the weight of the trace norm, which it is not beside a radius: "
         "leave the radius out, or fit a model for each alpha, with warm_start=True."
@@ -64,10 +68,6 @@ class TraceNormProblem(BaseProblem):
     @cached_property
     def design(self) -> Design:  # type: ignore[override]
         return Design(self.X)
-
-    @cached_property
-    def penalty(self) -> Penalty:  # type: ignore[override]
-        return Spectral(SquaredL2OnL1Ball(self.radius))
 
     @property
     def loss(self) -> Squared:  # type: ignore[override]
@@ -93,6 +93,11 @@ class TraceNormProblem(BaseProblem):
         )  # fmt: skip
 
     @property
+    def distances_of_means(self) -> tuple[float, float]:
+        """Bounds on the distances of m and t from the exact means."""
+        return self._means[2]
+
+    @property
     def x_mean(self) -> Array:
         return self._means[0]
 
@@ -115,6 +120,14 @@ class TraceNormProblem(BaseProblem):
         return self.shape[0]
 
     @property
+    def n_outputs(self) -> int:
+        return self.shape[2]
+
+    @property
+    def intercept_shape(self) -> tuple[int]:
+        return (self.shape[2],)
+
+    @property
     def coef_shape(self) -> tuple[int, int]:
         return self.shape[1], self.shape[2]
 
@@ -127,27 +140,19 @@ class TraceNormProblem(BaseProblem):
         return self.X @ coef + intercept - self.Y
 
     @cached_property
-    def null_point(self) -> Point:
-        """The point W = 0 with the mean of the targets, and the residuals as dual point."""
+    def null(self) -> NullModel:  # type: ignore[override]
+        """The model W = 0 with the mean of the targets, and the residuals as dual point."""
         W = np.zeros(self.shape[1:])
-        return Point(W, self.intercept(W), -self.targets)
-
-    @cached_property
-    def null_objective(self) -> float:
-        """The objective at W = 0, up to a relative rounding error."""
-        return self.mean_square(-self.targets)
+        objective = self.mean_square(-self.targets)
+        unit = max(objective, EPSILON * self.mean_square(self.Y))
+        return NullModel(Point(W, self.intercept(W), -self.targets), objective, unit=unit)
 
     @property
-    def null_rounding(self) -> float:
-        return 0.0
+    def null_gradient(self) -> Array:
+        return self.rmatmul(self.weights[:, np.newaxis] * self.null_point.dual_coef)
 
     @cached_property
-    def objective_unit(self) -> float:
-        """The denominator of relative gaps: P at W = 0, or its rounding error."""
-        return max(self.null_objective, EPSILON * self.mean_square(self.Y))
-
-    @cached_property
-    def largest_target(self) -> float:
+    def largest_target(self) -> float:  # type: ignore[override]
         return kernels.max_abs(np.ravel(self.Y))
 
     @cached_property
@@ -188,18 +193,13 @@ class TraceNormProblem(BaseProblem):
         """A bound on the relative error of a sum over rows, features and outputs of one sign."""
         return (sum(self.shape) + 64) * EPSILON
 
-    @property
-    def null_may_be_optimal(self) -> bool:
+    def null_may_be_optimal(self, problem: Any) -> bool:
         """The value False, as W = 0 is not optimal for any alpha."""
         return False
 
-    def estimated_gap(self, point: Point) -> float:
-        """The value 0, as the gap is not known without singular values."""
-        return 0.0
-
     # The interface of certificates
 
-    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
+    def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
         """The mean loss of the stored numbers W and b, rounded up."""
         b, loss = np.asarray(free), self.loss
         z = self.X @ coef + b
@@ -207,10 +207,10 @@ class TraceNormProblem(BaseProblem):
         error *= (self.shape[1] + 4) * EPSILON
         value = self._mean(loss.largest(self.Y, z, 0.0, error))
         if not value - self.mean_square(z - self.Y) <= max(PLAIN * value, accuracy):
-            value = self.precise_mean_loss(coef, b)[0]
+            value = self.precise_mean_loss(problem, coef, b)[0]
         return value * (1.0 + self.rounding)
 
-    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+    def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
         value, about, loss = 0.0, 0.0, self.loss
         for w, b, y in zip(coef.T, free, self.Y.T, strict=True):
             high, low, error = self.design.matvec_compensated(np.ascontiguousarray(w), float(b))
@@ -218,23 +218,24 @@ class TraceNormProblem(BaseProblem):
             about += float(np.sum(self.weights * loss.value(y, high, low)))
         return value * (1.0 + self.shape[2] * EPSILON), about
 
-    def free_intervals(self, upper: float) -> list[Interval]:
-        """The intervals of the coordinates b + W' m - t."""
-        if not self.fit_intercept:
-            return [NOTHING] * self.shape[2]
-        off = self._means[2]
-        reach = 1.000001 * sqrt(2.0 * upper) + off[0] * self.radius + off[1]
-        return [(-reach, reach)] * self.shape[2]
+    def free_of(self, penalty: Penalty) -> Free:
+        return FreeMeans(self, penalty)
 
-    def feasible_point(self, theta: Array) -> "ResidualPoint | None":
+    def feasible_point(self, problem: Any, theta: Array) -> "ResidualPoint | None":
         theta = np.nan_to_num(theta, posinf=0.0, neginf=0.0)
         return ResidualPoint(self, theta) if theta.any() else None
 
-    def projected(self, point: DualPoint) -> DualPoint:
-        return point
 
-    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
-        return point
+class FreeMeans(Free):
+    """The coordinates b + W' m - t, which Jensen's inequality bounds."""
+
+    def intervals(self, alpha: float, upper: float) -> list[Interval]:
+        rows = self.rows
+        if not rows.fit_intercept:
+            return [NOTHING] * rows.n_outputs
+        of_m, of_t = rows.distances_of_means
+        reach = 1.000001 * sqrt(2.0 * upper) + of_m * rows.radius + of_t
+        return [(-reach, reach)] * rows.n_outputs
 
 
 class ResidualPoint(DualPoint):
@@ -245,33 +246,33 @@ class ResidualPoint(DualPoint):
 
     linear, quadratic = False, True
 
-    def __init__(self, problem: TraceNormProblem, theta: Array) -> None:
-        self.problem, self.theta = problem, theta
+    def __init__(self, rows: Any, theta: Array) -> None:
+        self.rows, self.theta = rows, theta
 
     @cached_property
     def _scaled(self) -> Array:
-        return self.problem.weights[:, np.newaxis] * self.theta
+        return self.rows.weights[:, np.newaxis] * self.theta
 
     def value(self, scale: float) -> Sum:
-        theta, targets, weights = scale * self.theta, self.problem.targets, self.problem.weights
+        theta, targets, weights = scale * self.theta, self.rows.targets, self.rows.weights
         value = float(weights @ (theta * (0.5 * theta + targets)).sum(axis=1))
         terms = float(weights @ (theta**2 + np.abs(theta * targets)).sum(axis=1))
-        return -value, self.problem.rounding * terms
+        return -value, self.rows.rounding * terms
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         """The products (X - m)' diag(c) theta, of shape (n_features, n_outputs)."""
-        problem = self.problem
+        rows = self.rows
         if not precise:
-            product = np.asarray(problem.X.T @ self._scaled)
-            product -= np.outer(problem.x_mean, [slope for slope, _ in self._sums])
-            sizes = np.sqrt(np.sum(self._scaled**2, axis=0)) + 1e-150 * sqrt(problem.n_samples)
-            return product, 2.0 * problem.rounding * np.outer(problem.column_sizes, sizes)
-        product, errors = np.empty((2, *problem.shape[1:]))
-        mean = np.abs(problem.x_mean)
+            product = np.asarray(rows.X.T @ self._scaled)
+            product -= np.outer(rows.x_mean, [slope for slope, _ in self._sums])
+            sizes = np.sqrt(np.sum(self._scaled**2, axis=0)) + 1e-150 * sqrt(rows.n_samples)
+            return product, 2.0 * rows.rounding * np.outer(rows.column_sizes, sizes)
+        product, errors = np.empty((2, *rows.shape[1:]))
+        mean = np.abs(rows.x_mean)
         for k, (slope, uncertain) in enumerate(self._sums):
             column = np.ascontiguousarray(self.theta[:, k])
-            u, error = problem.design.rmatvec_compensated(problem.weights, column)
-            shift = slope * problem.x_mean
+            u, error = rows.design.rmatvec_compensated(rows.weights, column)
+            shift = slope * rows.x_mean
             product[:, k] = u - shift
             errors[:, k] = error + uncertain * mean
             errors[:, k] += EPSILON * (np.abs(shift) + np.abs(product[:, k]))
@@ -279,10 +280,10 @@ class ResidualPoint(DualPoint):
 
     @cached_property
     def _sums(self) -> list[Sum]:
-        if not self.problem.fit_intercept:
-            return [NOTHING] * self.problem.shape[2]
+        if not self.rows.fit_intercept:
+            return [NOTHING] * self.rows.shape[2]
         columns = np.ascontiguousarray(self.theta.T)
-        return [kernels.compensated_dot(self.problem.weights, column) for column in columns]
+        return [kernels.compensated_dot(self.rows.weights, column) for column in columns]
 
     def sums_without_products(self) -> list[Sum]:
         return self._sums
@@ -297,3 +298,14 @@ class ResidualPoint(DualPoint):
 def norm(values: Array) -> float:
     """The Euclidean norm of all entries, safe from under- and overflow."""
     return L2Norm().value(np.ravel(values, order="K"))
+
+
+def trace_norm_problem(
+    X: Any, Y: Array, weights: Array, alpha: float, radius: float, fit_intercept: bool
+) -> Problem:
+    """The problem of least squares over a ball of the trace norm, see `RowsOfTable`.
+
+    ``alpha`` is the weight of half the squared Frobenius norm.
+    """
+    rows = RowsOfTable(X, Y, weights, radius, fit_intercept)
+    return Problem(rows, Columns(Spectral(SquaredL2OnL1Ball(radius)), alpha))

@@ -14,7 +14,7 @@ from .bounds import constant_sums, null_sums, target_sums
 from .recipes import DualRecipe
 from .shards import Shards
 
-__all__ = ["NullModel", "TargetSums"]
+__all__ = ["NullSums", "TargetSums"]
 
 ENOUGH = 1e-7  # accuracy of the best constant, relative to the range of the targets
 
@@ -82,8 +82,8 @@ class TargetSums:
 
 
 @dataclass(frozen=True)
-class NullModel:
-    """The best constant prediction, its objective value and dual point.
+class NullSums:
+    """Sums at the best constant prediction, and the recipe of its dual point.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class NullModel:
     @classmethod
     def of(
         cls, shards: Shards, loss: Loss, targets: TargetSums, fit_intercept: bool
-    ) -> "NullModel":
+    ) -> "NullSums":
         constant = _best_constant(shards, loss, targets) if fit_intercept else 0.0
         constant = constant if np.isfinite(constant) else 0.0
         near = fit_intercept and not np.isfinite(loss.smoothness)

@@ -1,0 +1,89 @@
+"""The column side of a problem: what is asked of the coefficients (`Columns`)."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..penalties import Penalty, Structure
+from .linear_constraints import LinearConstraints
+
+__all__ = ["Columns"]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The penalty of the coefficients with its weight, and linear constraints on them.
+
+    Parameters
+    ----------
+    penalty : Penalty
+    alpha : float
+        Weight of the penalty, greater than 0.
+    constraints : LinearConstraints, default=None
+    """
+
+    penalty: Penalty
+    alpha: float
+    constraints: LinearConstraints | None = None
+
+    def bound(self, n_features: int) -> "Columns":
+        """The columns of coefficients of this length.
+
+        Raises
+        ------
+        ValueError
+            If the penalty does not fit the features.
+        """
+        return replace(self, penalty=self.penalty.bind(n_features))
+
+    def require_consistent(self) -> None:
+        """Raise a ValueError if constraints involve coefficients or a level without a penalty."""
+        if self.constraints is None:
+            return
+        matrix = self.constraints.matrix
+        if matrix[:, self.penalty.free_features.columns].count_nonzero():
+            raise ValueError(
+                "constraints must not involve features whose penalty weight is 0: their optimum "
+                "has no certificate. Give them a small penalty weight instead."
+            )
+        rows = zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
+        if self.penalty.free_level and any(fsum(matrix.data[i:j]) != 0.0 for i, j in rows):
+            raise ValueError(
+                f"constraints with the penalty {self.penalty!r}, which leaves the mean of the "
+                "coefficients free, must have rows of A that sum to 0."
+            )
+
+    @cached_property
+    def threshold(self) -> float:
+        """A size below which entries of X' diag(c) theta have no effect on bounds and steps.
+
+        The products of constraints are added to these entries, so that all of them matter.
+        """
+        penalty: Any = self.penalty
+        if self.constraints is not None or penalty.structure is not Structure.SEPARABLE:
+            return 0.0
+        # a little below alpha times the least weight of the terms abs(w_j)
+        return 0.999 * self.alpha * float(np.min(penalty.terms[0]))
+
+    @property
+    def allow_zero(self) -> bool:
+        """Whether w = 0 satisfies the constraints."""
+        return self.constraints is None or self.constraints.allow_zero
+
+    def hold(self, coef: Array) -> bool:
+        """Whether coefficients satisfy the constraints, up to rounding."""
+        return self.constraints is None or self.constraints.hold(coef)
+
+    def restored(self, coef: Array) -> Array:
+        """Coefficients near feasible ones of the penalty that satisfy the constraints too."""
+        constraints: Any = self.constraints
+        restored: Array = constraints.restored(coef)
+        if restored is not coef:
+            restored = self.penalty.feasible(restored)
+        if constraints.model is not None and not constraints.hold(restored):
+            restored = constraints.model
+        return restored

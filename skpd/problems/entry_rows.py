@@ -1,0 +1,186 @@
+"""The observed entries of a matrix of low rank (`RowsOfEntries`).
+
+    minimise over M, f   sum_i c_i l(y_i, M_a(i)b(i) + f_i) + alpha ||M||_*
+
+with f_i a sum of free numbers of the groups that observation i belongs to, such as biases of the
+rows and columns of M, or thresholds (`skpd.problems.free_groups`). M is represented by its factors
+(`skpd.penalties.FactoredTraceNorm`).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._floats import EPSILON
+from .._typing import Array, Indices
+from ..certificates.objective import DualPoint
+from ..designs import EntriesDesign
+from ..designs.largest_singular import estimated_largest_singular_value
+from ..losses import Loss
+from ..penalties import FactoredTraceNorm, Penalty
+from .columns import Columns
+from .entry_points import EntryPoint, FreeOfEntries
+from .free import Free
+from .free_groups import FreeGroups
+from .null_model import NullModel
+from .problem import Problem
+from .rows import Rows
+from .solution import Point
+
+__all__ = ["RowsOfEntries", "entries_problem"]
+
+NULL_STEPS = 8  # Lanczos steps to decide whether the zero matrix may be optimal
+NEAR = 0.99  # factor on a lower bound on the alpha at and above which it is optimal
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfEntries(Rows):
+    """The observed entries of a matrix, with free numbers added to groups of them.
+
+    Parameters
+    ----------
+    design : EntriesDesign
+    y, weights : ndarray of shape (n_rows,)
+        Targets, and weights c_i >= 0 that sum to 1.
+    loss : Loss
+        A loss of single predictions.
+    groups : FreeGroups or None
+        The groups of the free numbers; None where predictions are entries of the matrix only.
+    levels : ndarray of shape (n_left,) or None
+        A label for each left group: groups of the same label have the same number in the best
+        constant prediction. By default all have the same label.
+    order : ndarray of shape (n_rows,) or None
+        The index of each row in the user's data, where the rows have been sorted.
+    """
+
+    design: EntriesDesign
+    y: Array
+    weights: Array
+    loss: Loss
+    groups: FreeGroups | None = None
+    levels: Indices | None = None
+    order: Indices | None = None
+    of_entries = True
+    table_shape = (0,)
+    fit_intercept = False
+    no_path = (
+        "A path holds a table of coefficients, which factors of different ranks are not: fit a "
+        "model for each alpha, with warm_start=True."
+    )
+
+    @property
+    def coef_shape(self) -> tuple[int, ...]:
+        """The shape of the factors of a matrix of rank 0, (n_left + n_right, 0)."""
+        return self.design.n_left + self.design.n_right, 0
+
+    @cached_property
+    def largest_weight(self) -> float:
+        """The largest sum of the weights of observations of the same entry."""
+        return float(np.max(self.design.of_rows(self.weights)))
+
+    @cached_property
+    def largest_target(self) -> float:  # type: ignore[override]
+        return kernels.max_abs(self.y)
+
+    @cached_property
+    def is_connected(self) -> Any:
+        """Whether each row is in a cycle of the graph of the groups."""
+        assert self.groups is not None
+        return self.groups.connected(*self.loss.dual_bounds(self.y))
+
+    def free_of(self, penalty: Penalty) -> Free:
+        return FreeOfEntries(self, penalty)
+
+    # Predictions
+
+    def spread(self, free: Array) -> Array | float:
+        return 0.0 if self.groups is None else self.groups.values(free)
+
+    def predictions(self, coef: Array, free: Array) -> tuple[Array, Array]:
+        """The predictions of all rows, and bounds on their rounding errors."""
+        z, error = self.design.matvec_bounded(coef)
+        if self.groups is None:
+            return z, error
+        added = self.groups.values(free)
+        error = error + 2.0 * EPSILON * (np.abs(added) + np.abs(z + added))
+        return z + added, error
+
+    def dual_table(self, dual_coef: Array) -> Array:
+        """The dual point in the order of the user's data."""
+        if self.order is None:
+            return dual_coef
+        table = np.empty_like(dual_coef)
+        table[self.order] = dual_coef
+        return table
+
+    def dual_point_of(self, coef: Array, intercept: Any) -> Array:
+        return self.loss.gradient(self.y, self.predictions(coef, intercept)[0])
+
+    # The best constant prediction
+
+    @property
+    def null_point(self) -> Point:
+        """The best constant prediction, with a dual point.
+
+        The point is not cached, as its dual variables take as much memory as the targets.
+        """
+        coef, free = self.null.point.coef, self.null.point.intercept
+        return Point(coef, free, self.dual_point_of(coef, free))
+
+    @cached_property
+    def null(self) -> NullModel:  # type: ignore[override]
+        coef, free = np.zeros(self.coef_shape), self._best_constants
+        objective = self.mean_loss(None, coef, free, 0.0)
+        point = Point(coef, free, None)
+        return NullModel(point, objective, 64.0 * EPSILON * objective, objective)
+
+    @property
+    def _best_constants(self) -> Array:
+        if self.groups is None:
+            return np.zeros(0)
+        n_left, n_right = self.groups.n_left, self.groups.n_right
+        levels = np.zeros(n_left, dtype=int) if self.levels is None else self.levels
+        of_row = levels[self.groups.left]
+        places = [np.flatnonzero(of_row == k) for k in range(np.max(levels) + 1)]
+        constants = self.loss.best_constants(self.y, self.weights, places)
+        constants = np.where(np.isfinite(constants), constants, 0.0)
+        return np.append(constants[levels], np.zeros(n_right))
+
+    @property
+    def null_gradient(self) -> Array:
+        """The gradient in the observed entries of M at the best constant prediction."""
+        return self.design.of_rows(self.weights * self.null_point.dual_coef)
+
+    def null_may_be_optimal(self, problem: Any) -> bool:
+        """Whether the zero matrix may be optimal, by an estimate of a largest singular value.
+
+        With free groups the answer is always True.
+        """
+        if self.groups is not None:
+            return True
+        gradient = self.design.sparse(self.null_gradient)
+        least, _ = estimated_largest_singular_value(gradient, steps=NULL_STEPS)
+        return bool(problem.alpha >= NEAR * least)
+
+    # Sums over the rows
+
+    def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
+        z, error = self.predictions(coef, free)
+        return self.loss.largest_mean(self.y, self.weights, z, 0.0, error)
+
+    def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
+        z, error = self.predictions(coef, free)
+        about = float(self.weights @ self.loss.value(self.y, z))
+        return self.loss.largest_mean(self.y, self.weights, z, 0.0, error), about
+
+    def feasible_point(self, problem: Any, theta: Array) -> DualPoint | None:
+        theta = self.loss.project_dual(self.y, theta)
+        return EntryPoint(problem, theta) if theta.any() else None
+
+
+def entries_problem(rows: RowsOfEntries, alpha: float) -> Problem:
+    """The problem of matrix completion, with the weight alpha of the trace norm."""
+    return Problem(rows, Columns(FactoredTraceNorm(rows.design), alpha))

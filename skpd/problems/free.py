@@ -1,0 +1,43 @@
+"""The interface of coordinates that the penalty leaves free (`Free`)."""
+
+from abc import ABC, abstractmethod
+from math import nan
+from typing import Any
+
+from .._typing import Array
+from ..certificates.objective import DualPoint, Interval
+from ..penalties import Penalty
+
+__all__ = ["Free"]
+
+
+class Free(ABC):
+    """Coordinates that the penalty leaves free, such as intercepts, biases and levels.
+
+    Each of them defines a sum over the rows that should vanish for a dual point.
+
+    Parameters
+    ----------
+    rows : Rows
+    penalty : Penalty
+    """
+
+    def __init__(self, rows: Any, penalty: Penalty) -> None:
+        self.rows, self.penalty = rows, penalty
+
+    @abstractmethod
+    def intervals(self, alpha: float, upper: float) -> list[Interval]:
+        """Intervals that contain the free coordinates of every model with P <= upper."""
+
+    def largest_alpha(self, problem: Any) -> float:
+        """An alpha at and above which the best constant is optimal; nan if none is known."""
+        return nan
+
+    def projected(self, problem: Any, point: Any) -> DualPoint:
+        """The point projected so that its free sums are small; the given point if that fails."""
+        given: DualPoint = point
+        return given
+
+    def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
+        """A point nearby whose free sums vanish in exact arithmetic, if one is proven to exist."""
+        return self.projected(problem, point)

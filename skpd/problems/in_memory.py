@@ -1,0 +1,319 @@
+"""Rows in the memory of this process, with a scalar loss for each (`RowsInMemory`)."""
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array, Indices
+from ..certificates import dual_estimate
+from ..certificates.objective import DualPoint
+from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
+from ..designs.sampling import uniform_by_place
+from ..losses import Loss
+from ..losses.base import Stratum
+from ..penalties import Penalty
+from .columns import Columns
+from .dual_points import RowPoint
+from .free import Free
+from .free_directions import FreeDirections
+from .null_model import NullModel, null_model
+from .problem import Problem
+from .rows import Rows
+from .solution import Point
+
+__all__ = ["RowsInMemory", "linear_problem", "no_gradient"]
+
+PLAIN = 1e-11  # rounding errors below this times the mean loss need no precise products
+SMALLEST = 1e-60  # multipliers below this times the largest are set to 0 against underflow
+FLAT = 1e-12  # a gradient below this times its largest possible size is a rounding error
+
+
+@dataclass(frozen=True, eq=False)
+class RowsInMemory(Rows):
+    """The rows of sum_i c_i l(y_i, x_i.w + b).
+
+    Parameters
+    ----------
+    design : Design
+        The data X of shape (n_samples, n_features).
+    y : ndarray of shape (n_samples,)
+        Targets; -1 and 1 for a `MarginLoss`.
+    weights : ndarray of shape (n_samples,)
+        The weights c_i >= 0, which sum to 1.
+    loss : Loss
+    fit_intercept : bool, default=True
+        Whether b is free, or 0.
+    total_weight : float, default=None
+        The sum of the sample weights before they were divided by it; the number of rows by
+        default.
+    """
+
+    design: Any
+    y: Any
+    weights: Any
+    loss: Loss
+    fit_intercept: bool = True
+    total_weight: float | None = None
+    original: Any = field(default=None, repr=False)  # the same rows in another layout
+    keeps_predictions = True
+
+    def __post_init__(self) -> None:
+        if self.total_weight is None:
+            object.__setattr__(self, "total_weight", float(self.design.shape[0]))
+
+    @cached_property
+    def largest_target(self) -> float:  # type: ignore[override]
+        return float(np.max(np.abs(self.y), initial=0.0))
+
+    @cached_property
+    def squares(self) -> Array:  # type: ignore[override]
+        if self.original is not None:
+            known: Array = self.original.squares
+            return known
+        squares: Array = self.design.column_norms(self.weights) ** 2
+        return np.append(squares, self.weights_of_free) if self.fit_intercept else squares
+
+    @property
+    def weights_of_free(self) -> Any:
+        """The weight of the rows of each free number, which is 1 for a single one."""
+        return 1.0
+
+    # Subsets and other forms
+
+    def with_design(self, design: Any) -> Self:
+        """The rows with other data in place of X."""
+        return replace(self, design=design, original=None)
+
+    def shifted(self, shift: Array) -> Self:
+        return self.with_design(self.design.shifted(shift))
+
+    def of_columns(self, columns: Indices) -> "RowsInMemory":
+        return replace(self.with_design(self.design.columns(columns)), total_weight=None)
+
+    def _subset(self, rows: Indices, divisor: float, total_weight: float | None) -> Self:
+        """Some of the rows, with weights divided by a number."""
+        return replace(
+            self, design=self.design.rows(rows), y=self.y[rows],
+            weights=self.weights[rows] / divisor, total_weight=total_weight, original=None,
+        )  # fmt: skip
+
+    def of_rows(self, rows: Indices) -> Self:
+        """A subset of the rows, whose weights are divided by their sum."""
+        return self._subset(rows, float(np.sum(self.weights[rows])), None)
+
+    def rows_of(self, samples: Indices) -> Indices:
+        """The indices of the rows of some samples, which are equal for a single output."""
+        return samples
+
+    def of_samples(self, samples: Indices) -> Self:
+        """The rows of a subset of the samples, as for a fit of only these.
+
+        A sample whose index occurs twice counts twice. The weights must not all be 0.
+        """
+        rows = self.rows_of(samples)
+        share = float(np.sum(self.weights[rows])) / float(np.sum(self.weights))
+        return self._subset(rows, share, float(self.total_weight or self.n_samples) * share)
+
+    @cached_property
+    def n_weighty(self) -> int:  # type: ignore[override]
+        return int(np.count_nonzero(self.weights > 0.0))
+
+    def random_sample(self, size: int) -> Self:
+        """A reproducible random sample of about ``size`` rows, whose weights sum to 1.
+
+        Rows that belong together, such as the outputs of a sample, stay together.
+        """
+        heavy, share = self.weights > 0.0, size / max(self.n_weighty, 1)
+        chosen = np.flatnonzero((uniform_by_place(np.arange(len(heavy))) < share) & heavy)
+        return self.of_rows(self.design.whole_rows(chosen))
+
+    def by_columns(self, penalty: Penalty) -> Self:
+        """The rows with X stored by columns, if Newton's method follows a path over alpha."""
+        by_newton = penalty.structure.in_parts and not penalty.is_quadratic
+        if self.loss.linear_tails or not by_newton:
+            return self
+        return replace(self, design=self.design.by_columns, original=self)
+
+    def shift_of_features(self, penalty: Penalty) -> Array | None:
+        shift: Array | None = self.design.shift_of_columns(self.weights)
+        return shift
+
+    # The caches of a run
+
+    def new_products(self, of_path: bool) -> DualProducts:
+        kind = DualProductsOfPath if of_path else DualProducts
+        return kind(self.design, self.weights)
+
+    def new_gram(self, penalty: Penalty) -> Any:
+        return WeightedGram(bool(self.fit_intercept))
+
+    # Free numbers
+
+    def free_of(self, penalty: Penalty) -> Free:
+        return FreeDirections(self, penalty)
+
+    @cached_property
+    def strata(self) -> list[Stratum]:
+        return self.loss.strata(self.y, self.weights)
+
+    @cached_property
+    def mean_rows(self) -> list[tuple[Array, Array]]:
+        """The mean row of each stratum, with a bound on its rounding error."""
+        means = []
+        for stratum in self.strata:
+            scale = 1.0 / max(stratum.total, np.finfo(float).tiny)
+            rows = np.full(self.n_samples, scale)
+            means.append(self.design.rmatvec_compensated(stratum.weights, rows))
+        return means
+
+    @cached_property
+    def mean_row(self) -> Array:
+        """The weighted sum of the rows of X."""
+        mean: Array = self.design.rmatvec(self.weights)
+        return mean
+
+    # The best constant prediction
+
+    @cached_property
+    def null(self) -> NullModel:  # type: ignore[override]
+        return self.original.null if self.original is not None else null_model(self)
+
+    def predictions_of_constant(self, free: Any) -> Array:
+        """The predictions without coefficients, of shape (n_samples,)."""
+        return np.full(self.n_samples, free)
+
+    @cached_property
+    def null_predictions(self) -> Array:
+        """The predictions of the best constant."""
+        return self.predictions_of_constant(self.null_point.intercept)
+
+    @property
+    def best_constant(self) -> Point:
+        """The best constant prediction, with a subgradient of the losses there as dual point.
+
+        Where the loss has a kink, the subgradient is one whose weighted sum is 0.
+        """
+        b = 0.0
+        if self.fit_intercept:
+            b = self.loss.best_constant(self.y, self.weights)
+            b = b if np.isfinite(b) else 0.0
+        theta = self.loss.gradient(self.y, np.full(self.n_samples, b))
+        if self.fit_intercept and not np.isfinite(self.loss.smoothness):
+            near = 1e-9 * (1.0 + abs(b) + np.abs(self.y))
+            ends = [self.loss.gradient(self.y, b + side * near) for side in (-1.0, 1.0)]
+            with suppress(ValueError):  # because of rounding there may be no such point
+                theta = kernels.project_box_hyperplane(
+                    theta, np.minimum(*ends), np.maximum(*ends), self.weights, self.weights, 0.0
+                )
+        return Point(np.zeros(self.n_features), b, theta)
+
+    @cached_property
+    def null_gradient(self) -> Array:  # type: ignore[override]
+        if self.original is not None:
+            known: Array = self.original.null_gradient
+            return known
+        gradient: Array = self.design.rmatvec(self.weights * self.null_point.dual_coef)
+        return gradient
+
+    @property
+    def null_slope(self) -> float:
+        """The derivative of the mean loss in the intercept at the best constant."""
+        return kernels.dot(self.weights, self.null_point.dual_coef)
+
+    def features_say_nothing(self, problem: Any) -> bool:
+        return no_gradient(problem)
+
+    # Models
+
+    def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
+        """The predictions X w + b and a bound on their rounding errors."""
+        found: tuple[Array, Array] = self.design.matvec_bounded(coef, float(intercept))
+        return found
+
+    def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
+        """The predictions X w + b as a sum of high and low, and a bound on their errors."""
+        found: tuple[Array, Array, Array]
+        found = self.design.matvec_compensated(coef, float(intercept))
+        return found
+
+    def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
+        self.require_no_intercept(free)
+        if kernels.max_abs(coef) == 0.0 and np.all(free == self.null_point.intercept):
+            return self.null.objective
+        z, error = problem.predictions(coef, free)
+        most = self.loss.largest_mean(self.y, self.weights, z, 0.0, error)
+        if self.loss.change_by_errors(most, self.weights, error) <= max(PLAIN * most, accuracy):
+            return most
+        precise = problem.precise_predictions(coef, free)
+        return self.loss.largest_mean(self.y, self.weights, *precise)
+
+    def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
+        z, low, error = problem.precise_predictions(coef, free)
+        about = float(np.sum(self.weights * self.loss.value(self.y, z, low)))
+        return self.loss.largest_mean(self.y, self.weights, z, low, error), about
+
+    def estimated_gap(self, problem: Any, point: Point) -> float:
+        theta = point.dual_coef
+        at_null = point is self.null_point
+        gradient = self.null_gradient if at_null else self.design.rmatvec(self.weights * theta)
+        z = problem.matvec(problem.join(point.coef, point.intercept))
+        upper = float(np.sum(self.weights * self.loss.value(self.y, z)))
+        upper += problem.alpha * problem.penalty.value(point.coef)
+        value = -float(np.sum(self.weights * self.loss.conjugate(self.y, theta)))
+        value -= problem.likely_cost_of_free(gradient, kernels.dot(self.weights, theta), upper)
+        return upper - dual_estimate(problem, value, gradient, upper)
+
+    # Dual points
+
+    def dual_point_of(self, coef: Array, intercept: Any) -> Array:
+        z = self.design.matvec(np.ascontiguousarray(coef))
+        z = z + self.spread(intercept) if self.fit_intercept else z
+        return self.loss.gradient(self.y, z)
+
+    def feasible_point(self, problem: Any, theta: Array) -> DualPoint | None:
+        theta = self.loss.project_dual(self.y, theta)
+        if kernels.max_abs(theta) == 0.0:
+            return None
+        point: DualPoint = problem.row_point(kernels.without_negligible(theta, SMALLEST))
+        return point
+
+    def row_point(self, problem: Any, theta: Array) -> DualPoint:
+        """The `DualPoint` of a theta that is in the box of the conjugate losses."""
+        return RowPoint(problem, theta)
+
+
+def no_gradient(problem: Any) -> bool:
+    """Whether the gradient at the best constant prediction is 0 up to rounding errors."""
+    null = problem.null
+    if null.objective < null.unit:
+        return True
+    most = np.sqrt(problem.squares[: problem.n_features])
+    most *= null.objective / null.prediction_scale  # times the mean slope of the losses
+    return bool(np.all(np.abs(problem.null_gradient) <= FLAT * most))
+
+
+def linear_problem(
+    design: Design, y: Array, weights: Array, loss: Loss, penalty: Penalty, alpha: float,
+    fit_intercept: bool = True, total_weight: float | None = None,
+) -> Problem:  # fmt: skip
+    """The problem of minimising sum_i c_i l(y_i, x_i.w + b) + alpha R(w) over w and b.
+
+    Parameters
+    ----------
+    design, y, weights, loss, fit_intercept, total_weight
+        See `RowsInMemory`.
+    penalty : Penalty
+    alpha : float
+        Weight of the penalty, greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If the penalty does not fit the features.
+    """
+    rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
+    return Problem(rows, Columns(penalty, alpha))

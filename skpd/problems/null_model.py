@@ -1,0 +1,60 @@
+"""The best constant prediction of rows, which fixes the unit of relative gaps (`NullModel`)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._floats import EPSILON
+from .solution import Point
+
+__all__ = ["NullModel", "null_model"]
+
+
+@dataclass(frozen=True)
+class NullModel:
+    """The best constant prediction, its objective value and the scales that follow from it.
+
+    Attributes
+    ----------
+    point : Point
+        The coefficients 0, the constant, and a subgradient of the losses there as dual point. Its
+        sums over the rows of each free number vanish, if rounding allows it.
+    objective : float
+        The objective value, rounded up to a relative rounding error.
+    rounding : float
+        The increase of ``objective`` by bounds on rounding errors.
+    unit : float
+        The denominator of relative gaps: ``objective``, or its rounding error.
+    prediction_scale : float
+        The scale of predictions: the loss of the best constant divided by the mean absolute slope
+        of the losses there.
+    """
+
+    point: Point
+    objective: float
+    rounding: float = 0.0
+    unit: float = 0.0
+    prediction_scale: float = 1.0
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def null_model(rows: Any) -> NullModel:
+    """The null model of rows in memory."""
+    y, weights, loss, point = rows.y, rows.weights, rows.loss, rows.best_constant
+    z = rows.predictions_of_constant(point.intercept)
+    objective = float(np.sum(weights * loss.largest(y, z, 0.0, 0.0)))
+    plain = float(np.sum(weights * loss.value(y, z)))
+    unit = objective
+    if np.any(point.intercept):
+        at_zero = float(np.sum(weights * loss.value(y, np.zeros(len(y)))))
+        unit = max(objective, EPSILON * at_zero)
+    slope = float(weights @ np.abs(loss.gradient(y, z)))
+    return NullModel(
+        point, objective, max(objective - plain, 0.0), unit, scale_of(objective, slope)
+    )
+
+
+def scale_of(objective: float, slope: float) -> float:
+    """The scale of predictions of a loss with this value and mean slope at the best constant."""
+    return objective / slope if slope > 0.0 and objective > 0.0 else 1.0

@@ -1,0 +1,220 @@
+"""Rows of several outputs or tasks: a matrix of coefficients and an intercept for each.
+
+    minimise over W, b   sum_i c_i l(y_i, A_i W + b) + alpha R(W)
+
+With one X for all outputs, each prediction of a sample is a row of the problem. Losses of single
+predictions are summed over the outputs; a `skpd.losses.CoupledLoss` is a function of all
+predictions of a sample. With tasks, a row of the problem is a sample, which has a prediction for
+its own task only. The vector of coefficients has the rows of W one after the other
+(`skpd.designs.outputs`).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from .. import kernels
+from .._floats import EPSILON
+from .._typing import Array, Indices
+from ..certificates.objective import DualPoint
+from ..designs import Design, DualProducts
+from ..designs.far_columns import FAR
+from ..designs.outputs import OutputsDesign, SharedDesign
+from ..designs.outputs_gram import OutputsGram
+from ..losses import Loss
+from ..penalties import Penalty
+from .columns import Columns
+from .free import Free
+from .in_memory import RowsInMemory
+from .output_points import FreeOutputs, OutputsPoint, on_intervals
+from .problem import Problem
+from .solution import Point
+
+__all__ = ["RowsOfOutputs", "outputs_problem"]
+
+FAR_FOR_GRADIENTS = 0.3  # like FAR, for gradient methods, which even small means slow down
+FURTHEST = 40.0  # used for an infinite intercept of a logistic loss
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfOutputs(RowsInMemory):
+    """The rows of several outputs, each with its own intercept.
+
+    The parameters are those of `RowsInMemory`, and the design is an `OutputsDesign`. If the
+    outputs share X, the weights of the rows sum to the number of outputs, so that the objective is
+    the mean over the samples of the sum over the outputs. Otherwise they sum to 1.
+    """
+
+    design: OutputsDesign  # type: ignore[assignment]
+    keeps_predictions = False
+    of_outputs = True
+
+    @property
+    def n_outputs(self) -> int:
+        return self.design.n_outputs
+
+    @property
+    def intercept_shape(self) -> tuple[int, ...]:
+        return (self.n_outputs,)
+
+    @property
+    def table_shape(self) -> tuple[int, ...]:
+        return self.n_outputs, self.design.n_inputs
+
+    def coef_table(self, coef: Array) -> Array:
+        return np.ascontiguousarray(coef.reshape(-1, self.n_outputs).T)
+
+    def dual_table(self, dual_coef: Array) -> Array:
+        return dual_coef.reshape(-1, self.n_outputs) if self.design.shares_data else dual_coef
+
+    @property
+    def places(self) -> list:
+        """The indices of the rows of each output."""
+        return self.design.places
+
+    # Subsets and other forms
+
+    def shift_of_features(self, penalty: Penalty) -> Array | None:
+        far = FAR if penalty.structure.in_parts else FAR_FOR_GRADIENTS
+        return self.design.shift_of_columns(self.weights, far)
+
+    def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
+        moved = np.sum((shift * coef).reshape(-1, self.n_outputs), axis=0)
+        return np.asarray(intercept) + moved
+
+    def of_rows(self, rows: Indices) -> Self:
+        total = float(np.sum(self.weights))
+        weights = self.weights[rows]
+        return replace(
+            self, design=self.design.rows(rows), y=self.y[rows],
+            weights=weights * (total / float(np.sum(weights))), total_weight=float(len(rows)),
+            original=None,
+        )  # fmt: skip
+
+    def rows_of(self, samples: Indices) -> Indices:
+        return self.design.rows_of(samples)
+
+    def by_columns(self, penalty: Penalty) -> Self:
+        if self.loss.linear_tails or not penalty.structure.in_parts:
+            return self
+        return replace(self, design=self.design.by_columns, original=self)
+
+    def new_products(self, of_path: bool) -> DualProducts:
+        return super().new_products(of_path=False)  # they are not kept from one alpha to the next
+
+    def new_gram(self, penalty: Penalty) -> OutputsGram:
+        agree = self.loss.constant_curvature and self.design.shares_data
+        return OutputsGram(self.n_outputs, bool(self.fit_intercept), agree, penalty.is_quadratic)
+
+    def of_output(self, k: int) -> RowsInMemory:
+        """The rows of one output, with weights divided by their sum."""
+        rows = self.places[k]
+        weights = np.ascontiguousarray(self.weights[rows])
+        total = float(np.sum(weights))
+        return RowsInMemory(
+            self.design.parts[k], np.ascontiguousarray(self.y[rows]), weights / total,
+            self.loss.of_output(k), self.fit_intercept,
+            total * float(self.total_weight or self.n_samples),
+        )  # fmt: skip
+
+    # Free numbers
+
+    @property
+    def n_free(self) -> int:
+        return self.fit_intercept * self.n_outputs
+
+    def spread(self, free: Any) -> Array:
+        """The intercept of the output of each row, of shape (n_rows,)."""
+        return self.design.spread(np.broadcast_to(free, self.n_outputs))
+
+    def sums(self, rows: Array) -> Array:
+        """The sum over the rows of each output, of shape (n_outputs,)."""
+        return self.design.sums(rows)
+
+    @property
+    def weights_of_free(self) -> Array:
+        return self.sums(self.weights)
+
+    def free_part(self, numbers: Array) -> Array:
+        if not self.fit_intercept:
+            return np.zeros(self.n_outputs)
+        if self.loss.of_classes:  # adding a number to all intercepts does not change the loss
+            return numbers - np.mean(numbers)
+        return numbers.copy()
+
+    def free_of(self, penalty: Penalty) -> Free:
+        return FreeOutputs(self, penalty)
+
+    # Predictions
+
+    def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
+        z, error = self.design.matvec_bounded(coef, 0.0)
+        if not np.any(intercept):
+            return z, error
+        z = z + self.spread(intercept)
+        return z, error + EPSILON * np.abs(z)
+
+    def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
+        if kernels.max_abs(coef) == 0.0:
+            nothing = np.zeros(self.n_samples)
+            return self.spread(intercept), nothing, nothing
+        z, low, error = self.design.matvec_compensated(np.ascontiguousarray(coef), 0.0)
+        b = self.spread(intercept)
+        total = z + b
+        share = total - z
+        rest = (z - (total - share)) + (b - share)  # the exact rounding error
+        both = low + rest
+        return total, both, error + EPSILON * np.abs(both)
+
+    def in_order(self, coef: Array, intercept: Any) -> Any:
+        if not self.loss.of_quantiles:
+            return intercept
+        coef, counted = np.ascontiguousarray(coef, dtype=np.float64), np.flatnonzero(self.weights)
+        z, low, error = (x[counted] for x in self.precise_predictions(coef, intercept))
+        rounded = self.predictions(coef, intercept)[0][counted]
+        largest = float(np.max(np.abs(intercept)))
+        return intercept + self.loss.raises_in_order(z, low, error, rounded, largest)
+
+    # The best constants
+
+    @property
+    def best_constant(self) -> Point:
+        b = np.zeros(self.n_outputs)
+        if self.fit_intercept:
+            found = self.loss.best_constants(self.y, self.weights, self.places)
+            # if all labels are the same, the loss is 0 up to rounding
+            b = np.where(np.isinf(found), np.copysign(FURTHEST, found), found)
+        theta = self.loss.gradient(self.y, self.spread(b))
+        if self.fit_intercept and not np.isfinite(self.loss.smoothness):
+            near = 1e-9 * (1.0 + np.abs(self.spread(b)) + np.abs(self.y))
+            z = self.spread(b)
+            ends = [self.loss.gradient(self.y, z + side * near) for side in (-1.0, 1.0)]
+            theta = on_intervals(self, theta, np.minimum(*ends), np.maximum(*ends))
+        return Point(np.zeros(self.n_features), b, theta)
+
+    def predictions_of_constant(self, free: Any) -> Array:
+        return self.spread(free)
+
+    # Dual points
+
+    def feasible_point(self, problem: Any, theta: Array) -> DualPoint | None:
+        theta = self.loss.project_dual(self.y, theta)
+        return OutputsPoint(problem, theta) if theta.any() else None
+
+    def row_point(self, problem: Any, theta: Array) -> DualPoint:
+        return OutputsPoint(problem, theta)
+
+
+def outputs_problem(
+    design: Design, Y: Array, weights: Array, loss: Loss, penalty: Penalty, *,
+    alpha: float, fit_intercept: bool, total_weight: float | None = None,
+) -> Problem:  # fmt: skip
+    """The problem of one X for all outputs, with targets of shape (n_samples, n_outputs)."""
+    n_outputs = Y.shape[1]
+    rows = RowsOfOutputs(
+        SharedDesign(design, n_outputs), np.ravel(np.asarray(Y, dtype=np.float64)),
+        np.repeat(weights, n_outputs), loss, fit_intercept,
+        float(len(Y)) if total_weight is None else total_weight,
+    )  # fmt: skip
+    return Problem(rows, Columns(penalty, alpha))

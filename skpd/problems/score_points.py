@@ -1,0 +1,99 @@
+"""Mixtures of labelings as dual points, and the intercept of losses of all scores."""
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from .._floats import EPSILON
+from .._typing import Array
+from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
+from ..losses.structured import Mixture
+from .free_directions import FreeDirections
+
+__all__ = ["FreeConstant", "StructuredPoint"]
+
+SAFE = 1e-6  # relative margin of an interval that is multiplied by a sum of nearly 0
+
+
+class FreeConstant(FreeDirections):
+    """The intercept that is added to all scores."""
+
+    def intervals(self, alpha: float, upper: float) -> list[Interval]:
+        """The interval of b, from L >= loss + sum_i c_i theta_i (A w + b)_i for two labelings."""
+        if not self.rows.fit_intercept:
+            return [NOTHING]
+        radius, low, high = upper / alpha, -inf, inf
+        for mixture, (v, error), (slope, slope_error) in self.rows.bounding:
+            reach = self.penalty.support(self.penalty.widest(v, error), radius)
+            room = max(upper - mixture.mean_loss + mixture.mean_loss_error + reach, 0.0)
+            end = room / max(abs(slope) - slope_error, 0.0) * (1.0 + SAFE)
+            low, high = (max(low, -end), high) if slope < 0.0 else (low, min(high, end))
+        return [(low, high)] if low <= high else [(-inf, inf)]
+
+    def projected(self, problem: Any, point: Any) -> DualPoint:
+        """The mixture with a labeling whose sum has the opposite sign, so that the sums cancel."""
+        rows, given = self.rows, point
+        if not rows.fit_intercept or point.is_balanced:
+            unchanged: DualPoint = given
+            return unchanged
+        slope, _ = rows.slope_of(point.theta)
+        for other in rows.loss.opposed:
+            beyond, _ = rows.slope_of(other)
+            if slope * beyond < 0.0:
+                share = slope / (slope - beyond)
+                mixed = rows.loss.mixed(np.array([1.0 - share, share]), [point.theta, other])
+                return StructuredPoint(rows, mixed, abs(beyond))
+        unchanged = given
+        return unchanged
+
+    def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
+        return self.projected(problem, point)
+
+
+class StructuredPoint(DualPoint):
+    """A mixture of labelings as a dual point, which may be balanced by another mixture.
+
+    Parameters
+    ----------
+    rows : RowsOfScores
+    mixture : Mixture
+    beyond : float, default=0.0
+        For a mixture that is balanced by another, the sum sum_i c_i theta_i of the other one.
+        Shares that differ by at most 4 units in the last place give a sum of exactly 0.
+    """
+
+    linear, quadratic, only_precise = True, False, True
+
+    def __init__(self, rows: Any, mixture: Mixture, beyond: float = 0.0) -> None:
+        self.rows, self.theta, self.is_balanced = rows, mixture, beyond > 0.0
+        self.linear = mixture.is_linear
+        # a bound on the difference of the other mixture's share from that with a sum of 0
+        self._moved = 0.0
+        if self.is_balanced:
+            value, error = rows.slope_of(mixture)
+            self._moved = 4.0 * EPSILON + 2.0 * (abs(value) + error) / beyond
+
+    def value(self, scale: float) -> Sum:
+        value, rounding = self.theta.value(scale)
+        largest = 1.0 + abs(self.rows.null.objective)
+        return value, rounding + scale * self._moved * largest
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        rows, mixture = self.rows, self.theta
+        theta = np.ascontiguousarray(mixture.theta)
+        products, errors = rows.design.rmatvec_compensated(rows.loss.weights, theta)
+        largest = float(np.max(rows.loss.largest_theta))
+        missing = mixture.theta_error + 2.0 * self._moved * largest
+        return products, errors + missing * rows.column_norms
+
+    def sums_without_products(self) -> list[Sum]:
+        if not self.rows.fit_intercept or self.is_balanced:
+            return [NOTHING]
+        return [self.rows.slope_of(self.theta)]
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        return self.sums_without_products()
+
+    def largest_scale(self) -> float:
+        return 1.0

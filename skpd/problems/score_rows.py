@@ -1,0 +1,255 @@
+"""Problems with one loss of all scores: multivariate scores, sequences.
+
+    minimise over w, b   L(A w + b) + alpha R(w),
+
+where L is a maximum over labelings (`skpd.losses.structured`). Dual points are mixtures of
+labelings. With theta and E[loss] the means of a mixture, every model has ::
+
+    P(w, b) >= E[loss] + sum_i c_i theta_i (A w + b)_i + alpha R(w)
+
+so that a certificate needs the mean loss and A' diag(c) theta. Mixing with the true labeling,
+whose loss and theta are 0, corresponds to the scaling of dual points in other problems. An
+intercept requires sum_i c_i theta_i = 0, which a mixture with a labeling whose sum has the
+opposite sign satisfies. Two labelings with sums of both signs also bound the intercept, as L is at
+least the linear function of each of them.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array
+from ..certificates.objective import DualPoint, Interval, Sum
+from ..losses.structured import Mixture, StructuredLoss
+from ..penalties import Penalty
+from .columns import Columns
+from .free import Free
+from .null_model import NullModel
+from .problem import Problem
+from .rows import Rows
+from .score_points import FreeConstant, StructuredPoint
+from .solution import Point
+
+__all__ = ["RowsOfScores", "scores_problem"]
+
+MARGIN = 1e-9  # relative margin of a norm, above its rounding error
+HALVINGS = 200  # most bisections of an interval of intercepts, until no number is between its ends
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfScores(Rows):
+    """The scores of L(A w + b), for a loss L of all scores.
+
+    Parameters
+    ----------
+    design : Design
+        The matrix A, of shape (n_scores, n_features).
+    loss : StructuredLoss
+    fit_intercept : bool, default=False
+    n_labels : int, default=None
+        The number of samples; the number of scores by default.
+
+    Raises
+    ------
+    ValueError
+        If there is an intercept although a constant added to all scores does not change the
+        predicted labels.
+    """
+
+    design: Any
+    loss: StructuredLoss  # type: ignore[assignment]
+    fit_intercept: bool = False
+    n_labels: int | None = None
+    of_scores = True
+    largest_target = 1.0
+
+    def __post_init__(self) -> None:
+        if self.fit_intercept and not self.loss.opposed:
+            raise ValueError(
+                "fit_intercept must be False for this loss: a constant added to all scores is "
+                "of no use to it."
+            )
+
+    @property
+    def n_samples(self) -> int:
+        return self.loss.n_scores if self.n_labels is None else self.n_labels
+
+    def free_of(self, penalty: Penalty) -> Free:
+        """The intercept.
+
+        Raises
+        ------
+        ValueError
+            If the penalty leaves coefficients free.
+        """
+        if penalty.free_level or len(penalty.free_features.columns):
+            raise ValueError(
+                "The penalty of a structured loss must leave no coefficient free, got "
+                f"{penalty!r}."
+            )
+        return FreeConstant(self, penalty)
+
+    # Models
+
+    def scores(self, coef: Array, intercept: float) -> Array:
+        z: Array = self.design.matvec(np.ascontiguousarray(coef))
+        return z + intercept if intercept else z
+
+    def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
+        self.require_no_intercept(free)
+        z, error = self.design.matvec_bounded(np.ascontiguousarray(coef), float(free))
+        if not np.isfinite(z).all():
+            return inf
+        value, rounding = self.loss.value(z)
+        rounding += self.loss.sensitivity(error)
+        if rounding > accuracy:
+            return min(value + rounding, self.precise_mean_loss(problem, coef, free)[0])
+        return value + rounding
+
+    def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
+        self.require_no_intercept(free)
+        z, low, error = self.design.matvec_compensated(np.ascontiguousarray(coef), float(free))
+        if not np.isfinite(z).all():
+            return inf, inf
+        value, rounding = self.loss.value(z)
+        return value + rounding + self.loss.sensitivity(np.abs(low) + error), value
+
+    # The best constant
+
+    @cached_property
+    def null(self) -> NullModel:  # type: ignore[override]
+        point = self._null_point
+        objective = self.mean_loss(None, point.coef, point.intercept, 0.0)
+        return NullModel(point, objective, unit=objective)
+
+    @property
+    def _null_point(self) -> Point:
+        """The best constant score, found by bisection, with a mixture as dual point."""
+        coef = np.zeros(self.n_features)
+        if not self.fit_intercept:
+            return Point(coef, 0.0, self._mixture_at(0.0))
+        ends = sorted(
+            self._intervals_of_constant(self.loss.value(np.zeros(self.loss.n_scores))[0])
+        )
+        low, high = (float(end) for end in ends)
+        left, right = self._mixture_at(low), self._mixture_at(high)
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+            found = self._mixture_at(middle)
+            if self.slope_of(found)[0] < 0.0:
+                low, left = middle, found
+            else:
+                high, right = middle, found
+        values = [self.loss.value(np.full(self.loss.n_scores, b))[0] for b in (low, high)]
+        slopes = self.slope_of(left)[0], self.slope_of(right)[0]
+        share = slopes[1] / (slopes[1] - slopes[0]) if slopes[1] > slopes[0] else 0.5
+        share = min(max(share, 0.0), 1.0)
+        mixed = self.loss.mixed(np.array([share, 1.0 - share]), [left, right])
+        return Point(coef, (low, high)[int(np.argmin(values))], mixed)
+
+    def _intervals_of_constant(self, upper: float) -> Interval:
+        """An interval outside of which constants have larger losses than the constant 0."""
+        bounds = [(upper - m.mean_loss) / self.slope_of(m)[0] for m in self.loss.opposed]
+        return min(bounds) - 1.0, max(bounds) + 1.0
+
+    def _mixture_at(self, constant: float) -> Mixture:
+        return self.loss.mixture(np.full(self.loss.n_scores, constant), 0.0)[1]
+
+    def null_may_be_optimal(self, problem: Any) -> bool:
+        return True
+
+    @property
+    def null_gradient(self) -> Array:
+        """A gradient of the loss at the best constant."""
+        theta = self.null_point.dual_coef.theta
+        gradient: Array = self.design.rmatvec(self.loss.weights * theta)
+        return gradient
+
+    def estimated_gap(self, problem: Any, point: Point) -> float:
+        mixture = point.dual_coef
+        gradient = self.design.rmatvec(self.loss.weights * mixture.theta)
+        upper = self.loss.value(self.scores(point.coef, point.intercept))[0]
+        upper += problem.alpha * problem.penalty.value(point.coef)
+        value = mixture.value(1.0)[0]
+        best = value - problem.penalty.bounded_conjugate(
+            -gradient, problem.alpha, upper / problem.alpha
+        )
+        if problem.penalty.is_norm:
+            norm = problem.penalty.largest_alpha(-gradient)
+            best = max(best, min(1.0, problem.alpha / norm) * value if norm > 0.0 else value)
+        return upper - max(best, 0.0)
+
+    def dual_point_of(self, coef: Array, intercept: Any) -> Mixture:
+        return self.loss.mixture(self.scores(coef, intercept), 0.0)[1]
+
+    # Dual points
+
+    def dual_table(self, dual_coef: Any) -> Array:
+        table: Array = dual_coef.theta
+        return table
+
+    def plain_dual(self, theta: Any) -> Any:
+        return theta
+
+    def zero_dual(self, theta: Any) -> Any:
+        return self.loss.truth
+
+    def copied_dual(self, theta: Any) -> Any:
+        return theta
+
+    def feasible_point(self, problem: Any, theta: Any) -> DualPoint | None:
+        return StructuredPoint(self, theta) if np.any(theta.theta) else None
+
+    def slope_of(self, mixture: Mixture) -> Sum:
+        """The sum of c_i theta_i, and a bound on its error."""
+        weights = self.loss.weights
+        value, error = kernels.compensated_dot(weights, mixture.theta)
+        return value, error + mixture.theta_error * float(np.sum(weights)) * (1.0 + MARGIN)
+
+    @cached_property
+    def bounding(self) -> list[tuple[Mixture, tuple[Array, Array], Sum]]:
+        """The mixtures `StructuredLoss.opposed` with -A' diag(c) theta and sum_i c_i theta_i.
+
+        Both come with bounds on their errors.
+        """
+        found = []
+        for mixture in self.loss.opposed:
+            v, error = StructuredPoint(self, mixture).products(True)
+            found.append((mixture, (-v, error), self.slope_of(mixture)))
+        return found
+
+    @cached_property
+    def column_norms(self) -> Array:
+        """Upper bounds on sum_i c_i abs(a_ij), by the Cauchy-Schwarz inequality."""
+        weights = self.loss.weights
+        norms: Array = self.design.column_norms(weights)
+        return sqrt(float(np.sum(weights))) * norms * (1.0 + MARGIN)
+
+
+def scores_problem(
+    design: Any, loss: StructuredLoss, penalty: Penalty, alpha: float,
+    fit_intercept: bool = False, n_labels: int | None = None,
+) -> Problem:  # fmt: skip
+    """The problem of minimising L(A w + b) + alpha R(w), for a loss L of all scores.
+
+    Parameters
+    ----------
+    design, loss, fit_intercept, n_labels
+        See `RowsOfScores`.
+    penalty : Penalty
+        A penalty that leaves no coefficient free.
+    alpha : float
+
+    Raises
+    ------
+    ValueError
+        If the penalty leaves coefficients free, or if there is an intercept although a constant
+        added to all scores does not change the predicted labels.
+    """
+    return Problem(RowsOfScores(design, loss, fit_intercept, n_labels), Columns(penalty, alpha))

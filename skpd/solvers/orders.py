@@ -1,0 +1,403 @@
+"""What methods need, and the order in which they are tried for each form of problems."""
+
+from collections.abc import Callable
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..designs import newton_cost
+from ..penalties import Structure
+from ..problems import Problem
+from .coordinates.classes import has_class_descent
+from .coordinates.dual import has_square
+from .frank_wolfe.l1_ball import is_well_conditioned
+from .interior import cost_of_run, expected_cost, has_decompositions
+from .interior.settings import SETTINGS as INTERIOR
+from .low_rank import has_trace_norm
+from .low_rank.settings import SETTINGS as LOW_RANK
+from .newton.settings import SETTINGS as NEWTON
+from .robust.settings import SELECTION as ROBUST
+from .settings import SETTINGS
+
+__all__ = [
+    "Try", "needs_ball", "needs_classes", "needs_cones", "needs_entries", "needs_function_of_norm",
+    "needs_in_parts", "needs_kernel_matrix", "needs_largest_size", "needs_noise_budget",
+    "needs_outputs", "needs_robust", "needs_scores", "needs_separate_outputs",
+    "needs_single_values", "needs_singular_values", "needs_smooth_outputs", "needs_square",
+    "needs_table", "needs_values", "order_of",
+]  # fmt: skip
+
+
+class Try(NamedTuple):
+    """A method of the table by its key, and the largest cost that it may have."""
+
+    key: str
+    budget: float | None = None
+
+
+# What methods need: functions that return the reason why a problem has not got it, or ""
+
+
+def needs_in_parts(problem: Problem) -> str:
+    parts = problem.penalty.structure.in_parts
+    return "" if parts else "needs a penalty of single features or of groups"
+
+
+def needs_values(problem: Problem) -> str:
+    rows = problem.rows
+    some = rows.of_entries or rows.of_scores or rows.of_table or problem.is_robust
+    return "" if rows.in_memory and not some else "needs X in memory, with a prediction for each y"
+
+
+def needs_single_values(problem: Problem) -> str:
+    return "needs a single output" if problem.rows.of_outputs else needs_values(problem)
+
+
+def needs_outputs(problem: Problem) -> str:
+    return "" if problem.rows.of_outputs else "needs several outputs"
+
+
+def needs_square(problem: Problem) -> str:
+    possible = problem.loss.is_compiled and has_square(problem.penalty)
+    return "" if possible else "needs a squared l2 penalty and a compiled loss"
+
+
+def needs_cones(problem: Problem) -> str:
+    return "" if expected_cost(problem) < inf else "needs a loss and a penalty with cones"
+
+
+def needs_largest_size(problem: Problem) -> str:
+    fits = problem.penalty.structure is Structure.MAXIMUM and problem.loss.has_cones
+    return "" if fits else "needs the l-infinity norm and a loss with cones"
+
+
+def needs_ball(problem: Problem) -> str:
+    return "" if problem.penalty.structure is Structure.BALL else "needs an l1 ball"
+
+
+def needs_function_of_norm(problem: Problem) -> str:
+    fits = problem.penalty.structure is Structure.OF_NORM
+    return "" if fits else "needs a function of a norm"
+
+
+def needs_separate_outputs(problem: Problem) -> str:
+    coupled = problem.loss.couples_outputs and not problem.loss.of_quantiles
+    fits = problem.penalty.structure is Structure.SEPARABLE and not coupled
+    return "" if fits else "needs a loss and a penalty of single outputs"
+
+
+def needs_classes(problem: Problem) -> str:
+    return "" if has_class_descent(problem) else "needs the loss of Crammer and Singer"
+
+
+def needs_singular_values(problem: Problem) -> str:
+    return "" if has_trace_norm(problem) else "needs the trace norm and a smooth loss"
+
+
+def needs_smooth_outputs(problem: Problem) -> str:
+    return "" if problem.loss.smoothness < inf else "needs a smooth loss"
+
+
+def needs_entries(problem: Problem) -> str:
+    return "" if problem.rows.of_entries else "needs entries of a matrix"
+
+
+def needs_scores(problem: Problem) -> str:
+    return "" if problem.rows.of_scores else "needs a loss of all scores"
+
+
+def needs_table(problem: Problem) -> str:
+    return "" if problem.rows.of_table else "needs a ball of the trace norm"
+
+
+def needs_robust(problem: Problem) -> str:
+    fits = problem.is_robust or problem.loss.of_labels  # to which it reduces for epsilon = 0
+    return "" if fits else "needs a robust SVM"
+
+
+def needs_kernel_matrix(problem: Problem) -> str:
+    return "" if problem.by_kernel_matrix else "needs coefficients of the rows of a kernel matrix"
+
+
+def needs_noise_budget(problem: Problem) -> str:
+    return "" if problem.has_noise_budget else "needs a noise budget"
+
+
+# The order in which methods are tried
+
+
+def _order_of_values(problem: Problem, warm: bool) -> list[Try]:
+    """The order for a loss of one prediction for each row, in memory.
+
+    1. For a squared l2 penalty, with or without an l1 norm: dual coordinate descent, if the loss
+       has linear pieces and there are not thousands of rows for each feature. Without an l1 norm
+       it is also tried if there are more features than a Newton step can handle.
+    2. For penalties that are separable or sums over groups: the method of multipliers over
+       proximal Newton steps. It ends unfinished if the gap no longer decreases or thousands of
+       features stay active.
+    3. For penalties with a representation by cones: the interior-point method, whose number of
+       iterations hardly depends on the data. It comes first where it takes milliseconds and 2.
+       would have to identify kinks without a start, or has features far from 0 without an
+       intercept, and where 2. does not apply. Otherwise the other methods may first take a share
+       of its time. For the l-infinity norm of many features it uses a working set of free
+       coefficients. Where it would be slow, other methods come before it: for an l1 ball those of
+       `_trials_over_ball`, which come first for some losses anyway, otherwise gradient methods. If
+       it ends unfinished on small data, a second, more precise run follows.
+    4. For the rest: 2. without a limit, and the restarted primal-dual hybrid gradient, which may
+       take a few times the cost of 3. after it.
+
+    A loss that is not compiled is solved by 2. and 4., which use only its prox and derivatives.
+    """
+    penalty, design = problem.penalty, problem.design
+    few_features = problem.n_features <= NEWTON.largest_working_set
+    by_newton = not needs_in_parts(problem)
+    by_newton &= few_features or not penalty.is_quadratic
+    cost = expected_cost(problem)
+    # small data on which the Newton steps of other methods may converge slowly
+    at_once = newton_cost(design, *design.shape) <= SETTINGS.small_step and not warm
+    at_once &= cost < inf
+    at_once &= problem.loss.linear_tails or _is_far_without_intercept(problem)
+    trials: list[Try] = []
+    if not needs_square(problem):
+        few_rows = problem.n_samples < SETTINGS.many_rows * problem.n_variables
+        promising = problem.loss.linear_tails and few_rows
+        if not penalty.is_quadratic:
+            promising = promising and not at_once and _descends_soon(problem)
+        if promising or (penalty.is_quadratic and not few_features):
+            trials.append(Try("dual-descent"))
+    if by_newton and not at_once:
+        trials.append(Try("multipliers"))
+    long = cost > SETTINGS.long_run
+    own = _trials_over_ball(problem, long) if not needs_ball(problem) else []
+    if not needs_function_of_norm(problem):
+        own = [Try("slopes-of-norm")]
+    if not (by_newton or own) and long and cost < inf:
+        trials.append(Try("hybrid-gradient"))
+    if cost == inf and not needs_largest_size(problem):
+        trials.append(Try("interior-point-faces"))
+    if cost == inf:
+        return [*own, *trials, Try("hybrid-gradient, last")]
+    budget = _trial_budget(cost, warm)
+    methods = [trial._replace(budget=budget) for trial in trials]
+    if len(methods) > 1 and methods[0].key == "dual-descent":
+        few_steps = SETTINGS.descent_steps * newton_cost(design, *design.shape)
+        methods[0] = Try("dual-descent", budget=min(few_steps, budget))
+    methods.append(Try("interior-point"))
+    if has_decompositions(problem):
+        methods.append(Try("interior-point, precise"))
+    if by_newton:
+        methods.append(Try("multipliers, again"))
+    return [*own, *methods, Try("hybrid-gradient, last", budget=_last_budget(cost))]
+
+
+def _trials_over_ball(problem: Problem, long: bool) -> list[Try]:
+    """The methods for an l1 ball that come before those for every penalty.
+
+    ``long`` is whether the latter are expected to be slow.
+
+    1. Primal-dual block Frank-Wolfe with line search, if the squared l2 penalty is not small in
+       comparison with the squared norms of the rows: the number of passes over the data grows with
+       this ratio. For losses whose conjugate is a parabola it is fast on data of any size.
+    2. The penalised problem at the multiplier lambda of the constraint, solved by `auto`. The norm
+       of its solution decreases with lambda, and the root is found with a few warm-started
+       solutions. For the squared loss a solution is one Newton step. For other losses this method
+       is used if the methods for every penalty would be slow.
+    """
+    loss, trials = problem.loss, []
+    if is_well_conditioned(problem) and (long or loss.piecewise_quadratic):
+        trials.append(Try("block-frank-wolfe"))
+    large = newton_cost(problem.design, *problem.design.shape) > SETTINGS.small_step
+    if long or (loss.constant_curvature and large):
+        trials.append(Try("multiplier-search"))
+    return trials
+
+
+def _descends_soon(problem: Problem) -> bool:
+    """Whether dual descent is likely to need few passes, as the squared l2 norm is not small.
+
+    With a free intercept it would run several times, and Newton's method is faster.
+    """
+    if problem.fit_intercept:
+        return False
+    penalty: Any = problem.penalty
+    square_of_rows = float(np.sum(problem.squares[: problem.n_features]))
+    ridge = problem.alpha * penalty.terms[1]
+    return square_of_rows <= SETTINGS.descent_condition * ridge * problem.n_samples
+
+
+def _trial_budget(cost: float, warm: bool) -> float:
+    """The largest cost of a trial before an interior-point method of the given cost."""
+    return (SETTINGS.warm_trial_share if warm else SETTINGS.trial_share) * cost
+
+
+def _last_budget(cost: float) -> float:
+    """The largest cost of the last method after an interior-point method of the given cost."""
+    return SETTINGS.last_share * cost + SETTINGS.last_cost
+
+
+def _is_far_without_intercept(problem: Problem) -> bool:
+    """Whether features are far from 0 and there is no intercept to compensate for a shift."""
+    far = problem.rows.shift_of_features(problem.penalty) is not None
+    return not problem.fit_intercept and far
+
+
+def _order_of_constraints(problem: Problem, warm: bool) -> list[Try]:
+    """The interior-point method, in which a constraint is an additional term.
+
+    Raises
+    ------
+    ValueError
+        If the method does not support the loss, the penalty or the size of the data.
+    """
+    n, d = problem.design.shape
+    constraints: Any = problem.constraints
+    if not problem.loss.has_cones:
+        raise ValueError(f"constraints need a loss of skpd.losses, got {problem.loss!r}.")
+    if not problem.penalty.has_cones:
+        raise ValueError(f"constraints need a penalty of skpd.penalties, got {problem.penalty!r}.")
+    most, unknowns = INTERIOR.largest_system, len(constraints)
+    if needs_cones(problem) or unknowns > most:
+        raise ValueError(
+            f"constraints need at most {most} rows, and data of at most {most} samples or "
+            f"features (features, with this penalty), got {unknowns} rows, {n} samples and {d} "
+            "features."
+        )
+    if n < d <= most:  # systems of the rows are too inexact to detect zeros
+        return [Try("interior-point to the zeros, precise")]
+    choices = [Try("interior-point to the zeros")]
+    more = [Try("interior-point to the zeros, precise")] if has_decompositions(problem) else []
+    return [*choices, *more]
+
+
+def _order_of_shards(problem: Problem, warm: bool) -> list[Try]:
+    """The method of multipliers, which needs few passes over the rows and uses only their sums.
+
+    For an l1 ball, it solves a sequence of penalised problems.
+
+    Raises
+    ------
+    ValueError
+        If the penalty is not a sum over features or groups, or if it does not set features to 0
+        and there are too many features for Newton steps.
+    """
+    if not needs_ball(problem):
+        return [Try("multiplier-search")]
+    few_features = problem.n_features <= NEWTON.largest_working_set
+    if not needs_in_parts(problem) and (few_features or not problem.penalty.is_quadratic):
+        return [Try("multipliers")]
+    raise ValueError(
+        "X in blocks or chunks needs a penalty of single features or of groups, and at most "
+        f"{NEWTON.largest_working_set} features if it leaves none of them at 0, got "
+        f"{problem.penalty!r} and {problem.n_features} features: other methods would read all "
+        "rows thousands of times."
+    )
+
+
+def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
+    """The order for several outputs.
+
+    If neither loss nor penalty couples the outputs, each of them is solved separately. Otherwise:
+
+    - Dual descent is tried for the loss of Crammer and Singer with a squared l2 norm and without
+      intercepts. It leaves ill-conditioned problems to the next method.
+    - The method of multipliers is tried for penalties that are sums over coefficients or groups,
+      and accelerated gradients for other penalties with a smooth loss.
+    - The interior-point method solves the rest, and losses with kinks. If it would take long or
+      too much memory, or does not support the problem, the hybrid gradient comes before it.
+
+    With features far from 0 and no intercept, the interior-point method comes before the method of
+    multipliers, whose Newton steps would be expensive.
+    """
+    cost, last = expected_cost(problem), [Try("hybrid-gradient of outputs, last")]
+    if problem.loss.of_quantiles:
+        methods = _gradients_before_long_runs(cost, warm)
+        # separate problems take a fraction of the time, and often suffice
+        alone = [] if needs_separate_outputs(problem) else [Try("quantile by quantile")]
+        return [*alone, *methods]
+    if cost < inf:
+        last.insert(0, Try("interior-point"))
+    if not needs_separate_outputs(problem):
+        return [Try("output by output"), *last]
+    if not needs_in_parts(problem):
+        methods = [Try("multipliers", budget=SETTINGS.most_runs * cost), *last]
+        if cost < inf:
+            methods.insert(2, Try("multipliers, again"))
+        if cost <= SETTINGS.long_run and not warm and _is_far_without_intercept(problem):
+            methods = [methods[1], methods[0], *methods[2:]]
+        return methods if needs_classes(problem) else [Try("dual-descent of classes"), *methods]
+    if not needs_singular_values(problem):
+        return [Try("singular-gradient"), *last]
+    if not needs_smooth_outputs(problem):
+        return [Try("accelerated-gradient", budget=_trial_budget(cost, warm)), *last]
+    return _gradients_before_long_runs(cost, warm)
+
+
+def _gradients_before_long_runs(cost: float, warm: bool) -> list[Try]:
+    """The interior-point method, with a trial of the hybrid gradient before it if it is costly."""
+    trial = Try("hybrid-gradient of outputs", budget=_trial_budget(cost, warm))
+    if cost == inf:
+        return [trial]
+    trials = [trial] if cost > SETTINGS.long_run else []
+    return [*trials, Try("interior-point"), Try("hybrid-gradient of outputs, last")]
+
+
+def _order_of_entries(problem: Problem, warm: bool) -> list[Try]:
+    """Accelerated gradients for smooth losses of entries, or the hybrid gradient for kinks."""
+    if problem.loss.smoothness < inf:
+        return [Try("soft-impute")]
+    small = problem.design.n_left * problem.design.n_right <= LOW_RANK.dense_entries
+    return [Try(f"hybrid-gradient of a {'small' if small else 'large'} matrix")]
+
+
+def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
+    """The order for the robust SVM.
+
+    1. For norm 1 and many features: working sets of features, each solved by 3.
+    2. For norm 2 and many rows: the method of multipliers, for a share of the cost of 3., unless
+       features are far from 0, which 3. centres.
+    3. The interior-point method, if a system of the smaller side of X fits in memory.
+    4. For the rest: a restarted primal-dual hybrid gradient, which may take a few times the cost
+       of 3. after it.
+    """
+    few = min(problem.design.shape) <= INTERIOR.largest_system
+    cost = cost_of_run(problem.design)
+    last = Try("hybrid-gradient of the robust SVM", budget=_last_budget(cost) if few else inf)
+    if problem.q == 1 and problem.n_features > ROBUST.many_columns:
+        return [Try("working-sets"), last]
+    if not few:
+        return [last]
+    tall = problem.n_samples >= ROBUST.many_rows * problem.n_variables
+    by_multipliers = problem.q == 2 and cost > ROBUST.least_cost and tall
+    if by_multipliers and problem.rows.shift_of_features(problem.penalty) is None:
+        trial = Try("multipliers of the robust SVM", budget=SETTINGS.trial_share * cost)
+        return [trial, Try("interior-point"), last]
+    return [Try("interior-point"), last]
+
+
+def _order_of_scores(problem: Problem, warm: bool) -> list[Try]:
+    return [Try("smooth" if problem.loss.is_smooth else "cutting-planes")]
+
+
+Order = Callable[[Any, bool], list[Try]]
+
+# the first form that a problem has decides; other problems are those of `_order_of_values`
+ORDERS: list[tuple[Callable[[Any], bool], Order]] = [
+    (lambda problem: problem.has_noise_budget, lambda problem, warm: [Try("lifted problem")]),
+    (lambda problem: problem.is_robust, _order_of_robust),
+    (lambda problem: problem.by_kernel_matrix, lambda problem, warm: [Try("pair-descent")]),
+    (lambda problem: problem.constraints is not None, _order_of_constraints),
+    (lambda problem: not problem.rows.in_memory, _order_of_shards),
+    (lambda problem: problem.rows.of_entries, _order_of_entries),
+    (lambda problem: problem.rows.of_scores, _order_of_scores),
+    (lambda problem: problem.rows.of_table, lambda problem, warm: [Try("frank-wolfe")]),
+    (lambda problem: problem.rows.of_outputs, _order_of_outputs),
+]
+
+
+def order_of(problem: Problem, warm: bool) -> list[Try]:
+    """The methods that are tried for a problem; ``warm`` is whether there is a start."""
+    for has_form, order in ORDERS:
+        if has_form(problem):
+            return order(problem, warm)
+    return _order_of_values(problem, warm)

@@ -1,0 +1,38 @@
+"""Settings of the selection of methods (`skpd.solvers.select`)."""
+
+from dataclasses import dataclass
+
+__all__ = ["SETTINGS", "SelectionSettings"]
+
+
+@dataclass(frozen=True)
+class SelectionSettings:
+    """Settings of the selection, with costs in the units of `skpd.designs.newton_cost`."""
+
+    # Rows for each variable above which a Newton step costs less than passes of dual descent
+    many_rows: int = 2000
+    # The cost of a Newton step on all rows and features up to which data count as small, 0.5 ms
+    small_step: float = 4e5
+    # The cost of a run of Newton steps above which gradient methods are tried first, 10 s
+    long_run: float = 1e10
+    # The largest cost of methods that may stall, as a share of that of the interior-point method:
+    # without a start, and with one, from which they usually need less
+    trial_share: float = 0.5
+    warm_trial_share: float = 1.0
+    # Dual descent takes either few passes or hundreds. It may take the time of this many Newton
+    # steps on all rows and features, about that of the method of multipliers, so that both
+    # together take at most twice as long.
+    descent_steps: float = 6.0
+    # With an l1 norm, dual descent is tried if the mean square of a row is at most this times n
+    # times the weight of the squared l2 norm, as the number of its passes grows with this ratio.
+    descent_condition: float = 1.0
+    # Problems that the interior-point method leaves unsolved are mostly limited by rounding
+    # errors. The last method may take this many times its cost, plus a second for small problems.
+    last_share: float = 4.0
+    last_cost: float = 1e9
+    # Several outputs: the largest cost of the method of multipliers, in runs of the interior-point
+    # method. Its usual cost is that of one or two runs, unless it stalls.
+    most_runs: float = 2.0
+
+
+SETTINGS = SelectionSettings()
