@@ -17,10 +17,10 @@ from benchmarks.helpers.block_frank_wolfe import BASELINES, TRACE_BASELINES, Bal
 from benchmarks.helpers.data import dataset
 from skpd import kernels
 from skpd.designs import Design
-from skpd.losses import SmoothedHinge
-from skpd.penalties import SquaredL2OnL1Ball
+from skpd.losses import SmoothedHinge, Squared
+from skpd.penalties import Spectral, SquaredL2OnL1Ball
 from skpd.problems import linear_problem
-from skpd.problems.table_rows import trace_norm_problem
+from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import solve
 
 ACCURACIES = (1e-3, 1e-4, 1e-6)
@@ -153,7 +153,10 @@ def over_trace_ball(rank, share, limit):
     weights = np.full(n, 1.0 / n)
 
     def problem():
-        return trace_norm_problem(X, Y, weights, mu, radius, False)
+        penalty = Spectral(SquaredL2OnL1Ball(radius), c)
+        return outputs_problem(
+            Design(X), Y, weights, Squared(), penalty, alpha=mu, fit_intercept=False
+        )
 
     def solved(**options):
         return solve(problem(), random_state=np.random.RandomState(0), **options)

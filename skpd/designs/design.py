@@ -95,6 +95,11 @@ class Design:
     def _like(self, X, by_columns: bool = False) -> "Design":
         return Design(X, by_columns, self._n_parallel)
 
+    @property
+    def as_given(self) -> Any:
+        """The array or sparse matrix itself."""
+        return self._X
+
     def shared_by(self, n_parallel: int) -> "Design":
         """The data with the threads of products divided among ``n_parallel`` users."""
         if n_parallel == self._n_parallel:

@@ -72,6 +72,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         "verbose": ["verbose"],
     }
     _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
+    _no_path: str = ""  # why there is no path, and what to do instead
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
     _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
     _advice: ClassVar[str] = "bring the features to a common scale"  # where a fit fails

@@ -42,6 +42,10 @@ class KernelModel(PrimalDualEstimator):
     The functions are stored as sums over the training rows.
     """
 
+    _no_path = (
+        "Models of kernels make no path: the features of their factors depend on alpha. Fit one "
+        "for each alpha."
+    )
     support_: Any
     support_coef_: Array
     support_vectors_: Any

@@ -129,6 +129,10 @@ class MatrixCompletionPD(PrimalDualRegressor):
     _weights_attribute: ClassVar[str] = "row_factors_"
     _constant_model: ClassVar[str] = "finds nothing but biases"
     _advice: ClassVar[str] = "alpha"  # there are no features to scale
+    _no_path = (
+        "A path holds a table of coefficients, which factors of different ranks are not: fit a "
+        "model for each alpha, with warm_start=True."
+    )
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualRegressor._parameter_constraints,
         "loss": [StrOptions(set(LOSSES)), Loss],

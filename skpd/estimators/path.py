@@ -186,8 +186,8 @@ def problems_of_path(
         estimator.set_params(**{estimator._path_parameter: 1.0})
     estimator._validate_params()
     X, y, problems, classes = estimator._problems(X, y, sample_weight)
-    if problems[0].no_path:
-        raise ValueError(problems[0].no_path)
+    if estimator._no_path:
+        raise ValueError(estimator._no_path)
     return X, y, problems, classes
 
 

@@ -12,7 +12,6 @@ from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Problem, Solution
 from ..problems.output_rows import outputs_problem
-from ..problems.table_rows import trace_norm_problem
 from .base import finite_targets
 from .docstrings import documented
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
@@ -149,6 +148,15 @@ class TraceNormPD(PrimalDualRegressor):
         """Whether the block Frank-Wolfe method applies: least squares over a ball."""
         return self.radius is not None and self.loss == "squared"
 
+    @property
+    def _no_path(self) -> str:  # type: ignore[override]
+        if not self._by_frank_wolfe:
+            return ""
+        return (
+            "A path follows alpha, the weight of the trace norm, which it is not beside a radius: "
+            "leave the radius out, or fit a model for each alpha, with warm_start=True."
+        )
+
     def _solver(self) -> str:
         return "frank-wolfe" if self._by_frank_wolfe else "auto"
 
@@ -179,12 +187,6 @@ class TraceNormPD(PrimalDualRegressor):
                 )
         Y, (weights, total) = y.reshape(len(y), -1), self._normalised(sample_weight)
         alpha, fit_intercept = float(self.alpha), bool(self.fit_intercept)
-        if self._by_frank_wolfe:
-            assert self.radius is not None
-            rows = X.tocsr() if sp.issparse(X) else X
-            radius = float(self.radius)
-            problem = trace_norm_problem(rows, Y, weights, alpha, radius, fit_intercept)
-            return X, y, [problem], None
         loss = self._loss_of(Y.shape[1])
         check_labels(loss, y)
         of_values: Penalty = L1()
@@ -204,8 +206,6 @@ class TraceNormPD(PrimalDualRegressor):
         n_outputs = 1 if np.ndim(y) == 1 else y.shape[1]
         if coef.shape != (n_outputs, X.shape[1]) or self.dual_coef_.shape != (len(y), n_outputs):
             return None
-        if self._by_frank_wolfe:
-            return Point(np.ascontiguousarray(coef.T), intercept, self.dual_coef_)
         return Point(np.ravel(coef.T), intercept, np.ravel(self.dual_coef_))
 
     def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:

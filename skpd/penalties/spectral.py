@@ -86,8 +86,10 @@ class Spectral(Penalty):
 
     @property
     def of_one_output(self) -> Penalty | None:
-        """The Euclidean norm, if r is a norm: a single column has one singular value."""
-        return L2Norm() if self.n_outputs is not None and self.of_values.is_norm else None
+        """The penalty of a single column, whose Euclidean norm is its one singular value."""
+        if self.n_outputs is None:
+            return None
+        return L2Norm() if self.of_values.is_norm else Spectral(self.of_values, 1)
 
     def value(self, w: Array) -> float:
         """The value R(W), rounded up."""

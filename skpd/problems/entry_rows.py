@@ -66,10 +66,6 @@ class RowsOfEntries(Rows):
     of_entries = True
     table_shape = (0,)
     fit_intercept = False
-    no_path = (
-        "A path holds a table of coefficients, which factors of different ranks are not: fit a "
-        "model for each alpha, with warm_start=True."
-    )
 
     @property
     def coef_shape(self) -> tuple[int, ...]:

@@ -42,7 +42,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -106,11 +106,6 @@ class KernelProblem(Problem):
     matrices: tuple[KernelMatrix, ...] = ()
     factors: tuple[KernelFactor, ...] = ()
     penalty_of: PenaltyOf | None = None
-
-    no_path: ClassVar[str] = (  # type: ignore[misc]
-        "Models of kernels make no path: the features of their factors depend on alpha. Fit one "
-        "for each alpha."
-    )
 
     @cached_property
     def squares(self) -> Array:  # type: ignore[override]

@@ -90,7 +90,6 @@ class Problem(Objective):
     largest_target: ClassVar[Any] = property(attrgetter("rows.largest_target"))
     table_shape: ClassVar[Any] = property(attrgetter("rows.table_shape"))
     coef_table: ClassVar[Any] = property(attrgetter("rows.coef_table"))
-    no_path: ClassVar[Any] = property(attrgetter("rows.no_path"))
     squares: ClassVar[Any] = property(attrgetter("rows.squares"))
     null: ClassVar[Any] = property(attrgetter("rows.null"))
     null_point: ClassVar[Any] = property(attrgetter("rows.null_point"))

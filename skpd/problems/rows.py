@@ -39,14 +39,11 @@ class Rows(ABC):
     squares : ndarray of shape (n_features + n_free,) or None
         sum_i c_i x_ij^2, and the weights of the rows of each free number; None where columns of X
         are not features of single coefficients.
-    no_path : str
-        The reason why there is no path of models over alpha, and what to do instead; empty where
-        there is a path.
     in_memory : bool
         Whether the entries of X, y and the weights are arrays of this process.
-    of_outputs, of_entries, of_scores, of_table : bool
-        Whether a row predicts one of several outputs or an entry of a matrix, all rows predict
-        together, or a row predicts all outputs. Otherwise a row has one prediction of its own.
+    of_outputs, of_entries, of_scores : bool
+        Whether a row predicts one of several outputs or an entry of a matrix, or all rows predict
+        together. Otherwise a row has one prediction of its own.
     keeps_predictions : bool
         Whether the last predictions of a run are kept for the certificate that follows.
     largest_target : float
@@ -57,12 +54,10 @@ class Rows(ABC):
     loss: Loss
     fit_intercept: bool
     squares: Any = None
-    no_path: ClassVar[str] = ""
     in_memory: ClassVar[bool] = True
     of_outputs: ClassVar[bool] = False
     of_entries: ClassVar[bool] = False
     of_scores: ClassVar[bool] = False
-    of_table: ClassVar[bool] = False
     keeps_predictions: ClassVar[bool] = False
     total_weight: float | None = None
     largest_target: Any

@@ -25,7 +25,7 @@ __all__ = [
     "needs_in_parts", "needs_kernel_matrix", "needs_largest_size", "needs_noise_budget",
     "needs_outputs", "needs_robust", "needs_scores", "needs_separate_outputs",
     "needs_single_values", "needs_singular_values", "needs_smooth_outputs", "needs_square",
-    "needs_table", "needs_values", "order_of",
+    "needs_trace_norm_ball", "needs_values", "order_of",
 ]  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def needs_in_parts(problem: Problem) -> str:
 
 def needs_values(problem: Problem) -> str:
     rows = problem.rows
-    some = rows.of_entries or rows.of_scores or rows.of_table or problem.is_robust
+    some = rows.of_entries or rows.of_scores or problem.is_robust
     return "" if rows.in_memory and not some else "needs X in memory, with a prediction for each y"
 
 
@@ -107,8 +107,12 @@ def needs_scores(problem: Problem) -> str:
     return "" if problem.rows.of_scores else "needs a loss of all scores"
 
 
-def needs_table(problem: Problem) -> str:
-    return "" if problem.rows.of_table else "needs a ball of the trace norm"
+def needs_trace_norm_ball(problem: Problem) -> str:
+    penalty, rows = problem.penalty, problem.rows
+    fits = rows.of_outputs and rows.design.shares_data and problem.loss.constant_curvature
+    fits = fits and penalty.structure is Structure.SPECTRAL
+    fits = fits and penalty.of_reduced.structure is Structure.BALL
+    return "" if fits else "needs least squares over a ball of the trace norm"
 
 
 def needs_robust(problem: Problem) -> str:
@@ -317,6 +321,8 @@ def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
         return [*alone, *methods]
     if cost < inf:
         last.insert(0, Try("interior-point"))
+    if not needs_trace_norm_ball(problem):
+        return [Try("frank-wolfe"), *last]
     if not needs_separate_outputs(problem):
         return [Try("output by output"), *last]
     if not needs_in_parts(problem):
@@ -390,7 +396,6 @@ ORDERS: list[tuple[Callable[[Any], bool], Order]] = [
     (lambda problem: not problem.rows.in_memory, _order_of_shards),
     (lambda problem: problem.rows.of_entries, _order_of_entries),
     (lambda problem: problem.rows.of_scores, _order_of_scores),
-    (lambda problem: problem.rows.of_table, lambda problem, warm: [Try("frank-wolfe")]),
     (lambda problem: problem.rows.of_outputs, _order_of_outputs),
 ]
 

@@ -233,7 +233,8 @@ METHODS: dict[str, Method] = {
         "auto", partial(by_lifted_problem, method=auto), need.needs_noise_budget, "a noise budget"
     ),
     "frank-wolfe": Method(
-        "frank-wolfe", trace_norm, need.needs_table, "least squares over a ball of the trace norm"
+        "frank-wolfe", trace_norm, need.needs_trace_norm_ball,
+        "least squares over a ball of the trace norm",
     ),
     "cutting-planes": Method(
         "cutting-planes", bundle, need.needs_scores, "a maximum over labelings"

@@ -120,8 +120,7 @@ def _run(
             monitor.begin(has_start=start is not None)
         # with a smooth loss, Newton's method first computes a gradient, which detects that a start
         # is optimal
-        smooth = not (problem.loss.linear_tails or problem.rows.of_table)
-        with_gradient = solver == "auto" and smooth
+        with_gradient = solver == "auto" and not problem.loss.linear_tails
         if start is not None and not with_gradient and not monitor.done:
             monitor.begin_at(start)
         if not monitor.done:

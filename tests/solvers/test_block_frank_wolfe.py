@@ -17,11 +17,12 @@ from skpd.certificates import dual_bound, primal_objective
 from skpd.certificates.rigorous import rigorous_dual, rigorous_primal
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Squared
-from skpd.penalties import L1, L1Ball, SquaredL2OnL1Ball
+from skpd.penalties import L1, L1Ball, Spectral, SquaredL2OnL1Ball
 from skpd.problems import linear_problem
-from skpd.problems.table_rows import RowsOfTable, trace_norm_problem
+from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import METHODS, select, solve
 from skpd.solvers.frank_wolfe.pdbfw import pdbfw
+from skpd.solvers.frank_wolfe.table import Table
 from skpd.solvers.monitor import Monitor
 
 
@@ -253,7 +254,7 @@ def test_ctrl_c_leaves_a_certified_matrix(share, options, rng, monkeypatch):
     X, Y, norm = many_outputs(rng)
     model = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9, random_state=0, **options)
     best = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9, max_iter=20_000).fit(X, Y).certificate_
-    matmul, calls = RowsOfTable.matmul, []
+    matmul, calls = Table.matmul, []
 
     def interrupt(self, M):
         calls.append(M)
@@ -261,7 +262,7 @@ def test_ctrl_c_leaves_a_certified_matrix(share, options, rng, monkeypatch):
             raise KeyboardInterrupt
         return matmul(self, M)
 
-    monkeypatch.setattr(RowsOfTable, "matmul", interrupt)
+    monkeypatch.setattr(Table, "matmul", interrupt)
     last = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -313,15 +314,20 @@ def test_certificates_of_the_trace_norm_far_from_the_optimum(rng):
         for shift in (0.0, 1e3, 1e12):
             X, Y = scale * (rng.normal(size=(9, 3)) + shift), 10.0 * rng.normal(size=(9, 2))
             c = np.full(9, 1 / 9)
-            problem = trace_norm_problem(X, Y, c, 1e-3 * scale**2, 2.0 / scale, True)
+            ball = Spectral(SquaredL2OnL1Ball(2.0 / scale), 2)
+            alpha = 1e-3 * scale**2
+            problem = outputs_problem(
+                Design(X), Y, c, Squared(), ball, alpha=alpha, fit_intercept=True
+            )
             W, theta = rng.normal(size=(3, 2)) / scale, rng.normal(size=(9, 2))
             W /= np.linalg.norm(W * scale, "nuc")
-            b = problem.rows.intercept(W)
+            w, b = np.ravel(W), Table(problem).intercept(W)
             exact = exact_objective(X, Y, W.T, b, problem.alpha)
-            primal = primal_objective(problem, W, b)
+            primal = primal_objective(problem, w, b)
             assert Fraction(primal) >= exact * (1 - Fraction(1, 10**15))
-            assert Fraction(rigorous_primal(problem, W, b)[0]) >= exact
-            for dual_point in (theta, X @ W + b - Y, 0.1 * (X @ W + b - Y)):
+            assert Fraction(rigorous_primal(problem, w, b)[0]) >= exact
+            for point in (theta, X @ W + b - Y, 0.1 * (X @ W + b - Y)):
+                dual_point = np.ravel(point)
                 assert Fraction(dual_bound(problem, dual_point, primal).value) <= exact
                 assert Fraction(rigorous_dual(problem, dual_point, primal)[0]) <= exact
 

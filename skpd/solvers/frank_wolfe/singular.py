@@ -7,8 +7,8 @@ import numpy as np
 from ... import kernels
 from ..._typing import Array
 from ...designs import SubspaceIteration
-from ...problems import Problem
 from .settings import TRACE_NORM
+from .table import Table
 
 __all__ = ["Projection", "grown", "project", "project_to_rank", "threshold", "top_singular"]
 
@@ -33,13 +33,13 @@ class Projection(NamedTuple):
     tau: float
 
 
-def project(problem: Problem, top: SubspaceIteration, M: Array, s: int) -> Projection:
+def project(table: Table, top: SubspaceIteration, M: Array, s: int) -> Projection:
     """The projection of M onto the ball, with rank s first, and larger ranks if necessary."""
     most = min(M.shape)
     while True:
         U, sigma, right = top(M, s)
         sigma = sigma[: s + 1]
-        tau = threshold(sigma, problem.rows.inner_radius)
+        tau = threshold(sigma, table.inner_radius)
         kept = _above(sigma, tau)
         if len(sigma) == most or not kept.all() or not sigma.any():
             return _of_values(U, sigma, right, tau, kept)
@@ -53,11 +53,11 @@ def grown(s: int, found: Projection) -> int:
     return s
 
 
-def project_to_rank(problem: Problem, top: SubspaceIteration, M: Array, rank: int) -> Projection:
+def project_to_rank(table: Table, top: SubspaceIteration, M: Array, rank: int) -> Projection:
     """The projection onto the ball of the nearest matrix to M of a given rank."""
     U, sigma, right = top(M, rank)
     sigma = sigma[:rank]
-    tau = threshold(sigma, problem.rows.inner_radius)
+    tau = threshold(sigma, table.inner_radius)
     kept = _above(sigma, tau)
     return _of_values(U, sigma, right, tau, kept)
 

@@ -10,11 +10,11 @@ import numpy as np
 from ..._typing import Array
 from ...designs import SubspaceIteration
 from ...problems import Point, Problem
-from ...problems.table_rows import norm
 from ..monitor import Monitor
 from ..options import Count, OneOf, OrNone, takes_options
 from .settings import TRACE_NORM
 from .singular import Projection, grown, project, project_to_rank, threshold, top_singular
+from .table import Table, norm
 
 __all__ = ["trace_norm"]
 
@@ -80,18 +80,19 @@ class _Run:
     def __init__(
         self, problem: Problem, monitor: Monitor, start: Point | None, max_iter: int
     ) -> None:
-        self.problem, self.monitor = problem, monitor
+        self.table, self.monitor = Table(problem), monitor
         self.n_iter, self.max_iter = monitor.n_iter, max_iter
-        n, d, c = problem.rows.shape
+        n, d, c = self.table.shape
         self.W, self.theta = np.zeros((d, c)), np.zeros((n, c))
         if start is not None:
-            self.W, self.theta = start.coef, start.dual_coef
+            self.W, self.theta = start.coef.reshape(d, c), start.dual_coef.reshape(n, c)
         self.goal = monitor.tol * problem.null_objective
 
     def check(self) -> None:
         """Certify the current iterate."""
-        W = self.W
-        self.monitor.check(self.n_iter, Point(W, self.problem.rows.intercept(W), self.theta))
+        intercept = self.table.intercept(self.W)
+        point = Point(np.ravel(self.W), intercept, np.ravel(self.theta))
+        self.monitor.check(self.n_iter, point)
 
     @property
     def ended(self) -> bool:
@@ -111,27 +112,27 @@ class _PrimalStep(NamedTuple):
     rank: int
 
 
-def _primal_steps(problem: Problem, top: SubspaceIteration, W: Array) -> Iterator[_PrimalStep]:
+def _primal_steps(table: Table, top: SubspaceIteration, W: Array) -> Iterator[_PrimalStep]:
     """The iterates of block Frank-Wolfe in the primal.
 
     A step goes to the minimum along the line to the projection of a gradient step, whose length
     follows from the curvature along the last step.
     """
-    alpha, weights = problem.alpha, problem.weights
-    product = problem.rows.matmul(W) if W.any() else np.zeros((problem.n_samples, W.shape[1]))
-    theta = product - problem.rows.targets
-    G = problem.rows.rmatmul(weights[:, np.newaxis] * theta)
+    alpha, weights = table.alpha, table.weights
+    product = table.matmul(W) if W.any() else np.zeros((len(table.weights), W.shape[1]))
+    theta = product - table.targets
+    G = table.rmatmul(weights[:, np.newaxis] * theta)
     size = norm(G)
     if size == 0.0:
         return
-    curvature = float(np.sum(weights @ problem.rows.matmul(G / size) ** 2)) + alpha
+    curvature = float(np.sum(weights @ table.matmul(G / size) ** 2)) + alpha
     s = TRACE_NORM.first_rank
     while True:
         gradient = G + alpha * W
-        found = project(problem, top, W - gradient / curvature, s)
+        found = project(table, top, W - gradient / curvature, s)
         s = grown(s, found)
         direction = found.left @ found.right - W
-        along = problem.rows.matmul(found.left) @ found.right - product
+        along = table.matmul(found.left) @ found.right - product
         square = float(np.sum(direction**2))
         bend = float(np.sum(weights @ along**2)) + alpha * square
         slope = -float(np.sum(gradient * direction))
@@ -139,9 +140,9 @@ def _primal_steps(problem: Problem, top: SubspaceIteration, W: Array) -> Iterato
             return
         curvature, length = bend / square, min(1.0, slope / bend)
         W, product = W + length * direction, product + length * along
-        theta = product - problem.rows.targets
-        G = problem.rows.rmatmul(weights[:, np.newaxis] * theta)
-        objective = problem.rows.mean_square(theta) + 0.5 * alpha * float(np.sum(W * W))
+        theta = product - table.targets
+        G = table.rmatmul(weights[:, np.newaxis] * theta)
+        objective = table.mean_square(theta) + 0.5 * alpha * float(np.sum(W * W))
         yield _PrimalStep(W, theta, G, objective, len(found.right))
 
 
@@ -149,12 +150,12 @@ def _primal_phase(
     run: _Run, top: SubspaceIteration, largest_of_G: SubspaceIteration, dual: "_DualSteps"
 ) -> None:
     """Take primal steps while every few of them halve the estimated gap; then set a dual point."""
-    problem, estimates, patience = run.problem, [inf], TRACE_NORM.primal_patience
+    table, estimates, patience = run.table, [inf], TRACE_NORM.primal_patience
     along, step = None, None
-    for step in _primal_steps(problem, top, run.W):
+    for step in _primal_steps(table, top, run.W):
         run.n_iter += 1
         run.W, run.theta = step.W, step.theta
-        along = _dual_along(problem, step.theta, largest_of_G(step.G, step.rank)[1])
+        along = _dual_along(table, step.theta, largest_of_G(step.G, step.rank)[1])
         estimates.append(min(step.objective - along(1.0), estimates[-1]))
         slow = len(estimates) > patience + 1 and (
             estimates[-1] > TRACE_NORM.primal_progress * estimates[-1 - patience]
@@ -168,11 +169,11 @@ def _primal_phase(
         dual.begin_at(length * step.theta, length * step.G, estimates[-1])
 
 
-def _dual_along(problem: Problem, theta: Array, sigma: Array):
+def _dual_along(table: Table, theta: Array, sigma: Array):
     """The estimate of D(t theta) as a function of t, from the largest singular values of G."""
-    ridge, radius = problem.alpha, problem.rows.radius
-    square = 0.5 * float(problem.weights @ (theta**2).sum(axis=1))
-    linear = float(problem.weights @ (theta * problem.rows.targets).sum(axis=1))
+    ridge, radius = table.alpha, table.radius
+    square = 0.5 * float(table.weights @ (theta**2).sum(axis=1))
+    linear = float(table.weights @ (theta * table.targets).sum(axis=1))
 
     def value(t: float) -> float:
         tau = threshold(t * sigma, ridge * radius)
@@ -196,14 +197,14 @@ class _DualSteps:
     """
 
     def __init__(self, run: _Run, rank: int | None, n_rows: int | None) -> None:
-        n, d, c = run.problem.rows.shape
+        n, d, c = run.table.shape
         self.rank, self.n_rows = rank, min(n_rows or n, n)
         self.s = min(rank or TRACE_NORM.first_rank, d, c)
         self.share = 1.0  # share of the conjugate's largest curvature
         self.reached = -inf
         self.begin_at(run.theta, np.zeros((d, c)), inf)
         if run.theta.any():
-            self.G = run.problem.rows.rmatmul(run.problem.weights[:, np.newaxis] * run.theta)
+            self.G = run.table.rmatmul(run.table.weights[:, np.newaxis] * run.theta)
 
     def begin_at(self, theta: Array, G: Array, checked: float) -> None:
         """Start from theta with its G, and the estimated gap at the last check."""
@@ -213,20 +214,19 @@ class _DualSteps:
 
     def ascend(self, run: _Run, top: SubspaceIteration) -> None:
         """Take steps until the run ends."""
-        problem = run.problem
+        table = run.table
         while not run.ended:
             run.n_iter += 1
-            found = self._minimiser(problem, top)
+            found = self._minimiser(table, top)
             run.W, run.theta = found.left @ found.right, self.theta
-            product = problem.rows.matmul(found.left) @ found.right
+            product = table.matmul(found.left) @ found.right
             # the move of each row, (14)
-            towards = product - problem.rows.targets - self.theta
-            estimate = problem.rows.mean_square(
-                towards
-            )  # the gap, where W minimises the Lagrangian
+            towards = product - table.targets - self.theta
+            # the gap, as W minimises the Lagrangian
+            estimate = table.mean_square(towards)
             # D(theta), the objective minus the gap: a step that decreased it is undone
-            value = problem.rows.mean_square(product - problem.rows.targets)
-            value += 0.5 * problem.alpha * float(np.sum(run.W * run.W)) - estimate
+            value = table.mean_square(product - table.targets)
+            value += 0.5 * table.alpha * float(np.sum(run.W * run.W)) - estimate
             if value < self.reached - TRACE_NORM.value_rounding * abs(self.reached):
                 self.theta, self.G, self.before = self.kept
                 self.share = min(1.0, TRACE_NORM.curvature_increase * self.share)
@@ -243,30 +243,30 @@ class _DualSteps:
                 run.check()
                 self.checked = min(estimate, self.checked)
             if not run.ended:
-                self._move(problem, towards)
+                self._move(table, towards)
                 if run.n_iter % TRACE_NORM.refresh_every == 0:
-                    self.G = problem.rows.rmatmul(problem.weights[:, np.newaxis] * self.theta)
+                    self.G = table.rmatmul(table.weights[:, np.newaxis] * self.theta)
 
-    def _minimiser(self, problem: Problem, top: SubspaceIteration) -> Projection:
+    def _minimiser(self, table: Table, top: SubspaceIteration) -> Projection:
         """The W that minimises the Lagrangian at theta: (18) with a full step."""
-        centre = -self.G / problem.alpha
+        centre = -self.G / table.alpha
         if self.rank is not None:
-            return project_to_rank(problem, top, centre, self.s)
-        found = project(problem, top, centre, self.s)
+            return project_to_rank(table, top, centre, self.s)
+        found = project(table, top, centre, self.s)
         self.s = grown(self.s, found)
         return found
 
-    def _move(self, problem: Problem, towards: Array) -> None:
+    def _move(self, table: Table, towards: Array) -> None:
         """Move theta to the maximum of the model over the span of this move and the last one."""
-        weights, rows = problem.weights, _largest_rows(towards, self.n_rows)
-        change = problem.rows.rmatmul(weights[rows, np.newaxis] * towards[rows], rows)
+        weights, rows = table.weights, _largest_rows(towards, self.n_rows)
+        change = table.rmatmul(weights[rows, np.newaxis] * towards[rows], rows)
         move = towards
         if self.n_rows < len(towards):
             move = np.zeros_like(towards)
             move[rows] = towards[rows]
         moves = [(move, change)] if self.before is None else [(move, change), self.before]
         slope = np.array([float(np.sum(weights @ (towards * m))) for m, _ in moves])
-        curvature = self.share / problem.alpha
+        curvature = self.share / table.alpha
         H = np.array([
             [float(np.sum(weights @ (m * p))) + curvature * float(np.sum(g * q)) for p, q in moves]
             for m, g in moves
@@ -297,34 +297,34 @@ def _theory_steps(
     n_rows: int | None,
 ) -> None:
     """Run Algorithm 2 with the step sizes of Theorem 4.3."""
-    problem, weights, alpha = run.problem, run.problem.weights, run.problem.alpha
-    n, d, c = problem.rows.shape
+    table, weights, alpha = run.table, run.table.weights, run.table.alpha
+    n, d, c = table.shape
     eta, s = 0.5, min(rank or TRACE_NORM.first_rank, d, c)
     # R of Assumption 4.2 times the largest weight, by the norm of the matrix
-    gram = problem.rows.rmatmul(weights[:, np.newaxis] * problem.rows.matmul(np.eye(d)))
+    gram = table.rmatmul(weights[:, np.newaxis] * table.matmul(np.eye(d)))
     of_rows = float(top_singular(random_state)(gram, 1)[1][0]) * n * float(np.max(weights))
-    product, W, theta = problem.rows.matmul(run.W), run.W, run.theta
-    G = problem.rows.rmatmul(weights[:, np.newaxis] * theta)
+    product, W, theta = table.matmul(run.W), run.W, run.theta
+    G = table.rmatmul(weights[:, np.newaxis] * theta)
     while not run.ended:
         run.n_iter += 1
         centre = W - (G / alpha + W) / eta
         if rank is not None:
-            found = project_to_rank(problem, top, centre, s)
+            found = project_to_rank(table, top, centre, s)
         else:
-            found = project(problem, top, centre, s)
+            found = project(table, top, centre, s)
             s = grown(s, found)
         W = (1.0 - eta) * W + eta * (found.left @ found.right)
-        product = (1.0 - eta) * product + eta * (problem.rows.matmul(found.left) @ found.right)
+        product = (1.0 - eta) * product + eta * (table.matmul(found.left) @ found.right)
         run.W, run.theta = W, theta
         if run.n_iter % TRACE_NORM.check_every_of_theory == 0 or run.n_iter >= run.max_iter:
             run.check()
             if run.ended:
                 return
-        towards = product - problem.rows.targets - theta
+        towards = product - table.targets - theta
         k = min(n_rows or max(1, int(n * s * (1.0 / c + 1.0 / d))), n)
         rows = _largest_rows(towards, k)
         step = weights[rows] / (k * np.max(weights) * (1.0 + 22.5 * of_rows / alpha))
         step = (step / (1.0 + step))[:, np.newaxis]
         theta = theta.copy()
         theta[rows] += step * towards[rows]
-        G = G + problem.rows.rmatmul(weights[rows, np.newaxis] * step * towards[rows], rows)
+        G = G + table.rmatmul(weights[rows, np.newaxis] * step * towards[rows], rows)

@@ -1,0 +1,81 @@
+"""Least squares for many outputs over a ball of the trace norm, as products of whole matrices.
+
+    minimise over ||W||_* <= radius, b   sum_i c_i ||W'x_i + b - y_i||^2 / 2 + (alpha/2) ||W||_F^2
+
+With intercepts, the features may be replaced by x_i - m and the targets by y_i - t for any m and
+t, if b + W' m - t replaces the intercept. The equivalence is exact for rounded means m and t.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array
+from ...designs import Design
+from ...penalties import L2Norm
+from ...penalties.spectral import singular_value_rounding
+from ...problems import Problem
+
+__all__ = ["Table", "norm"]
+
+
+class Table:
+    """The samples of a problem of several outputs, centred if an intercept is fitted.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem with one X for all outputs, the squared loss, and a ball of the trace norm with
+        half the squared Frobenius norm as penalty.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The numbers of samples, features and outputs.
+    weights : ndarray of shape (n_samples,)
+    targets : ndarray of shape (n_samples, n_outputs)
+        The targets, minus their means with an intercept.
+    alpha, radius : float
+    inner_radius : float
+        The radius reduced by a bound on the rounding errors of all singular values.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        design, K = problem.design, problem.n_outputs
+        base, Y = design.base.by_rows, problem.y.reshape(-1, K)
+        self.X, self.shape = base.as_given, (*base.shape, K)
+        self.weights = np.ascontiguousarray(problem.weights[::K])
+        self.alpha, self.radius = problem.alpha, problem.penalty.of_reduced.l1_radius
+        self.is_centred = problem.fit_intercept
+        self.x_mean, self.y_mean = np.zeros(base.shape[1]), np.zeros(K)
+        if self.is_centred:
+            ones = np.ones(len(Y))
+            self.x_mean, _ = base.rmatvec_compensated(self.weights, ones)
+            self.y_mean, _ = Design(Y).rmatvec_compensated(self.weights, ones)
+        self.targets = Y - self.y_mean
+        d = base.shape[1]
+        room = 2.0 * min(d, K) * singular_value_rounding((d, K))
+        self.inner_radius = self.radius * (1.0 - 1e-12 - room)
+
+    def matmul(self, M: Array) -> Array:
+        product: Array = self.X @ M
+        return product - self.x_mean @ M if self.is_centred else product
+
+    def rmatmul(self, R: Array, rows: Any = slice(None)) -> Array:
+        """The product X' R over some of the rows, with centred features."""
+        X = self.X if len(R) == len(self.weights) else self.X[rows]  # a slice would be a copy
+        product = np.asarray(X.T @ R)
+        return product - np.outer(self.x_mean, R.sum(axis=0)) if self.is_centred else product
+
+    def mean_square(self, residuals: Array) -> float:
+        """The mean loss of residuals, half the weighted mean of their squared norms."""
+        return 0.5 * float(np.sum(self.weights @ residuals**2))
+
+    def intercept(self, W: Array) -> Array:
+        """The best intercepts b for W, rounded."""
+        return self.y_mean - self.x_mean @ W
+
+
+def norm(values: Array) -> float:
+    """The Euclidean norm of all entries, safe from under- and overflow."""
+    return L2Norm().value(np.ravel(values, order="K"))
