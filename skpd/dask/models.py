@@ -1,10 +1,8 @@
 """Estimators of the package for Dask collections, whose rows the workers of a cluster hold."""
 
 import inspect
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import dask.array as da
 import numpy as np
 from distributed import Client
 from sklearn.utils.multiclass import check_classification_targets
@@ -15,6 +13,12 @@ from ..estimators import elastic_net, group_lasso, lasso, regression, svm
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
 from ..estimators.docstrings import documented
+from ..estimators.posing import (
+    FitProblems,
+    one_vs_rest_of_shards,
+    problems_of_classes,
+    shards_problem,
+)
 from ..estimators.regressor import PrimalDualRegressor
 from ..problems import Point
 from .collections import as_array, beside, client_of, feature_names, is_collection, team_of
@@ -38,8 +42,6 @@ class OnDask(PrimalDualEstimator):
 
     _local: ClassVar[type]
     classes_: Any
-    warm_start: bool
-    fit_intercept: bool
     communication_: Communication
     client: Client | None
 
@@ -103,27 +105,16 @@ class OnDask(PrimalDualEstimator):
         self.communication_ = team.cost
         return team
 
-    def _start(self, k: int, shape: tuple[int, ...], n_outputs: int) -> Point | None:
-        """The model at which a warm start of output k begins; None without one.
-
-        The dual point of the start is the gradient of the losses at that model.
-        """
-        if not (self.warm_start and hasattr(self, "dual_coef_")):
+    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+        """The last model, whose dual points are the gradients of the losses there."""
+        if not hasattr(self, "dual_coef_"):
             return None
-        coef = np.atleast_2d(self._dense_coef)
-        if coef.shape != (n_outputs, self.n_features_in_):
+        n_problems, coef = len(fit.problems), np.atleast_2d(self._dense_coef)
+        if coef.shape != (n_problems, self.n_features_in_):
             return None
-        intercept = float(np.ravel(self.intercept_)[k]) if self.fit_intercept else 0.0
-        return Point(coef[k], intercept, None)
-
-    def _solve(self, problem: Any, *, start: Point | None, **options: Any) -> Any:
-        if start is not None and start.dual_coef is None:
-            dual = problem.dual_point_of(start.coef, start.intercept)
-            start = Point(start.coef, start.intercept, dual)
-        return super()._solve(problem, start=start, **options)
-
-    def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
-        return da.stack(dual_coefs)
+        no_intercepts = np.zeros(n_problems)
+        intercepts = np.ravel(self.intercept_) if self.fit_intercept else no_intercepts
+        return [Point(coef[k], float(intercepts[k]), None) for k in range(n_problems)]
 
     # Predictions
 
@@ -161,7 +152,7 @@ class OnDask(PrimalDualEstimator):
 class ClassifierOnDask(OnDask, PrimalDualClassifier):
     """The base class of classifiers, one-vs-rest for more than two classes."""
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, list, Any]:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
         team = self._team(X, y, sample_weight)
         found = [part for answer in team.ask_anew("class_weights") for part in answer.values()]
         classes = np.unique(np.concatenate([labels for labels, _ in found]))
@@ -172,13 +163,13 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         class_weight = None
         if self.class_weight is not None:
             class_weight = classes, weights_of_classes(self, classes, classes, weights)
-        positives = range(len(classes)) if len(classes) > 2 else [len(classes) - 1]
         loss = self._get_loss()
-        problems = [
-            self._problem_of_shards(DaskShards(team, Task(loss, classes[k], class_weight)), loss)
-            for k in positives
-        ]
-        return Shape(team.shape), y, self._of_two(problems, classes), classes
+
+        def shards_of(positive: Any) -> DaskShards:
+            return DaskShards(team, Task(loss, positive, class_weight))
+
+        problems = one_vs_rest_of_shards(self, classes, shards_of)
+        return problems_of_classes(Shape(team.shape), y, problems, classes)
 
     def decision_function(self, X: Any) -> Any:
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
@@ -204,12 +195,11 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
 class RegressorOnDask(OnDask, PrimalDualRegressor):
     """The base class of regressors of one target."""
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, list, Any]:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
         team = self._team(X, y, sample_weight)
         team.ask_anew("require_numbers")
-        loss = self._get_loss()
-        shards = DaskShards(team, Task(loss))
-        return Shape(team.shape), np.empty(0), [self._problem_of_shards(shards, loss)], None
+        problem = shards_problem(self, DaskShards(team, Task(self._get_loss())))
+        return FitProblems(Shape(team.shape), np.empty(0), [problem])
 
     def predict(self, X: Any) -> Any:
         return self._of_chunks("predict", X, None, None)

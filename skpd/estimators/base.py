@@ -1,35 +1,28 @@
-"""The base class of estimators: validation, fits, callbacks and fitted attributes."""
+"""The base class of estimators: parts that they declare, validation, and fitted attributes."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from copy import copy
-from math import ceil, log10
 from numbers import Integral, Real
-from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import assert_all_finite
 
 from .._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from .._typing import Array, ArrayLike
 from .._warn import warn
 from ..certificates import Certificate
-from ..designs import RowBlocks
-from ..designs.threads import one_blas_thread
+from ..designs import Design, RowBlocks
 from ..losses import Loss
 from ..penalties import Penalty
-from ..problems import Point, Problem, Solution, linear_problem
-from ..problems.shards.build import problem_of_shards
-from ..problems.shards.shards import Shards
-from ..solvers import check_solver_options, method_named, solve
-from .constant_model import constant_model_message
+from ..problems import Point, Problem, Solution
+from ..solvers import Monitor, check_solver_options, method_named
+from .fits import dual_coef_of, last_points, solve_problem
 from .groups import groups_by_place, required_sources
-from .names import PENALTIES
-from .parameters import ParameterValidation
-from .progress import ProgressLines, last_line
+from .names import PENALTIES, chosen
+from .overlapping import Copies
+from .parameters import ParameterValidation, penalty_by_feature
+from .posing import FitProblems, linear_problem, linear_problems
 from .sparse_coefficients import SparseCoefficients
 from .validation import validated
 
@@ -38,16 +31,18 @@ PENALTY_METHODS = [
     "widest", "step_sizes",
 ]  # fmt: skip
 
-# scikit-learn's callbacks talk to the main process over connections that threads share
-_CALLBACK_LOCK = Lock()
-
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 MAPPED = 1 << 30  # bytes from which on an array mapped from a file is taken in blocks: 1 GB
 LARGE = 1 << 20  # entries of an array that are not read once more to see that they are finite
 
 
 class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterValidation):
-    """Base class of linear models that a solver fits to a `Problem`, with a certificate."""
+    """Base class of linear models that a solver fits to a `Problem`, with a certificate.
+
+    An estimator declares the parts of its problems: a loss, a penalty, and parameters for other
+    parts, which have a default here. The functions of `posing` put the parts together, and those
+    of `fits` solve the problems and set the fitted attributes.
+    """
 
     coef_: Array
     intercept_: Any
@@ -59,6 +54,18 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     gap_history_: Any
     n_iter_: int
     converged_: bool
+
+    # parameters, as they are for the estimators that do not have them
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    fit_intercept: bool = True
+    warm_start: bool = False
+    n_jobs: int | None = None
+    groups: Any = None
+    penalty_weights: Any = None
+    bounds: Any = None
+    constraints: Any = None
+    noise_budget: float | None = None
 
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, np.inf, closed="neither")],
@@ -73,7 +80,9 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     }
     _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
     _no_path: str = ""  # why there is no path, and what to do instead
+    _named_penalties: ClassVar[dict] = PENALTIES  # those that have a name
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
+    _needs_groups: ClassVar[bool] = False  # whether a fit without groups warns
     _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
     _advice: ClassVar[str] = "bring the features to a common scale"  # where a fit fails
     _precision: Any = np.float64  # of the coefficients: that of the last X of `_problems`
@@ -82,54 +91,21 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     _constant_model: ClassVar[str] = "ignores all features"  # what such a model does
     _penalty_constraint: ClassVar[list] = [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)]
 
-    @abstractmethod
-    def _problems(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Any, Any, list[Problem], Any]: ...
-
-    def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:
-        """The problems that the fitted model solves on some data."""
-        fitted = self
-        if hasattr(self, "groups_"):  # of the data that it was fitted to
-            fitted = copy(self)
-            fitted.groups = self.groups_  # type: ignore[attr-defined]
-        return fitted._problems(X, y, sample_weight)[2]
-
-    @abstractmethod
-    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
-        """The fitted attributes that make predictions.
-
-        Parameters
-        ----------
-        points : sequence of Point or Solution
-            One for each of the problems that `_problems` returned.
-        y, classes
-            The targets and the classes that `_problems` returned beside the problems.
-        """
-
-    def _with_model(
-        self, alpha: float, points: Sequence[Point | Solution], y: Any, classes: Any
-    ) -> Self:
-        """Copy the estimator with another alpha and its model, for predictions only.
-
-        The estimator must have validated the data by `_problems`; ``points``, ``y`` and
-        ``classes`` are those of `_model`.
-        """
-        other = copy(self)
-        for name, value in {
-            self._path_parameter: alpha,
-            **self._model(points, y, classes),
-        }.items():
-            setattr(other, name, value)
-        return other
+    # Parts of the problems
 
     @abstractmethod
     def _get_loss(self) -> Loss:
         """The Loss object of this model."""
 
-    @abstractmethod
     def _get_penalty(self) -> Penalty:
         """The Penalty object of this model."""
+        given = {"l1_ratio": self.l1_ratio, "groups": self._places_of(self.groups)}
+        penalty = chosen("penalty", self.penalty, self._named_penalties, **given)
+        return penalty_by_feature(penalty, self.penalty_weights, self.bounds)
+
+    def _copies(self) -> Copies | None:
+        """Copies of the features that are in several groups; None where groups do not overlap."""
+        return None
 
     def _places_of(self, groups: Any) -> Any:
         """Groups with the indices of their features in place of the names of columns."""
@@ -137,11 +113,35 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
             return self.groups_
         return groups_by_place(groups, getattr(self, "feature_names_in_", None))
 
+    # Problems
+
+    @abstractmethod
+    def _problems(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> FitProblems:
+        """The validated data and the problems of a fit."""
+
+    def _problems_of(self, X: Any, targets: Sequence[Array], sample_weight: Array) -> list[Any]:
+        """A problem for each target, or one of all of them."""
+        return linear_problems(self, X, targets, sample_weight)
+
+    def _problem(self, design: Design, y: Array, sample_weight: Array) -> Problem:
+        """The problem of one target."""
+        return linear_problem(self, design, y, sample_weight)
+
+    def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:
+        """The problems that the fitted model solves on some data."""
+        fitted = self
+        if hasattr(self, "groups_"):  # of the data that it was fitted to
+            fitted = copy(self)
+            fitted.groups = self.groups_
+        return fitted._problems(X, y, sample_weight).problems
+
+    # Validation
+
     def _find_groups(self, X: Any) -> None:
         """Set ``groups_`` to the columns that the features come from, for ``groups="auto"``."""
         if hasattr(self, "groups_"):
             del self.groups_
-        if isinstance(getattr(self, "groups", None), str):
+        if isinstance(self.groups, str):
             sources = required_sources(X)
             self.groups_, self._columns_of_groups = sources.labels(), sources.columns
 
@@ -155,7 +155,12 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         return hasattr(self, self._model_attribute)
 
     def _validated(self, X, y, **options):
-        """Validated X and y, and whether `_require_finite` must check X later."""
+        """Validated X and y, and whether `require_finite` must check X later."""
+        if self._needs_groups and self.groups is None:
+            warn(
+                f"{type(self).__name__} has groups=None: each feature is a group of its own, "
+                "which makes it the lasso. Pass groups, or groups=1 for this model.",
+            )
         self._find_groups(X)
         if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED and self._reads_blocks:
             X = RowBlocks([X])
@@ -174,232 +179,46 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         by_engine = self._takes_blocks and self._solver() == "auto"
         return by_engine and self._get_penalty().structure.in_parts
 
-    def _require_finite(self, problem, X):
-        """Raise scikit-learn's error for an array that is not finite.
-
-        Solvers need the gradient of the null model anyway; it is finite only if X is.
-        """
-        row_weights = problem.weights * problem.null_point.dual_coef
-        if not (row_weights.all() and np.isfinite(problem.null_gradient).all()):
-            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
-
-    @staticmethod
-    def _normalised(sample_weight):
-        """Weights divided by their sum, and their sum."""
-        with np.errstate(over="ignore"):
-            total_weight = float(sample_weight.sum())
-        if not np.isfinite(total_weight):
-            raise ValueError(
-                "sample_weight (times class_weight) must have a finite sum, got "
-                f"{total_weight} from weights up to {sample_weight.max():.3g}."
-            )
-        return sample_weight / total_weight, total_weight
-
-    def _problem(self, design, y, sample_weight):
-        weights, total_weight = self._normalised(sample_weight)
-        alpha = float(self.alpha) or 1.0  # with 0 it is the penalty that has no weights
-        problem = linear_problem(
-            design, y, weights, self._get_loss(), self._get_penalty(), alpha,
-            bool(self.fit_intercept), total_weight,
-        )  # fmt: skip
-        self._require_unit(problem)
-        return problem
-
-    def _problem_of_shards(self, shards: Shards, loss: Loss) -> Problem:
-        """The problem of rows in blocks or chunks, which solvers read as sums over the rows.
-
-        Raises
-        ------
-        ValueError
-            If a published algorithm is to be used, or if numbers of the data are not finite.
-        """
-        if self._solver() != "auto":
-            raise ValueError(
-                f"solver must be 'auto' for X in blocks or chunks, got {self._solver()!r}: the "
-                "others are algorithms as published, for data in memory."
-            )
-        penalty, name = self._get_penalty(), type(self).__name__
-        alpha, intercept = float(self.alpha) or 1.0, bool(self.fit_intercept)
-        problem = problem_of_shards(shards, loss, penalty, alpha, intercept, name)
-        self._require_unit(problem)
-        _ = problem.rows.survey  # which says so if numbers are not finite
-        return problem
-
-    @staticmethod
-    def _require_unit(problem):
-        """Raise a ValueError if the loss of the best constant prediction overflows."""
-        with np.errstate(over="ignore"):
-            unit = problem.objective_unit
-        if not np.isfinite(unit):
-            raise ValueError(
-                "The loss of the best constant prediction overflows: y must be on a smaller "
-                f"scale, got values up to {problem.largest_target:.3g}."
-            )
+    # Solution
 
     def _solver(self) -> str:
         """The name of the solver among those of `skpd.solvers`."""
         return self.solver
 
     def _checked_options(self, problem: Problem) -> dict[str, Any]:
+        """The options of the solver, after a check that it takes them."""
         return check_solver_options(method_named(self._solver(), problem), self.solver_options)
 
-    def _solve(self, problem, *, start, random_state, on_check=None):
-        options = self._checked_options(problem)
-        return solve(
-            problem,
-            self._solver(),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=random_state,
-            start=start,
-            on_check=on_check,
-            precision=self._precision,
-            **options,
-        )
+    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+        """The last model as points of problems; None if the shapes differ."""
+        return last_points(self, fit)
 
-    def _start(self, k, shape, n_outputs):
-        """The point at which a warm start of output k begins, or None if the shapes differ."""
-        if not (self.warm_start and hasattr(self, "dual_coef_")):
-            return None
-        coef, dual_coef = np.atleast_2d(self._dense_coef), np.atleast_2d(self.dual_coef_)
-        dual_shape = (dual_coef.shape[0], dual_coef.shape[-1])
-        if coef.shape != (n_outputs, shape[1]) or dual_shape != (n_outputs, shape[0]):
-            return None
-        intercept = float(np.ravel(self.intercept_)[k]) if self.fit_intercept else 0.0
-        return Point(coef[k], intercept, dual_coef[k])
-
-    # Progress
-
-    @property
-    def _n_ticks(self):
-        """Ticks of the progress bar: ten for each power of ten of the relative gap."""
-        return max(1, ceil(-10.0 * log10(max(self.tol, 1e-16))))
-
-    def _reporter(self, context, task, *, attributes=None, label="", stop=None):
-        """The function that a solver calls after every check, for verbose output and callbacks.
-
-        Parameters
-        ----------
-        context : CallbackContext
-            The task whose subtasks are steps of the logarithm of the relative gap.
-        task : dict
-            Arguments of scikit-learn's hooks for the fit.
-        attributes : callable, default=None
-            Makes fitted attributes from a monitor, for callbacks that need a fitted estimator.
-        label : str, default=""
-            Name of one of several fits in the verbose output.
-        stop : threading.Event, default=None
-            Ends this fit when it is set.
-        """
-        context = context if hasattr(self, "_skl_callbacks") else None
-        ticks, lines = 0, ProgressLines(f"[{type(self).__name__}]{label}", int(self.verbose))
-
-        def on_check(monitor):
-            nonlocal ticks
-            if self.verbose:
-                lines(monitor)
-            ended = stop is not None and stop.is_set()
-            if context is None:
-                return ended
-            gap = monitor.relative_gap
-            reached = self._n_ticks if monitor.done else 0
-            if 0.0 < gap < 1.0:
-                reached = max(reached, int(-10.0 * log10(gap)))
-            reached = min(reached, self._n_ticks)
-            while ticks < reached:
-                ticks += 1
-                with _CALLBACK_LOCK:
-                    tick = context.subcontext(
-                        task_name="tenth of a power of ten of the relative gap"
-                    )
-                    tick.call_on_fit_task_begin(**task)
-                    now = {}
-                    if ticks == reached and attributes is not None:
-                        now["reconstruction_attributes"] = lambda: attributes(monitor)
-                    ended |= tick.call_on_fit_task_end(**task, **now)
-            return ended
-
-        return on_check
+    def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
+        """Solve and certify a problem."""
+        return solve_problem(self, problem, start, random_state, on_check)
 
     # Fitted attributes
 
-    def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
-        """The dual points of all outputs, one in each row."""
-        return np.stack(dual_coefs)
+    def _best_point(self, monitor: Monitor) -> Any:
+        """The best point of a solver so far, for `_model`."""
+        return monitor.best
 
-    def _set_solutions(self, solutions, problems, labels=None):
-        """Set the fitted attributes from one or several solutions, labelled as in "class 3".
+    @abstractmethod
+    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+        """The fitted attributes that make predictions, from a point for each of the problems."""
 
-        ``problems`` is the list of their problems.
+    def _other_attributes(self, solutions: Sequence[Solution], fit: FitProblems) -> dict[str, Any]:
+        """The dual solution, and attributes that belong to a fit but make no predictions."""
+        return {"dual_coef_": dual_coef_of(solutions, fit)}
+
+    def _with_model(
+        self, alpha: float, points: Sequence[Point | Solution], fit: FitProblems
+    ) -> Self:
+        """Copy the estimator with another alpha and its model, for predictions only.
+
+        The estimator must have validated the data by `_problems`, whose result is ``fit``.
         """
-        found = [solutions] if labels is None else solutions
-        if self.verbose:
-            names = [""] if labels is None else [f" {label}" for label in labels]
-            for name, solution in zip(names, found, strict=True):
-                last_line(f"[{type(self).__name__}]{name}", solution)
-        certificates = [solution.certificate for solution in found]
-        histories = [solution.history for solution in found]
-        self.certificate_ = certificates[0] if labels is None else certificates
-        self.gap_history_ = histories[0] if labels is None else histories
-        methods = [solution.method for solution in found]
-        self.solver_ = methods[0] if labels is None else methods
-        self.duality_gap_ = max(certificate.gap for certificate in certificates)
-        self.relative_gap_ = max(certificate.relative_gap for certificate in certificates)
-        self.n_iter_ = max(solution.n_iter for solution in found)
-        self.converged_ = all(solution.converged for solution in found)
-        if any(solution.interrupted for solution in found):
-            raise KeyboardInterrupt
-        if not np.any(getattr(self, self._weights_attribute)):
-            warn(constant_model_message(self, problems))
-        if self.converged_:
-            return
-        k = int(np.argmax([certificate.relative_gap for certificate in certificates]))
-        worst, n_iter = certificates[k], found[k].n_iter
-        which = "" if labels is None else f" for {labels[k]}"
-        if found[k].stopped:
-            what, advice = "was stopped by a callback", "Remove the callback or increase tol"
-        elif found[k].before_rounding <= self.tol:
-            what = "is less precise in float32 than asked for"
-            advice = "Pass X in float64, bring the features to a common scale or increase tol"
-        else:
-            what = "did not converge"
-            advice = "Rounding of numbers of this size may allow no smaller gap. Increase tol"
-            if n_iter >= self.max_iter:
-                advice = f"Increase max_iter (now {self.max_iter}) or tol"
-            advice += f", or {self._advice}"
-        warn(
-            f"{type(self).__name__} {what}{which}: after {n_iter} iterations its relative gap is "
-            f"{worst.relative_gap:.2e}, above tol={self.tol:.2e}. Its objective, "
-            f"{worst.primal:.6g}, is certified to be at most {worst.gap:.2e} above the optimum. "
-            f"{advice}.",
-            ConvergenceWarning,
-        )
-
-
-def finite_targets(y, estimator):
-    """Targets in float64, checked to be finite after None has become NaN."""
-    y = np.require(y, np.float64, "CA")
-    assert_all_finite(y, estimator_name=type(estimator).__name__, input_name="y")
-    return y
-
-
-def map_in_threads(function, seeds, n_threads, stop):
-    """Call a function with each index and seed, in threads.
-
-    Ctrl-C sets ``stop``, upon which each call returns what it has, and no thread outlives this
-    function. Returns the results and whether Ctrl-C was pressed.
-    """
-    if n_threads == 1:
-        return [function(k, seed) for k, seed in enumerate(seeds)], False
-    interrupted = False
-    # limited out here, where one thread sets it and restores it
-    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
-        futures = [pool.submit(function, k, seed) for k, seed in enumerate(seeds)]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            if interrupted or any(f.done() and f.exception() is not None for f in futures):
-                stop.set()
-    return [future.result() for future in futures], interrupted
+        other = copy(self)
+        for name, value in {self._path_parameter: alpha, **self._model(points, fit)}.items():
+            setattr(other, name, value)
+        return other

@@ -15,11 +15,12 @@ from ..designs.chains import ChainsDesign
 from ..losses.chain_recursions import Beliefs, Chains, best_labels, sum_product
 from ..losses.chains import ChainLogLoss, ChainLoss
 from ..penalties import L1, GroupL2, Penalty, SquaredL2
-from ..problems import Point, Problem, Solution
+from ..problems import Point, Solution
 from ..problems.score_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator
 from .docstrings import documented
 from .fits import fit_problems
+from .posing import FitProblems
 from .sequences import encoded, split_at, stacked
 from .validation import validated
 
@@ -35,10 +36,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
     }
     del _parameter_constraints["solver"], _parameter_constraints["solver_options"]
     del _parameter_constraints["fit_intercept"]
-    # what the base class asks of every estimator, and is no parameter of these
-    fit_intercept: ClassVar[bool] = False
-    solver: ClassVar[str] = "auto"
-    solver_options: ClassVar[None] = None
+    fit_intercept: bool = False
 
     def __init__(
         self,
@@ -87,13 +85,10 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
 
         {results_of_fit}
         """
-        X, y, problems, classes = self._problems(X, y, None)
-        task = {"estimator": self, "X": X, "y": y, "metadata": None}
-        fit_problems(self, problems, task, classes, [self._start_of(problems[0], classes)])
-        return self
+        return fit_problems(self, self._problems(X, y, None))
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, list, Any]:
-        """The validated data, the one problem in a list, and the classes."""
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+        """The validated data, the one problem, and the classes."""
         X, lengths = stacked(X)
         X = validated(self, X, **_DATA)
         classes, labels = encoded(y, lengths)
@@ -102,19 +97,17 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         loss = self._loss_of(labels, lengths, len(classes))
         penalty, alpha = self._get_penalty(), float(self.alpha)
         problem = scores_problem(design, loss, penalty, alpha, n_labels=len(labels))
-        return X, labels, [problem], classes
+        return FitProblems(X, labels, [problem], classes)
 
-    def _start_of(self, problem: Problem, classes: np.ndarray) -> Point | None:
-        """The point at which a warm start begins, or None if the shapes differ."""
-        if not (self.warm_start and hasattr(self, "coef_")):
-            return None
+    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+        (problem,) = fit.problems
         coef = np.append(np.ravel(self._dense_coef.T), np.ravel(self.transitions_))
-        if coef.shape != problem.rows.coef_shape or len(self.classes_) != len(classes):
+        if coef.shape != problem.rows.coef_shape or len(self.classes_) != len(fit.labels):
             return None
-        return Point(coef, 0.0, problem.dual_point_of(coef, 0.0))
+        return [Point(coef, 0.0, None)]
 
-    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
-        (point,), K = points, len(classes)
+    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+        (point,), classes, K = points, fit.labels, len(fit.labels)
         return {
             "classes_": classes,
             "coef_": point.coef[: -K * K].reshape(-1, K).T.copy(),

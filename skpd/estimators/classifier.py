@@ -14,13 +14,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions, _check_sample_weight, _fit_context, with_callbacks
 from .._typing import Array, ArrayLike
-from ..designs import Design, RowBlocks
+from ..designs import RowBlocks
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
 from .base import _DATA, PrimalDualEstimator
 from .docstrings import documented
 from .fits import fit_problems
+from .overlapping import with_sums
+from .posing import (
+    FitProblems,
+    one_vs_rest,
+    one_vs_rest_of_shards,
+    positive_classes,
+    problems_of_classes,
+    require_finite,
+    require_two_classes,
+)
 from .predictions import linear_predictions
 from .probabilities import ProbabilisticClassifier
 from .validation import checked_weights, validated
@@ -50,84 +60,57 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
 
         {results_of_fit}
         """
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        X, y, problems, classes = self._problems(X, y, sample_weight)
-        task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        names = [f"class {label}" for label in classes]
-        starts = self._starts(problems, X)
-        fit_problems(self, problems, task, classes, starts, names, self.n_jobs)
-        return self
+        return fit_problems(self, self._problems(X, y, sample_weight), sample_weight)
 
-    def _starts(self, problems, X):
-        """The point at which a warm start of each problem begins, or None."""
-        return [self._start(k, X.shape, len(problems)) for k in range(len(problems))]
-
-    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
-        return {
-            "classes_": classes,
-            "coef_": np.vstack([point.coef for point in points]),
-            "intercept_": np.array([point.intercept for point in points]),
+    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+        pairs = zip(fit.problems, points, strict=True)
+        model = {
+            "classes_": fit.labels,
+            "coef_": np.vstack([problem.coef_table(point.coef) for problem, point in pairs]),
+            "intercept_": np.hstack([point.intercept for point in points]),
         }
+        return with_sums(model, self._copies())
 
-    def _problems(self, X, y, sample_weight):
-        """The validated data, a problem for each output and the classes."""
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+        """The validated data, the problems, and the classes."""
         X, y, unchecked = self._validated(X, y)
         classes = checked_classes(y)
         if isinstance(X, RowBlocks):
-            return X, y, self._problems_of_blocks(X, y, classes, sample_weight), classes
-        labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
-        problems = self._problems_of_classes(X, labels, weights, classes)
-        if unchecked:
-            self._require_finite(problems[0], X)
-        return X, y, problems, classes
+            problems = self._problems_of_blocks(X, y, classes, sample_weight)
+        else:
+            labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
+            problems = self._problems_of_classes(X, labels, weights, classes)
+            if unchecked:
+                require_finite(self, problems[0], X)
+        return problems_of_classes(X, y, problems, classes)
 
     def _problems_of_classes(self, X, labels, weights, classes):
-        """One problem for two classes, else one against the others for each."""
-        positives = range(len(classes)) if len(classes) > 2 else [1]
-        design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(positives)))
-        return [
-            self._problem(design, np.where(labels == k, 1.0, -1.0), weights) for k in positives
-        ]
+        """The problems of one class against the others, or that of all classes."""
+        return one_vs_rest(self, X, labels, weights, classes)
 
     def _labels_and_weights(self, X, y, classes, sample_weight):
         """The index of each sample's class, and its weight times that of the class."""
         sample_weight = checked_weights(sample_weight, X)
         labels = np.searchsorted(classes, y)
         weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
-        self._require_two(np.count_nonzero(np.bincount(labels, weights > 0)), classes)
+        n_present = np.count_nonzero(np.bincount(labels, weights > 0))
+        require_two_classes(self, n_present, classes)
         return labels, weights
 
     def _problems_of_blocks(self, X, y, classes, sample_weight):
-        """A problem for each output, of rows in blocks."""
+        """A problem for each positive class, of rows in blocks."""
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         class_weight = None
         if self.class_weight is not None:
             class_weight = classes, weights_of_classes(self, classes, y, sample_weight)
-        positives = range(len(classes)) if len(classes) > 2 else [len(classes) - 1]
-        n_parallel, loss = min(effective_n_jobs(self.n_jobs), len(positives)), self._get_loss()
-        problems = []
-        for k in positives:
-            targets = Targets(y, sample_weight, classes[k], class_weight)
-            shards = LocalShards(Shard(X, targets, loss, n_parallel=n_parallel))
-            problems.append(self._problem_of_shards(shards, loss))
-        return self._of_two(problems, classes)
+        n_parallel = min(effective_n_jobs(self.n_jobs), len(positive_classes(classes)))
 
-    def _of_two(self, problems, classes):
-        """The problems, after a check that at least two classes have a positive weight."""
-        weights = [problem.rows.targets.above for problem in problems]
-        if len(problems) == 1:
-            weights.append(problems[0].rows.targets.below)
-        self._require_two(np.count_nonzero(weights), classes)
-        return problems
+        def shards_of(positive):
+            targets = Targets(y, sample_weight, positive, class_weight)
+            return LocalShards(Shard(X, targets, self._get_loss(), n_parallel=n_parallel))
 
-    def _require_two(self, n_present, classes):
-        if n_present < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes whose sample_weight "
-                f"and class_weight are positive, got {n_present} of the {len(classes)} "
-                f"class(es) in y."
-            )
+        return one_vs_rest_of_shards(self, classes, shards_of)
 
     @documented
     def decision_function(self, X: Any) -> Array:

@@ -1,82 +1,46 @@
 """The parameter ``constraints`` of estimators: linear constraints on the coefficients."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array, issparse, vstack
 
 from .._typing import Array
-from ..losses import Loss
 from ..penalties import Penalty, Structure
 from ..problems import Problem, Solution
 from ..problems.linear_constraints import LinearConstraints
-from ..problems.shards.shards import Shards
-from .base import PrimalDualEstimator
 
-__all__ = ["LinearlyConstrained", "linear_constraints"]
+__all__ = ["bounds_of", "linear_constraints", "multipliers_of"]
 
 
-class LinearlyConstrained(PrimalDualEstimator):
-    """Base class of estimators with a parameter ``constraints``."""
+def multipliers_of(
+    estimator: Any, problems: Sequence[Problem], solutions: Sequence[Solution]
+) -> Array:
+    """Multipliers of the constraints as they were given, in a row for each problem.
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualEstimator._parameter_constraints,
-        "constraints": [LinearConstraint, list, tuple, None],
-    }
-
-    constraints: Any
-    solver: str
-    constraint_multipliers_: Array
-
-    def _problem(self, design: Any, y: Array, sample_weight: Array) -> Problem:
-        problem: Problem = super()._problem(design, y, sample_weight)
-        constraints = linear_constraints(self.constraints, problem.n_features)
-        if constraints is None:
-            return problem
-        if self._solver() != "auto":
-            raise ValueError(f"constraints need solver='auto', got solver={self.solver!r}.")
-        if not constraints.allow_zero:
-            constraints = constraints.with_model(*_bounds(problem.penalty))
-        return replace(problem, columns=replace(problem.columns, constraints=constraints))
-
-    def _problem_of_shards(self, shards: Shards, loss: Loss) -> Problem:
-        if linear_constraints(self.constraints, shards.shape[1]) is not None:
-            raise ValueError("constraints need X in memory, got RowBlocks.")
-        return super()._problem_of_shards(shards, loss)
-
-    def _set_solutions(self, solutions: Any, problems: Any, labels: Any = None) -> None:
-        found = [solutions] if labels is None else solutions
-        if self.constraints is not None:
-            self._require_models(found)
-            mu = self._multipliers(found)
-            self.constraint_multipliers_ = mu[0] if labels is None else mu
-        elif hasattr(self, "constraint_multipliers_"):  # of a fit before this one
-            del self.constraint_multipliers_
-        super()._set_solutions(solutions, problems, labels)
-
-    def _require_models(self, solutions: Sequence[Solution]) -> None:
-        """Raise a ValueError if no coefficients were found that obey the constraints."""
-        for solution in solutions:
-            if np.isinf(solution.certificate.primal) and not solution.interrupted:
-                raise ValueError(
-                    "constraints do not seem to go together with the penalty "
-                    f"{self._get_penalty()!r}: no coefficients that both allow were found in "
-                    f"{solution.n_iter} iterations of at most {self.max_iter}."
-                )
-
-    def _multipliers(self, solutions: Sequence[Solution]) -> Array:
-        """Multipliers of the given constraints, which follow those of the rows in dual points."""
-        n_samples, n_features = np.shape(self.dual_coef_)[-1], np.shape(self.coef_)[-1]
-        constraints: Any = linear_constraints(self.constraints, n_features)
-        mu = np.stack([solution.dual_coef[n_samples:] for solution in solutions])
+    Raises
+    ------
+    ValueError
+        If no coefficients were found that obey the constraints.
+    """
+    rows = []
+    for problem, solution in zip(problems, solutions, strict=True):
+        if np.isinf(solution.certificate.primal) and not solution.interrupted:
+            raise ValueError(
+                "constraints do not seem to go together with the penalty "
+                f"{estimator._get_penalty()!r}: no coefficients that both allow were found in "
+                f"{solution.n_iter} iterations of at most {estimator.max_iter}."
+            )
+        constraints: Any = problem.constraints
+        mu = solution.dual_coef[problem.n_samples :]  # they follow those of the rows
         with np.errstate(over="ignore"):  # rows of 1e-310 may have multipliers beyond all numbers
-            return np.ldexp(mu, -constraints.exponents)
+            rows.append(np.ldexp(mu, -constraints.exponents))
+    return np.stack(rows)
 
 
-def _bounds(penalty: Penalty) -> tuple[Any, Any]:
+def bounds_of(penalty: Penalty) -> tuple[Any, Any]:
     """Bounds that a penalty sets each coefficient."""
     if penalty.structure is not Structure.SEPARABLE:
         return -np.inf, np.inf

@@ -25,6 +25,7 @@ from ..losses import Squared
 from ..penalties import Penalty
 from ..problems import Problem
 from .docstrings import documented
+from .fits import set_attributes
 from .folds import (
     Fold,
     FoldPath,
@@ -36,6 +37,8 @@ from .folds import (
     warn_of_unfinished,
 )
 from .path import alpha_values
+from .posing import require_unit
+from .progress import reporter
 from .regressor import PrimalDualRegressor
 
 __all__ = ["L1RatioCrossValidation", "PathCrossValidation"]
@@ -48,7 +51,6 @@ class PathCrossValidation(PrimalDualRegressor):
     """
 
     alpha: ClassVar[float] = 1.0  # of the problem that those of the paths are made of
-    warm_start: ClassVar[bool] = False
     alpha_: float
     alphas_: Array
     mse_path_: Array
@@ -112,7 +114,8 @@ class PathCrossValidation(PrimalDualRegressor):
         """
         _raise_for_params(params, self, "fit")
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        X, y, (problem,), _ = self._problems(X, y, sample_weight)
+        fit = self._problems(X, y, sample_weight)
+        X, y, (problem,), *_ = fit
         split = {}
         if _routing_enabled():
             routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
@@ -150,13 +153,9 @@ class PathCrossValidation(PrimalDualRegressor):
         )
         own.call_on_fit_task_begin(**task)
         chosen = problems[self._chosen].with_alpha(self.alpha_)
-        solution = self._solve(
-            chosen, start=None, random_state=random_state, on_check=self._reporter(None, task)
-        )
-        for name, value in self._model([solution], y, None).items():
-            setattr(self, name, value)
-        self.dual_coef_ = problem.dual_table(solution.dual_coef)
-        self._set_solutions(solution, [chosen])
+        on_check = reporter(self, None, task)
+        solution = self._solve(chosen, start=None, random_state=random_state, on_check=on_check)
+        set_attributes(self, fit._replace(problems=[chosen]), [solution])
         own.call_on_fit_task_end(**task, reconstruction_attributes={})
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
@@ -198,7 +197,7 @@ class PathCrossValidation(PrimalDualRegressor):
         def path_of(k: int) -> FoldPath:
             which, fold = pairs[k]
             part, held_out = (shared[which].of_samples(samples) for samples in folds[fold])
-            self._require_unit(part)
+            require_unit(part)
 
             def mean_loss(alpha, solutions):
                 return _mean_loss(held_out, solutions[0])

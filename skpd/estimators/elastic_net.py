@@ -7,14 +7,14 @@ import numpy as np
 
 from .._compat import Interval, StrOptions
 from .._typing import ArrayLike
-from ..losses import MarginLoss, Squared
+from ..losses import MarginLoss
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
-from .classifier import PrimalDualClassifier
 from .docstrings import documented
 from .lasso_attributes import LassoLike
-from .names import MARGIN_LOSSES, chosen, elastic_net
+from .names import elastic_net
 from .parameters import BY_FEATURE, penalty_by_feature
+from .svm import MarginClassifier
 
 __all__ = ["PENALISED", "ElasticNetPD", "ElasticNetPDClassifier"]
 
@@ -28,8 +28,6 @@ class _ElasticNetModel(PrimalDualEstimator):
     l1_ratio: float
     l1_radius: float | None
     positive: bool = False
-    penalty_weights: ArrayLike | None
-    bounds: Any
 
     _takes_blocks: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
@@ -184,12 +182,9 @@ class ElasticNetPD(_ElasticNetModel, LassoLike):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _get_loss(self) -> Squared:
-        return Squared()
-
 
 @documented
-class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
+class ElasticNetPDClassifier(_ElasticNetModel, MarginClassifier):
     """Elastic net classification, penalised or over an l1 ball, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio)
@@ -250,9 +245,8 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualClassifier._parameter_constraints,
+        **MarginClassifier._parameter_constraints,
         **_ElasticNetModel._parameter_constraints,
-        "loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss],
     }
 
     def __init__(
@@ -291,7 +285,3 @@ class ElasticNetPDClassifier(_ElasticNetModel, PrimalDualClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def _get_loss(self) -> MarginLoss:
-        loss: MarginLoss = chosen("loss", self.loss, MARGIN_LOSSES)
-        return loss

@@ -15,8 +15,10 @@ from .._typing import Array, Indices
 from .._warn import warn
 from ..certificates import Certificate
 from ..problems import Problem, Solution
-from .base import _CALLBACK_LOCK, PrimalDualEstimator, map_in_threads
+from .base import PrimalDualEstimator
+from .fits import map_in_threads
 from .path import follow
+from .progress import CALLBACK_LOCK
 
 __all__ = [
     "Fold", "FoldPath", "FollowedPaths", "checked_folds", "follow_folds", "forget_fit",
@@ -127,11 +129,11 @@ def task_of_callbacks(
     context: Any, estimator: Any, name: str, number: int | None = None
 ) -> Iterator[None]:
     """Context of a subtask of a fit, whose begin and end are reported to callbacks."""
-    with _CALLBACK_LOCK:
+    with CALLBACK_LOCK:
         own = context.subcontext(task_name=name, task_id=number)
         own.call_on_fit_task_begin(estimator=estimator)
     yield
-    with _CALLBACK_LOCK:
+    with CALLBACK_LOCK:
         own.call_on_fit_task_end(estimator=estimator)
 
 

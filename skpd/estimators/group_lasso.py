@@ -1,18 +1,12 @@
 """The group lasso for classification and regression."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._typing import Array, ArrayLike
-from .._warn import warn
-from ..certificates import certify_point
-from ..losses import Loss, MarginLoss, ResidualLoss
+from .._typing import ArrayLike
+from ..losses import MarginLoss, ResidualLoss
 from ..penalties import GroupL2, Penalty
-from ..problems import Point, Problem, Solution
-from ..problems.shards.shards import Shards
 from .base import PrimalDualEstimator
 from .docstrings import documented
 from .groups import weights_of_groups
@@ -28,13 +22,13 @@ class WithGroups(PrimalDualEstimator):
     """Base class of estimators with a group lasso penalty, whose groups may overlap."""
 
     _takes_blocks: ClassVar[bool] = True
+    _needs_groups: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualEstimator._parameter_constraints,
         "groups": OF_NAMES["groups"],
         "group_weights": ["array-like", dict, None],
     }
 
-    groups: Any
     group_weights: Any
 
     @property
@@ -52,55 +46,6 @@ class WithGroups(PrimalDualEstimator):
         named = self.groups if isinstance(self.groups, dict) else groups
         weights = weights_of_groups(self.group_weights, named, self._columns_of_groups)
         return GroupL2(groups, weights)
-
-    def _problem(self, design: Any, y: Array, sample_weight: Array) -> Problem:
-        copies = self._copies()
-        if copies is not None:
-            design = design.columns(copies.features)
-        found: Problem = super()._problem(design, y, sample_weight)
-        return found
-
-    def _problem_of_shards(self, shards: Shards, loss: Loss) -> Problem:
-        if self._copies() is not None:
-            raise ValueError("groups that overlap need X in memory, got RowBlocks.")
-        return super()._problem_of_shards(shards, loss)
-
-    def _solve(self, problem, *, start, random_state, on_check=None):
-        """Solve and certify, with coefficients of copies whose sums are exact."""
-        options = {"start": start, "random_state": random_state, "on_check": on_check}
-        solution, copies = super()._solve(problem, **options), self._copies()
-        if copies is None:
-            return solution
-        coef = copies.summable(solution.coef)
-        point = np.float64(coef), np.float64(solution.intercept), solution.dual_coef
-        certificate, theta = certify_point(problem, *point)
-        converged = certificate.relative_gap <= self.tol
-        return replace(
-            solution, coef=coef, dual_coef=theta, certificate=certificate, converged=converged
-        )
-
-    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
-        model = super()._model(points, y, classes)  # type: ignore[safe-super]
-        copies = self._copies()
-        if copies is not None:
-            latent = model["coef_"]
-            sums = np.apply_along_axis(copies.sums, -1, latent)
-            model |= {"latent_coef_": latent, "coef_": sums}
-        return model
-
-    def _start(self, k: int, shape: tuple[int, ...], n_outputs: int) -> Point | None:
-        start, copies = super()._start(k, shape, n_outputs), self._copies()
-        if start is None or copies is None:
-            return start
-        return replace(start, coef=copies.shares(start.coef))
-
-    def _problems(self, X, y, sample_weight):
-        if self.groups is None:
-            warn(
-                f"{type(self).__name__} has groups=None: each feature is a group of its own, "
-                "which makes it the lasso. Pass groups, or groups=1 for this model.",
-            )
-        return super()._problems(X, y, sample_weight)
 
 
 @documented

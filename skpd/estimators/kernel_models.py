@@ -9,20 +9,17 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import StrOptions
 from .._typing import Array
 from ..designs import KernelMatrix
-from ..losses import MarginLoss
 from ..penalties import Penalty
-from ..problems import Problem
-from ..problems.kernel import KernelProblem, kernel_problems
+from ..problems.kernel import kernel_problems
 from ..solvers.kernel_machines import solve_kernel_problem
-from .base import PrimalDualEstimator, finite_targets
-from .classifier import PrimalDualClassifier, checked_classes
+from .base import PrimalDualEstimator
 from .docstrings import documented
-from .names import MARGIN_LOSSES, chosen
+from .posing import FitProblems, require_unit, shares_of
 from .regression import WithResidualLoss
-from .validation import checked_weights, validated
+from .svm import MarginClassifier
+from .validation import validated
 
 __all__ = ["KernelClassifier", "KernelModel", "KernelRegressor"]
 
@@ -53,7 +50,6 @@ class KernelModel(PrimalDualEstimator):
     _model_attribute: ClassVar[str] = "support_"
     _weights_attribute: ClassVar[str] = "support_coef_"
     _advice: ClassVar[str] = "alpha, or make the kernel positive semidefinite to more digits"
-    _rows: Any = None  # X during a fit
 
     @abstractmethod
     def _matrices(self, X: Any, weights: Array) -> list[KernelMatrix]:
@@ -75,65 +71,45 @@ class KernelModel(PrimalDualEstimator):
     def _get_penalty(self) -> Penalty:
         return self._penalty_of(np.zeros(1, dtype=np.int64))
 
-    def _solver(self) -> str:
-        return "auto"
-
-    def _checked_options(self, problem: Problem) -> dict[str, Any]:
-        return {}
-
-    def _start(self, k: int, shape: tuple[int, int], n_outputs: int) -> None:
-        return None
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_precomputed
         tags.input_tags.sparse = not self._is_precomputed
         return tags
 
-    def _validated_rows(self, X: Any, *y: Any, **options: Any) -> Any:
-        """Validated X, or X and y, in float64, as kernels are computed."""
-        return validated(self, X, *y, **self._data_options, **options)
+    def _validated(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any, bool]:
+        """Validated X, in float64, as kernels are computed, and y; all numbers are checked."""
+        return *validated(self, X, y, **self._data_options, **options), False
 
     @property
     def _data_options(self) -> dict[str, Any]:
         return {"dtype": np.float64} if self._is_precomputed else _ROWS
 
-    def _kernel_problems(
-        self, X: Any, targets: Sequence[Array], sample_weight: Array, n_parallel: int = 1
-    ) -> list[KernelProblem]:
-        weights, total_weight = self._normalised(sample_weight)
+    def _problems_of(self, X: Any, targets: Sequence[Array], sample_weight: Array) -> list[Any]:
+        """A problem for each target, which share the matrices of the kernels and their factors."""
+        weights, total_weight = shares_of(sample_weight)
         problems = kernel_problems(
             self._matrices(X, weights), targets, weights, loss=self._get_loss(),
             penalty_of=self._penalty_of, alpha=float(self.alpha),
             fit_intercept=bool(self.fit_intercept), tol=float(self.tol),
-            total_weight=total_weight, n_parallel=n_parallel,
+            total_weight=total_weight,
+            n_parallel=min(effective_n_jobs(self.n_jobs), len(targets)),
         )  # fmt: skip
         for problem in problems:
-            self._require_unit(problem)
-        self._rows = X
+            require_unit(problem)
         return problems
 
-    def _solve(self, problem, *, start, random_state, on_check=None):
+    def _solve(self, problem, *, start, random_state, on_check=None) -> Any:
         return solve_kernel_problem(
             problem, tol=self.tol, max_iter=self.max_iter, random_state=random_state,
             on_check=on_check,
         )  # fmt: skip
 
-    def _reporter(self, context, task, *, attributes=None, **options):
-        """The reporter of the base class, with functions as sums over the rows for callbacks."""
+    def _best_point(self, monitor: Any) -> Any:
+        return SimpleNamespace(model=monitor.problem.expanded(monitor.best))
 
-        def expanded(monitor):
-            model = monitor.problem.expanded(monitor.best)
-            return attributes(SimpleNamespace(best=SimpleNamespace(model=model)))
-
-        own = None if attributes is None else expanded
-        return super()._reporter(context, task, attributes=own, **options)
-
-    def _set_solutions(self, solutions, problems, labels=None):
-        self._rows = None
-        super()._set_solutions(solutions, problems, labels)
-
-    def _model(self, points: Sequence[Any], y: Any, classes: Any) -> dict[str, Any]:
+    def _model(self, points: Sequence[Any], fit: FitProblems) -> dict[str, Any]:
+        classes = fit.labels
         weights = np.stack([point.model.weights for point in points])
         support = np.flatnonzero(np.any(weights, axis=(0, 1)))
         model = {
@@ -142,7 +118,7 @@ class KernelModel(PrimalDualEstimator):
             "intercept_": np.array([point.model.intercept for point in points]),
         }
         if not self._is_precomputed:
-            model["support_vectors_"] = self._rows[support]
+            model["support_vectors_"] = fit.X[support]
         if classes is None:
             model["intercept_"] = points[0].model.intercept
         else:
@@ -156,7 +132,7 @@ class KernelModel(PrimalDualEstimator):
     def _scores(self, X: Any) -> Array:
         """The values of the functions with the intercepts, of shape (n_samples, n_outputs)."""
         check_is_fitted(self)
-        X = self._validated_rows(X, reset=False)
+        X = validated(self, X, reset=False, **self._data_options)
         outputs = np.atleast_1d(self.intercept_)
         if not len(self.support_):
             return np.tile(outputs, (X.shape[0], 1))
@@ -168,29 +144,14 @@ class KernelModel(PrimalDualEstimator):
         return scores + outputs
 
 
-class KernelClassifier(KernelModel, PrimalDualClassifier):
+class KernelClassifier(KernelModel, MarginClassifier):
     """Base class of classifiers with kernels, one-vs-rest for more than two classes.
 
     All classes share the matrices and their factors.
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **_without_solvers(PrimalDualClassifier),
-        "loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss],
-    }
-
-    def _get_loss(self) -> MarginLoss:
-        loss: MarginLoss = chosen("loss", self.loss, MARGIN_LOSSES)
-        return loss
-
-    def _problems(self, X, y, sample_weight):
-        X, y = self._validated_rows(X, y)
-        classes = checked_classes(y)
-        labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
-        positives = range(len(classes)) if len(classes) > 2 else [1]
-        targets = [np.where(labels == k, 1.0, -1.0) for k in positives]
-        n_parallel = min(effective_n_jobs(self.n_jobs), len(targets))
-        return X, y, self._kernel_problems(X, targets, weights, n_parallel), classes
+    _takes_blocks: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict] = _without_solvers(MarginClassifier)
 
     @documented
     def decision_function(self, X: Any) -> Array:
@@ -211,11 +172,6 @@ class KernelRegressor(KernelModel, WithResidualLoss):
     """Base class of regressors with kernels, for one target."""
 
     _parameter_constraints: ClassVar[dict] = _without_solvers(WithResidualLoss)
-
-    def _problems(self, X, y, sample_weight):
-        X, y = self._validated_rows(X, y, y_numeric=True)
-        y = finite_targets(y, self)
-        return X, y, self._kernel_problems(X, [y], checked_weights(sample_weight, X)), None
 
     @documented
     def predict(self, X: Any) -> np.ndarray:

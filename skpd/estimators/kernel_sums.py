@@ -11,8 +11,10 @@ from .._compat import StrOptions
 from .._typing import Array
 from ..designs import KernelMatrix
 from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
+from .fits import dual_coef_of
 from .kernel_models import KernelModel
 from .kernel_values import Kernel, checked_matrix, gamma_of
+from .posing import FitProblems
 
 __all__ = ["KernelList", "SeveralKernels"]
 
@@ -94,12 +96,12 @@ class SeveralKernels(KernelModel):
             return norms
         return FunctionOfNorm(norms, PowerOfNorm(exponent=2.0, scale=0.5))
 
-    def _model(self, points: Sequence[Any], y: Any, classes: Any) -> dict[str, Any]:
-        norms = np.stack([point.model.norms for point in points])
+    def _other_attributes(self, solutions: Sequence[Any], fit: FitProblems) -> dict[str, Any]:
+        norms = np.stack([solution.model.norms for solution in solutions])
         totals = np.sum(norms, axis=1, keepdims=True)
         weights = np.divide(norms, totals, out=np.zeros_like(norms), where=totals > 0.0)
-        weights = weights if len(points) > 1 else weights[0]
-        return {**super()._model(points, y, classes), "kernel_weights_": weights}
+        weights = weights if len(solutions) > 1 else weights[0]
+        return {"dual_coef_": dual_coef_of(solutions, fit), "kernel_weights_": weights}
 
     def _coefficients_of(self, weights: Array, classes: Any) -> Array:
         return weights[0] if classes is None else weights

@@ -6,7 +6,6 @@ import numpy as np
 
 from .._compat import StrOptions
 from .._typing import ArrayLike
-from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .cross_validation import PathCrossValidation
 from .docstrings import documented
@@ -108,9 +107,6 @@ class LassoPDCertified(LassoLike):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    def _get_loss(self) -> Squared:
-        return Squared()
 
     def _get_penalty(self) -> Penalty:
         penalty = NonNegativeL1() if self.positive else L1()

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from .._compat import Interval
 from .._typing import Array, ArrayLike
+from ..losses import Squared
 from .docstrings import documented
 from .path import path as follow_path
 from .regressor import PrimalDualRegressor
@@ -59,6 +60,9 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         {results_of_fit}
         """
         return super().fit(X, y, sample_weight)
+
+    def _get_loss(self) -> Squared:
+        return Squared()
 
     @classmethod
     def path(

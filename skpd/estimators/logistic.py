@@ -1,6 +1,5 @@
 """Logistic regression of two classes or more."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,13 +10,12 @@ from .._compat import StrOptions
 from .._typing import Array
 from ..losses import Logistic, Softmax
 from ..penalties import GroupL2, Penalty
-from ..problems import Point, Solution
 from .classifier import PrimalDualClassifier
 from .docstrings import documented
-from .multinomial import joint_problem, start_of_classes
-from .names import PENALTIES, chosen
-from .outputs import coefficients_of_outputs
+from .multinomial import joint_problem
+from .names import PENALTIES
 from .parameters import OF_NAMES
+from .posing import one_vs_rest
 
 __all__ = ["LogisticPD"]
 
@@ -93,9 +91,7 @@ class LogisticPD(PrimalDualClassifier):
     True
     """
 
-    n_jobs: ClassVar[None] = None  # all classes are one problem
-    solver: ClassVar[str] = "auto"
-    solver_options: ClassVar[None] = None
+    _named_penalties: ClassVar[dict] = NAMES
     _takes_blocks: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualClassifier._parameter_constraints,
@@ -134,15 +130,11 @@ class LogisticPD(PrimalDualClassifier):
         """The loss of two classes; more classes have the softmax."""
         return Logistic()
 
-    def _get_penalty(self) -> Penalty:
-        given = {"l1_ratio": self.l1_ratio, "groups": self._places_of(self.groups)}
-        penalty: Penalty = chosen("penalty", self.penalty, NAMES, **given)
-        return penalty
-
     def _problems_of_classes(self, X, labels, weights, classes):
-        K, penalty = len(classes), self._get_penalty()
+        K = len(classes)
         if K == 2:
-            return super()._problems_of_classes(X, labels, weights, classes)
+            return one_vs_rest(self, X, labels, weights, classes)
+        penalty = self._get_penalty()
         if self.penalty == "group":
             penalty = GroupL2(np.repeat(penalty.bind(X.shape[1]).labels, K))
         return [joint_problem(self, X, labels, weights, classes, Softmax(K), penalty)]
@@ -154,19 +146,6 @@ class LogisticPD(PrimalDualClassifier):
                 "blocks: fit PdproxSVC(loss='logistic'), one class against the others."
             )
         return super()._problems_of_blocks(X, y, classes, sample_weight)
-
-    def _starts(self, problems, X):
-        if problems[0].n_outputs > 1:
-            return [start_of_classes(self, problems[0])]
-        return super()._starts(problems, X)
-
-    def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
-        return dual_coefs[0] if dual_coefs[0].ndim == 2 else super()._stacked(dual_coefs)
-
-    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
-        if len(classes) == 2:
-            return super()._model(points, y, classes)
-        return {**coefficients_of_outputs(points[0]), "classes_": classes}
 
     def _log_probabilities(self, X: Any) -> Array:
         check_is_fitted(self)

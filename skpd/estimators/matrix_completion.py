@@ -1,5 +1,6 @@
 """Completion of matrices: ratings of pairs by a matrix of low rank."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -7,22 +8,29 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
-from .._compat import StrOptions
+from .._compat import StrOptions, _fit_context, with_callbacks
 from .._typing import ArrayLike
 from .._warn import warn
 from ..designs import EntriesDesign
 from ..losses import Absolute, Hinge, Huber, Loss, Squared
-from ..problems import Point, Solution
+from ..problems import Point, Problem, Solution
 from ..problems.entry_rows import RowsOfEntries, entries_problem
 from ..problems.free_groups import FreeGroups
 from .docstrings import documented
+from .fits import dual_coef_of, fit_problems
 from .pairs import pairs_and_ratings, places_of, two_columns
+from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights
 
 __all__ = ["MatrixCompletionPD"]
 
-LOSSES = {"squared": Squared, "absolute": Absolute, "huber": Huber, "hinge": Hinge}
+LOSSES: dict[str, type[Any]] = {
+    "squared": Squared,
+    "absolute": Absolute,
+    "huber": Huber,
+    "hinge": Hinge,
+}
 
 
 @documented
@@ -174,6 +182,8 @@ class MatrixCompletionPD(PrimalDualRegressor):
         return tags
 
     @documented
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -193,24 +203,23 @@ class MatrixCompletionPD(PrimalDualRegressor):
 
         {results_of_fit}
         """
-        try:
-            return super().fit(X, y, sample_weight)
-        finally:
-            if "_seen" in vars(self):
-                del self._seen
+        return fit_problems(self, self._problems(X, y, sample_weight), sample_weight)
 
-    def _problems(self, X, y, sample_weight):
-        """The data, the one problem in a list, and None for the classes."""
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+        """The data, the one problem, and the labels of rows and columns."""
         labels, places, y = pairs_and_ratings(self, X, y)
-        sample_weight = checked_weights(sample_weight, y)
-        weights, _ = self._normalised(sample_weight)
+        self.n_features_in_ = 2
+        weights, _ = shares_of(checked_weights(sample_weight, y))
         loss = LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
         if loss.couples_outputs:
             raise ValueError(f"loss must be one of single predictions, got {loss!r}.")
         make = self._of_levels if self.loss == "hinge" else self._of_ratings
-        problem = make(labels, places, y, weights, loss)
-        self._seen = labels, problem  # while it is fitted
-        return X, y, [problem], None
+        return FitProblems(X, y, [make(labels, places, y, weights, loss)], labels)
+
+    def _fitted_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
+        posed = self._problems(X, y, sample_weight)
+        self._seen = (posed.labels,)  # for `certify`, which compares them with those of the model
+        return posed.problems
 
     def _of_ratings(self, labels, places, y, weights, loss):
         if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
@@ -248,10 +257,10 @@ class MatrixCompletionPD(PrimalDualRegressor):
         )  # fmt: skip
         return entries_problem(rows, float(self.alpha))
 
-    def _start_of(self, X: Any, y: Any) -> Point | None:
-        if not (self.warm_start and hasattr(self, "dual_coef_")):
+    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+        if not hasattr(self, "dual_coef_"):
             return None
-        labels, problem = self._seen
+        (problem,), labels = fit.problems, fit.labels
         same = np.array_equal(self.row_labels_, labels.rows)
         same &= np.array_equal(self.column_labels_, labels.columns)
         free, theta = self._free, np.ravel(self.dual_coef_)
@@ -259,10 +268,11 @@ class MatrixCompletionPD(PrimalDualRegressor):
         if not same or len(theta) != problem.n_samples:
             return None
         coef = np.vstack([self.row_factors_, self.column_factors_])
-        return Point(coef, free, theta[problem.rows.order])
+        return [Point(coef, free, theta[problem.rows.order])]
 
-    def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
-        seen, coef, free = self._seen[0], point.coef, point.intercept
+    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+        (point,), seen = points, fit.labels
+        coef, free = point.coef, point.intercept
         n_rows, n_columns = len(seen.rows), len(seen.columns)
         found = {
             "row_labels_": seen.rows,
@@ -291,11 +301,11 @@ class MatrixCompletionPD(PrimalDualRegressor):
             found["intercept_"] = of_rows + of_columns
         return found
 
-    def _set_solutions(self, solutions, problems, labels=None):
+    def _other_attributes(self, solutions: Sequence[Solution], fit: FitProblems) -> dict[str, Any]:
+        dual_coef = dual_coef_of(solutions, fit)
         if self.loss == "hinge":
-            self.dual_coef_ = self.dual_coef_.reshape(-1, len(self.levels_) - 1)
-        self.n_features_in_ = 2
-        super()._set_solutions(solutions, problems, labels)
+            dual_coef = dual_coef.reshape(-1, len(self.levels_) - 1)
+        return {"dual_coef_": dual_coef}
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict ratings.

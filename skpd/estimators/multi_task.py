@@ -12,24 +12,23 @@ from ..designs import Design
 from ..designs.outputs import OutputsDesign
 from ..losses import Loss
 from ..penalties import Penalty
-from ..problems import Point, Problem, Solution
+from ..problems import Problem
 from ..problems.columns import Columns
-from ..problems.output_rows import RowsOfOutputs, outputs_problem
-from .base import _DATA, finite_targets
+from ..problems.output_rows import RowsOfOutputs
+from .base import _DATA
 from .docstrings import documented
 from .outputs import (
     OUTPUT_LOSSES,
     OUTPUT_PENALTIES,
     check_labels,
     checked_loss,
-    coefficients_of_outputs,
     output_penalty,
-    start_of_outputs,
     without_tasks,
 )
+from .posing import FitProblems, problem_of_outputs, require_unit, shares_of
 from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
-from .validation import checked_weights, validated, validated_array
+from .validation import checked_weights, finite_targets, validated, validated_array
 
 __all__ = ["MultiTaskPD"]
 
@@ -146,14 +145,10 @@ class MultiTaskPD(PrimalDualRegressor):
     def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
         return output_penalty(self.penalty, float(self.l1_ratio), n_features, n_outputs)
 
-    def _problems(self, X, y, sample_weight):
-        """The validated data, the one problem in a list, and None for the classes."""
-        make = self._shared_problem if self.tasks is None else self._problem_of_tasks
-        X, y, problem = make(X, y, sample_weight)
-        self._require_unit(problem)
-        return X, y, [problem], None
-
-    def _shared_problem(self, X, y, sample_weight):
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+        """The validated data and the one problem of all outputs or tasks."""
+        if self.tasks is not None:
+            return self._problem_of_tasks(X, y, sample_weight)
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
         if np.ndim(y) != 2:
             raise ValueError(
@@ -161,23 +156,10 @@ class MultiTaskPD(PrimalDualRegressor):
                 "PdproxRegressor to a single output."
             )
         y = finite_targets(y, self)
-        loss = self._loss_of(y.shape[1])
+        loss, weights = self._loss_of(y.shape[1]), checked_weights(sample_weight, X)
         check_labels(loss, y)
-        weights, total = self._normalised(checked_weights(sample_weight, X))
-        return (
-            X,
-            y,
-            outputs_problem(
-                Design(X),
-                y,
-                weights,
-                loss,
-                self._output_penalty(X.shape[1], y.shape[1]),
-                alpha=float(self.alpha),
-                fit_intercept=bool(self.fit_intercept),
-                total_weight=total,
-            ),
-        )
+        penalty = self._output_penalty(X.shape[1], y.shape[1])
+        return FitProblems(X, y, [problem_of_outputs(self, X, y, weights, loss, penalty)])
 
     def _problem_of_tasks(self, X, y, sample_weight):
         whole = X
@@ -190,7 +172,7 @@ class MultiTaskPD(PrimalDualRegressor):
         tasks, labels = np.unique(labels, return_inverse=True)
         loss = self._loss_of(1)
         check_labels(loss, y)
-        weights, total = self._normalised(checked_weights(sample_weight, X))
+        weights, total_weight = shares_of(checked_weights(sample_weight, X))
         without = np.flatnonzero(~(np.bincount(labels, weights) > 0.0))
         if len(without):
             raise ValueError(
@@ -201,9 +183,11 @@ class MultiTaskPD(PrimalDualRegressor):
         rows = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
         by_row = X.tocsr() if hasattr(X, "tocsr") else X
         design = OutputsDesign([Design(by_row[own]) for own in rows], rows, len(y))
-        intercept, penalty = bool(self.fit_intercept), self._output_penalty(X.shape[1], len(tasks))
-        of_tasks = RowsOfOutputs(design, y, weights, loss, intercept, total)
-        return whole, y, Problem(of_tasks, Columns(penalty, float(self.alpha)))
+        of_tasks = RowsOfOutputs(design, y, weights, loss, bool(self.fit_intercept), total_weight)
+        columns = Columns(self._output_penalty(X.shape[1], len(tasks)), float(self.alpha))
+        problem = Problem(of_tasks, columns)
+        require_unit(problem)
+        return FitProblems(whole, y, [problem])
 
     def _fitted_problems(self, X, y, sample_weight):
         tasks = None if self.tasks is None else self.tasks_
@@ -214,14 +198,6 @@ class MultiTaskPD(PrimalDualRegressor):
                 f"got {self.tasks_!r}."
             )
         return problems
-
-    def _start_of(self, X: Any, y: Any) -> Point | None:
-        n_outputs = y.shape[1] if self.tasks is None else len(self.tasks_)
-        n_features = X.shape[1] - (self.tasks is not None)
-        return start_of_outputs(self, (n_outputs, n_features), y.shape, self.fit_intercept)
-
-    def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
-        return coefficients_of_outputs(point)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets, or decision values for a loss of labels.

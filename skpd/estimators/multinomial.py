@@ -1,6 +1,5 @@
 """Classifiers with a vector of coefficients for every class, fitted together."""
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,19 +9,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions
 from .._typing import Array
-from ..designs import Design
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
-from ..problems import Point, Problem, Solution
-from ..problems.output_rows import outputs_problem
+from ..problems import Problem
 from .base import _DATA, PrimalDualEstimator
 from .classifier import PrimalDualClassifier
 from .docstrings import documented
-from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty, start_of_outputs
+from .outputs import OUTPUT_PENALTIES, output_penalty
+from .posing import problem_of_outputs
 from .predictions import linear_predictions
 from .validation import validated
 
-__all__ = ["MultinomialPD", "joint_problem", "start_of_classes"]
+__all__ = ["MultinomialPD", "joint_problem"]
 
 LOSSES: dict[str, type[LabelLoss]] = {
     "softmax": Softmax,
@@ -44,25 +42,8 @@ def joint_problem(estimator, X, labels, weights, classes, loss, penalty) -> Prob
             "Every class must have samples of positive sample_weight and class_weight, but "
             f"{classes[without].tolist()[0]!r} has none: leave its samples out."
         )
-    shares, total = estimator._normalised(weights)
-    return outputs_problem(
-        Design(X),
-        labels[:, np.newaxis] == np.arange(len(classes)),
-        shares,
-        loss,
-        penalty,
-        alpha=float(estimator.alpha),
-        fit_intercept=bool(estimator.fit_intercept),
-        total_weight=total,
-    )
-
-
-def start_of_classes(estimator, problem: Problem) -> Point | None:
-    """The point at which a warm start of all classes begins, or None."""
-    K, d = problem.n_outputs, problem.design.n_inputs
-    return start_of_outputs(
-        estimator, (K, d), (problem.n_samples // K, K), estimator.fit_intercept
-    )
+    targets = labels[:, np.newaxis] == np.arange(len(classes))
+    return problem_of_outputs(estimator, X, targets, weights, loss, penalty)
 
 
 @documented
@@ -132,7 +113,6 @@ class MultinomialPD(PrimalDualClassifier):
     (np.int64(28), True)
     """
 
-    n_jobs: ClassVar[None] = None  # all classes are one problem
     _parameter_constraints: ClassVar[dict] = {
         **PrimalDualEstimator._parameter_constraints,
         "loss": [StrOptions(set(LOSSES))],
@@ -172,9 +152,6 @@ class MultinomialPD(PrimalDualClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
-        return {**coefficients_of_outputs(points[0]), "classes_": classes}
-
     def _get_loss(self) -> LabelLoss:
         return LOSSES[self.loss](len(self.classes_))
 
@@ -182,12 +159,6 @@ class MultinomialPD(PrimalDualClassifier):
         K = len(classes)
         penalty = output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], K)
         return [joint_problem(self, X, labels, weights, classes, LOSSES[self.loss](K), penalty)]
-
-    def _starts(self, problems, X):
-        return [start_of_classes(self, problems[0])]
-
-    def _stacked(self, dual_coefs: Sequence[Any]) -> Any:
-        return dual_coefs[0]
 
     @documented
     def decision_function(self, X: Any) -> Array:

@@ -22,8 +22,8 @@ from ..solvers.structured.master import has_master
 from .base import _DATA, PrimalDualEstimator
 from .docstrings import documented
 from .fits import fit_problems
-from .names import PENALTIES, chosen
 from .parameters import OF_NAMES
+from .posing import FitProblems
 from .predictions import linear_predictions
 from .validation import validated
 
@@ -214,32 +214,25 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
 
         {results_of_fit}
         """
-        X, y, problems, training = self._problems(X, y, None)
-        task = {"estimator": self, "X": X, "y": y, "metadata": None}
-        fit_problems(self, problems, task, training, [self._start_of(problems[0], training)])
-        return self
+        return fit_problems(self, self._problems(X, y, None))
 
-    def _start_of(self, problem: Problem, classes: Any) -> Point | None:
-        """The point at which a warm start begins, or None if the shapes differ."""
-        if not (self.warm_start and hasattr(self, "coef_")):
-            return None
-        coef = np.ravel(self._dense_coef)
+    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+        (problem,), coef = fit.problems, np.ravel(self._dense_coef)
         if coef.shape != problem.rows.coef_shape:
             return None
-        intercept = float(self.intercept_[0]) if self.fit_intercept else 0.0
-        return Point(coef, intercept, problem.dual_point_of(coef, intercept))
+        return [Point(coef, float(self.intercept_[0]) if self.fit_intercept else 0.0, None)]
 
-    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
-        (point,) = points
+    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+        (point,), training = points, fit.labels
         return {
-            "classes_": classes.classes,
+            "classes_": training.classes,
             "coef_": point.coef[np.newaxis],
             "intercept_": np.array([point.intercept]),
-            "threshold_": classes.threshold(point),
+            "threshold_": training.threshold(point),
         }
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, list, Any]:
-        """The validated data, the one problem in a list, and the training data for `_model`."""
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+        """The validated data, the one problem, and the training data for `_model`."""
         if sample_weight is not None:
             raise ValueError(
                 "sample_weight must be None: the score of all labels is no mean over the samples."
@@ -267,7 +260,8 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
                 f"{problem.penalty!r}: solver='agm' takes it."
             )
         ranks = self.scoring not in OF_LABELS
-        return X, y, [problem], _Training(classes, problem, self._cut(signs) if ranks else None)
+        training = _Training(classes, problem, self._cut(signs) if ranks else None)
+        return FitProblems(X, y, [problem], training)
 
     def _check_scoring(self) -> None:
         """Raise a ValueError for parameters that do not belong to the score."""
@@ -301,11 +295,6 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
 
     def _get_loss(self) -> Any:
         raise TypeError("The loss of a score is one of all labels, which are not known yet.")
-
-    def _get_penalty(self) -> Penalty:
-        given = {"l1_ratio": self.l1_ratio, "groups": self._places_of(self.groups)}
-        penalty: Penalty = chosen("penalty", self.penalty, PENALTIES, **given)
-        return penalty
 
     @documented
     def decision_function(self, X: Any) -> Array:

@@ -33,11 +33,10 @@ from ..penalties import (
     SquaredGroupL2,
     SquaredL2,
 )
-from ..problems import Point, Solution
 
 __all__ = [
-    "OUTPUT_LOSSES", "OUTPUT_PENALTIES", "check_labels", "checked_loss",
-    "coefficients_of_outputs", "output_penalty", "start_of_outputs", "without_tasks",
+    "OUTPUT_LOSSES", "OUTPUT_PENALTIES", "check_labels", "checked_loss", "output_penalty",
+    "without_tasks",
 ]  # fmt: skip
 
 # from the number of outputs
@@ -90,25 +89,6 @@ def output_penalty(
     if isinstance(penalty, str):
         return OUTPUT_PENALTIES[penalty](n_features, n_outputs)
     return penalty
-
-
-def start_of_outputs(
-    estimator: Any, coef_shape: tuple[int, ...], dual_shape: tuple[int, ...], has_intercepts: bool
-) -> Point | None:
-    """The point at which a warm start of several outputs begins, or None if the shapes differ."""
-    if not (estimator.warm_start and hasattr(estimator, "dual_coef_")):
-        return None
-    if estimator.coef_.shape != coef_shape or estimator.dual_coef_.shape != dual_shape:
-        return None
-    intercept = estimator.intercept_ if has_intercepts else np.zeros(coef_shape[0])
-    return Point(np.ravel(estimator._dense_coef.T), intercept, np.ravel(estimator.dual_coef_))
-
-
-def coefficients_of_outputs(point: Point | Solution) -> dict[str, Any]:
-    """The fitted attributes of a point, with a row of coefficients for each output."""
-    intercept = np.array(point.intercept)
-    coef = np.ascontiguousarray(point.coef.reshape(-1, len(intercept)).T)
-    return {"coef_": coef, "intercept_": intercept}
 
 
 def checked_loss(loss: Loss, n_outputs: int) -> Loss:

@@ -1,12 +1,15 @@
 """Groups that share features, as a partition of copies of the features."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._typing import Array, Indices
+from ..certificates import certify_point
+from ..problems import Problem, Solution
 
-__all__ = ["Copies", "copies_of"]
+__all__ = ["Copies", "certified_sums", "copies_of", "with_sums"]
 
 
 class Copies(NamedTuple):
@@ -89,3 +92,23 @@ def copies_of(groups: Any, n_features: int) -> Copies | None:
 
 def _is_list(group: Any) -> bool:
     return isinstance(group, list | tuple | np.ndarray)
+
+
+def certified_sums(problem: Problem, solution: Solution, copies: Copies, tol: float) -> Solution:
+    """The solution with coefficients of copies whose sums are exact, and their certificate."""
+    coef = copies.summable(solution.coef)
+    point: Any = np.float64(coef), np.float64(solution.intercept), solution.dual_coef
+    certificate, theta = certify_point(problem, *point)
+    converged = certificate.relative_gap <= tol
+    return replace(
+        solution, coef=coef, dual_coef=theta, certificate=certificate, converged=converged
+    )
+
+
+def with_sums(model: dict[str, Any], copies: Copies | None) -> dict[str, Any]:
+    """The attributes of a model with the coefficients of features, where they are of copies."""
+    if copies is None:
+        return model
+    latent = model["coef_"]
+    sums = np.apply_along_axis(copies.sums, -1, latent)
+    return {**model, "latent_coef_": latent, "coef_": sums}

@@ -8,8 +8,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._compat import _check_feature_names
 from .._typing import Array, Indices
-from .base import finite_targets
-from .validation import of_one_type
+from .validation import finite_targets, of_one_type
 
 __all__ = ["Labels", "pairs_and_ratings", "places_of", "two_columns"]
 

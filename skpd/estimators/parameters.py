@@ -5,14 +5,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.optimize import Bounds
+from scipy.optimize import Bounds, LinearConstraint
 
 from .._compat import Interval, InvalidParameterError, StrOptions, validate_parameter_constraints
 from .._values import Value
 from ..penalties import Penalty, for_features
 from .pickling import PickledWithVersion
 
-__all__ = ["BY_FEATURE", "OF_NAMES", "ParameterValidation", "penalty_by_feature"]
+__all__ = ["BY_FEATURE", "CONSTRAINTS", "OF_NAMES", "ParameterValidation", "penalty_by_feature"]
 
 FLAGS = {"boolean", "verbose", bool}  # constraints that a bool is meant to satisfy
 
@@ -126,6 +126,7 @@ BY_FEATURE: dict[str, list] = {
     "penalty_weights": ["array-like", None],
     "bounds": [tuple, list, Bounds, None],
 }
+CONSTRAINTS: dict[str, list] = {"constraints": [LinearConstraint, list, tuple, None]}
 
 
 def penalty_by_feature(penalty: Penalty, weights: Any, bounds: Any, alpha: float = 1.0) -> Penalty:

@@ -1,7 +1,7 @@
 """Regularisation paths: one model for each alpha, each started from the one before."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from threading import Event
 from typing import Any
@@ -18,7 +18,9 @@ from .._warn import warn
 from ..penalties import Separable
 from ..problems import Point, Problem, Solution
 from ..solvers import solve
-from .base import PrimalDualEstimator, map_in_threads
+from .base import PrimalDualEstimator
+from .fits import map_in_threads
+from .posing import FitProblems
 from .regularization_path import RegularizationPath
 
 __all__ = [
@@ -120,7 +122,8 @@ def path(
     steps, estimator = split_pipeline(clone(estimator))
     if steps is not None:
         X = steps.fit_transform(X, y)
-    _, y, problems, classes = problems_of_path(estimator, X, y, sample_weight)
+    fit = problems_of_path(estimator, X, y, sample_weight)
+    problems = fit.problems
     values = alpha_values(problems, alphas, eps)
     stop = Event()
     found: list[list[Solution]] = [[] for _ in problems]
@@ -131,14 +134,14 @@ def path(
     seeds = check_random_state(estimator.random_state).randint(
         np.iinfo(np.int32).max, size=len(problems)
     )
-    n_threads = min(effective_n_jobs(getattr(estimator, "n_jobs", None)), len(problems))
+    n_threads = min(effective_n_jobs(estimator.n_jobs), len(problems))
     try:
         map_in_threads(solve_class, seeds, n_threads, stop)
     except KeyboardInterrupt:
         stop.set()
     rows = list(zip(*found, strict=False))  # what all classes have come to
     fitted = [
-        estimator._with_model(float(alpha), row, y, classes)
+        estimator._with_model(float(alpha), row, fit)
         for alpha, row in zip(values, rows, strict=False)
     ]
     models = _gathered(values, rows, problems, fitted, steps, estimator._path_parameter)
@@ -177,24 +180,24 @@ def split_pipeline(estimator: Any) -> tuple[Pipeline | None, PrimalDualEstimator
 
 def problems_of_path(
     estimator: PrimalDualEstimator, X: Any, y: Any, sample_weight: Any = None
-) -> tuple[Any, Any, list[Problem], Any]:
-    """The validated data, the problems and the classes of an estimator for a path.
+) -> FitProblems:
+    """The validated data and the problems of an estimator for a path.
 
     ``estimator`` is a clone whose own alpha has no effect.
     """
     if estimator._path_parameter != "alpha" or estimator.alpha == 0.0:
         estimator.set_params(**{estimator._path_parameter: 1.0})
     estimator._validate_params()
-    X, y, problems, classes = estimator._problems(X, y, sample_weight)
+    fit = estimator._problems(X, y, sample_weight)
     if estimator._no_path:
         raise ValueError(estimator._no_path)
-    return X, y, problems, classes
+    return fit
 
 
 def _gathered(
     alphas: Array,
     rows: list[tuple[Solution, ...]],
-    problems: list[Problem],
+    problems: Sequence[Problem],
     models: list[PrimalDualEstimator],
     steps: Pipeline | None,
     parameter: str,
@@ -258,7 +261,7 @@ def follow(
         start = Point(solution.coef, solution.intercept, solution.dual_coef)
 
 
-def alpha_values(problems: list[Problem], alphas: int | ArrayLike, eps: float | None) -> Array:
+def alpha_values(problems: Sequence[Problem], alphas: int | ArrayLike, eps: float | None) -> Array:
     """The alphas of a path, decreasing: the given ones, or a number of them at equal ratios."""
     if isinstance(alphas, Integral):
         return _equal_ratios(problems, alphas, eps)

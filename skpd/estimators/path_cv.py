@@ -297,7 +297,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
 
     def _scored_folds(self, samples, split, model, X, scorer) -> ScoredFolds:
         """The folds and the alphas, with X as the model in a pipeline receives it."""
-        _, y, problems, _ = problems_of_path(model, X, samples.y, **samples.of_model)
+        _, y, problems, *_ = problems_of_path(model, X, samples.y, **samples.of_model)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         pairs = list(splitter.split(samples.X, samples.y, **split))
         folds = checked_folds(pairs, problems[0], _num_samples(X))

@@ -1,15 +1,21 @@
-"""Lines that ``verbose`` prints during a fit."""
+"""What verbose output and callbacks see of a fit."""
 
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR
-from math import inf
+from math import ceil, inf, log10
+from threading import Event, Lock
+from typing import Any
 
 from ..certificates.digits import rounded
 from ..problems import Solution
 from ..solvers import Monitor
 
-__all__ = ["ProgressLines", "last_line"]
+__all__ = ["CALLBACK_LOCK", "ProgressLines", "last_line", "n_ticks", "reporter"]
 
 DIGITS = 8  # of an objective value on the way
+
+# scikit-learn's callbacks talk to the main process over connections that threads share
+CALLBACK_LOCK = Lock()
 
 
 class ProgressLines:
@@ -51,3 +57,63 @@ def last_line(name: str, solution: Solution) -> None:
         f"{solution.certificate}",
         flush=True,
     )
+
+
+def n_ticks(estimator: Any) -> int:
+    """Ticks of the progress bar: ten for each power of ten of the relative gap."""
+    return max(1, ceil(-10.0 * log10(max(estimator.tol, 1e-16))))
+
+
+def reporter(
+    estimator: Any,
+    context: Any,
+    task: dict[str, Any],
+    *,
+    attributes: Callable[[Monitor], dict] | None = None,
+    label: str = "",
+    stop: Event | None = None,
+) -> Callable[[Monitor], bool]:
+    """The function that a solver calls after every check, for verbose output and callbacks.
+
+    Parameters
+    ----------
+    estimator : PrimalDualEstimator
+    context : CallbackContext
+        The task whose subtasks are steps of the logarithm of the relative gap.
+    task : dict
+        Arguments of scikit-learn's hooks for the fit.
+    attributes : callable, default=None
+        Makes fitted attributes from a monitor, for callbacks that need a fitted estimator.
+    label : str, default=""
+        Name of one of several fits in the verbose output.
+    stop : threading.Event, default=None
+        Ends this fit when it is set.
+    """
+    context = context if hasattr(estimator, "_skl_callbacks") else None
+    ticks, most = 0, n_ticks(estimator)
+    lines = ProgressLines(f"[{type(estimator).__name__}]{label}", int(estimator.verbose))
+
+    def on_check(monitor: Monitor) -> bool:
+        nonlocal ticks
+        if estimator.verbose:
+            lines(monitor)
+        ended = stop is not None and stop.is_set()
+        if context is None:
+            return ended
+        gap = monitor.relative_gap
+        reached = most if monitor.done else 0
+        if 0.0 < gap < 1.0:
+            reached = max(reached, int(-10.0 * log10(gap)))
+        reached = min(reached, most)
+        while ticks < reached:
+            ticks += 1
+            with CALLBACK_LOCK:
+                tick = context.subcontext(task_name="tenth of a power of ten of the relative gap")
+                tick.call_on_fit_task_begin(**task)
+                now = {}
+                if ticks == reached and attributes is not None:
+                    now["reconstruction_attributes"] = lambda: attributes(monitor)
+                ended |= tick.call_on_fit_task_end(**task, **now)
+        return ended
+
+    return on_check

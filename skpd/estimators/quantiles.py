@@ -8,17 +8,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
 from .._typing import Array, ArrayLike
-from ..designs import Design
 from ..losses import NonCrossingPinball, Pinball
 from ..penalties import Penalty
-from ..problems import Point, Solution
-from ..problems.output_rows import outputs_problem
-from .base import _DATA, finite_targets
+from .base import _DATA
 from .docstrings import documented
-from .outputs import OUTPUT_PENALTIES, coefficients_of_outputs, output_penalty, start_of_outputs
+from .outputs import OUTPUT_PENALTIES, output_penalty
+from .posing import problem_of_outputs
 from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
-from .validation import checked_weights, validated
+from .validation import validated
 
 __all__ = ["QuantilePD"]
 
@@ -142,33 +140,15 @@ class QuantilePD(PrimalDualRegressor):
     def _get_loss(self) -> NonCrossingPinball:
         return NonCrossingPinball(self.quantiles)
 
-    def _problems(self, X, y, sample_weight):
-        """The validated data, the one problem in a list, and None for the classes."""
-        loss = self._get_loss()
-        X, y = validated(self, X, y, y_numeric=True, **_DATA)
-        y = finite_targets(y, self)
-        weights, total_weight = self._normalised(checked_weights(sample_weight, X))
-        # a quantile alone has nothing to cross: all methods for a loss of single outputs take it
-        alone = loss.n_outputs == 1
-        problem = outputs_problem(
-            Design(X),
-            np.repeat(y[:, np.newaxis], loss.n_outputs, axis=1),
-            weights,
-            Pinball(loss.quantiles[0]) if alone else loss,
-            output_penalty(self.penalty, 1.0, X.shape[1], loss.n_outputs),
-            alpha=float(self.alpha),
-            fit_intercept=True,
-            total_weight=total_weight,
-        )
-        self._require_unit(problem)
-        return X, y, [problem], None
-
-    def _start_of(self, X: Any, y: Any) -> Point | None:
-        n_quantiles = len(self._get_loss().quantiles)
-        return start_of_outputs(self, (n_quantiles, X.shape[1]), (len(y), n_quantiles), True)
-
-    def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
-        return coefficients_of_outputs(point)
+    def _problems_of(self, X, targets, sample_weight):
+        """The one problem of all quantiles."""
+        loss, (y,) = self._get_loss(), targets
+        n_outputs = loss.n_outputs
+        penalty = output_penalty(self.penalty, 1.0, X.shape[1], n_outputs)
+        # one quantile has nothing to cross: all methods for a loss of single outputs take it
+        used = Pinball(loss.quantiles[0]) if n_outputs == 1 else loss
+        table = np.repeat(y[:, np.newaxis], n_outputs, axis=1)
+        return [problem_of_outputs(self, X, table, sample_weight, used, penalty)]
 
     @documented
     def predict(self, X: Any) -> Array:

@@ -9,10 +9,9 @@ from .._compat import Interval, StrOptions
 from .._typing import ArrayLike
 from ..losses import ResidualLoss
 from ..penalties import Penalty
-from .constraints import LinearlyConstrained
 from .docstrings import documented
-from .names import PENALTIES, RESIDUAL_LOSSES, chosen
-from .parameters import BY_FEATURE, OF_NAMES, penalty_by_feature
+from .names import RESIDUAL_LOSSES, chosen
+from .parameters import BY_FEATURE, CONSTRAINTS, OF_NAMES
 from .regressor import PrimalDualRegressor
 
 __all__ = ["PdproxRegressor", "WithResidualLoss"]
@@ -36,7 +35,7 @@ class WithResidualLoss(PrimalDualRegressor):
 
 
 @documented
-class PdproxRegressor(LinearlyConstrained, WithResidualLoss):
+class PdproxRegressor(WithResidualLoss):
     """Robust, quantile or least-squares regression with any penalty and a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty.
@@ -94,8 +93,8 @@ class PdproxRegressor(LinearlyConstrained, WithResidualLoss):
 
     _takes_blocks: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict] = {
-        **LinearlyConstrained._parameter_constraints,
         **WithResidualLoss._parameter_constraints,
+        **CONSTRAINTS,
         "penalty": WithResidualLoss._penalty_constraint,
         **OF_NAMES,
         **BY_FEATURE,
@@ -143,8 +142,3 @@ class PdproxRegressor(LinearlyConstrained, WithResidualLoss):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    def _get_penalty(self) -> Penalty:
-        given = {"l1_ratio": self.l1_ratio, "groups": self._places_of(self.groups)}
-        penalty = chosen("penalty", self.penalty, PENALTIES, **given)
-        return penalty_by_feature(penalty, self.penalty_weights, self.bounds)

@@ -9,15 +9,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _check_sample_weight, _fit_context, with_callbacks
 from .._typing import ArrayLike
-from ..designs import Design, RowBlocks
+from ..designs import RowBlocks
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
-from .base import _DATA, PrimalDualEstimator, finite_targets
+from .base import _DATA, PrimalDualEstimator
 from .docstrings import documented
 from .fits import fit_problems
+from .overlapping import with_sums
+from .posing import FitProblems, require_finite, shards_problem
 from .predictions import linear_predictions
-from .validation import validated
+from .validation import checked_weights, finite_targets, validated
 
 __all__ = ["PrimalDualRegressor"]
 
@@ -40,55 +42,38 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
 
         {results_of_fit}
         """
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        X, y, problems, labels = self._problems(X, y, sample_weight)
-        task, n_outputs = {"estimator": self, "X": X, "y": y, "metadata": metadata}, len(problems)
-        if n_outputs == 1:
-            fit_problems(self, problems, task, None, [self._start_of(X, y)])
+        return fit_problems(self, self._problems(X, y, sample_weight), sample_weight)
+
+    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+        pairs = zip(fit.problems, points, strict=True)
+        coefs = [problem.coef_table(point.coef) for problem, point in pairs]
+        intercepts = [point.intercept for point in points]
+        if fit.names is None:
+            model = {"coef_": coefs[0], "intercept_": intercepts[0]}
         else:
-            starts = [self._start(k, X.shape, n_outputs) for k in range(n_outputs)]
-            fit_problems(self, problems, task, None, starts, labels)
-        return self
+            model = {"coef_": np.stack(coefs), "intercept_": np.stack(intercepts)}
+        return with_sums(model, self._copies())
 
-    def _start_of(self, X: Any, y: Any) -> Point | None:
-        """The point at which a warm start begins, or None if the shapes differ."""
-        return self._start(0, X.shape, 1)
-
-    def _model(self, points: Sequence[Point | Solution], y: Any, classes: Any) -> dict[str, Any]:
-        found = [self._coefficients(point, np.ndim(y)) for point in points]
-        if len(found) == 1:
-            return found[0]
-        return {name: np.stack([values[name] for values in found]) for name in found[0]}
-
-    def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
-        """The fitted attributes of a point, for a y with a number of dimensions."""
-        return {"coef_": point.coef, "intercept_": point.intercept}
-
-    def _problems(self, X, y, sample_weight):
-        """The validated data, a problem for each output and their names."""
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+        """The validated data, and a problem for each target."""
         X, y, unchecked = self._validated(X, y, y_numeric=True, multi_output=self._takes_outputs)
         y = finite_targets(y, self)
         y = np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
-        outputs = [np.ascontiguousarray(z) for z in np.atleast_2d(y.T)]
-        labels = [f"output {k}" for k in range(len(outputs))]
+        targets = [np.ascontiguousarray(z) for z in np.atleast_2d(y.T)]
         if isinstance(X, RowBlocks):
-            return X, y, [self._problem_of_blocks(X, z, sample_weight) for z in outputs], labels
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        design = Design(X)
-        problems = [self._problem(design, z, sample_weight) for z in outputs]
-        if unchecked:
-            self._require_finite(problems[0], X)
-        return X, y, problems, labels
+            problems = [self._problem_of_blocks(X, z, sample_weight) for z in targets]
+        else:
+            problems = self._problems_of(X, targets, checked_weights(sample_weight, X))
+            if unchecked:
+                require_finite(self, problems[0], X)
+        names = [f"output {k}" for k in range(len(problems))] if len(problems) > 1 else None
+        return FitProblems(X, y, problems, names=names)
 
     def _problem_of_blocks(self, X, y, sample_weight):
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        loss = self._get_loss()
-        return self._problem_of_shards(
-            LocalShards(Shard(X, Targets(y, sample_weight), loss)), loss
-        )
+        shard = Shard(X, Targets(y, sample_weight), self._get_loss())
+        return shards_problem(self, LocalShards(shard))
 
     @documented
     def predict(self, X: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Support vector machines that are robust to changes of the distribution of the data."""
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -25,17 +26,12 @@ from ..problems.robust import (
 from .base import _DATA
 from .classifier import PrimalDualClassifier
 from .docstrings import documented
+from .fits import dual_coef_of, solve_problem
+from .posing import FitProblems, positive_classes, shares_of
 from .validation import checked_weights, validated
 from .worst_case import shifted_rows, steepest_direction, worst_masses
 
 __all__ = ["DRSVMClassifier"]
-
-
-@dataclass(frozen=True)
-class _RobustSolution(Solution):
-    """Solution with the radius lam of its coefficients."""
-
-    radius: float = 0.0
 
 
 @documented
@@ -194,49 +190,39 @@ class DRSVMClassifier(PrimalDualClassifier):
         return Hinge()
 
     def _problem(self, design, y, sample_weight) -> RobustProblem:
-        weights, total_weight = self._normalised(sample_weight)
+        weights, total_weight = shares_of(sample_weight)
         return robust_problem(
-            design,
-            y,
-            weights,
-            epsilon=self.epsilon,
-            kappa=self.kappa,
-            norm=self.norm,
-            ridge=self.alpha,
-            fit_intercept=bool(self.fit_intercept),
-            total_weight=total_weight,
-        )
+            design, y, weights, epsilon=self.epsilon, kappa=self.kappa, norm=self.norm,
+            ridge=self.alpha, fit_intercept=bool(self.fit_intercept), total_weight=total_weight,
+        )  # fmt: skip
 
     def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:
-        problems: list[Any] = super()._fitted_problems(X, y, sample_weight)
+        problems = self._problems(X, y, sample_weight).problems
         return problems if self.epsilon > 0.0 else [plain_problem(each) for each in problems]
 
-    def _checked_options(self, problem) -> dict[str, Any]:
+    def _checked_options(self, problem: Problem) -> dict[str, Any]:
         options = super()._checked_options(problem)
         if self.solver == "auto":
             return options
         terms = RobustTerms(self.norm, float(self.epsilon), float(self.kappa), float(self.alpha))
         return {**options, "terms": terms}
 
-    def _solve(self, problem, *, start, random_state, on_check=None) -> _RobustSolution:
-        posed, terms = problem, problem.terms
-        if problem.epsilon == 0.0:
-            posed = plain_problem(problem)
-            theta = start and terms.dual_coef(problem.y, start.dual_coef)
-            start = start and replace(start, dual_coef=theta)
-        found = super()._solve(posed, start=start, random_state=random_state, on_check=on_check)
-        values = {field.name: getattr(found, field.name) for field in fields(found)}
-        if posed is not problem:
-            p = np.abs(found.dual_coef)
-            values["dual_coef"] = np.stack([p, np.zeros_like(p)])
-        z = problem.matvec(problem.join(found.coef, found.intercept))
-        radius = best_radius(problem, problem.y * z, problem.norm.value(found.coef))
-        return _RobustSolution(**values, radius=radius)
+    def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
+        if problem.epsilon > 0.0:
+            return solve_problem(self, problem, start, random_state, on_check)
+        if start is not None:
+            theta = problem.terms.dual_coef(problem.y, start.dual_coef)
+            start = replace(start, dual_coef=theta)
+        found = solve_problem(self, plain_problem(problem), start, random_state, on_check)
+        p = np.abs(found.dual_coef)
+        return replace(found, dual_coef=np.stack([p, np.zeros_like(p)]))
 
-    def _set_solutions(self, solutions, problems, labels=None) -> None:
-        found = [solutions] if labels is None else solutions
-        self.radius_ = np.array([solution.radius for solution in found])
-        super()._set_solutions(solutions, problems, labels)
+    def _other_attributes(self, solutions: Sequence[Solution], fit: FitProblems) -> dict[str, Any]:
+        radii = []
+        for problem, solution in zip(fit.problems, solutions, strict=True):
+            z = problem.matvec(problem.join(solution.coef, solution.intercept))
+            radii.append(best_radius(problem, problem.y * z, problem.norm.value(solution.coef)))
+        return {"dual_coef_": dual_coef_of(solutions, fit), "radius_": np.array(radii)}
 
     # The inner supremum at the fitted model
 
@@ -341,7 +327,7 @@ class DRSVMClassifier(PrimalDualClassifier):
                 f"{unknown.tolist()[0]!r}."
             )
         design = Design(X)
-        positives = self.classes_ if len(self.classes_) > 2 else self.classes_[1:]
+        positives = self.classes_[positive_classes(self.classes_)]
         coefs, cases = self._dense_coef, []
         for positive, coef, intercept in zip(positives, coefs, self.intercept_, strict=True):
             problem = self._problem(design, np.where(y == positive, 1.0, -1.0), sample_weight)

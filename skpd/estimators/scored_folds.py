@@ -78,19 +78,19 @@ class ScoredFolds:
             if steps is not None:
                 X_train = steps.fit_transform(X_train, train.y, **train.of_steps)
                 X_test = steps.transform(X_test)
-            _, y, problems, classes = problems_of_path(model, X_train, train.y, **train.of_model)
-        design = problems[0].design.shared_by(self.n_threads)
+            fit = problems_of_path(model, X_train, train.y, **train.of_model)
+        design = fit.problems[0].design.shared_by(self.n_threads)
 
         def score(alpha, solutions):
             with _errors_of_fold(k):
-                fitted = model._with_model(float(alpha), solutions, y, classes)
+                fitted = model._with_model(float(alpha), solutions, fit)
                 with _reason_without_probabilities(fitted):
                     found = self.scorer(fitted, X_test, test.y, **test.of_score)
                 return _number(found)
 
         return FoldPath(
             model,
-            [each.of_rows(each.rows.with_design(design)) for each in problems],
+            [each.of_rows(each.rows.with_design(design)) for each in fit.problems],
             self.alphas,
             score,
         )

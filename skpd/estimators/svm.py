@@ -1,19 +1,18 @@
 """Linear classifiers with any margin loss and any convex penalty."""
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compat import StrOptions
+from .._compat import Interval, StrOptions
 from .._typing import ArrayLike
 from ..losses import MarginLoss
 from ..penalties import Penalty
-from .budget import WithNoiseBudget
 from .classifier import PrimalDualClassifier
-from .constraints import LinearlyConstrained
 from .docstrings import documented
-from .names import MARGIN_LOSSES, PENALTIES, chosen
-from .parameters import BY_FEATURE, OF_NAMES, penalty_by_feature
+from .names import MARGIN_LOSSES, chosen
+from .parameters import BY_FEATURE, CONSTRAINTS, OF_NAMES
 
 __all__ = ["MarginClassifier", "PdproxSVC"]
 
@@ -33,7 +32,7 @@ class MarginClassifier(PrimalDualClassifier):
 
 
 @documented
-class PdproxSVC(WithNoiseBudget, LinearlyConstrained, MarginClassifier):
+class PdproxSVC(MarginClassifier):
     """Linear classifier with any margin loss and any penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty. More than
@@ -112,9 +111,9 @@ class PdproxSVC(WithNoiseBudget, LinearlyConstrained, MarginClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **WithNoiseBudget._parameter_constraints,
-        **LinearlyConstrained._parameter_constraints,
         **MarginClassifier._parameter_constraints,
+        **CONSTRAINTS,
+        "noise_budget": [Interval(Real, 0, np.inf, closed="neither"), None],
         "penalty": MarginClassifier._penalty_constraint,
         **OF_NAMES,
         **BY_FEATURE,
@@ -162,8 +161,3 @@ class PdproxSVC(WithNoiseBudget, LinearlyConstrained, MarginClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def _get_penalty(self) -> Penalty:
-        given = {"l1_ratio": self.l1_ratio, "groups": self._places_of(self.groups)}
-        penalty = chosen("penalty", self.penalty, PENALTIES, **given)
-        return penalty_by_feature(penalty, self.penalty_weights, self.bounds)

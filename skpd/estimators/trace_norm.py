@@ -1,5 +1,6 @@
 """Linear models of many outputs with a coefficient matrix of low rank."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -7,16 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
-from ..designs import Design
 from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Problem, Solution
-from ..problems.output_rows import outputs_problem
-from .base import finite_targets
 from .docstrings import documented
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
+from .posing import FitProblems, problem_of_outputs
 from .regressor import PrimalDualRegressor
-from .validation import checked_weights, validated
+from .validation import checked_weights, finite_targets, validated
 
 __all__ = ["TraceNormPD"]
 
@@ -171,13 +170,10 @@ class TraceNormPD(PrimalDualRegressor):
             )
         return {}
 
-    def _problems(self, X, y, sample_weight):
-        """The validated data, the one problem in a list, and None for the classes."""
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+        """The validated data and the one problem of all outputs."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
-        y = finite_targets(y, self)
-        sample_weight = checked_weights(sample_weight, X)
-        if not sample_weight.any():
-            raise ValueError("sample_weight must hold weights that are not all zero.")
+        y, sample_weight = finite_targets(y, self), checked_weights(sample_weight, X)
         for name, values in (("X", X.data if sp.issparse(X) else X), ("y", y)):
             largest = float(np.max(np.abs(values), initial=0.0))
             if largest > LARGEST:
@@ -185,34 +181,21 @@ class TraceNormPD(PrimalDualRegressor):
                     f"{name} must hold values of at most {LARGEST:g} in size, got {largest:.3g}: "
                     "bring it to a smaller scale."
                 )
-        Y, (weights, total) = y.reshape(len(y), -1), self._normalised(sample_weight)
-        alpha, fit_intercept = float(self.alpha), bool(self.fit_intercept)
+        Y = y.reshape(len(y), -1)
         loss = self._loss_of(Y.shape[1])
         check_labels(loss, y)
         of_values: Penalty = L1()
         if self.radius is not None:
             of_values = SquaredL2OnL1Ball(float(self.radius))
         penalty = Spectral(of_values, Y.shape[1])
-        problem = outputs_problem(
-            Design(X), Y, weights, loss, penalty, alpha=alpha, fit_intercept=fit_intercept,
-            total_weight=total,
-        )  # fmt: skip
-        return X, y, [problem], None
+        return FitProblems(X, y, [problem_of_outputs(self, X, Y, sample_weight, loss, penalty)])
 
-    def _start_of(self, X: Any, y: Any) -> Point | None:
-        if not (self.warm_start and hasattr(self, "dual_coef_")):
-            return None
-        coef, intercept = np.atleast_2d(self._dense_coef), np.atleast_1d(self.intercept_)
-        n_outputs = 1 if np.ndim(y) == 1 else y.shape[1]
-        if coef.shape != (n_outputs, X.shape[1]) or self.dual_coef_.shape != (len(y), n_outputs):
-            return None
-        return Point(np.ravel(coef.T), intercept, np.ravel(self.dual_coef_))
-
-    def _coefficients(self, point: Point | Solution, y_ndim: int) -> dict[str, Any]:
-        W, intercept = point.coef.reshape(-1, len(point.intercept)), point.intercept
-        if y_ndim == 1:
-            return {"coef_": W[:, 0], "intercept_": intercept[0]}
-        return {"coef_": np.ascontiguousarray(W.T), "intercept_": intercept}
+    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+        (point,) = points
+        coef = np.ascontiguousarray(point.coef.reshape(-1, len(point.intercept)).T)
+        if fit.y.ndim == 1:
+            return {"coef_": coef[0], "intercept_": point.intercept[0]}
+        return {"coef_": coef, "intercept_": point.intercept}
 
     @property
     def rank_(self) -> int:

@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import assert_all_finite, validate_data
 
 from .._compat import _check_sample_weight, _check_y
 from ..designs import RowBlocks
 
-__all__ = ["check_features", "checked_weights", "of_one_type", "validated", "validated_array"]
+__all__ = [
+    "check_features", "checked_weights", "finite_targets", "of_one_type", "validated",
+    "validated_array",
+]  # fmt: skip
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
@@ -92,6 +95,13 @@ def validated_array(X: Any, **options: Any) -> Any:
 def checked_weights(sample_weight: Any, X: Any) -> Any:
     """Weights of the rows of X in float64, at least 0; 1 by default."""
     return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def finite_targets(y: Any, estimator: Any) -> Any:
+    """Targets in float64, checked to be finite after None has become NaN."""
+    y = np.require(y, np.float64, ["C", "A"])
+    assert_all_finite(y, estimator_name=type(estimator).__name__, input_name="y")
+    return y
 
 
 def _validated_blocks(

@@ -103,9 +103,8 @@ def test_projection_is_that_of_lemma_13():
     rng = np.random.default_rng(3)
     c = weights[:12] / weights[:12].sum()
     X = rng.standard_normal((12, 2))
-    problem = BudgetProblem(
-        RowsInMemory(Design(X), y, c, Hinge()), Columns(L1(), 0.1), budget=0.25
-    )
+    rows = RowsInMemory(Design(X), y, c, Hinge())
+    problem = BudgetProblem(rows, Columns(L1(), 0.1), budget=0.25)
     theta, step = rng.standard_normal(12), 0.3
     found = -y * problem.prox_dual(theta, step)
     # of the sum of the conjugates -p_i and the squared distance, over box and budget

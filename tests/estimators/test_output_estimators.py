@@ -136,11 +136,11 @@ def test_an_output_alone_stands_for_the_weight_of_its_rows(rng):
     """By which methods measure their steps, as if rows of weight 2 were two."""
     X, Y = regression(rng)
     weights = rng.uniform(size=len(X))
-    _, _, (problem,), _ = MultiTaskPD(penalty="l1")._problems(X, Y, weights)
+    (problem,) = MultiTaskPD(penalty="l1")._problems(X, Y, weights).problems
     assert_allclose([problem.rows.of_output(k).total_weight for k in range(3)], weights.sum())
     X, y = tasks(rng)
     weights = rng.uniform(size=len(X))
-    _, _, (problem,), _ = MultiTaskPD(penalty="l1", tasks=4)._problems(X, y, weights)
+    (problem,) = MultiTaskPD(penalty="l1", tasks=4)._problems(X, y, weights).problems
     expected = np.bincount(X[:, 4].astype(int), weights)
     assert_allclose([problem.rows.of_output(k).total_weight for k in range(3)], expected)
 

@@ -1,0 +1,240 @@
+"""The problems of a fit, put together from the parts that an estimator declares.
+
+Rows are made of the data and the loss, columns of the penalty and the constraints. Copies of
+features that are in several groups come before, a noise budget after.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.validation import assert_all_finite
+
+from .._typing import Array
+from ..designs import Design
+from ..losses import Hinge, Loss
+from ..penalties import Penalty
+from ..problems import Problem
+from ..problems.budget import BudgetProblem
+from ..problems.columns import Columns
+from ..problems.in_memory import RowsInMemory
+from ..problems.output_rows import outputs_problem
+from ..problems.shards.build import problem_of_shards
+from ..problems.shards.shards import Shards
+from .constraints import bounds_of, linear_constraints
+
+__all__ = [
+    "FitProblems", "columns_of", "linear_problem", "linear_problems", "one_vs_rest",
+    "one_vs_rest_of_shards", "positive_classes", "problem_of_outputs", "problems_of_classes",
+    "require_finite", "require_two_classes", "require_unit", "shards_problem", "shares_of",
+]  # fmt: skip
+
+
+class FitProblems(NamedTuple):
+    """Validated data and the problems that a fit solves.
+
+    Attributes
+    ----------
+    X, y
+        The validated data.
+    problems : list of Problem
+    labels : object, default=None
+        What the targets say of the model beside the problems, such as the classes.
+    names : list of str, default=None
+        Names of the problems, such as "class 3", where each has a row of the coefficients; None
+        for a problem whose dual point is that of the model.
+    """
+
+    X: Any
+    y: Any
+    problems: list[Any]
+    labels: Any = None
+    names: list[str] | None = None
+
+
+def shares_of(sample_weight: Array) -> tuple[Array, float]:
+    """Weights divided by their sum, and their sum."""
+    with np.errstate(over="ignore"):
+        total_weight = float(sample_weight.sum())
+    if not np.isfinite(total_weight):
+        raise ValueError(
+            "sample_weight (times class_weight) must have a finite sum, got "
+            f"{total_weight} from weights up to {sample_weight.max():.3g}."
+        )
+    return sample_weight / total_weight, total_weight
+
+
+def columns_of(estimator: Any, n_coefficients: int) -> Columns:
+    """The penalty of an estimator, its weight and the constraints, for a number of coefficients.
+
+    Raises
+    ------
+    ValueError
+        If the penalty, the constraints or the solver do not go together.
+    """
+    alpha = float(estimator.alpha) or 1.0  # with 0 it is the penalty that has no weights
+    columns = Columns(estimator._get_penalty(), alpha).bound(n_coefficients)
+    constraints = linear_constraints(estimator.constraints, n_coefficients)
+    if constraints is None:
+        return columns
+    if estimator._solver() != "auto":
+        raise ValueError(f"constraints need solver='auto', got solver={estimator.solver!r}.")
+    if not constraints.allow_zero:
+        constraints = constraints.with_model(*bounds_of(columns.penalty))
+    return replace(columns, constraints=constraints)
+
+
+def linear_problem(estimator: Any, design: Design, y: Array, sample_weight: Array) -> Problem:
+    """The problem of one target, of rows in memory."""
+    copies = estimator._copies()
+    if copies is not None:
+        design = design.columns(copies.features)
+    weights, total_weight = shares_of(sample_weight)
+    loss, fit_intercept = estimator._get_loss(), bool(estimator.fit_intercept)
+    rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
+    columns = columns_of(estimator, rows.n_features)
+    require_unit(rows)
+    if estimator.noise_budget is None:
+        return Problem(rows, columns)
+    return _with_noise_budget(rows, columns, float(estimator.noise_budget) / total_weight)
+
+
+def _with_noise_budget(rows: RowsInMemory, columns: Columns, share: float) -> BudgetProblem:
+    """The problem with a noise budget of a share of the weight of all rows."""
+    if columns.constraints is not None:
+        raise ValueError("noise_budget and constraints do not go together: leave one out.")
+    if rows.loss != Hinge():
+        raise ValueError(f"noise_budget needs loss='hinge', got loss={rows.loss!r}.")
+    problem = BudgetProblem(rows, columns, budget=share)
+    _ = problem.dual_penalty  # which says so if the penalty does not admit it
+    return problem
+
+
+def linear_problems(
+    estimator: Any, X: Any, targets: Sequence[Array], sample_weight: Array
+) -> list[Problem]:
+    """A problem for each target, all of the same rows in memory."""
+    design = Design(X, n_parallel=min(effective_n_jobs(estimator.n_jobs), len(targets)))
+    return [estimator._problem(design, y, sample_weight) for y in targets]
+
+
+def problem_of_outputs(
+    estimator: Any, X: Any, targets: Array, sample_weight: Array, loss: Loss, penalty: Penalty
+) -> Problem:
+    """The problem of all outputs, which share X, with a column of targets for each."""
+    weights, total_weight = shares_of(sample_weight)
+    problem = outputs_problem(
+        Design(X), targets, weights, loss, penalty, alpha=float(estimator.alpha),
+        fit_intercept=bool(estimator.fit_intercept), total_weight=total_weight,
+    )  # fmt: skip
+    require_unit(problem)
+    return problem
+
+
+def shards_problem(estimator: Any, shards: Shards) -> Problem:
+    """The problem of rows in blocks or chunks, which solvers read as sums over the rows.
+
+    Raises
+    ------
+    ValueError
+        If the estimator has a part that needs data in memory, if a published algorithm is to be
+        used, or if numbers of the data are not finite.
+    """
+    in_memory = {
+        "groups that overlap need": estimator._copies(),
+        "noise_budget needs": estimator.noise_budget,
+        "constraints need": linear_constraints(estimator.constraints, shards.shape[1]),
+    }
+    for what, part in in_memory.items():
+        if part is not None:
+            raise ValueError(f"{what} X in memory, got RowBlocks.")
+    if estimator._solver() != "auto":
+        raise ValueError(
+            f"solver must be 'auto' for X in blocks or chunks, got {estimator._solver()!r}: the "
+            "others are algorithms as published, for data in memory."
+        )
+    alpha, fit_intercept = float(estimator.alpha) or 1.0, bool(estimator.fit_intercept)
+    loss, penalty = estimator._get_loss(), estimator._get_penalty()
+    name = type(estimator).__name__
+    problem = problem_of_shards(shards, loss, penalty, alpha, fit_intercept, name)
+    require_unit(problem)
+    _ = problem.rows.survey  # which says so if numbers are not finite
+    return problem
+
+
+# One class against the others
+
+
+def positive_classes(classes: Any) -> Sequence[int]:
+    """The indices of the classes that are against the others: one of two, or each of more."""
+    return range(len(classes)) if len(classes) > 2 else [len(classes) - 1]
+
+
+def one_vs_rest(
+    estimator: Any, X: Any, labels: Array, weights: Array, classes: Any
+) -> list[Problem]:
+    """A problem of rows in memory for each positive class."""
+    targets = [np.where(labels == k, 1.0, -1.0) for k in positive_classes(classes)]
+    problems: list[Problem] = estimator._problems_of(X, targets, weights)
+    return problems
+
+
+def problems_of_classes(X: Any, y: Any, problems: list[Problem], classes: Any) -> FitProblems:
+    """The problems with the names of the classes, unless one problem is of all classes."""
+    names = [f"class {label}" for label in classes]
+    return FitProblems(X, y, problems, classes, names if problems[0].n_outputs == 1 else None)
+
+
+def one_vs_rest_of_shards(
+    estimator: Any, classes: Any, shards_of: Callable[[Any], Shards]
+) -> list[Problem]:
+    """A problem of rows in shards for each positive class, of which a function makes the shards.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two classes have a positive weight, or from `shards_problem`.
+    """
+    positives = positive_classes(classes)
+    problems = [shards_problem(estimator, shards_of(classes[k])) for k in positives]
+    weights = [problem.rows.targets.above for problem in problems]
+    if len(problems) == 1:
+        weights.append(problems[0].rows.targets.below)
+    require_two_classes(estimator, int(np.count_nonzero(weights)), classes)
+    return problems
+
+
+def require_two_classes(estimator: Any, n_present: int, classes: Any) -> None:
+    """Raise a ValueError unless two classes have samples of positive weight."""
+    if n_present < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs samples of at least 2 classes whose sample_weight "
+            f"and class_weight are positive, got {n_present} of the {len(classes)} "
+            f"class(es) in y."
+        )
+
+
+# Checks of numbers
+
+
+def require_unit(rows: Any) -> None:
+    """Raise a ValueError if the loss of the best constant prediction of rows overflows."""
+    with np.errstate(over="ignore"):
+        unit = rows.null.unit
+    if not np.isfinite(unit):
+        raise ValueError(
+            "The loss of the best constant prediction overflows: y must be on a smaller "
+            f"scale, got values up to {rows.largest_target:.3g}."
+        )
+
+
+def require_finite(estimator: Any, problem: Problem, X: Any) -> None:
+    """Raise scikit-learn's error for an array that is not finite.
+
+    Solvers need the gradient of the null model anyway; it is finite only if X is.
+    """
+    row_weights = problem.weights * problem.null_point.dual_coef
+    if not (row_weights.all() and np.isfinite(problem.null_gradient).all()):
+        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
