@@ -4,61 +4,28 @@ from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import Any
 
-from ..losses import (
-    Absolute,
-    EpsilonInsensitive,
-    GeneralizedHinge,
-    Hinge,
-    Huber,
-    Logistic,
-    MarginLoss,
-    ModifiedHuber,
-    Pinball,
-    ResidualLoss,
-    SmoothedHinge,
-    Squared,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-)
-from ..penalties import (
-    L1,
-    Box,
-    ElasticNet,
-    ElasticNetBall,
-    FusedLasso,
-    GroupL1Squared,
-    GroupL2,
-    GroupLInf,
-    L1Ball,
-    L2Norm,
-    LInf,
-    NonNegativeL1,
-    Penalty,
-    SparseGroup,
-    SquaredGroupL2,
-    SquaredL2,
-    TotalVariation,
-    for_features,
-)
+from .. import losses, penalties
+from ..losses import MarginLoss, ResidualLoss
+from ..penalties import Penalty
 
 __all__ = ["MARGIN_LOSSES", "PENALTIES", "RESIDUAL_LOSSES", "chosen", "elastic_net"]
 
 MARGIN_LOSSES: dict[str, Callable[..., MarginLoss]] = {
-    "generalized_hinge": GeneralizedHinge,
-    "hinge": Hinge,
-    "logistic": Logistic,
-    "modified_huber": ModifiedHuber,
-    "smoothed_hinge": SmoothedHinge,
-    "squared_hinge": SquaredHinge,
+    "generalized_hinge": losses.GeneralizedHinge,
+    "hinge": losses.Hinge,
+    "logistic": losses.Logistic,
+    "modified_huber": losses.ModifiedHuber,
+    "smoothed_hinge": losses.SmoothedHinge,
+    "squared_hinge": losses.SquaredHinge,
 }
 
 RESIDUAL_LOSSES: dict[str, Callable[..., ResidualLoss]] = {
-    "absolute": Absolute,
-    "epsilon_insensitive": EpsilonInsensitive,
-    "huber": Huber,
-    "pinball": Pinball,
-    "squared": Squared,
-    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    "absolute": losses.Absolute,
+    "epsilon_insensitive": losses.EpsilonInsensitive,
+    "huber": losses.Huber,
+    "pinball": losses.Pinball,
+    "squared": losses.Squared,
+    "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive,
 }
 
 
@@ -77,29 +44,29 @@ def elastic_net(l1_ratio: float = 0.5, positive: bool = False) -> Penalty:
     penalty : Penalty
     """
     if positive:
-        return for_features(elastic_net(l1_ratio), lower=0.0)
+        return penalties.for_features(elastic_net(l1_ratio), lower=0.0)
     if l1_ratio in (0.0, 1.0):
-        return L1() if l1_ratio else SquaredL2()
-    return ElasticNet(float(l1_ratio))
+        return penalties.L1() if l1_ratio else penalties.SquaredL2()
+    return penalties.ElasticNet(float(l1_ratio))
 
 
 PENALTIES: dict[str, Callable[..., Penalty]] = {
-    "box": Box,
-    "elastic_net_ball": ElasticNetBall,
+    "box": penalties.Box,
+    "elastic_net_ball": penalties.ElasticNetBall,
     "elasticnet": elastic_net,
-    "exclusive": GroupL1Squared,
-    "fused_lasso": FusedLasso,
-    "group": GroupL2,
-    "l1": L1,
-    "l1_ball": L1Ball,
-    "l1inf": GroupLInf,
-    "l2": SquaredL2,
-    "l2_norm": L2Norm,
-    "linf": LInf,
-    "nonnegative_l1": NonNegativeL1,
-    "sparse_group": SparseGroup,
-    "squared_groups": SquaredGroupL2,
-    "total_variation": TotalVariation,
+    "exclusive": penalties.GroupL1Squared,
+    "fused_lasso": penalties.FusedLasso,
+    "group": penalties.GroupL2,
+    "l1": penalties.L1,
+    "l1_ball": penalties.L1Ball,
+    "l1inf": penalties.GroupLInf,
+    "l2": penalties.SquaredL2,
+    "l2_norm": penalties.L2Norm,
+    "linf": penalties.LInf,
+    "nonnegative_l1": penalties.NonNegativeL1,
+    "sparse_group": penalties.SparseGroup,
+    "squared_groups": penalties.SquaredGroupL2,
+    "total_variation": penalties.TotalVariation,
 }
 
 

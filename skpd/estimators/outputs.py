@@ -7,32 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from .. import losses, penalties
 from .._typing import Array
-from ..losses import (
-    Absolute,
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    L2Norm,
-    Logistic,
-    Loss,
-    Pinball,
-    SmoothedHinge,
-    Squared,
-    SquaredHinge,
-)
-from ..penalties import (
-    L1,
-    ElasticNet,
-    GroupElasticNet,
-    GroupL1Squared,
-    GroupL2,
-    GroupLInf,
-    Penalty,
-    Spectral,
-    SquaredGroupL2,
-    SquaredL2,
-)
+from ..losses import Loss
+from ..penalties import Penalty
 
 __all__ = [
     "OUTPUT_LOSSES", "OUTPUT_PENALTIES", "check_labels", "checked_loss", "output_penalty",
@@ -41,27 +19,27 @@ __all__ = [
 
 # from the number of outputs
 OUTPUT_LOSSES: dict[str, Callable[[int], Loss]] = {
-    "squared": lambda n_outputs: Squared(),
-    "absolute": lambda n_outputs: Absolute(),
-    "huber": lambda n_outputs: Huber(),
-    "epsilon_insensitive": lambda n_outputs: EpsilonInsensitive(),
-    "pinball": lambda n_outputs: Pinball(),
-    "l2_norm": L2Norm,
-    "hinge": lambda n_outputs: Hinge(),
-    "smoothed_hinge": lambda n_outputs: SmoothedHinge(),
-    "squared_hinge": lambda n_outputs: SquaredHinge(),
-    "logistic": lambda n_outputs: Logistic(),
+    "squared": lambda n_outputs: losses.Squared(),
+    "absolute": lambda n_outputs: losses.Absolute(),
+    "huber": lambda n_outputs: losses.Huber(),
+    "epsilon_insensitive": lambda n_outputs: losses.EpsilonInsensitive(),
+    "pinball": lambda n_outputs: losses.Pinball(),
+    "l2_norm": losses.L2Norm,
+    "hinge": lambda n_outputs: losses.Hinge(),
+    "smoothed_hinge": lambda n_outputs: losses.SmoothedHinge(),
+    "squared_hinge": lambda n_outputs: losses.SquaredHinge(),
+    "logistic": lambda n_outputs: losses.Logistic(),
 }
 
 # from the numbers of features and of outputs: a group is a row of the matrix of coefficients
 OUTPUT_PENALTIES: dict[str, Callable[[int, int], Penalty]] = {
-    "l21": lambda d, n_outputs: GroupL2(n_outputs, np.ones(d)),
-    "l1inf": lambda d, n_outputs: GroupLInf(n_outputs),
-    "exclusive": lambda d, n_outputs: GroupL1Squared(n_outputs),
-    "squared_groups": lambda d, n_outputs: SquaredGroupL2(n_outputs),
-    "trace": lambda d, n_outputs: Spectral(L1(), n_outputs),
-    "l1": lambda d, n_outputs: L1(),
-    "l2": lambda d, n_outputs: SquaredL2(),
+    "l21": lambda d, n_outputs: penalties.GroupL2(n_outputs, np.ones(d)),
+    "l1inf": lambda d, n_outputs: penalties.GroupLInf(n_outputs),
+    "exclusive": lambda d, n_outputs: penalties.GroupL1Squared(n_outputs),
+    "squared_groups": lambda d, n_outputs: penalties.SquaredGroupL2(n_outputs),
+    "trace": lambda d, n_outputs: penalties.Spectral(penalties.L1(), n_outputs),
+    "l1": lambda d, n_outputs: penalties.L1(),
+    "l2": lambda d, n_outputs: penalties.SquaredL2(),
 }
 
 
@@ -79,9 +57,9 @@ def output_penalty(
         penalty = "l1"  # the same, and its entries can be taken alone
     if l1_ratio < 1.0:
         if penalty == "l21":
-            return GroupElasticNet(n_outputs, np.ones(n_features), l1_ratio)
+            return penalties.GroupElasticNet(n_outputs, np.ones(n_features), l1_ratio)
         if penalty == "l1":
-            return ElasticNet(l1_ratio)
+            return penalties.ElasticNet(l1_ratio)
         raise ValueError(
             f"l1_ratio must be 1 unless penalty is 'l21' or 'l1', got l1_ratio={l1_ratio!r} and "
             f"penalty={penalty!r}."
@@ -91,7 +69,7 @@ def output_penalty(
     return penalty
 
 
-def checked_loss(loss: Loss, n_outputs: int) -> Loss:
+def checked_loss(loss: str | Loss, n_outputs: int) -> Loss:
     """The loss of a name or an object, after a check of its number of outputs.
 
     Raises
@@ -99,6 +77,8 @@ def checked_loss(loss: Loss, n_outputs: int) -> Loss:
     ValueError
         If the loss is one of another number of outputs.
     """
+    if isinstance(loss, str):
+        loss = OUTPUT_LOSSES[loss](n_outputs)
     if not loss.couples_outputs:
         return loss
     if loss.of_classes:
@@ -115,7 +95,7 @@ def checked_loss(loss: Loss, n_outputs: int) -> Loss:
         raise ValueError(
             f"loss must be one of {n_outputs} outputs, as y has so many, got {loss!r}."
         )
-    return Absolute() if n_outputs == 1 else loss  # the same, which all methods take
+    return losses.Absolute() if n_outputs == 1 else loss  # the same, which all methods take
 
 
 def check_labels(loss: Loss, y: Array) -> None:
