@@ -3,12 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from .._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions
+from .._compat import CallbackSupportMixin
 from .._typing import Array, ArrayLike
 from .._warn import warn
 from ..certificates import Certificate
@@ -23,13 +23,9 @@ from .names import PENALTIES, chosen
 from .overlapping import Copies
 from .parameters import ParameterValidation, penalty_by_feature
 from .posing import FitProblems, linear_problem, linear_problems
+from .predictions import linear_predictions
 from .sparse_coefficients import SparseCoefficients
 from .validation import validated
-
-PENALTY_METHODS = [
-    "bind", "value", "prox", "conjugate", "support", "bounded_conjugate", "feasible",
-    "widest", "step_sizes",
-]  # fmt: skip
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 MAPPED = 1 << 30  # bytes from which on an array mapped from a file is taken in blocks: 1 GB
@@ -67,17 +63,6 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     constraints: Any = None
     noise_budget: float | None = None
 
-    _parameter_constraints: ClassVar[dict] = {
-        "alpha": [Interval(Real, 0, np.inf, closed="neither")],
-        "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal"})],
-        "solver_options": [dict, None],
-        "tol": [Interval(Real, 0, np.inf, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
     _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
     _no_path: str = ""  # why there is no path, and what to do instead
     _named_penalties: ClassVar[dict] = PENALTIES  # those that have a name
@@ -89,7 +74,6 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
     _weights_attribute: ClassVar[str] = "coef_"  # which is 0 in a constant model
     _constant_model: ClassVar[str] = "ignores all features"  # what such a model does
-    _penalty_constraint: ClassVar[list] = [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)]
 
     # Parts of the problems
 
@@ -210,6 +194,12 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     def _other_attributes(self, solutions: Sequence[Solution], fit: FitProblems) -> dict[str, Any]:
         """The dual solution, and attributes that belong to a fit but make no predictions."""
         return {"dual_coef_": dual_coef_of(solutions, fit)}
+
+    def _scores(self, X: Any) -> Array:
+        """The predictions of the model for rows, of shape (n_samples, n_outputs)."""
+        check_is_fitted(self)
+        X = validated(self, X, reset=False, **_DATA)
+        return linear_predictions(X, self._coef_rows, self.intercept_)
 
     def _with_model(
         self, alpha: float, points: Sequence[Point | Solution], fit: FitProblems

@@ -1,6 +1,6 @@
 """Boosting of the soft margin by linear programming, with a certificate over all stumps."""
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -146,15 +146,11 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _own_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "nu": [Interval(Real, 0, 1, closed="right")],
         "entropy": [Interval(Real, 0, np.inf, closed="left")],
         "solver": [StrOptions({"auto", "highs", "agm"})],
-        "tol": [Interval(Real, 0, np.inf, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(

@@ -30,12 +30,9 @@ __all__ = ["ChainCRF", "ChainM3N"]
 class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
     """Base class of models of chains of labels."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualEstimator._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "penalty": [StrOptions({"l2", "l1", "group"})],
     }
-    del _parameter_constraints["solver"], _parameter_constraints["solver_options"]
-    del _parameter_constraints["fit_intercept"]
     fit_intercept: bool = False
 
     def __init__(
@@ -115,7 +112,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
             "intercept_": np.zeros(K, point.coef.dtype),
         }
 
-    def _scores(self, X: Any) -> tuple[Chains, Array]:
+    def _chains_and_scores(self, X: Any) -> tuple[Chains, Array]:
         """The chains and the scores of their tokens."""
         check_is_fitted(self)
         tokens, lengths = stacked(X)
@@ -135,7 +132,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
         -------
         labels : list of ndarray of shape (n_tokens_i,)
         """
-        chains, scores = self._scores(X)
+        chains, scores = self._chains_and_scores(X)
         _, labels = best_labels(chains, scores, self.transitions_)
         return split_at(self.classes_[labels], chains.lengths)
 
@@ -216,7 +213,7 @@ class ChainCRF(_ChainEstimator):
         -------
         probabilities : list of ndarray of shape (n_tokens_i, n_labels)
         """
-        chains, scores = self._scores(X)
+        chains, scores = self._chains_and_scores(X)
         beliefs: Beliefs = sum_product(chains, scores, self.transitions_)
         return split_at(beliefs.nodes, chains.lengths)
 

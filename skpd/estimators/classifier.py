@@ -1,8 +1,7 @@
 """The base class of classifiers, binary and one-vs-rest."""
 
 from collections.abc import Sequence
-from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -10,15 +9,14 @@ from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
-from .._compat import StrOptions, _check_sample_weight, _fit_context, with_callbacks
+from .._compat import _check_sample_weight, _fit_context, with_callbacks
 from .._typing import Array, ArrayLike
 from ..designs import RowBlocks
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
-from .base import _DATA, PrimalDualEstimator
+from .base import PrimalDualEstimator
 from .docstrings import documented
 from .fits import fit_problems
 from .overlapping import with_sums
@@ -31,21 +29,14 @@ from .posing import (
     require_finite,
     require_two_classes,
 )
-from .predictions import linear_predictions
 from .probabilities import ProbabilisticClassifier
-from .validation import checked_weights, validated
+from .validation import checked_weights
 
 __all__ = ["PrimalDualClassifier", "checked_classes", "weights_of_classes"]
 
 
 class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimator):
     """Base class of classifiers, one-vs-rest for more than two classes."""
-
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualEstimator._parameter_constraints,
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "n_jobs": [Integral, None],
-    }
 
     @documented
     @_fit_context(prefer_skip_nested_validation=True)
@@ -118,9 +109,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
 
         {scores_of_rows}
         """
-        check_is_fitted(self)
-        X = validated(self, X, reset=False, **_DATA)
-        scores = linear_predictions(X, self.coef_, self.intercept_)
+        scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     @documented

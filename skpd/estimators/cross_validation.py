@@ -59,16 +59,8 @@ class PathCrossValidation(PrimalDualRegressor):
 
     # fitted attributes that say what the data is like, which `_problems` sets
     _of_data: ClassVar[set] = {"n_features_in_", "feature_names_in_"}
-    _parameter_constraints: ClassVar[dict] = {
-        **{
-            name: constraint
-            for name, constraint in PrimalDualRegressor._parameter_constraints.items()
-            if name not in ("alpha", "warm_start")
-        },
+    _own_constraints: ClassVar[dict] = {
         "eps": [Interval(Real, 0, 1, closed="right")],
-        "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "cv": ["cv_object"],
-        "n_jobs": [Integral, None],
     }
 
     def _penalties(self, problem: Problem) -> Sequence[Penalty]:

@@ -13,7 +13,7 @@ from .base import PrimalDualEstimator
 from .docstrings import documented
 from .lasso_attributes import LassoLike
 from .names import elastic_net
-from .parameters import BY_FEATURE, penalty_by_feature
+from .parameters import penalty_by_feature
 from .svm import MarginClassifier
 
 __all__ = ["PENALISED", "ElasticNetPD", "ElasticNetPDClassifier"]
@@ -30,12 +30,10 @@ class _ElasticNetModel(PrimalDualEstimator):
     positive: bool = False
 
     _takes_blocks: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualEstimator._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "l1_radius": [Interval(Real, 0, np.inf, closed="neither"), None],
         "solver": [StrOptions({*PENALISED, *CONSTRAINED})],
-        **BY_FEATURE,
     }
 
     def _get_penalty(self) -> Penalty:
@@ -143,12 +141,6 @@ class ElasticNetPD(_ElasticNetModel, LassoLike):
     50.0
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **_ElasticNetModel._parameter_constraints,
-        **LassoLike._parameter_constraints,
-        "solver": _ElasticNetModel._parameter_constraints["solver"],
-    }
-
     def __init__(
         self,
         alpha: float = 1.0,
@@ -243,11 +235,6 @@ class ElasticNetPDClassifier(_ElasticNetModel, MarginClassifier):
     >>> print(f"{abs(clf.coef_).sum():.2f}")
     2.00
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        **MarginClassifier._parameter_constraints,
-        **_ElasticNetModel._parameter_constraints,
-    }
 
     def __init__(
         self,

@@ -81,11 +81,9 @@ class ElasticNetPDCV(LassoAttributes, L1RatioCrossValidation):
 
     path = ElasticNetPD.path
 
-    _parameter_constraints: ClassVar[dict] = {
-        **L1RatioCrossValidation._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like"],
         "solver": [StrOptions(set(PENALISED))],
-        "positive": ["boolean"],
     }
 
     def __init__(

@@ -11,7 +11,6 @@ from .base import PrimalDualEstimator
 from .docstrings import documented
 from .groups import weights_of_groups
 from .overlapping import Copies, copies_of
-from .parameters import OF_NAMES
 from .regression import WithResidualLoss
 from .svm import MarginClassifier
 
@@ -23,9 +22,7 @@ class WithGroups(PrimalDualEstimator):
 
     _takes_blocks: ClassVar[bool] = True
     _needs_groups: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualEstimator._parameter_constraints,
-        "groups": OF_NAMES["groups"],
+    _own_constraints: ClassVar[dict] = {
         "group_weights": ["array-like", dict, None],
     }
 
@@ -103,11 +100,6 @@ class GroupLassoSVC(WithGroups, MarginClassifier):
     >>> sum(bool(clf.coef_[0, group].any()) for group in groups)
     6
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        **MarginClassifier._parameter_constraints,
-        **WithGroups._parameter_constraints,
-    }
 
     def __init__(
         self,
@@ -201,11 +193,6 @@ class GroupLassoPD(WithGroups, WithResidualLoss):
     >>> {name: bool(model.coef_[members].any()) for name, members in groups.items()}
     {'person': False, 'body': True, 'blood': True}
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        **WithResidualLoss._parameter_constraints,
-        **WithGroups._parameter_constraints,
-    }
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ __all__ = ["KernelPdproxRegressor", "KernelPdproxSVC"]
 class _OneKernel(KernelModel):
     """Base class of models with a function of the Hilbert space of one kernel."""
 
-    _parameter_constraints: ClassVar[dict] = {
+    _own_constraints: ClassVar[dict] = {
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"}), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, np.inf, closed="left")],
         "degree": [Interval(Real, 0, np.inf, closed="left")],
@@ -136,11 +136,6 @@ class KernelPdproxSVC(_OneKernel, KernelClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelClassifier._parameter_constraints,
-        **_OneKernel._parameter_constraints,
-    }
-
     def __init__(
         self,
         alpha: float = 1e-3,
@@ -223,11 +218,6 @@ class KernelPdproxRegressor(_OneKernel, KernelRegressor):
     >>> print(f"{np.median(np.abs(model.predict(X) - np.sin(X[:, 0]))):.3f}")
     0.000
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelRegressor._parameter_constraints,
-        **_OneKernel._parameter_constraints,
-    }
 
     def __init__(
         self,

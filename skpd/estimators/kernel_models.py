@@ -24,13 +24,6 @@ from .validation import validated
 __all__ = ["KernelClassifier", "KernelModel", "KernelRegressor"]
 
 _ROWS = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
-OF_SOLVERS = {"solver", "solver_options", "warm_start"}  # which models with kernels do not have
-
-
-def _without_solvers(kind: Any) -> dict[str, Any]:
-    """The constraints of parameters without those of named solvers."""
-    constraints = kind._parameter_constraints
-    return {name: some for name, some in constraints.items() if name not in OF_SOLVERS}
 
 
 class KernelModel(PrimalDualEstimator):
@@ -151,7 +144,6 @@ class KernelClassifier(KernelModel, MarginClassifier):
     """
 
     _takes_blocks: ClassVar[bool] = False
-    _parameter_constraints: ClassVar[dict] = _without_solvers(MarginClassifier)
 
     @documented
     def decision_function(self, X: Any) -> Array:
@@ -170,8 +162,6 @@ class KernelClassifier(KernelModel, MarginClassifier):
 
 class KernelRegressor(KernelModel, WithResidualLoss):
     """Base class of regressors with kernels, for one target."""
-
-    _parameter_constraints: ClassVar[dict] = _without_solvers(WithResidualLoss)
 
     @documented
     def predict(self, X: Any) -> np.ndarray:

@@ -36,7 +36,7 @@ class SeveralKernels(KernelModel):
     _kernels: list[_ScaledKernel]
     _scales: Array
 
-    _parameter_constraints: ClassVar[dict] = {
+    _own_constraints: ClassVar[dict] = {
         "kernels": [StrOptions({"precomputed"}), list, tuple],
         "penalty": [StrOptions({"sum", "half_square"})],
         "scale_kernels": ["boolean"],

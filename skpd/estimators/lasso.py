@@ -10,7 +10,7 @@ from ..penalties import L1, NonNegativeL1, Penalty
 from .cross_validation import PathCrossValidation
 from .docstrings import documented
 from .lasso_attributes import LassoAttributes, LassoLike
-from .parameters import BY_FEATURE, penalty_by_feature
+from .parameters import penalty_by_feature
 
 __all__ = ["LassoPDCertified", "LassoPDCertifiedCV"]
 
@@ -73,10 +73,8 @@ class LassoPDCertified(LassoLike):
     """
 
     _takes_blocks: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict] = {
-        **LassoLike._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "solver": SOLVERS,
-        **BY_FEATURE,
     }
 
     def __init__(
@@ -175,10 +173,8 @@ class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
     positive: bool
     path = LassoPDCertified.path
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PathCrossValidation._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "solver": SOLVERS,
-        "positive": ["boolean"],
     }
 
     def __init__(

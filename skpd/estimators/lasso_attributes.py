@@ -37,10 +37,8 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
     """Base class of least squares with penalised coefficients, for each of several targets."""
 
     _takes_outputs: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualRegressor._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, np.inf, closed="left")],
-        "positive": ["boolean"],
     }
 
     @documented

@@ -14,7 +14,7 @@ from .classifier import PrimalDualClassifier
 from .docstrings import documented
 from .multinomial import joint_problem
 from .names import PENALTIES
-from .parameters import OF_NAMES
+from .parameters import SHARED_CONSTRAINTS
 from .posing import one_vs_rest
 
 __all__ = ["LogisticPD"]
@@ -93,10 +93,8 @@ class LogisticPD(PrimalDualClassifier):
 
     _named_penalties: ClassVar[dict] = NAMES
     _takes_blocks: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualClassifier._parameter_constraints,
-        "penalty": [StrOptions(set(NAMES)), *PrimalDualClassifier._penalty_constraint[1:]],
-        **OF_NAMES,
+    _own_constraints: ClassVar[dict] = {
+        "penalty": [StrOptions(set(NAMES)), *SHARED_CONSTRAINTS["penalty"][1:]],
     }
 
     def __init__(

@@ -141,13 +141,11 @@ class MatrixCompletionPD(PrimalDualRegressor):
         "A path holds a table of coefficients, which factors of different ranks are not: fit a "
         "model for each alpha, with warm_start=True."
     )
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualRegressor._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(LOSSES)), Loss],
         "biases": ["boolean"],
         "solver": [StrOptions({"auto", "pdprox-dual"})],
     }
-    del _parameter_constraints["fit_intercept"]  # biases are its intercepts
 
     def __init__(
         self,

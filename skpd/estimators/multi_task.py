@@ -90,8 +90,7 @@ class MultiTaskPD(PrimalDualRegressor):
     array([0, 1, 2, 3])
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualRegressor._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
         "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
         "l1_ratio": [Interval(Real, 0, 1, closed="right")],
@@ -211,10 +210,9 @@ class MultiTaskPD(PrimalDualRegressor):
         -------
         y : ndarray of shape (n_samples, n_outputs), or (n_samples,) with ``tasks``
         """
-        check_is_fitted(self)
         if self.tasks is None:
-            X = validated(self, X, reset=False, **_DATA)
-            return linear_predictions(X, self.coef_, self.intercept_)
+            return self._scores(X)
+        check_is_fitted(self)
         X, labels = without_tasks(self, X, self.tasks, reset=False)
         X = validated_array(X, input_name="X", estimator=self, **_DATA)
         place = np.minimum(np.searchsorted(self.tasks_, labels), len(self.tasks_) - 1)

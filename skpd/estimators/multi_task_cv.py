@@ -110,12 +110,8 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
 
     _l1_ratio_range: ClassVar[Interval] = Interval(Real, 0, 1, closed="right")
     _of_data: ClassVar[set] = {*L1RatioCrossValidation._of_data, "tasks_"}
-    _parameter_constraints: ClassVar[dict] = {
-        **L1RatioCrossValidation._parameter_constraints,
-        "loss": MultiTaskPD._parameter_constraints["loss"],
-        "penalty": MultiTaskPD._parameter_constraints["penalty"],
+    _own_constraints: ClassVar[dict] = {
         "l1_ratio": [_l1_ratio_range, "array-like"],
-        "tasks": MultiTaskPD._parameter_constraints["tasks"],
     }
 
     def __init__(

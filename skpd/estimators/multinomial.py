@@ -5,20 +5,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions
 from .._typing import Array
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
 from ..problems import Problem
-from .base import _DATA, PrimalDualEstimator
 from .classifier import PrimalDualClassifier
 from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
 from .posing import problem_of_outputs
-from .predictions import linear_predictions
-from .validation import validated
 
 __all__ = ["MultinomialPD", "joint_problem"]
 
@@ -113,12 +109,10 @@ class MultinomialPD(PrimalDualClassifier):
     (np.int64(28), True)
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualEstimator._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(LOSSES))],
         "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
         "l1_ratio": [Interval(Real, 0, 1, closed="right")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
     def __init__(
@@ -173,20 +167,6 @@ class MultinomialPD(PrimalDualClassifier):
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
-        X = validated(self, X, reset=False, **_DATA)
-        return linear_predictions(X, self.coef_, self.intercept_)
-
-    @documented
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict class labels.
-
-        {labels_of_rows}
-        """
-        chosen = self._scores(X).argmax(axis=1)
-        return self.classes_[chosen]
 
     def _gives_probabilities(self) -> bool:
         return LOSSES[self.loss].is_log_likelihood

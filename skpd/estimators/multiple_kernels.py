@@ -1,7 +1,5 @@
 """Multiple kernel learning: sums of functions of several kernels, some of which are selected."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from ..losses import MarginLoss, ResidualLoss
@@ -61,11 +59,6 @@ class MKLClassifier(SeveralKernels, KernelClassifier):
     >>> clf.certificate_.relative_gap <= clf.tol
     True
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelClassifier._parameter_constraints,
-        **SeveralKernels._parameter_constraints,
-    }
 
     def __init__(
         self,
@@ -147,11 +140,6 @@ class MKLRegressor(SeveralKernels, KernelRegressor):
     >>> model.kernel_weights_[2] < 0.01  # the last kernel is not needed
     True
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelRegressor._parameter_constraints,
-        **SeveralKernels._parameter_constraints,
-    }
 
     def __init__(
         self,

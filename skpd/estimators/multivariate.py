@@ -22,7 +22,6 @@ from ..solvers.structured.master import has_master
 from .base import _DATA, PrimalDualEstimator
 from .docstrings import documented
 from .fits import fit_problems
-from .parameters import OF_NAMES
 from .posing import FitProblems
 from .predictions import linear_predictions
 from .validation import validated
@@ -148,8 +147,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualEstimator._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "scoring": [StrOptions({*OF_LABELS, *AT_K, "roc_auc"})],
         "beta": [Interval(Real, 0, np.inf, closed="neither"), None],
         "k": [
@@ -157,8 +155,6 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
             Interval(Real, 0, 1, closed="neither"),
             None,
         ],
-        "penalty": PrimalDualEstimator._penalty_constraint,
-        **OF_NAMES,
         "solver": [StrOptions({"auto", "agm"})],
     }
 

@@ -1,18 +1,64 @@
 """Validation of constructor parameters."""
 
 from difflib import get_close_matches
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint
 
-from .._compat import Interval, InvalidParameterError, StrOptions, validate_parameter_constraints
+from .._compat import (
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from .._values import Value
 from ..penalties import Penalty, for_features
+from .names import PENALTIES
 from .pickling import PickledWithVersion
 
-__all__ = ["BY_FEATURE", "CONSTRAINTS", "OF_NAMES", "ParameterValidation", "penalty_by_feature"]
+__all__ = ["SHARED_CONSTRAINTS", "ParameterValidation", "penalty_by_feature"]
+
+PENALTY_METHODS = [
+    "bind", "value", "prox", "conjugate", "support", "bounded_conjugate", "feasible",
+    "widest", "step_sizes",
+]  # fmt: skip
+
+# those of parameters that mean the same in several estimators
+SHARED_CONSTRAINTS: dict[str, list] = {
+    "alpha": [Interval(Real, 0, np.inf, closed="neither")],
+    "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+    "bounds": [tuple, list, Bounds, None],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "constraints": [LinearConstraint, list, tuple, None],
+    "cv": ["cv_object"],
+    "delta": [Interval(Real, 0, np.inf, closed="neither"), None],
+    "epsilon": [Interval(Real, 0, np.inf, closed="left"), None],
+    "fit_intercept": ["boolean"],
+    "groups": [
+        Interval(Integral, 1, None, closed="left"),
+        "array-like",
+        dict,
+        StrOptions({"auto"}),
+        None,
+    ],
+    "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "n_jobs": [Integral, None],
+    "penalty": [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)],
+    "penalty_weights": ["array-like", None],
+    "positive": ["boolean"],
+    "quantile": [Interval(Real, 0, 1, closed="neither"), None],
+    "random_state": ["random_state"],
+    "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal"})],
+    "solver_options": [dict, None],
+    "tol": [Interval(Real, 0, np.inf, closed="left")],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+}
 
 FLAGS = {"boolean", "verbose", bool}  # constraints that a bool is meant to satisfy
 
@@ -50,9 +96,21 @@ class ParameterValidation(PickledWithVersion):
 
     In Python True and False are the integers 1 and 0, so that scikit-learn's validation takes
     ``alpha=True`` for 1. Bools are refused where numbers are wanted.
+
+    A class declares in ``_own_constraints`` what is not among the shared constraints. What its
+    bases declare holds for its own parameters too.
     """
 
+    _own_constraints: ClassVar[dict] = {}
     _parameter_constraints: ClassVar[dict]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        known = dict(SHARED_CONSTRAINTS)
+        for base in reversed(cls.__mro__):
+            known |= vars(base).get("_own_constraints", {})
+        names = [name for name in signature(cls.__init__).parameters if name in known]
+        cls._parameter_constraints = {name: known[name] for name in names}
 
     def _validate_params(self) -> None:
         values = self.get_params(deep=False)
@@ -110,23 +168,6 @@ class ParameterValidation(PickledWithVersion):
         for name, changes in of_values.items():
             setattr(self, name, getattr(self, name).with_params(**changes))
         return self
-
-
-OF_NAMES: dict[str, list] = {
-    "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
-    "groups": [
-        Interval(Integral, 1, None, closed="left"),
-        "array-like",
-        dict,
-        StrOptions({"auto"}),
-        None,
-    ],
-}
-BY_FEATURE: dict[str, list] = {
-    "penalty_weights": ["array-like", None],
-    "bounds": [tuple, list, Bounds, None],
-}
-CONSTRAINTS: dict[str, list] = {"constraints": [LinearConstraint, list, tuple, None]}
 
 
 def penalty_by_feature(penalty: Penalty, weights: Any, bounds: Any, alpha: float = 1.0) -> Penalty:

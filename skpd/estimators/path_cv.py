@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from inspect import signature
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -158,14 +158,11 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     # the weights are for the estimator and the scorer, which say whether they want them
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": UNUSED}
     __metadata_request__score: ClassVar[dict] = {"sample_weight": UNUSED}
-    _parameter_constraints: ClassVar[dict] = {
+    _own_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit"])],
-        "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "eps": [Interval(Real, 0, 1, closed="neither"), None],
-        "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "rule": [StrOptions({"best", "one_standard_error"})],
-        "n_jobs": [Integral, None],
     }
 
     def __init__(

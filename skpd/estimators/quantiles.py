@@ -4,19 +4,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import d2_pinball_score
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
 from .._typing import Array, ArrayLike
 from ..losses import NonCrossingPinball, Pinball
 from ..penalties import Penalty
-from .base import _DATA
 from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
 from .posing import problem_of_outputs
-from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
-from .validation import validated
 
 __all__ = ["QuantilePD"]
 
@@ -105,12 +101,10 @@ class QuantilePD(PrimalDualRegressor):
     0.90
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualRegressor._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "quantiles": ["array-like"],
         "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
     }
-    del _parameter_constraints["fit_intercept"]  # see the notes
 
     def __init__(
         self,
@@ -160,9 +154,7 @@ class QuantilePD(PrimalDualRegressor):
         -------
         quantiles : ndarray of shape (n_samples, n_quantiles)
         """
-        check_is_fitted(self)
-        X = validated(self, X, reset=False, **_DATA)
-        return linear_predictions(X, self.coef_, self.intercept_)
+        return self._scores(X)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Mean over the quantiles of D^2, the share of the pinball loss that is explained.

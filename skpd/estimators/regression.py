@@ -1,17 +1,15 @@
 """Linear regression with any convex loss of the residual and any penalty."""
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compat import Interval, StrOptions
+from .._compat import StrOptions
 from .._typing import ArrayLike
 from ..losses import ResidualLoss
 from ..penalties import Penalty
 from .docstrings import documented
 from .names import RESIDUAL_LOSSES, chosen
-from .parameters import BY_FEATURE, CONSTRAINTS, OF_NAMES
 from .regressor import PrimalDualRegressor
 
 __all__ = ["PdproxRegressor", "WithResidualLoss"]
@@ -20,12 +18,8 @@ __all__ = ["PdproxRegressor", "WithResidualLoss"]
 class WithResidualLoss(PrimalDualRegressor):
     """Base class of regressors with a loss, by its name and parameters or an object."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualRegressor._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss],
-        "quantile": [Interval(Real, 0, 1, closed="neither"), None],
-        "epsilon": [Interval(Real, 0, np.inf, closed="left"), None],
-        "delta": [Interval(Real, 0, np.inf, closed="neither"), None],
     }
 
     def _get_loss(self) -> ResidualLoss:
@@ -92,13 +86,6 @@ class PdproxRegressor(WithResidualLoss):
     """
 
     _takes_blocks: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict] = {
-        **WithResidualLoss._parameter_constraints,
-        **CONSTRAINTS,
-        "penalty": WithResidualLoss._penalty_constraint,
-        **OF_NAMES,
-        **BY_FEATURE,
-    }
 
     def __init__(
         self,

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _check_sample_weight, _fit_context, with_callbacks
 from .._typing import ArrayLike
@@ -13,13 +12,12 @@ from ..designs import RowBlocks
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
-from .base import _DATA, PrimalDualEstimator
+from .base import PrimalDualEstimator
 from .docstrings import documented
 from .fits import fit_problems
 from .overlapping import with_sums
 from .posing import FitProblems, require_finite, shards_problem
-from .predictions import linear_predictions
-from .validation import checked_weights, finite_targets, validated
+from .validation import checked_weights, finite_targets
 
 __all__ = ["PrimalDualRegressor"]
 
@@ -85,7 +83,5 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         -------
         y : ndarray of shape (n_samples,), or with a column for each of several targets
         """
-        check_is_fitted(self)
-        X = validated(self, X, reset=False, **_DATA)
-        predictions = linear_predictions(X, self._coef_rows, self.intercept_)
+        predictions = self._scores(X)
         return predictions if np.ndim(self.intercept_) else predictions[:, 0]

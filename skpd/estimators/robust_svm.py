@@ -144,8 +144,7 @@ class DRSVMClassifier(PrimalDualClassifier):
     """
 
     _path_parameter: ClassVar[str] = "epsilon"
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualClassifier._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "epsilon": [Interval(Real, 0, np.inf, closed="left")],
         "kappa": [Interval(Real, 0, None, closed="right")],
         "norm": [Options(Real, set(NORMS))],

@@ -12,7 +12,6 @@ from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
 from .docstrings import documented
 from .names import MARGIN_LOSSES, chosen
-from .parameters import BY_FEATURE, CONSTRAINTS, OF_NAMES
 
 __all__ = ["MarginClassifier", "PdproxSVC"]
 
@@ -21,8 +20,7 @@ class MarginClassifier(PrimalDualClassifier):
     """Base class of classifiers with a loss of margins, by its name or an object."""
 
     _takes_blocks: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualClassifier._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss],
     }
 
@@ -110,13 +108,8 @@ class PdproxSVC(MarginClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **MarginClassifier._parameter_constraints,
-        **CONSTRAINTS,
+    _own_constraints: ClassVar[dict] = {
         "noise_budget": [Interval(Real, 0, np.inf, closed="neither"), None],
-        "penalty": MarginClassifier._penalty_constraint,
-        **OF_NAMES,
-        **BY_FEATURE,
     }
 
     def __init__(

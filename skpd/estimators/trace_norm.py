@@ -94,15 +94,13 @@ class TraceNormPD(PrimalDualRegressor):
     2
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PrimalDualRegressor._parameter_constraints,
+    _own_constraints: ClassVar[dict] = {
         "radius": [Interval(Real, 0, np.inf, closed="neither"), None],
         "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
         "step_size": [StrOptions({"line-search", "theory"})],
         "rank": [Interval(Integral, 1, None, closed="left"), None],
         "n_rows": [Interval(Integral, 1, None, closed="left"), None],
     }
-    del _parameter_constraints["solver"], _parameter_constraints["solver_options"]
 
     def __init__(
         self,
@@ -137,10 +135,6 @@ class TraceNormPD(PrimalDualRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-    def _loss_of(self, n_outputs: int) -> Loss:
-        loss = OUTPUT_LOSSES[self.loss](n_outputs) if isinstance(self.loss, str) else self.loss
-        return checked_loss(loss, n_outputs)
 
     @property
     def _by_frank_wolfe(self) -> bool:
@@ -182,7 +176,7 @@ class TraceNormPD(PrimalDualRegressor):
                     "bring it to a smaller scale."
                 )
         Y = y.reshape(len(y), -1)
-        loss = self._loss_of(Y.shape[1])
+        loss = checked_loss(self.loss, Y.shape[1])
         check_labels(loss, y)
         of_values: Penalty = L1()
         if self.radius is not None:
