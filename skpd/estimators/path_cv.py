@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from inspect import signature
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -47,7 +46,7 @@ from .folds import (
 )
 from .parameters import ParameterValidation
 from .path import alpha_values, problems_of_path, split_pipeline
-from .scored_folds import Samples, ScoredFolds, cv_results, place_of_choice
+from .scored_folds import Samples, ScoredFolds, cv_results, place_of_choice, takes_weights
 
 __all__ = ["PathCV"]
 
@@ -279,7 +278,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     def _samples(self, X, y, scorer, weights, params) -> tuple[Samples, dict[str, Any]]:
         """The samples with the metadata that belongs to them, and the metadata of the splitter."""
         if not _routing_enabled():
-            return Samples(X, y, {}, weights, weights if _takes_weights(scorer) else {}), params
+            return Samples(X, y, {}, weights, weights if takes_weights(scorer) else {}), params
         routed = process_routing(self, "fit", **weights, **params)
         steps, model = split_pipeline(self.estimator)
         of_fit, of_steps = routed.estimator.fit, {}
@@ -389,13 +388,6 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
 def _given(sample_weight: Any) -> dict[str, Any]:
     """A dict of the weights as metadata, empty without weights."""
     return {} if sample_weight is None else {"sample_weight": sample_weight}
-
-
-def _takes_weights(scorer: Callable) -> bool:
-    """Whether a scorer takes sample_weight, by the metadata of scikit-learn's or the signature."""
-    if hasattr(scorer, "_accept_sample_weight"):
-        return scorer._accept_sample_weight()
-    return "sample_weight" in signature(scorer).parameters
 
 
 @contextmanager

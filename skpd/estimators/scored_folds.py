@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from inspect import signature
 from numbers import Real
 from typing import Any
 
@@ -16,7 +17,7 @@ from .._typing import Array, Indices
 from .folds import Fold, FoldPath, FollowedPaths, follow_folds
 from .path import problems_of_path, split_pipeline
 
-__all__ = ["Samples", "ScoredFolds", "cv_results", "place_of_choice"]
+__all__ = ["Samples", "ScoredFolds", "cv_results", "place_of_choice", "takes_weights"]
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,13 @@ def _number(score: Any) -> float:
     if not isinstance(score, Real):
         raise ValueError(f"scoring must return a number for each model, got {score!r}.")
     return float(score)
+
+
+def takes_weights(scorer: Callable) -> bool:
+    """Whether a scorer takes sample_weight, by the metadata of scikit-learn's or the signature."""
+    if hasattr(scorer, "_accept_sample_weight"):
+        return scorer._accept_sample_weight()
+    return "sample_weight" in signature(scorer).parameters
 
 
 def cv_results(found: FollowedPaths, alphas: Array, parameter: str) -> dict[str, Any]:
