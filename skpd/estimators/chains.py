@@ -30,9 +30,7 @@ __all__ = ["ChainCRF", "ChainM3N"]
 class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
     """Base class of models of chains of labels."""
 
-    _own_constraints: ClassVar[dict] = {
-        "penalty": [StrOptions({"l2", "l1", "group"})],
-    }
+    _own_constraints: ClassVar[dict] = {"penalty": [StrOptions({"l2", "l1", "group"})]}
     fit_intercept: bool = False
 
     def __init__(

@@ -16,19 +16,12 @@ from ..designs import RowBlocks
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
+from . import posing
 from .base import PrimalDualEstimator
 from .docstrings import documented
 from .fits import fit_problems
 from .overlapping import with_sums
-from .posing import (
-    FitProblems,
-    one_vs_rest,
-    one_vs_rest_of_shards,
-    positive_classes,
-    problems_of_classes,
-    require_finite,
-    require_two_classes,
-)
+from .posing import FitProblems
 from .probabilities import ProbabilisticClassifier
 from .validation import checked_weights
 
@@ -72,12 +65,12 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
             labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
             problems = self._problems_of_classes(X, labels, weights, classes)
             if unchecked:
-                require_finite(self, problems[0], X)
-        return problems_of_classes(X, y, problems, classes)
+                posing.require_finite(self, problems[0], X)
+        return posing.problems_of_classes(X, y, problems, classes)
 
     def _problems_of_classes(self, X, labels, weights, classes):
         """The problems of one class against the others, or that of all classes."""
-        return one_vs_rest(self, X, labels, weights, classes)
+        return posing.one_vs_rest(self, X, labels, weights, classes)
 
     def _labels_and_weights(self, X, y, classes, sample_weight):
         """The index of each sample's class, and its weight times that of the class."""
@@ -85,7 +78,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         labels = np.searchsorted(classes, y)
         weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
         n_present = np.count_nonzero(np.bincount(labels, weights > 0))
-        require_two_classes(self, n_present, classes)
+        posing.require_two_classes(self, n_present, classes)
         return labels, weights
 
     def _problems_of_blocks(self, X, y, classes, sample_weight):
@@ -95,13 +88,13 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         class_weight = None
         if self.class_weight is not None:
             class_weight = classes, weights_of_classes(self, classes, y, sample_weight)
-        n_parallel = min(effective_n_jobs(self.n_jobs), len(positive_classes(classes)))
+        n_parallel = min(effective_n_jobs(self.n_jobs), len(posing.positive_classes(classes)))
 
         def shards_of(positive):
             targets = Targets(y, sample_weight, positive, class_weight)
             return LocalShards(Shard(X, targets, self._get_loss(), n_parallel=n_parallel))
 
-        return one_vs_rest_of_shards(self, classes, shards_of)
+        return posing.one_vs_rest_of_shards(self, classes, shards_of)
 
     @documented
     def decision_function(self, X: Any) -> Array:

@@ -59,9 +59,7 @@ class PathCrossValidation(PrimalDualRegressor):
 
     # fitted attributes that say what the data is like, which `_problems` sets
     _of_data: ClassVar[set] = {"n_features_in_", "feature_names_in_"}
-    _own_constraints: ClassVar[dict] = {
-        "eps": [Interval(Real, 0, 1, closed="right")],
-    }
+    _own_constraints: ClassVar[dict] = {"eps": [Interval(Real, 0, 1, closed="right")]}
 
     def _penalties(self, problem: Problem) -> Sequence[Penalty]:
         """The penalties to choose from, one for each l1_ratio; the first is the problem's own."""

@@ -19,7 +19,7 @@ from .svm import MarginClassifier
 __all__ = ["PENALISED", "ElasticNetPD", "ElasticNetPDClassifier"]
 
 PENALISED = ("auto", "agm", "cd", "approx")
-CONSTRAINED = ("auto", "agm", "pdbfw")
+CONSTRAINED: tuple[str, ...] = ("auto", "agm", "pdbfw")
 
 
 class _ElasticNetModel(PrimalDualEstimator):
@@ -52,18 +52,13 @@ class _ElasticNetModel(PrimalDualEstimator):
 
     def _solver(self) -> str:
         """The name of the solver, after a check that it applies to the model."""
-        name = type(self).__name__
+        name, allowed, where = type(self).__name__, CONSTRAINED, "with an l1_radius"
         if self.l1_radius is None:
-            if self.solver not in PENALISED:
-                raise ValueError(
-                    f"The 'solver' parameter of {name} must be one of {PENALISED} where "
-                    f"l1_radius is None, got {self.solver!r}."
-                )
-            return self.solver
-        if self.solver not in CONSTRAINED:
+            allowed, where = PENALISED, "where l1_radius is None"
+        if self.solver not in allowed:
             raise ValueError(
-                f"The 'solver' parameter of {name} must be one of {CONSTRAINED} with an "
-                f"l1_radius, got {self.solver!r}."
+                f"The 'solver' parameter of {name} must be one of {allowed} {where}, got "
+                f"{self.solver!r}."
             )
         if self.solver == "pdbfw" and self.l1_ratio == 1.0:
             raise ValueError(

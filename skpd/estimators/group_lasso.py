@@ -22,9 +22,7 @@ class WithGroups(PrimalDualEstimator):
 
     _takes_blocks: ClassVar[bool] = True
     _needs_groups: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {
-        "group_weights": ["array-like", dict, None],
-    }
+    _own_constraints: ClassVar[dict] = {"group_weights": ["array-like", dict, None]}
 
     group_weights: Any
 

@@ -73,9 +73,7 @@ class LassoPDCertified(LassoLike):
     """
 
     _takes_blocks: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {
-        "solver": SOLVERS,
-    }
+    _own_constraints: ClassVar[dict] = {"solver": SOLVERS}
 
     def __init__(
         self,
@@ -173,9 +171,7 @@ class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
     positive: bool
     path = LassoPDCertified.path
 
-    _own_constraints: ClassVar[dict] = {
-        "solver": SOLVERS,
-    }
+    _own_constraints: ClassVar[dict] = {"solver": SOLVERS}
 
     def __init__(
         self,

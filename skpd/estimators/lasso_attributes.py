@@ -37,9 +37,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
     """Base class of least squares with penalised coefficients, for each of several targets."""
 
     _takes_outputs: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {
-        "alpha": [Interval(Real, 0, np.inf, closed="left")],
-    }
+    _own_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, np.inf, closed="left")]}
 
     @documented
     def fit(
@@ -110,8 +108,3 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         gaps = np.vectorize(lambda certificate: certificate.gap, [float])(found.certificates)
         coefs, gaps, n_iters = (np.moveaxis(a, 0, -1) for a in (found.coefs, gaps, found.n_iters))
         return (found.alphas, coefs, gaps, n_iters)[: 4 if return_n_iter else 3]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

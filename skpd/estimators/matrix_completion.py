@@ -174,7 +174,6 @@ class MatrixCompletionPD(PrimalDualRegressor):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.string = True
         tags.target_tags.required = False  # a sparse matrix holds its ratings
         return tags

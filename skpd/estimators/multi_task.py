@@ -132,7 +132,6 @@ class MultiTaskPD(PrimalDualRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self.tasks is None
         tags.target_tags.single_output = self.tasks is not None
-        tags.input_tags.sparse = True
         return tags
 
     def _loss_of(self, n_outputs: int) -> Loss:

@@ -110,9 +110,7 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
 
     _l1_ratio_range: ClassVar[Interval] = Interval(Real, 0, 1, closed="right")
     _of_data: ClassVar[set] = {*L1RatioCrossValidation._of_data, "tasks_"}
-    _own_constraints: ClassVar[dict] = {
-        "l1_ratio": [_l1_ratio_range, "array-like"],
-    }
+    _own_constraints: ClassVar[dict] = {"l1_ratio": [_l1_ratio_range, "array-like"]}
 
     def __init__(
         self,

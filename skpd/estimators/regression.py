@@ -18,9 +18,7 @@ __all__ = ["PdproxRegressor", "WithResidualLoss"]
 class WithResidualLoss(PrimalDualRegressor):
     """Base class of regressors with a loss, by its name and parameters or an object."""
 
-    _own_constraints: ClassVar[dict] = {
-        "loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss],
-    }
+    _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss]}
 
     def _get_loss(self) -> ResidualLoss:
         given = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}

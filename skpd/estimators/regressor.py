@@ -27,6 +27,11 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
 
     _takes_outputs: ClassVar[bool] = False  # whether y may have a column for each of several
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._takes_outputs
+        return tags
+
     @documented
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

@@ -20,9 +20,7 @@ class MarginClassifier(PrimalDualClassifier):
     """Base class of classifiers with a loss of margins, by its name or an object."""
 
     _takes_blocks: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {
-        "loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss],
-    }
+    _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss]}
 
     def _get_loss(self) -> MarginLoss:
         loss: MarginLoss = chosen("loss", self.loss, MARGIN_LOSSES)
@@ -57,8 +55,8 @@ class PdproxSVC(MarginClassifier):
         For labels of which some are wrong: an upper bound on the sum of the multipliers of the
         hinge losses, which are at most 1 for each sample (the m of Yang et al., (19), in samples
         or in their weight). Only that many samples, those with the largest losses, then count.
-        With a small budget the optimum is often the model 0; the user guide explains when. Needs
-        ``loss="hinge"`` and a penalty of single coefficients, "l2_norm" or "group".
+        With a small noise budget the optimum is often the model 0; the user guide explains when.
+        Needs ``loss="hinge"`` and a penalty of single coefficients, "l2_norm" or "group".
     {loss_of_margin}
     {solver_and_solver_options}
     {tol_max_iter_and_fit_intercept}

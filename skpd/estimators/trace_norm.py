@@ -94,6 +94,7 @@ class TraceNormPD(PrimalDualRegressor):
     2
     """
 
+    _takes_outputs: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {
         "radius": [Interval(Real, 0, np.inf, closed="neither"), None],
         "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
@@ -130,11 +131,6 @@ class TraceNormPD(PrimalDualRegressor):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     @property
     def _by_frank_wolfe(self) -> bool:
