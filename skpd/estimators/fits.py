@@ -75,8 +75,7 @@ def fit_problems(estimator: Any, fit: FitProblems, sample_weight: ArrayLike | No
         return solution
 
     random_state = check_random_state(estimator.random_state)
-    seeds = random_state.randint(np.iinfo(np.int32).max, size=len(problems))
-    solutions, interrupted = map_in_threads(fit_one, seeds, n_threads, stop)
+    solutions, interrupted = map_in_threads(fit_one, len(problems), random_state, n_threads, stop)
     if interrupted:
         solutions[0] = replace(solutions[0], interrupted=True)
     set_attributes(estimator, fit, solutions)
@@ -85,13 +84,15 @@ def fit_problems(estimator: Any, fit: FitProblems, sample_weight: ArrayLike | No
 
 
 def map_in_threads(
-    function: Callable[[int, int], Any], seeds: Any, n_threads: int, stop: Event
-) -> tuple[list, bool]:
-    """Call a function with each index and seed, in threads.
+    function: Callable[[int, int], Any], n_calls: int, random_state: np.random.RandomState,
+    n_threads: int, stop: Event,
+) -> tuple[list, bool]:  # fmt: skip
+    """Call a function with each index and a random seed, in threads.
 
     Ctrl-C sets ``stop``, upon which each call returns what it has, and no thread outlives this
     function. Returns the results and whether Ctrl-C was pressed.
     """
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=n_calls)
     if n_threads == 1:
         return [function(k, seed) for k, seed in enumerate(seeds)], False
     interrupted = False

@@ -111,9 +111,8 @@ def follow_folds(
                 values[k, a] = path.value(path.alphas[a], solutions)
                 certificates[k].append([_brief(solution.certificate) for solution in solutions])
 
-    seeds = random_state.randint(np.iinfo(np.int32).max, size=n_paths)
     try:
-        map_in_threads(follow_one, seeds, n_threads, stop)
+        map_in_threads(follow_one, n_paths, random_state, n_threads, stop)
     except KeyboardInterrupt:
         stop.set()
     return FollowedPaths(values, certificates, stop.is_set())

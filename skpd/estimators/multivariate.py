@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import fbeta_score, roc_auc_score
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._compat import Interval, StrOptions, _fit_context, with_callbacks
@@ -20,6 +19,7 @@ from ..problems import Point, Problem, Solution
 from ..problems.score_rows import scores_problem
 from ..solvers.structured.master import has_master
 from .base import _DATA, PrimalDualEstimator
+from .classifier import checked_classes
 from .docstrings import documented
 from .fits import fit_problems
 from .posing import FitProblems
@@ -236,8 +236,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         self._check_scoring()
         self._find_groups(X)
         X, y = validated(self, X, y, **_DATA)
-        check_classification_targets(y)
-        classes = np.unique(y)
+        classes = checked_classes(y)
         if len(classes) > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass: "

@@ -131,12 +131,10 @@ def path(
     def solve_class(k: int, seed: int) -> None:
         found[k].extend(follow(estimator, problems[k], values, seed, stop))
 
-    seeds = check_random_state(estimator.random_state).randint(
-        np.iinfo(np.int32).max, size=len(problems)
-    )
+    random_state = check_random_state(estimator.random_state)
     n_threads = min(effective_n_jobs(estimator.n_jobs), len(problems))
     try:
-        map_in_threads(solve_class, seeds, n_threads, stop)
+        map_in_threads(solve_class, len(problems), random_state, n_threads, stop)
     except KeyboardInterrupt:
         stop.set()
     rows = list(zip(*found, strict=False))  # what all classes have come to
