@@ -469,3 +469,10 @@ def test_targets_that_a_constant_fits(loss, fit_intercept):
     assert model.converged_
     assert model.certificate_.dual <= bound + loss_of[loss] <= model.certificate_.primal
     np.testing.assert_allclose(model.certificate_.primal, bound + loss_of[loss], rtol=1e-8)
+
+
+def test_an_empty_list_of_constraints_is_none(diabetes):
+    X, y = diabetes
+    empty = PdproxRegressor(0.1, constraints=[]).fit(X, y)
+    assert not hasattr(empty, "constraint_multipliers_")
+    np.testing.assert_array_equal(empty.coef_, PdproxRegressor(0.1).fit(X, y).coef_)
