@@ -12,7 +12,7 @@ from .._checks import check_number
 from .._typing import Array
 from .base import Penalty, Structure, _half_square
 from .cones import PenaltyCones
-from .separable import ElasticNet, SquaredL2, _Separable, _soft_threshold
+from .separable import ElasticNet, SquaredL2, _soft_threshold
 from .tangents import SmoothDirections, of_level_set
 
 __all__ = ["Box", "ElasticNetBall", "L1Ball", "SquaredL2OnL1Ball"]
@@ -263,7 +263,7 @@ def _root_by_medians(
 
 
 @dataclass(frozen=True)
-class Box(_Separable, _ConstraintSet):
+class Box(_ConstraintSet):
     """The constraint lower <= w_j <= upper for every coefficient.
 
     Parameters
@@ -282,6 +282,7 @@ class Box(_Separable, _ConstraintSet):
     lower: float = -1.0
     upper: float = 1.0
     even: ClassVar[bool] = False
+    structure: ClassVar[Structure] = Structure.SEPARABLE
 
     def __post_init__(self) -> None:
         check_number(self, "lower", most=0.0)

@@ -9,10 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array, Indices
 from .._values import Value
 from .cones import PenaltyCones
-from .intervals import Slopes
+from .intervals import Slopes, intervals_of_terms, zeros_of_terms
 from .tangents import SmoothDirections, of_coordinates
 
 __all__ = ["FreeFeatures", "Norm", "Penalty", "Structure"]
@@ -78,6 +80,11 @@ class Penalty(Value, ABC):
     Attributes
     ----------
     structure : Structure
+    terms : tuple
+        With `Structure.SEPARABLE`, l1, l2, lower and upper of the functions
+        l1 |w_j| + l2 w_j^2 / 2 on [lower, upper] whose sum R is: numbers, or arrays with a number
+        for each coefficient. All that solvers need beside the functions of a penalty follows from
+        them; `prox` must take a step size for each coefficient.
     is_norm : bool
         Whether R is a norm, or a norm restricted to coefficients of given signs, and has a
         ``dual_norm``.
@@ -111,6 +118,7 @@ class Penalty(Value, ABC):
     """
 
     structure: ClassVar[Structure] = Structure.WHOLE
+    terms: Any
     is_quadratic: ClassVar[bool] = False
     free_level: ClassVar[bool] = False
     of_neighbours: ClassVar[bool] = False
@@ -253,7 +261,9 @@ class Penalty(Value, ABC):
         intervals : ndarray of shape (n_features, 2) or None
             None where the penalty has no such bounds.
         """
-        return None
+        if self.structure is not Structure.SEPARABLE:
+            return None
+        return intervals_of_terms(self.terms, self.free_features.columns, slopes, most, radius)
 
     def zeros(self, slopes: Slopes) -> "np.ndarray | None":
         """A mask of the coefficients that are 0 at every minimiser of alpha R(w) - v.w.
@@ -268,21 +278,21 @@ class Penalty(Value, ABC):
         zeros : ndarray of bool, of shape (n_features,), or None
             None where the penalty has no such rule.
         """
-        return None
+        if self.structure is not Structure.SEPARABLE:
+            return None
+        return zeros_of_terms(self.terms, self.free_features.columns, slopes)
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
         """The directions along which R is differentiable at w; None where that is not known."""
         if self.structure is not Structure.SEPARABLE:
             return None
-        separable: Any = self
-        l1, l2, lower, upper = separable.terms
+        l1, l2, lower, upper = self.terms
         inside = (lower < w) & (w < upper) & ((w != 0.0) | (l1 == 0.0))
         return of_coordinates(inside, l1 * np.sign(w) + l2 * w)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         """Add the functions of which alpha R consists to a conic programme."""
-        separable: Any = self
-        l1, l2, lower, upper = separable.terms
+        l1, l2, lower, upper = self.terms
         cones.add_separable(alpha * l1, alpha * l2, lower, upper)
 
     def with_coefficient(self, n_features: int, weight: float) -> "Penalty | None":
@@ -295,7 +305,61 @@ class Penalty(Value, ABC):
 
     def step_sizes(self, step: Array) -> Array:
         """The largest step sizes, none above ``step``, for which `prox` has its closed form."""
-        return np.full_like(step, np.min(step))
+        separable = self.structure is Structure.SEPARABLE
+        return step if separable else np.full_like(step, np.min(step))
+
+    # Sums over coefficients, by their terms
+
+    def kernel_terms(self, alpha: float) -> kernels.SeparableTerms:
+        """The compiled object that solvers use for alpha R, a sum over coefficients."""
+        return kernels.SeparableTerms(alpha, *self.terms)
+
+    def restricted(self, columns: Indices) -> "Penalty":
+        """The penalty on a subset of the coefficients, a sum over these."""
+        return _Restricted(self, columns) if any(map(np.ndim, self.terms)) else self
+
+    def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        """An upper bound on sup of v.w - alpha R(w) over ``l1 |w_j| <= radius`` for every j."""
+        l1, l2, lower, upper = self.terms
+        allowed = np.where(v > 0.0, min(upper, radius / l1), -max(lower, -radius / l1))
+        # the factor with 4 EPSILON bounds the rounding of alpha l1, whose difference may cancel
+        excess = np.where(allowed > 0.0, np.abs(v) - alpha * l1 * (1.0 - 4.0 * EPSILON), 0.0)
+        excess = np.maximum(excess, 0.0)
+        if l2 == 0.0:
+            return float(np.sum(np.where(excess > 0.0, excess * allowed, 0.0)))
+        w = np.minimum(excess / (alpha * l2), allowed)
+        return float(np.sum(w * (excess - 0.5 * alpha * l2 * w)))
+
+
+class _Restricted(Penalty):
+    """A sum over coefficients with arrays of terms, where all coefficients but some are 0."""
+
+    structure: ClassVar[Structure] = Structure.SEPARABLE
+
+    def __init__(self, whole: Penalty, columns: Indices) -> None:
+        self.whole, self.columns = whole, columns
+        self.n_features = max(map(np.size, whole.terms))
+        self.terms = tuple(term[columns] if np.ndim(term) else term for term in whole.terms)
+
+    def _all(self, some: Array | float) -> Array:
+        out = np.zeros(self.n_features)
+        out[self.columns] = some
+        return out
+
+    def value(self, w: Array) -> float:
+        return self.whole.value(self._all(w))
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return self.whole.prox(self._all(w), self._all(step))[self.columns]
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        return self.whole.conjugate(self._all(v), alpha)
+
+    def support(self, v: Array, radius: float) -> float:
+        return self.whole.support(self._all(v), radius)
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        return self.whole.bounded_conjugate(self._all(v), alpha, radius)
 
 
 class Norm(Penalty):

@@ -1,19 +1,16 @@
 """Penalties that are sums over the coefficients."""
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, sqrt
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .. import kernels
 from .._checks import check_number
-from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array
 from .base import Norm, Penalty, Structure, _half_square, _product
-from .intervals import Slopes, intervals_of_terms, zeros_of_terms
 
 __all__ = ["L1", "ElasticNet", "NonNegativeL1", "SquaredL2"]
 
@@ -22,54 +19,8 @@ def _soft_threshold(w: Array, threshold):
     return w - np.minimum(np.maximum(w, -threshold), threshold)  # np.clip takes longer
 
 
-class _Separable:
-    """The base class of sums of functions of one coefficient, whose prox takes any step sizes.
-
-    ``terms`` are l1, l2, lower and upper of the functions l1 |w_j| + l2 w_j^2 / 2 on
-    [lower, upper]: numbers, or arrays with a number for each coefficient.
-    """
-
-    structure: ClassVar[Structure] = Structure.SEPARABLE
-
-    @property
-    @abstractmethod
-    def terms(self) -> tuple[Any, Any, Any, Any]: ...
-
-    def kernel_terms(self, alpha: float) -> kernels.SeparableTerms:
-        """The compiled object that solvers use for alpha R."""
-        return kernels.SeparableTerms(alpha, *self.terms)
-
-    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
-        penalty: Any = self
-        free = penalty.free_features.columns
-        return intervals_of_terms(self.terms, free, slopes, most, radius)
-
-    def zeros(self, slopes: Slopes) -> Any:
-        penalty: Any = self
-        return zeros_of_terms(self.terms, penalty.free_features.columns, slopes)
-
-    def step_sizes(self, step: Array) -> Array:
-        return step
-
-    def restricted(self, columns: Indices) -> "_Separable":
-        """The penalty on a subset of the coefficients."""
-        return self
-
-    def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        """An upper bound on sup of v.w - alpha R(w) over ``l1 |w_j| <= radius`` for every j."""
-        l1, l2, lower, upper = self.terms
-        allowed = np.where(v > 0.0, min(upper, radius / l1), -max(lower, -radius / l1))
-        # the factor with 4 EPSILON bounds the rounding of alpha l1, whose difference may cancel
-        excess = np.where(allowed > 0.0, np.abs(v) - alpha * l1 * (1.0 - 4.0 * EPSILON), 0.0)
-        excess = np.maximum(excess, 0.0)
-        if l2 == 0.0:
-            return float(np.sum(np.where(excess > 0.0, excess * allowed, 0.0)))
-        w = np.minimum(excess / (alpha * l2), allowed)
-        return float(np.sum(w * (excess - 0.5 * alpha * l2 * w)))
-
-
 @dataclass(frozen=True)
-class L1(_Separable, Norm):
+class L1(Norm):
     """Lasso penalty, ``||w||_1``.
 
     Examples
@@ -80,6 +31,7 @@ class L1(_Separable, Norm):
     array([2., 0.])
     """
 
+    structure: ClassVar[Structure] = Structure.SEPARABLE
     terms = (1.0, 0.0, -inf, inf)
     symmetric: ClassVar[bool] = True
 
@@ -94,7 +46,7 @@ class L1(_Separable, Norm):
 
 
 @dataclass(frozen=True)
-class NonNegativeL1(_Separable, Norm):
+class NonNegativeL1(Norm):
     """Lasso penalty under the constraint w >= 0: ``sum_j w_j``, or inf.
 
     This function is a gauge, a norm restricted to w >= 0. The formulas that `Norm` derives from
@@ -108,6 +60,7 @@ class NonNegativeL1(_Separable, Norm):
     array([2., 0.])
     """
 
+    structure: ClassVar[Structure] = Structure.SEPARABLE
     terms = (1.0, 0.0, 0.0, inf)
     even: ClassVar[bool] = False
     is_finite: ClassVar[bool] = False
@@ -129,7 +82,7 @@ class NonNegativeL1(_Separable, Norm):
 
 
 @dataclass(frozen=True)
-class SquaredL2(_Separable, Penalty):
+class SquaredL2(Penalty):
     """Ridge penalty, ``||w||_2^2 / 2``.
 
     Examples
@@ -140,6 +93,7 @@ class SquaredL2(_Separable, Penalty):
     array([ 1.5, -0.5])
     """
 
+    structure: ClassVar[Structure] = Structure.SEPARABLE
     terms = (0.0, 1.0, -inf, inf)
     is_quadratic: ClassVar[bool] = True
 
@@ -160,7 +114,7 @@ class SquaredL2(_Separable, Penalty):
 
 
 @dataclass(frozen=True)
-class ElasticNet(_Separable, Penalty):
+class ElasticNet(Penalty):
     """Elastic net, ``l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2``.
 
     Parameters
@@ -177,6 +131,7 @@ class ElasticNet(_Separable, Penalty):
     """
 
     l1_ratio: float = 0.5
+    structure: ClassVar[Structure] = Structure.SEPARABLE
 
     def __post_init__(self) -> None:
         check_number(self, "l1_ratio", above=0.0, below=1.0)

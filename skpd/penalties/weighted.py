@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -14,7 +14,7 @@ from .._checks import check_array
 from .._floats import EPSILON
 from .._typing import Array, Indices
 from .base import FreeFeatures, Penalty, Structure
-from .separable import _Separable, _soft_threshold
+from .separable import _soft_threshold
 
 __all__ = ["Separable", "WeightedL1", "for_features", "with_coefficient"]
 
@@ -23,7 +23,7 @@ PRECISION = 1e-9  # relative precision of that multiplier
 FAR = 1e300  # stands for an infinite size
 
 
-class _ByFeature(_Separable, Penalty):
+class _ByFeature(Penalty):
     """The penalty sum_j l1_j |w_j| + l2_j w_j^2 / 2 on [lower_j, upper_j].
 
     The numbers l1, l2, lower and upper are those of ``terms``.
@@ -31,6 +31,8 @@ class _ByFeature(_Separable, Penalty):
     Coefficients with l1_j = l2_j = 0 are free: conjugates, dual norms and supports are suprema
     over the w that are 0 there.
     """
+
+    structure: ClassVar[Structure] = Structure.SEPARABLE
 
     @property
     @abstractmethod
