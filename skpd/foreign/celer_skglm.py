@@ -19,6 +19,7 @@ the problem without an intercept.
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,40 +27,20 @@ import numpy as np
 from .._typing import Array
 from ..estimators.names import elastic_net
 from ..losses import Hinge, Huber, Logistic, Loss, Squared
-from ..penalties import L1, GroupL2, Penalty, SquaredL2, WeightedL1, for_features
-from .data import Data, fits, regression_outputs, signed
+from ..penalties import L1, GroupL2, Penalty, SquaredL2, WeightedL1
+from .data import Data, fits, signed
+from .families import ELASTIC_NET, LASSO, Family, alpha, classes, inverse_C, targets
 from .fits import LinearFit
 from .outputs import multi_task
 
 __all__ = ["CELER", "SKGLM"]
 
 
-def _given(estimator: Any, name: str) -> Any:
-    """The value of a parameter, or the value that cross-validation chose for it."""
-    chosen = getattr(estimator, f"{name}_", None)
-    return getattr(estimator, name) if chosen is None else chosen
-
-
-def _lasso(estimator: Any, data: Data, ratio: float = 1.0) -> list[LinearFit]:
-    alpha, weights = float(_given(estimator, "alpha")), getattr(estimator, "weights", None)
-    penalty: Penalty = elastic_net(ratio)
-    if weights is not None:
-        penalty = for_features(penalty, weights)
-    penalty, outputs = signed(estimator, penalty), regression_outputs(data)
-    return fits(estimator, data, outputs, Squared(), penalty, lambda total: alpha)
-
-
-def _elastic_net(estimator: Any, data: Data) -> list[LinearFit]:
-    return _lasso(estimator, data, float(_given(estimator, "l1_ratio")))
-
-
-def _group_lasso(estimator: Any, data: Data) -> list[LinearFit]:
+def _groups(estimator: Any) -> Penalty:
     _refuse_signs(estimator, "GroupLasso")
-    alpha, weights = float(_given(estimator, "alpha")), getattr(estimator, "weights", None)
-    groups = _index_lists(estimator.groups, data.X.shape[1])
-    penalty = GroupL2(groups, np.ones(len(groups)) if weights is None else weights)
-    outputs = regression_outputs(data)
-    return fits(estimator, data, outputs, Squared(), penalty, lambda total: alpha)
+    groups = _index_lists(estimator.groups, np.size(estimator.coef_))
+    weights = getattr(estimator, "weights", None)
+    return GroupL2(groups, np.ones(len(groups)) if weights is None else weights)
 
 
 def _index_lists(groups: Any, n_features: int) -> list[Array]:
@@ -80,28 +61,6 @@ def _refuse_signs(of: Any, name: str) -> None:
             f"certify knows {name} with positive=False alone, got positive={of.positive!r}: "
             "groups of coefficients of one sign are none of skpd.penalties."
         )
-
-
-def _celer_logistic(estimator: Any, data: Data) -> list[LinearFit]:
-    outputs, C = list(data.one_vs_rest(estimator)), float(estimator.C)
-    return fits(estimator, data, outputs, Logistic(), L1(), lambda total: 1.0 / (C * total))
-
-
-def _skglm_logistic(estimator: Any, data: Data) -> list[LinearFit]:
-    outputs, alpha = list(data.one_vs_rest(estimator)), float(estimator.alpha)
-    penalty = elastic_net(float(getattr(estimator, "l1_ratio", 1.0)))
-    return fits(estimator, data, outputs, Logistic(), penalty, lambda total: alpha)
-
-
-def _svm(estimator: Any, data: Data, C: float) -> list[LinearFit]:
-    return fits(
-        estimator, data, list(data.one_vs_rest(estimator)), Hinge(), SquaredL2(),
-        lambda total: 1.0 / (C * total), fit_intercept=False,
-    )  # fmt: skip
-
-
-def _linear_svc(estimator: Any, data: Data) -> list[LinearFit]:
-    return _svm(estimator, data, float(estimator.C))
 
 
 # Generalised linear models of skglm have a datafit and a penalty. The tables have those that
@@ -136,9 +95,18 @@ def _generalised(estimator: Any, data: Data) -> list[LinearFit]:
     kinds = type(datafit).__name__, type(penalty).__name__
     free = bool(getattr(estimator.solver, "fit_intercept", False))
     if kinds == ("QuadraticMultiTask", "L2_1"):
-        return multi_task(_MultiTask(estimator, float(penalty.alpha), free), data)
+        coef = np.asarray(estimator.coef_)
+        if len(coef) == estimator.n_features_in_:  # the solver's orientation
+            coef = coef.T
+        own = {"alpha": float(penalty.alpha), "fit_intercept": free}
+        model = SimpleNamespace(coef_=coef, intercept_=estimator.intercept_, **own)
+        return multi_task(model, data)
     if kinds == ("QuadraticSVC", "IndicatorBox"):
-        return _svm(estimator, data, float(penalty.alpha))
+        C = float(penalty.alpha)
+        return fits(
+            estimator, data, classes(estimator, data), Hinge(), SquaredL2(),
+            lambda total: 1.0 / (C * total), fit_intercept=False,
+        )  # fmt: skip
     if kinds[0] not in DATAFITS or kinds[1] not in PENALTIES:
         pairs = "; or ".join(f"{one} with {other}" for one, other in PAIRS.items())
         raise ValueError(
@@ -149,41 +117,32 @@ def _generalised(estimator: Any, data: Data) -> list[LinearFit]:
     if kinds[0] == "WeightedQuadratic":
         own = data.sample_weight * np.asarray(datafit.sample_weights, dtype=np.float64)
         data = replace(data, sample_weight=own)
-    outputs = list(data.one_vs_rest(estimator)) if loss.of_labels else regression_outputs(data)
+    outputs = (classes if loss.of_labels else targets)(estimator, data)
     return fits(
         estimator, data, outputs, loss, PENALTIES[kinds[1]](penalty), lambda total: alpha,
         fit_intercept=free,
     )  # fmt: skip
 
 
-class _MultiTask:
-    """A generalised model of several targets with the attributes that `multi_task` reads."""
-
-    def __init__(self, estimator: Any, alpha: float, fit_intercept: bool) -> None:
-        self.coef_, self.intercept_ = estimator.coef_, estimator.intercept_
-        if np.shape(self.coef_)[0] == estimator.n_features_in_:  # the solver's orientation
-            self.coef_ = np.transpose(self.coef_)
-        self.alpha, self.fit_intercept = alpha, fit_intercept
-
-
+GROUP_LASSO = Family(lambda e: Squared(), _groups, alpha, targets)
 CELER: dict[str, Callable[[Any, Data], list]] = {
-    "Lasso": _lasso,
-    "LassoCV": _lasso,
-    "ElasticNet": _elastic_net,
-    "ElasticNetCV": _elastic_net,
-    "GroupLasso": _group_lasso,
-    "GroupLassoCV": _group_lasso,
-    "MultiTaskLasso": multi_task,
-    "MultiTaskLassoCV": multi_task,
-    "LogisticRegression": _celer_logistic,
+    **dict.fromkeys(["Lasso", "LassoCV"], LASSO),
+    **dict.fromkeys(["ElasticNet", "ElasticNetCV"], ELASTIC_NET),
+    **dict.fromkeys(["GroupLasso", "GroupLassoCV"], GROUP_LASSO),
+    **dict.fromkeys(["MultiTaskLasso", "MultiTaskLassoCV"], multi_task),
+    "LogisticRegression": Family(lambda e: Logistic(), lambda e: L1(), inverse_C, classes),
 }
 SKGLM: dict[str, Callable[[Any, Data], list]] = {
-    "Lasso": _lasso,
-    "WeightedLasso": _lasso,
-    "ElasticNet": _elastic_net,
-    "GroupLasso": _group_lasso,
+    **dict.fromkeys(["Lasso", "WeightedLasso"], LASSO),
+    "ElasticNet": ELASTIC_NET,
+    "GroupLasso": GROUP_LASSO,
     "MultiTaskLasso": multi_task,
-    "SparseLogisticRegression": _skglm_logistic,
-    "LinearSVC": _linear_svc,
+    "SparseLogisticRegression": Family(
+        lambda e: Logistic(), lambda e: elastic_net(float(getattr(e, "l1_ratio", 1.0))), alpha,
+        classes,
+    ),
+    "LinearSVC": Family(
+        lambda e: Hinge(), lambda e: SquaredL2(), inverse_C, classes, fit_intercept=False
+    ),
     "GeneralizedLinearEstimator": _generalised,
-}
+}  # fmt: skip

@@ -26,7 +26,6 @@ __all__ = [
     "fits",
     "own_coefficients",
     "positive",
-    "regression_outputs",
     "shares",
     "signed",
 ]
@@ -275,7 +274,3 @@ def positive(alpha: float, name: str) -> float:
 def signed(estimator: Any, penalty: Penalty) -> Penalty:
     """The penalty, with the constraint w >= 0 if the estimator has ``positive=True``."""
     return for_features(penalty, lower=0.0) if getattr(estimator, "positive", False) else penalty
-
-
-def regression_outputs(data: Data) -> list[Any]:
-    return data.outputs()

@@ -8,6 +8,7 @@ that of a `Problem`. The constants are listed in the docstring of `skpd.certify`
 from collections.abc import Callable
 from functools import singledispatch
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -41,9 +42,18 @@ from .data import (
     fits,
     own_coefficients,
     positive,
-    regression_outputs,
     shares,
     signed,
+)
+from .families import (
+    ELASTIC_NET,
+    LASSO,
+    Family,
+    alpha,
+    alpha_of_sum,
+    intercept_column,
+    inverse_C,
+    targets,
 )
 from .fits import ConcomitantFit, LinearFit
 from .outputs import (
@@ -59,133 +69,87 @@ from .outputs import (
 __all__ = ["by_hand", "known_objectives", "objective_of", "own_objective"]
 
 
-# Least squares
+# Least squares, of targets or of classes -1 and 1
 
 
-def _lasso(estimator: Any, data: Data) -> list[LinearFit]:
-    """The fits of the objective sum_i s_i r_i^2 / (2 sum(s)) + alpha R(w)."""
-    alpha = getattr(estimator, "alpha_", None)
-    alpha = estimator.alpha if alpha is None else alpha
-    ratio = 1.0
-    if isinstance(estimator, linear_model.ElasticNetCV):
-        ratio = estimator.l1_ratio_
-    elif isinstance(estimator, linear_model.ElasticNet):  # of which Lasso is a subclass
-        ratio = estimator.l1_ratio
-    outputs = regression_outputs(data)
-    return fits(
-        estimator,
-        data,
-        outputs,
-        Squared(),
-        signed(estimator, elastic_net(ratio)),
-        lambda total: alpha,
-    )
-
-
-def _ridge(estimator: Any, data: Data) -> list[LinearFit]:
-    """The fits of the objective sum_i s_i r_i^2 + alpha ||w||^2."""
-    alpha = np.asarray(getattr(estimator, "alpha_", getattr(estimator, "alpha", None)))
-    outputs = regression_outputs(data)
-    penalty = signed(estimator, SquaredL2())
-    return fits(estimator, data, outputs, Squared(), penalty, lambda total: alpha / total)
-
-
-def _ridge_classifier(estimator: Any, data: Data) -> list[LinearFit]:
-    """The fits of the objective sum_i s_i r_i^2 + alpha ||w||^2 with targets -1 and 1."""
-    alpha = np.asarray(getattr(estimator, "alpha_", getattr(estimator, "alpha", None)))
+def _ridge_classes(estimator: Any, data: Data) -> list[tuple[Array, Array]]:
     weights = data.sample_weight
     if estimator.class_weight:
         weights = weights * compute_sample_weight(estimator.class_weight, data.y)
-    outputs = [(y, weights) for y, _ in data.one_vs_rest(estimator)]
-    penalty = signed(estimator, SquaredL2())
-    return fits(estimator, data, outputs, Squared(), penalty, lambda total: alpha / total)
+    return [(y, weights) for y, _ in data.one_vs_rest(estimator)]
+
+
+def _ridge(outputs: Callable[[Any, Data], list]) -> Family:
+    """The objective sum_i s_i r_i^2 + alpha ||w||^2."""
+    return Family(lambda e: Squared(), lambda e: signed(e, SquaredL2()), alpha_of_sum, outputs)
+
+
+# Outputs of classes with class weights; "balanced" counts rows or sums their weights
+
+
+def _counted_classes(estimator: Any, data: Data) -> list[Any]:
+    return list(data.one_vs_rest(estimator, data.class_weight(estimator, weighted=False)))
+
+
+def _weighted_classes(estimator: Any, data: Data) -> list[Any]:
+    return list(data.one_vs_rest(estimator, data.class_weight(estimator, weighted=True)))
 
 
 # The objective of liblinear is sum_i C s_i l(y_i, x_i.w + b) + R(w, b / intercept_scaling).
 
-
-def _liblinear(
-    estimator: Any, data: Data, outputs: list[tuple[Array, Array]], loss: Loss, penalty: Penalty
-) -> list[LinearFit]:
-    column = float(estimator.intercept_scaling) if estimator.fit_intercept else None
-    C = float(estimator.C)
-    return fits(
-        estimator, data, outputs, loss, penalty, lambda total: 1.0 / (C * total),
-        fit_intercept=False, column=column,
-    )  # fmt: skip
+LINEAR_SVC = Family(
+    lambda e: Hinge() if e.loss == "hinge" else SquaredHinge(),
+    lambda e: L1() if e.penalty == "l1" else SquaredL2(),
+    inverse_C, _weighted_classes, column=intercept_column,
+)  # fmt: skip
+LINEAR_SVR = Family(
+    lambda e: SGD_LOSSES[e.loss](float(e.epsilon)), lambda e: SquaredL2(), inverse_C, targets,
+    column=intercept_column,
+)  # fmt: skip
 
 
 def _linear_svc(estimator: Any, data: Data) -> list[LinearFit]:
-    if estimator.multi_class == "crammer_singer":
-        return crammer_singer(estimator, data)
-    outputs = list(data.one_vs_rest(estimator, data.class_weight(estimator, weighted=True)))
-    loss = Hinge() if estimator.loss == "hinge" else SquaredHinge()
-    penalty: Penalty = L1() if estimator.penalty == "l1" else SquaredL2()
-    return _liblinear(estimator, data, outputs, loss, penalty)
-
-
-def _linear_svr(estimator: Any, data: Data) -> list[LinearFit]:
-    make = (
-        EpsilonInsensitive
-        if estimator.loss == "epsilon_insensitive"
-        else SquaredEpsilonInsensitive
-    )
-    loss = make(epsilon=float(estimator.epsilon))
-    return _liblinear(estimator, data, regression_outputs(data), loss, SquaredL2())
+    joint = estimator.multi_class == "crammer_singer"
+    return crammer_singer(estimator, data) if joint else LINEAR_SVC(estimator, data)
 
 
 # The objective of libsvm is sum_i C s_i l(y_i, x_i.w + b) + ||w||^2 / 2 with a free intercept.
 
 
-def _svc(estimator: Any, data: Data) -> list[LinearFit]:
-    """The fits of `SVC`: one for two classes, otherwise one for each pair of classes.
+def _pairs_of_classes(estimator: Any, data: Data) -> list[tuple[Array, Array]]:
+    """The outputs of `SVC`: one for two classes, otherwise one for each pair of classes.
 
     The first class of a pair has the label 1 in its problem.
     """
     class_weight = data.class_weight(estimator, weighted=False)
-    outputs = list(data.one_vs_rest(estimator, class_weight))
-    if len(outputs) > 1:
-        labels = data.labels(estimator.classes_)
-        weights = data.sample_weight * class_weight[labels]
-        pairs = combinations(range(len(class_weight)), 2)
-        outputs = [
-            (np.where(labels == one, 1.0, -1.0), weights * np.isin(labels, (one, other)))
-            for one, other in pairs
-        ]
-    C = float(estimator.C)
-    return fits(
-        estimator, data, outputs, Hinge(), SquaredL2(), lambda total: 1.0 / (C * total),
-        fit_intercept=True,
-    )  # fmt: skip
-
-
-def _svr(estimator: Any, data: Data) -> list[LinearFit]:
-    C, loss = float(estimator.C), EpsilonInsensitive(epsilon=float(estimator.epsilon))
-    return fits(
-        estimator, data, regression_outputs(data), loss, SquaredL2(),
-        lambda total: 1.0 / (C * total), fit_intercept=True,
-    )  # fmt: skip
+    if len(class_weight) == 2:
+        return list(data.one_vs_rest(estimator, class_weight))
+    labels = data.labels(estimator.classes_)
+    weights = data.sample_weight * class_weight[labels]
+    return [
+        (np.where(labels == one, 1.0, -1.0), weights * np.isin(labels, (one, other)))
+        for one, other in combinations(range(len(class_weight)), 2)
+    ]
 
 
 # The objective of logistic regression is sum_i s_i l(y_i, x_i.w + b) + R(w) / C.
 
+LOGISTIC = Family(
+    lambda e: Logistic(),
+    lambda e: elastic_net(_logistic_penalty(e)[1]),
+    lambda e, total, _: 1.0 / (_logistic_penalty(e)[0] * total),
+    _weighted_classes,
+    column=lambda e: intercept_column(e) if e.solver == "liblinear" else None,
+)
+
 
 def _logistic(estimator: Any, data: Data) -> list[LinearFit]:
+    if len(estimator.classes_) == 2:
+        return LOGISTIC(estimator, data)
     C, ratio = _logistic_penalty(estimator)
-    penalty = elastic_net(ratio)
+    loss = Softmax(len(estimator.classes_))
     class_weight = data.class_weight(estimator, weighted=True)
-    classes = estimator.classes_
-    if len(classes) == 2:
-        outputs = list(data.one_vs_rest(estimator, class_weight))
-        if estimator.solver == "liblinear":
-            column = float(estimator.intercept_scaling) if estimator.fit_intercept else None
-        else:
-            column = None
-        return fits(
-            estimator, data, outputs, Logistic(), penalty, lambda total: 1.0 / (C * total),
-            column=column,
-        )  # fmt: skip
-    return [of_classes(estimator, data, Softmax(len(classes)), penalty, C, class_weight)]
+    return [of_classes(estimator, data, loss, elastic_net(ratio), C, class_weight)]
 
 
 def _logistic_penalty(estimator: Any) -> tuple[float, float]:
@@ -216,39 +180,26 @@ SGD_LOSSES: dict[str, Callable[[float], Loss]] = {
 }
 
 
-def _sgd(estimator: Any, data: Data, outputs: list[tuple[Array, Array]]) -> list[LinearFit]:
+def _sgd_loss(estimator: Any) -> Loss:
     if estimator.loss not in SGD_LOSSES:
         raise ValueError(
-            f"The loss of {data.name} must be one of {', '.join(SGD_LOSSES)} to certify it, got "
-            f"{estimator.loss!r}."
+            f"The loss of {type(estimator).__name__} must be one of {', '.join(SGD_LOSSES)} to "
+            f"certify it, got {estimator.loss!r}."
         )
-    loss = SGD_LOSSES[estimator.loss](float(estimator.epsilon))
-    ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": estimator.l1_ratio}.get(estimator.penalty, 0.0)
+    return SGD_LOSSES[estimator.loss](float(estimator.epsilon))
+
+
+def _sgd_penalty(estimator: Any) -> Penalty:
+    ratios = {"l1": 1.0, "l2": 0.0, "elasticnet": estimator.l1_ratio}
+    return elastic_net(ratios.get(estimator.penalty, 0.0))
+
+
+def _sgd_alpha(estimator: Any, total: float, n_rows: int) -> float:
     alpha = float(estimator.alpha) if estimator.penalty is not None else 0.0
-    n_samples = data.X.shape[0]
-    return fits(
-        estimator, data, outputs, loss, elastic_net(ratio),
-        lambda total: alpha * (n_samples / total),
-    )  # fmt: skip
-
-
-def _sgd_classifier(estimator: Any, data: Data) -> list[LinearFit]:
-    class_weight = data.class_weight(estimator, weighted=False)
-    return _sgd(estimator, data, list(data.one_vs_rest(estimator, class_weight)))
-
-
-def _sgd_regressor(estimator: Any, data: Data) -> list[LinearFit]:
-    return _sgd(estimator, data, regression_outputs(data))
+    return alpha * (n_rows / total)
 
 
 # Robust and quantile regression
-
-
-def _quantile(estimator: Any, data: Data) -> list[LinearFit]:
-    """The fits of the objective sum_i s_i l(y_i, x_i.w + b) / sum(s) + alpha ||w||_1."""
-    loss = Pinball(quantile=float(estimator.quantile))
-    alpha = float(estimator.alpha)
-    return fits(estimator, data, regression_outputs(data), loss, L1(), lambda total: alpha)
 
 
 def _huber(estimator: Any, data: Data) -> list[ConcomitantFit]:
@@ -270,32 +221,44 @@ def _huber(estimator: Any, data: Data) -> list[ConcomitantFit]:
 
 
 OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
-    linear_model.Lasso: _lasso,
-    linear_model.LassoCV: _lasso,
-    linear_model.LassoLars: _lasso,
-    linear_model.LassoLarsCV: _lasso,
-    linear_model.LassoLarsIC: _lasso,
-    linear_model.ElasticNet: _lasso,
-    linear_model.ElasticNetCV: _lasso,
-    linear_model.MultiTaskLasso: multi_task,
-    linear_model.MultiTaskLassoCV: multi_task,
-    linear_model.MultiTaskElasticNet: multi_task,
-    linear_model.MultiTaskElasticNetCV: multi_task,
-    linear_model.Ridge: _ridge,
-    linear_model.RidgeCV: _ridge,
-    linear_model.RidgeClassifier: _ridge_classifier,
-    linear_model.RidgeClassifierCV: _ridge_classifier,
+    **dict.fromkeys(
+        [
+            linear_model.Lasso, linear_model.LassoCV, linear_model.LassoLars,
+            linear_model.LassoLarsCV, linear_model.LassoLarsIC,
+        ],
+        LASSO,
+    ),
+    **dict.fromkeys([linear_model.ElasticNet, linear_model.ElasticNetCV], ELASTIC_NET),
+    **dict.fromkeys(
+        [
+            linear_model.MultiTaskLasso, linear_model.MultiTaskLassoCV,
+            linear_model.MultiTaskElasticNet, linear_model.MultiTaskElasticNetCV,
+        ],
+        multi_task,
+    ),
+    **dict.fromkeys([linear_model.Ridge, linear_model.RidgeCV], _ridge(targets)),
+    **dict.fromkeys(
+        [linear_model.RidgeClassifier, linear_model.RidgeClassifierCV], _ridge(_ridge_classes)
+    ),
     svm.LinearSVC: _linear_svc,
-    svm.LinearSVR: _linear_svr,
-    svm.SVC: _svc,
-    svm.SVR: _svr,
+    svm.LinearSVR: LINEAR_SVR,
+    svm.SVC: Family(
+        lambda e: Hinge(), lambda e: SquaredL2(), inverse_C, _pairs_of_classes, fit_intercept=True
+    ),
+    svm.SVR: Family(
+        lambda e: EpsilonInsensitive(epsilon=float(e.epsilon)), lambda e: SquaredL2(), inverse_C,
+        targets, fit_intercept=True,
+    ),
     linear_model.LogisticRegression: _logistic,
     linear_model.LogisticRegressionCV: _logistic,
-    linear_model.SGDClassifier: _sgd_classifier,
-    linear_model.SGDRegressor: _sgd_regressor,
-    linear_model.QuantileRegressor: _quantile,
+    linear_model.SGDClassifier: Family(_sgd_loss, _sgd_penalty, _sgd_alpha, _counted_classes),
+    linear_model.SGDRegressor: Family(_sgd_loss, _sgd_penalty, _sgd_alpha, targets),
+    # sum_i s_i l(y_i, x_i.w + b) / sum(s) + alpha ||w||_1
+    linear_model.QuantileRegressor: Family(
+        lambda e: Pinball(quantile=float(e.quantile)), lambda e: L1(), alpha, targets
+    ),
     linear_model.HuberRegressor: _huber,
-}
+}  # fmt: skip
 
 
 BY_NAME = {"celer": CELER, "skglm": SKGLM}  # libraries that are not imported
@@ -372,14 +335,8 @@ def by_hand(
     penalty = cast(Penalty, chosen("penalty", penalty, PENALTIES))
     free = has_intercept(estimator, fit_intercept)
     if loss.of_labels:
-        outputs = list(data.one_vs_rest(_Classes(estimator, data.y)))
+        own = getattr(estimator, "classes_", np.unique(data.y))  # those of y where it has none
+        outputs = list(data.one_vs_rest(SimpleNamespace(classes_=own)))
     else:
-        outputs = regression_outputs(data)
+        outputs = data.outputs()
     return fits(estimator, data, outputs, loss, penalty, lambda total: alpha, fit_intercept=free)
-
-
-class _Classes:
-    """The classes of an estimator; those of y where it has none."""
-
-    def __init__(self, estimator: Any, y: Array) -> None:
-        self.classes_ = getattr(estimator, "classes_", np.unique(y))

@@ -13,6 +13,7 @@ from ..losses import CrammerSinger, Hinge, L2Norm, LabelLoss, Loss, Softmax, Squ
 from ..penalties import Penalty, SquaredL2
 from ..problems.output_rows import outputs_problem
 from .data import Data, coefficients, fits, positive, shares
+from .families import given, intercept_column
 from .fits import LinearFit
 
 __all__ = [
@@ -31,22 +32,48 @@ ALONE = {"l1", "l2"}
 
 def multi_task(estimator: Any, data: Data) -> list[LinearFit]:
     """The fit of the objective sum_i ||r_i||^2 / (2 n) + alpha R(W) of all outputs together."""
-    alpha = float(estimator.alpha_ if hasattr(estimator, "alpha_") else estimator.alpha)
+    alpha = float(given(estimator, "alpha"))
     ratio = float(getattr(estimator, "l1_ratio_", getattr(estimator, "l1_ratio", 1.0)))
     if isinstance(estimator, linear_model.MultiTaskLassoCV):
         ratio = 1.0
     Y = data.targets
-    n_features, n_outputs = data.X.shape[1], Y.shape[1]
-    weights, total = shares(data.sample_weight, data.name)
-    coef, intercept = coefficients(estimator, data, n_outputs)
     penalty: Penalty = SquaredL2()
     if ratio > 0.0:
-        penalty = output_penalty("l21", ratio, n_features, n_outputs)
+        penalty = output_penalty("l21", ratio, data.X.shape[1], Y.shape[1])
+    free = bool(estimator.fit_intercept)
+    return [_joint(estimator, data, Y, Squared(), penalty, lambda total: alpha, free)]
+
+
+def _joint(
+    estimator: Any, data: Data, Y: Array, loss: Loss, penalty: Penalty,
+    alpha: Callable[[float], float], free: bool, class_weight: Array | float = 1.0,
+    column: float | None = None,
+) -> LinearFit:  # fmt: skip
+    """The fit of an objective of all outputs together.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n_samples, n_outputs)
+    alpha : callable
+        Returns the weight of the penalty from the sum of the weights.
+    free : bool
+        Whether there are free intercepts.
+    class_weight : ndarray of shape (n_samples,), default=1.0
+        Factors of the weights.
+    column : float, default=None
+        The value of an extra column whose coefficients stand for the intercepts.
+    """
+    weights, total = shares(data.sample_weight * class_weight, data.name)
+    design, (coef, intercept) = data.design, coefficients(estimator, data, Y.shape[1])
+    if column is not None:
+        design, free = Design(data.with_column(column)), False
+        coef = np.hstack([coef, intercept[:, np.newaxis] / column])
+        intercept = np.zeros(Y.shape[1])
     problem = outputs_problem(
-        data.design, Y, weights, Squared(), penalty, alpha=positive(alpha, data.name),
-        fit_intercept=bool(estimator.fit_intercept), total_weight=total,
+        design, Y, weights, loss, penalty, alpha=positive(alpha(total), data.name),
+        fit_intercept=free, total_weight=total,
     )  # fmt: skip
-    return [LinearFit(problem, np.ravel(coef.T), intercept)]
+    return LinearFit(problem, np.ravel(coef.T), intercept)
 
 
 def crammer_singer(estimator: Any, data: Data) -> list[LinearFit]:
@@ -55,45 +82,35 @@ def crammer_singer(estimator: Any, data: Data) -> list[LinearFit]:
     For two classes the model stores the difference of the coefficients of the classes only.
     """
     classes, C = estimator.classes_, float(estimator.C)
-    class_weight = data.class_weight(estimator, weighted=True)
+    class_weight, column = data.class_weight(estimator, weighted=True), intercept_column(estimator)
     if len(classes) == 2:
         # with the coefficients -w / 2 and w / 2 the penalty is half of that of w, and the loss is
         # the hinge loss
         outputs = list(data.one_vs_rest(estimator, class_weight))
-        column = float(estimator.intercept_scaling) if estimator.fit_intercept else None
         return fits(
             estimator, data, outputs, Hinge(), SquaredL2(), lambda total: 0.5 / (C * total),
-            fit_intercept=False, column=column,
+            column=column,
         )  # fmt: skip
-    return [of_classes(estimator, data, CrammerSinger(len(classes)), SquaredL2(), C, class_weight,
-                        penalised_intercept=True)]  # fmt: skip
+    loss = CrammerSinger(len(classes))
+    return [of_classes(estimator, data, loss, SquaredL2(), C, class_weight, column)]
 
 
 def of_classes(
     estimator: Any, data: Data, loss: LabelLoss, penalty: Penalty, C: float, class_weight: Array,
-    *, penalised_intercept: bool = False,
+    column: float | None = None,
 ) -> LinearFit:  # fmt: skip
     """The fit of the objective C sum_i s_i l(y_i, W x_i + b) + R(W), with a loss of classes."""
-    n_classes = len(estimator.classes_)
     labels = data.labels(estimator.classes_)
-    weights, total = shares(data.sample_weight * class_weight[labels], data.name)
-    if len(np.unique(labels[weights > 0])) < n_classes:
+    Y = labels[:, np.newaxis] == np.arange(len(estimator.classes_))
+    if not Y[data.sample_weight * class_weight[labels] > 0.0].any(axis=0).all():
         raise ValueError(
             f"Every class of {data.name} must have samples of positive sample_weight and "
             "class_weight."
         )
-    coef, intercept = coefficients(estimator, data, n_classes)
-    design, free = data.design, bool(estimator.fit_intercept)
-    if penalised_intercept and free:
-        column = float(estimator.intercept_scaling)
-        design, free = Design(data.with_column(column)), False
-        coef = np.hstack([coef, intercept[:, np.newaxis] / column])
-        intercept = np.zeros(n_classes)
-    problem = outputs_problem(
-        design, labels[:, np.newaxis] == np.arange(n_classes), weights, loss, penalty,
-        alpha=positive(1.0 / (C * total), data.name), fit_intercept=free, total_weight=total,
+    return _joint(
+        estimator, data, Y, loss, penalty, lambda total: 1.0 / (C * total),
+        bool(estimator.fit_intercept), class_weight[labels], column,
     )  # fmt: skip
-    return LinearFit(problem, np.ravel(coef.T), intercept)
 
 
 def ties_outputs(loss: str | Loss, penalty: str | Penalty) -> bool:
@@ -137,11 +154,6 @@ def by_hand_of_outputs(
             f"penalty must be a Penalty or one of {sorted(OUTPUT_PENALTIES)} beside this loss, "
             f"got {penalty!r}."
         )
-    weights, total = shares(data.sample_weight, data.name)
-    coef, intercept = coefficients(estimator, data, n_outputs)
-    problem = outputs_problem(
-        data.design, Y, weights, loss, output_penalty(penalty, 1.0, n_features, n_outputs),
-        alpha=positive(alpha, data.name), fit_intercept=has_intercept(estimator, fit_intercept),
-        total_weight=total,
-    )  # fmt: skip
-    return LinearFit(problem, np.ravel(coef.T), intercept)
+    penalty = output_penalty(penalty, 1.0, n_features, n_outputs)
+    free = has_intercept(estimator, fit_intercept)
+    return _joint(estimator, data, Y, loss, penalty, lambda total: alpha, free)
