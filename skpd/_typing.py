@@ -5,10 +5,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "ArrayLike", "Indices"]
+__all__ = ["Array", "ArrayLike", "Indices", "Interval", "Numbers", "Scales", "Sum"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Interval = tuple[float, float]
+Numbers = Array | float  # one for each entry, or the same for all
+Scales = tuple[float, ...]
+Sum = tuple[float, float]  # a value and a bound on its rounding error
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import Value
 from .cones import LossCones
 from .numerical import NumericalKernel
@@ -17,7 +17,7 @@ from .numerical import NumericalKernel
 __all__ = ["Loss", "ScalarLoss"]
 
 
-def _weighted_sum(weights: Array, values: Array, sizes: Array) -> tuple[float, float]:
+def _weighted_sum(weights: Array, values: Array, sizes: Array) -> Sum:
     """The sum of weights_i values_i and a bound on its rounding error.
 
     ``sizes`` are upper bounds on abs(values_i) plus the change of values_i for a relative change
@@ -27,7 +27,7 @@ def _weighted_sum(weights: Array, values: Array, sizes: Array) -> tuple[float, f
     return float(np.sum(weights * values)), rounding
 
 
-def _sum_and_rest(a: Array, b: Array | float) -> tuple[Array, Array | float]:
+def _sum_and_rest(a: Array, b: Numbers) -> tuple[Array, Numbers]:
     """The rounded sum of a and b, and its exact rounding error (Knuth's TwoSum)."""
     total = a + b
     if not np.any(b):
@@ -67,6 +67,9 @@ class Stratum:
     error: float = 0.0
 
 
+Strata = list[Stratum]
+
+
 class Piece(NamedTuple):
     """A term of a loss: max over lower <= u <= upper of u s - curvature u^2 / 2.
 
@@ -81,7 +84,7 @@ class Piece(NamedTuple):
     curvature: float = 0.0
 
 
-def all_rows(y: Array, weights: Array) -> list[Stratum]:
+def all_rows(y: Array, weights: Array) -> Strata:
     """One stratum of all rows, centred at their mean target, for losses of residuals."""
     total = float(np.sum(weights))
     mean, error = kernels.compensated_dot(weights, y)
@@ -148,7 +151,7 @@ class Loss(Value, ABC):
 
     @property
     @abstractmethod
-    def conjugate_domain(self) -> tuple[float, float]: ...
+    def conjugate_domain(self) -> Interval: ...
 
     @property
     def smoothness(self) -> float:
@@ -171,7 +174,7 @@ class Loss(Value, ABC):
         return self.piecewise_quadratic
 
     @abstractmethod
-    def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
+    def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
         """l(y_i, z_i) for arrays y and z.
 
         Parameters
@@ -190,9 +193,7 @@ class Loss(Value, ABC):
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Lower and upper bounds on theta_i: the domain of l*(y_i, .)."""
 
-    def dual_value(
-        self, y: Array, weights: Array, theta: Array, scale: float = 1.0
-    ) -> tuple[float, float]:
+    def dual_value(self, y: Array, weights: Array, theta: Array, scale: float = 1.0) -> Sum:
         """The loss's part of the dual objective, - sum_i weights_i l*(y_i, scale theta_i).
 
         Returns
@@ -203,13 +204,11 @@ class Loss(Value, ABC):
         return self.dual_values(y, weights, theta, (scale,))[0]
 
     @abstractmethod
-    def dual_values(
-        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
-    ) -> list[tuple[float, float]]:
+    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
         """`dual_value` at several scales."""
 
     @abstractmethod
-    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         """The largest value of l(y_i, .) between z_i + z_low_i -+ error_i.
 
         An upper bound up to the few roundings of phi, which are relative to its value; not finite
@@ -217,7 +216,7 @@ class Loss(Value, ABC):
         """
 
     def largest_mean(
-        self, y: Array, weights: Array, z: Array, z_low: Array | float, error: Array | float
+        self, y: Array, weights: Array, z: Array, z_low: Numbers, error: Numbers
     ) -> float:
         """The sum of `largest` times weights, up to a few dozen roundings."""
         return float(np.sum(weights * self.largest(y, z, z_low, error)))
@@ -279,13 +278,11 @@ class Loss(Value, ABC):
         """
 
     @abstractmethod
-    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+    def strata(self, y: Array, weights: Array) -> Strata:
         """The strata of the rows: one of all rows, or one for each class."""
 
     @abstractmethod
-    def constant_interval(
-        self, strata: list[Stratum], value: float, prediction_bounds: list[float]
-    ) -> tuple[float, float]:
+    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
         """Bounds on the intercepts b with sum_i weights_i l(y_i, x_i.w + b) <= value.
 
         Parameters
@@ -293,7 +290,7 @@ class Loss(Value, ABC):
         strata : list of Stratum
         value : float
             An upper bound on the weighted loss.
-        prediction_bounds : list of float
+        reaches : list of float
             For each stratum, a bound on the size of x.w at its mean row x.
 
         Returns
@@ -373,12 +370,10 @@ class ScalarLoss(Loss):
         return type(self).kernel is not ScalarLoss.kernel
 
     @abstractmethod
-    def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
+    def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Numbers]:
         """The argument t of phi for the prediction z + z_low, rounded, and its rounding error."""
 
-    def arguments(
-        self, y: Array, z: Array, z_low: Array | float, error: Array | float
-    ) -> tuple[Array, Array]:
+    def arguments(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> tuple[Array, Array]:
         """Bounds on the arguments t of phi for predictions between z_i + z_low_i -+ error_i.
 
         The bounds include the rounding error of t itself: it may be all that is left of t in
@@ -390,7 +385,7 @@ class ScalarLoss(Loss):
         room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(t) + room)
         return t - room, t + room
 
-    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             # a convex function is largest at an end of an interval
             return np.maximum(*map(self._phi, self.arguments(y, z, z_low, error)))

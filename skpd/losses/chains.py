@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Sum
 from .chain_recursions import (
     NEGLIGIBLE,
     Beliefs,
@@ -29,7 +29,7 @@ from .chain_recursions import (
     log_partition,
     sum_product,
 )
-from .structured import Mixture, StructuredLoss, Sum
+from .structured import Mixture, StructuredLoss
 
 __all__ = ["ChainLogLoss", "ChainLogMixture", "ChainLoss"]
 

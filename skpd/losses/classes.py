@@ -12,10 +12,10 @@ import numpy as np
 from scipy.special import wrightomega, xlog1py, xlogy
 
 from .._floats import EPSILON
-from .._typing import Array
-from .base import Stratum, _depth
+from .._typing import Array, Interval, Numbers, Scales, Sum
+from .base import Strata, Stratum, _depth
 from .cones import LossCones
-from .coupled import INSIDE, RankOneLoss
+from .coupled import INSIDE, Derivatives, RankOneLoss
 from .coupled_kernel import SoftmaxKernel
 
 __all__ = ["CrammerSinger", "LabelLoss", "Softmax"]
@@ -37,7 +37,7 @@ class LabelLoss(RankOneLoss):
         """The differences z_k - z_y from the row's own class, of shape (n_rows, n_classes)."""
         return z - np.sum(z * y, axis=1, keepdims=True)
 
-    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         """The largest loss: other classes at their highest score, the own one at its lowest."""
         with np.errstate(over="ignore", invalid="ignore"):
             y, z = self._table(y), self._table(z)
@@ -52,6 +52,9 @@ class LabelLoss(RankOneLoss):
     @abstractmethod
     def _of_ahead(self, y: Array, ahead: Array) -> Array:
         """The loss of every row, from the differences z_k - z_y of `_ahead`."""
+
+    def _offset(self, y: Array) -> Array:
+        return 1.0 - y
 
     def _values(self, y: Array, z: Array) -> Array:
         return self._of_ahead(y, self._ahead(y, z))
@@ -96,7 +99,7 @@ class LabelLoss(RankOneLoss):
         """The constant 0: only differences between the scores of two classes change the loss."""
         return 0.0
 
-    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+    def strata(self, y: Array, weights: Array) -> Strata:
         """A stratum for each class k: the predictions z_ik of the rows i of class k."""
         own = self._table(weights * y)
         table = np.zeros((self.n_outputs, *own.shape))
@@ -104,23 +107,21 @@ class LabelLoss(RankOneLoss):
             rows[:, k] = own[:, k]
         return [Stratum(np.ravel(rows), float(np.sum(rows))) for rows in table]
 
-    def constant_interval(
-        self, strata: list[Stratum], value: float, prediction_bounds: list[float]
-    ) -> tuple[float, float]:
+    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
         """Bounds on every intercept, if that of the class with the tightest bound is 0.
 
         By Jensen, the mean loss over the rows of a class is at least the difference of the mean
         score of any other class and the own one. Without the intercepts this difference is at
-        most the entry of ``prediction_bounds``, which bounds the difference of the intercepts.
+        most the entry of ``reaches``, which bounds the difference of the intercepts.
         """
         furthest = [
             value / stratum.total + reach if stratum.total > 0.0 else inf
-            for stratum, reach in zip(strata, prediction_bounds, strict=True)
+            for stratum, reach in zip(strata, reaches, strict=True)
         ]
         most = 1.000001 * max(furthest)  # with the rounding of products
         return -most, most
 
-    def projection(self, y: Array, theta: Array) -> tuple[Array, Array, Array]:
+    def projection(self, y: Array, theta: Array) -> Derivatives:
         """The projection of theta + e_y onto the simplex, minus e_y, with its derivative."""
         point = self._table(theta + y)
         ordered = -np.sort(-point, axis=1)
@@ -188,9 +189,7 @@ class Softmax(LabelLoss):
         own = np.maximum(1.0 - total, 0.0)  # 1 - total may be negative by rounding
         return -(np.sum(xlogy(others, others), axis=1) + xlog1py(own, -total))
 
-    def dual_values(
-        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
-    ) -> list[tuple[float, float]]:
+    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
         others, total = self._others(y, theta)
         own, found = self._of_rows(weights), []
         for t in scales:
@@ -207,9 +206,7 @@ class Softmax(LabelLoss):
         shares = self._of_rows(weights) @ self._table(y)
         return np.log(shares / np.sum(shares))
 
-    def derivatives(
-        self, y: Array, theta: Array, z: Array, sigma: float
-    ) -> tuple[Array, Array, Array]:
+    def derivatives(self, y: Array, theta: Array, z: Array, sigma: float) -> Derivatives:
         p = np.ravel(self.probabilities(z))
         return p - y, p, p
 
@@ -268,9 +265,7 @@ class CrammerSinger(LabelLoss):
     def _dual_values(self, y: Array, theta: Array) -> Array:
         return self._others(np.ravel(y), np.ravel(theta))[1]
 
-    def dual_values(
-        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
-    ) -> list[tuple[float, float]]:
+    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
         total, own = self._others(y, theta)[1], self._of_rows(weights)
         value = float(np.sum(own * total))
         rounding = (_depth(len(own)) + self.n_outputs) * EPSILON * value
@@ -283,13 +278,3 @@ class CrammerSinger(LabelLoss):
         best[int(np.argmax(shares))] = 1.0
         # the mean loss is 2 (1 - share) for the first and 1 for the second
         return best if 2.0 * (1.0 - float(np.max(shares) / np.sum(shares))) < 1.0 else 0.0 * best
-
-    def derivatives(
-        self, y: Array, theta: Array, z: Array, sigma: float
-    ) -> tuple[Array, Array, Array]:
-        if sigma == inf:
-            return self.gradient(y, z), np.zeros_like(z), np.zeros_like(z)
-        return self.projection(y, theta + sigma * (z + (1.0 - y)))
-
-    def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
-        return self.projection(y, theta + step * (1.0 - y))[0]

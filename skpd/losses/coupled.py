@@ -28,14 +28,15 @@ import numpy as np
 from .. import kernels
 from .._checks import check_number
 from .._floats import EPSILON
-from .._typing import Array
-from .base import Loss, Stratum, all_rows
+from .._typing import Array, Interval, Numbers, Scales, Sum
+from .base import Loss, Strata, all_rows
 from .cones import LossCones
 from .coupled_kernel import CoupledKernel
 
 __all__ = ["INSIDE", "CoupledLoss", "CoupledResidualLoss", "L2Norm", "RankOneLoss"]
 
 MEDIAN_STEPS = 100  # most steps of Weiszfeld's iteration for the geometric median
+Derivatives = tuple[Array, Array, Array]  # a gradient or projection, and d and e of diag(d) - e e'
 INSIDE = 8.0 * EPSILON  # relative distance of dual points from the boundary, for each output
 
 
@@ -57,7 +58,7 @@ class CoupledLoss(Loss):
         """The weights of the rows: all outputs of a row have the same weight."""
         return np.ascontiguousarray(weights[:: self.n_outputs])
 
-    def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
+    def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
         return self._shared(self._values(self._table(y), self._table(z + z_low)))
 
     @abstractmethod
@@ -90,15 +91,13 @@ class CoupledResidualLoss(CoupledLoss):
 
     linear_conjugate: ClassVar[bool] = True
 
-    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+    def strata(self, y: Array, weights: Array) -> Strata:
         return all_rows(y, weights)
 
     def _dual_values(self, y: Array, theta: Array) -> Array:
         return -np.sum(y * theta, axis=1)
 
-    def dual_values(
-        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
-    ) -> list[tuple[float, float]]:
+    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
         linear, error = kernels.compensated_dot(weights, theta, y)
         return [(-t * linear, t * error + 2.0 * EPSILON * t * abs(linear)) for t in scales]
 
@@ -121,22 +120,29 @@ class RankOneLoss(CoupledLoss):
         check_number(self, "n_outputs", least=1)
 
     @abstractmethod
-    def projection(self, y: Array, theta: Array) -> tuple[Array, Array, Array]:
+    def _offset(self, y: Array) -> Array:
+        """The b with l(y, z) = sup of theta.(z + b) over the domain of the conjugate."""
+
+    @abstractmethod
+    def projection(self, y: Array, theta: Array) -> Derivatives:
         """The projection of theta onto the closed domain of the conjugate, and its derivative.
 
         Returns the projection, and d and e of its derivative diag(d) - e e', all of the length of
         theta.
         """
 
-    @abstractmethod
-    def derivatives(
-        self, y: Array, theta: Array, z: Array, sigma: float
-    ) -> tuple[Array, Array, Array]:
+    def derivatives(self, y: Array, theta: Array, z: Array, sigma: float) -> Derivatives:
         """The gradient in z, and d and e of the Hessian, divided by sigma where that is finite.
 
         They are derivatives of the loss for an infinite sigma, otherwise of its Moreau envelope
         shifted by theta.
         """
+        if sigma == inf:
+            return self.gradient(y, z), np.zeros_like(z), np.zeros_like(z)
+        return self.projection(y, theta + sigma * (z + self._offset(y)))
+
+    def prox_conjugate(self, y: Array, theta: Array, step: Numbers) -> Array:
+        return self.projection(y, theta + step * self._offset(y))[0]
 
     @property
     def kernel(self) -> "CoupledKernel":
@@ -165,6 +171,9 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
     def add_cones(self, cones: LossCones) -> None:
         cones.add_row_norms()
 
+    def _offset(self, y: Array) -> Array:
+        return -y
+
     def _values(self, y: Array, z: Array) -> Array:
         return np.linalg.norm(z - y, axis=1)
 
@@ -173,7 +182,7 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
         norms = np.linalg.norm(residual, axis=1, keepdims=True)
         return residual / np.where(norms > 0.0, norms, 1.0)
 
-    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             sizes = np.abs(z - y) * (1.0 + EPSILON) + np.abs(z_low) + error
             norms = np.linalg.norm(self._table(sizes), axis=1)
@@ -210,30 +219,18 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
     def best_constant(self, y: Array, weights: Array) -> float:
         return float(np.average(y, weights=weights))
 
-    def constant_interval(
-        self, strata: list[Stratum], value: float, prediction_bounds: list[float]
-    ) -> tuple[float, float]:
+    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
         """Bounds on the intercept of one output, whose residual is at most the norm of all."""
-        (stratum,), (reach,) = strata, prediction_bounds
+        (stratum,), (reach,) = strata, reaches
         most = value / stratum.total
         room = most + reach + stratum.error
         room += 64.0 * EPSILON * (abs(stratum.centre) + room)
         return stratum.centre - room, stratum.centre + room
 
-    def projection(self, y: Array, theta: Array) -> tuple[Array, Array, Array]:
+    def projection(self, y: Array, theta: Array) -> Derivatives:
         table = self._table(theta)
         norms = np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1.0)
         found = table / norms
         d = np.broadcast_to(1.0 / norms, table.shape)
         e = np.where(norms > 1.0, found / np.sqrt(norms), 0.0)
         return np.ravel(found), np.ravel(d), np.ravel(e)
-
-    def derivatives(
-        self, y: Array, theta: Array, z: Array, sigma: float
-    ) -> tuple[Array, Array, Array]:
-        if sigma == inf:
-            return self.gradient(y, z), np.zeros_like(z), np.zeros_like(z)
-        return self.projection(y, theta + sigma * (z - y))
-
-    def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
-        return self.projection(y, theta - step * y)[0]

@@ -1,23 +1,19 @@
 """Losses of several predictions, with the interface of compiled losses for the solvers."""
 
-from typing import Any
-
 import numpy as np
 
 from .. import kernels
-from .._typing import Array, Indices
+from .._typing import Array
+from .numerical import PythonKernel
 
 __all__ = ["CoupledKernel", "SoftmaxKernel"]
 
 
-class CoupledKernel:
+class CoupledKernel(PythonKernel):
     """Derivatives of a coupled loss and its Moreau envelope, with the compiled losses' interface.
 
     The method of multipliers calls these functions.
     """
-
-    def __init__(self, loss: Any) -> None:
-        self.loss = loss
 
     def smoothed_derivatives(
         self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, derivative: Array,
@@ -36,19 +32,9 @@ class CoupledKernel:
         primal = float(weights @ loss.value(y, z))
         return primal, -float(weights @ loss.conjugate(y, derivative))
 
-    def smoothed_slope(
-        self, y: Array, weights: Array, theta: Array, z: Array, direction: Array, step: float,
-        sigma: float,
-    ) -> float:  # fmt: skip
-        slope = self.loss.derivatives(y, theta, z + step * direction, sigma)[0]
-        return float(np.sum(weights * direction * slope))
-
-    def rows_that_bend(
-        self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,
-        radius: float,
-    ) -> Indices:  # fmt: skip
-        """All rows, as none is proven to be linear within the radius."""
-        return np.arange(len(z), dtype=np.int64)
+    def _derivative(self, y: Array, theta: Array, z: Array, sigma: float) -> Array:
+        found: Array = self.loss.derivatives(y, theta, z, sigma)[0]
+        return found
 
 
 class SoftmaxKernel(CoupledKernel):

@@ -10,8 +10,8 @@ from scipy.special import expit
 from .. import kernels
 from .._checks import check_number
 from .._floats import EPSILON
-from .._typing import Array
-from .base import Piece, ScalarLoss, Stratum, _sum_and_rest, _weighted_sum
+from .._typing import Array, Interval, Numbers, Scales, Sum
+from .base import Piece, ScalarLoss, Strata, Stratum, _sum_and_rest, _weighted_sum
 from .cones import LossCones
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
 
@@ -50,13 +50,13 @@ class MarginLoss(ScalarLoss):
 
     of_labels: ClassVar[bool] = True
 
-    def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
+    def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
         return self._phi(y * z + y * z_low)
 
-    def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
+    def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Numbers]:
         return _sum_and_rest(y * z, y * z_low)
 
-    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             return self._phi(self.arguments(y, z, z_low, error)[0])  # phi does not increase
 
@@ -73,9 +73,7 @@ class MarginLoss(ScalarLoss):
     def conjugate(self, y: Array, theta: Array) -> Array:
         return self._phi_conjugate(y * theta)
 
-    def dual_values(
-        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
-    ) -> list[tuple[float, float]]:
+    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
         values, unscaled = [], y * theta
         for scale in scales:
             u = scale * unscaled
@@ -101,15 +99,13 @@ class MarginLoss(ScalarLoss):
         """A lower bound on the t with phi(t) <= value; infinite where there is none."""
         return last_above(self._phi, value, SIGNED_POWERS)
 
-    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+    def strata(self, y: Array, weights: Array) -> Strata:
         classes = (np.where(y > 0, weights, 0.0), np.where(y > 0, 0.0, weights))
         return [Stratum(c, float(np.sum(c))) for c in classes]
 
-    def constant_interval(
-        self, strata: list[Stratum], value: float, prediction_bounds: list[float]
-    ) -> tuple[float, float]:
+    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
         bounds = []
-        for sign, stratum, reach in zip((1.0, -1.0), strata, prediction_bounds, strict=True):
+        for sign, stratum, reach in zip((1.0, -1.0), strata, reaches, strict=True):
             total = stratum.total
             least = self._least_margin(value / total) if total > 0 else -inf
             least -= reach + 64.0 * EPSILON * (1.0 + abs(least) + reach)
@@ -190,7 +186,7 @@ class GeneralizedHinge(MarginLoss):
         check_number(self, "slope", above=1.0)
 
     @property
-    def conjugate_domain(self) -> tuple[float, float]:
+    def conjugate_domain(self) -> Interval:
         return (-self.slope, 0.0)
 
     def pieces(self, y: Array) -> list[Piece]:

@@ -23,9 +23,9 @@ from scipy.special import expit, gammaln
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Sum
 from .labelings import best_flips, marginals
-from .structured import Mixture, StructuredLoss, Sum
+from .structured import Mixture, StructuredLoss
 
 __all__ = ["FBeta", "MultivariateLoss", "PrecisionAtK", "RecallAtK", "RocAuc"]
 

@@ -5,6 +5,7 @@ Python may leave these out: its prox, best constants and level sets are then fou
 conjugate and its derivative, by bisections of all rows at once.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import inf
 from typing import Any
@@ -14,7 +15,9 @@ import numpy as np
 from .._floats import EPSILON
 from .._typing import Array, Indices
 
-__all__ = ["POWERS", "SIGNED_POWERS", "NumericalKernel", "last_above", "root_of_slope"]
+__all__ = [
+    "POWERS", "SIGNED_POWERS", "NumericalKernel", "PythonKernel", "last_above", "root_of_slope",
+]  # fmt: skip
 
 HALVINGS = 64  # bisections, after which an interval is a rounding error of its first length
 MOST_HALVINGS = 256  # bisections, after which the ends differ by their rounding errors
@@ -24,11 +27,33 @@ SIGNED_POWERS = np.concatenate([-POWERS[::-1], POWERS])
 DIFFERENCE = EPSILON ** (1.0 / 3.0)  # step at which the errors of a central difference balance
 
 
-class NumericalKernel:
-    """Derivatives and prox of a loss written in Python, with the interface of compiled losses."""
+class PythonKernel(ABC):
+    """The interface of compiled losses, for losses written in Python."""
 
     def __init__(self, loss: Any) -> None:
         self.loss = loss
+
+    @abstractmethod
+    def _derivative(self, y: Array, theta: Array, z: Array, sigma: float) -> Array:
+        """The derivative of the loss, or of its Moreau envelope shifted by theta."""
+
+    def smoothed_slope(
+        self, y: Array, weights: Array, theta: Array, z: Array, direction: Array, step: float,
+        sigma: float,
+    ) -> float:  # fmt: skip
+        slopes = self._derivative(y, theta, z + step * direction, sigma)
+        return float(np.sum(weights * direction * slopes))
+
+    def rows_that_bend(
+        self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,
+        radius: float,
+    ) -> Indices:  # fmt: skip
+        """All rows, as none is proven to be linear within the radius."""
+        return np.arange(len(z), dtype=np.int64)
+
+
+class NumericalKernel(PythonKernel):
+    """Derivatives and prox of a loss of single predictions written in Python."""
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array) -> Array:
         """argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i).
@@ -71,24 +96,9 @@ class NumericalKernel:
         return primal, -float(weights @ loss.conjugate(y, derivative))
 
     def _derivative(self, y: Array, theta: Array, z: Array, sigma: float) -> Array:
-        """The derivative of the loss, or of its Moreau envelope shifted by theta."""
         if sigma == inf:
             return self.loss.gradient(y, z)
         return self.prox_conjugate(y, theta + sigma * z, np.full(len(z), sigma))
-
-    def smoothed_slope(
-        self, y: Array, weights: Array, theta: Array, z: Array, direction: Array, step: float,
-        sigma: float,
-    ) -> float:  # fmt: skip
-        slopes = self._derivative(y, theta, z + step * direction, sigma)
-        return float(np.sum(weights * direction * slopes))
-
-    def rows_that_bend(
-        self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,
-        radius: float,
-    ) -> Indices:  # fmt: skip
-        """All rows, as none is proven to be linear within the radius."""
-        return np.arange(len(z), dtype=np.int64)
 
 
 @np.errstate(over="ignore", invalid="ignore")

@@ -27,11 +27,11 @@ import numpy as np
 
 from .._checks import shown
 from .._floats import EPSILON
-from .._typing import Array
-from .base import Stratum
+from .._typing import Array, Interval, Numbers
+from .base import Strata
 from .cones import LossCones
 from .coupled import INSIDE, CoupledResidualLoss
-from .residual import Pinball, weighted_quantile
+from .residual import Pinball, interval_of_constants, weighted_quantile
 
 __all__ = ["NonCrossingPinball"]
 
@@ -143,7 +143,7 @@ class NonCrossingPinball(CoupledResidualLoss):
         lower, upper = self._slopes
         return np.where(z > y, upper, np.where(z < y, lower, 0.0))
 
-    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             residual, room = z - y, error + np.abs(z_low)
             room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(residual) + room)
@@ -158,9 +158,7 @@ class NonCrossingPinball(CoupledResidualLoss):
 
     # Predictions in order, where in turn each intercept is raised by the largest crossing
 
-    def _apart(
-        self, z: Array, z_low: Array | float = 0.0, error: Array | float = 0.0
-    ) -> tuple[Array, Array]:
+    def _apart(self, z: Array, z_low: Numbers = 0.0, error: Numbers = 0.0) -> tuple[Array, Array]:
         """The differences of predictions of successive quantiles, and bounds on their errors.
 
         Both are of shape (n_rows, n_outputs - 1).
@@ -178,7 +176,7 @@ class NonCrossingPinball(CoupledResidualLoss):
         return _raises(overlaps, size)
 
     def largest_mean(
-        self, y: Array, weights: Array, z: Array, z_low: Array | float, error: Array | float
+        self, y: Array, weights: Array, z: Array, z_low: Numbers, error: Numbers
     ) -> float:
         """The largest mean loss, of the model with intercepts raised by possible crossings.
 
@@ -274,19 +272,14 @@ class NonCrossingPinball(CoupledResidualLoss):
         """The best constant that is shared by all quantiles."""
         return weighted_quantile(y, weights, float(np.mean(self.quantiles)))
 
-    def constant_interval(
-        self, strata: list[Stratum], value: float, prediction_bounds: list[float]
-    ) -> tuple[float, float]:
+    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
         """Bounds on the intercept of any of the quantiles.
 
         They use the first quantile's slope below the target and the last one's above it, the
         smallest in size.
         """
-        (stratum,), (reach,) = strata, prediction_bounds
-        mean, (lower, upper) = stratum.centre, self._slopes
-        below, above = value / stratum.total / -lower[0], value / stratum.total / upper[-1]
-        room = reach + stratum.error + 64.0 * EPSILON * (abs(mean) + max(below, above) + reach)
-        return mean - below - room, mean + above + room
+        below, above = self._slopes[0][0], self._slopes[1][-1]
+        return interval_of_constants(strata, value, reaches, lambda v: (v / below, v / above))
 
 
 def _raises(overlaps: Array, size: float) -> Array:

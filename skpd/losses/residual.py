@@ -1,5 +1,6 @@
 """Losses of the residual z - y."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, sqrt
 from typing import ClassVar
@@ -9,8 +10,8 @@ import numpy as np
 from .. import kernels
 from .._checks import check_number
 from .._floats import EPSILON
-from .._typing import Array
-from .base import Piece, ScalarLoss, Stratum, _depth, _sum_and_rest, all_rows
+from .._typing import Array, Interval, Numbers, Scales, Sum
+from .base import Piece, ScalarLoss, Strata, _depth, _sum_and_rest, all_rows
 from .cones import LossCones
 from .numerical import POWERS, last_above, root_of_slope
 
@@ -56,10 +57,10 @@ class ResidualLoss(ScalarLoss):
     >>> check_loss(LogCosh())
     """
 
-    def value(self, y: Array, z: Array, z_low: Array | float = 0.0) -> Array:
+    def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
         return self._phi((z - y) + z_low)
 
-    def _argument(self, y: Array, z: Array, z_low: Array | float) -> tuple[Array, Array | float]:
+    def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Numbers]:
         residual, missed = _sum_and_rest(z, -y)
         residual, rest = _sum_and_rest(residual, z_low)
         return residual, np.abs(missed) + np.abs(rest)
@@ -77,9 +78,7 @@ class ResidualLoss(ScalarLoss):
     def conjugate(self, y: Array, theta: Array) -> Array:
         return self._phi_conjugate(theta) + y * theta
 
-    def dual_values(
-        self, y: Array, weights: Array, theta: Array, scales: tuple[float, ...]
-    ) -> list[tuple[float, float]]:
+    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
         # The sum is scaled, not its terms: these would be rounded, and may cancel.
         linear, error = kernels.compensated_dot(weights, theta, y)
         if not self.is_compiled:  # phi* may have an error of a few roundings of its argument
@@ -105,23 +104,31 @@ class ResidualLoss(ScalarLoss):
         )
         return min(found, float(ends[1]))
 
-    def _residual_interval(self, value: float) -> tuple[float, float]:
+    def _residual_interval(self, value: float) -> Interval:
         """The ends of an interval that contains every t with phi(t) <= value."""
         outwards = POWERS[::-1]
         lower = -abs(last_above(self._phi, value, -outwards))
         return lower, abs(last_above(self._phi, value, outwards))
 
-    def strata(self, y: Array, weights: Array) -> list[Stratum]:
+    def strata(self, y: Array, weights: Array) -> Strata:
         return all_rows(y, weights)
 
-    def constant_interval(
-        self, strata: list[Stratum], value: float, prediction_bounds: list[float]
-    ) -> tuple[float, float]:
-        (stratum,), (reach,) = strata, prediction_bounds
-        mean = stratum.centre
-        lower, upper = self._residual_interval(value / stratum.total)
-        room = reach + stratum.error + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + reach)
-        return mean + lower - room, mean + upper + room
+    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
+        return interval_of_constants(strata, value, reaches, self._residual_interval)
+
+
+def interval_of_constants(
+    strata: Strata, value: float, reaches: list[float], of_residuals: Callable[[float], Interval]
+) -> Interval:
+    """`Loss.constant_interval` for a single stratum, by Jensen's inequality for the residuals.
+
+    ``of_residuals`` is an interval that contains every residual with at most a given loss.
+    """
+    (stratum,), (reach,) = strata, reaches
+    mean = stratum.centre
+    lower, upper = of_residuals(value / stratum.total)
+    room = reach + stratum.error + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + reach)
+    return mean + lower - room, mean + upper + room
 
 
 def weighted_quantile(values, weights: Array, quantile):
@@ -163,18 +170,18 @@ class Squared(ResidualLoss):
     def _phi_conjugate(self, u: Array) -> Array:
         return self._phi(u)
 
-    def largest(self, y: Array, z: Array, z_low: Array | float, error: Array | float) -> Array:
+    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             return self._phi(self._largest_residual(y, z, z_low, error))
 
     def largest_mean(
-        self, y: Array, weights: Array, z: Array, z_low: Array | float, error: Array | float
+        self, y: Array, weights: Array, z: Array, z_low: Numbers, error: Numbers
     ) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
             size = self._largest_residual(y, z, z_low, error)
         return 0.5 * sum(kernels.compensated_dot(weights, size, size))
 
-    def _largest_residual(self, y: Array, z: Array, z_low: Array | float, error: Array | float):
+    def _largest_residual(self, y: Array, z: Array, z_low: Numbers, error: Numbers):
         # z - y is exact where z_low is not small in comparison; all roundings are relative
         size = z - y
         size += z_low
@@ -192,7 +199,7 @@ class Squared(ResidualLoss):
     def best_constant(self, y: Array, weights: Array) -> float:
         return float(np.average(y, weights=weights))
 
-    def _residual_interval(self, value: float) -> tuple[float, float]:
+    def _residual_interval(self, value: float) -> Interval:
         reach = sqrt(2.0 * value)
         return -reach, reach
 
@@ -232,7 +239,7 @@ class Absolute(ResidualLoss):
     def best_constant(self, y: Array, weights: Array) -> float:
         return weighted_quantile(y, weights, 0.5)
 
-    def _residual_interval(self, value: float) -> tuple[float, float]:
+    def _residual_interval(self, value: float) -> Interval:
         return -value, value
 
     @property
@@ -268,7 +275,7 @@ class Pinball(ResidualLoss):
         check_number(self, "quantile", above=0.0, below=1.0)
 
     @property
-    def conjugate_domain(self) -> tuple[float, float]:
+    def conjugate_domain(self) -> Interval:
         return (-self.quantile, 1.0 - self.quantile)
 
     def pieces(self, y: Array) -> list[Piece]:
@@ -287,7 +294,7 @@ class Pinball(ResidualLoss):
     def best_constant(self, y: Array, weights: Array) -> float:
         return weighted_quantile(y, weights, self.quantile)
 
-    def _residual_interval(self, value: float) -> tuple[float, float]:
+    def _residual_interval(self, value: float) -> Interval:
         return -value / self.quantile, value / (1.0 - self.quantile)
 
     @property
@@ -323,7 +330,7 @@ class Huber(ResidualLoss):
         check_number(self, "delta", above=0.0)
 
     @property
-    def conjugate_domain(self) -> tuple[float, float]:
+    def conjugate_domain(self) -> Interval:
         return (-self.delta, self.delta)
 
     def pieces(self, y: Array) -> list[Piece]:
@@ -353,7 +360,7 @@ class Huber(ResidualLoss):
             return 0.5 * (float(np.max(below)) + float(np.min(above)))
         return centre + float(np.average((theta - point)[inside], weights=weights[inside]))
 
-    def _residual_interval(self, value: float) -> tuple[float, float]:
+    def _residual_interval(self, value: float) -> Interval:
         if value <= 0.5 * self.delta**2:
             reach = np.sqrt(2.0 * value)
         else:

@@ -25,11 +25,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Sum
 
 __all__ = ["Mixture", "StructuredLoss"]
-
-Sum = tuple[float, float]  # a value and a bound on its rounding error
 
 
 @dataclass(frozen=True, eq=False)
