@@ -114,13 +114,28 @@ class MarginLoss(ScalarLoss):
         return lower, upper
 
 
-def _slope_down(y: Array, steepest: float, curvature: float = 0.0, end: float = 1.0) -> Piece:
-    """A term that falls with the margin y z, at most with slope ``steepest``, to 0 at ``end``."""
-    return Piece(-y, end * y, 0.0, steepest, curvature)
+class _QuadraticHinge(MarginLoss):
+    """A loss with ``phi*(u) = u + q u^2 / 2`` on [lower, 0], linear or a parabola in pieces."""
+
+    @property
+    def _curvature(self) -> float:
+        """The number q."""
+        return self.conjugate_curvature or 0.0
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [Piece(-y, y, 0.0, -self.conjugate_domain[0], self._curvature)]
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        inside = (u >= self.conjugate_domain[0]) & (u <= 0.0)
+        return np.where(inside, u + 0.5 * self._curvature * u * u, inf)
+
+    @property
+    def kernel(self):
+        return kernels.HingeLoss(self.conjugate_domain[0], self._curvature)
 
 
 @dataclass(frozen=True)
-class Hinge(MarginLoss):
+class Hinge(_QuadraticHinge):
     """Hinge loss, phi(m) = max(0, 1 - m); phi*(u) = u on [-1, 0].
 
     Examples
@@ -135,14 +150,8 @@ class Hinge(MarginLoss):
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
     conjugate_curvature: ClassVar[float] = 0.0
 
-    def pieces(self, y: Array) -> list[Piece]:
-        return [_slope_down(y, 1.0)]
-
     def _phi(self, t: Array) -> Array:
         return np.maximum(1.0 - t, 0.0)
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        return np.where((u >= -1.0) & (u <= 0.0), u, inf)
 
     def _phi_derivative(self, t: Array) -> Array:
         return np.where(t < 1.0, -1.0, 0.0)
@@ -152,10 +161,6 @@ class Hinge(MarginLoss):
 
     def _least_margin(self, value: float) -> float:
         return 1.0 - value
-
-    @property
-    def kernel(self):
-        return kernels.HingeLoss(-1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,7 @@ class GeneralizedHinge(MarginLoss):
         return (-self.slope, 0.0)
 
     def pieces(self, y: Array) -> list[Piece]:
-        return [_slope_down(y, 1.0), _slope_down(y, self.slope - 1.0, end=0.0)]
+        return [Piece(-y, y, 0.0, 1.0), Piece(-y, 0.0 * y, 0.0, self.slope - 1.0)]
 
     def _phi(self, t: Array) -> Array:
         return np.maximum(np.maximum(1.0 - self.slope * t, 1.0 - t), 0.0)
@@ -215,7 +220,7 @@ class GeneralizedHinge(MarginLoss):
 
 
 @dataclass(frozen=True)
-class SmoothedHinge(MarginLoss):
+class SmoothedHinge(_QuadraticHinge):
     """Smoothed hinge loss: a parabola of width mu joins the two lines of the hinge.
 
     phi(m) = 0 for m >= 1, (1 - m)^2 / (2 mu) for 1 - mu < m < 1 and 1 - m - mu / 2
@@ -249,16 +254,10 @@ class SmoothedHinge(MarginLoss):
     def smoothness(self) -> float:
         return 1.0 / self.mu
 
-    def pieces(self, y: Array) -> list[Piece]:
-        return [_slope_down(y, 1.0, self.mu)]
-
     def _phi(self, t: Array) -> Array:
         slack = np.maximum(1.0 - t, 0.0)
         # the quotient comes first, as the square of the slack could underflow
         return np.where(slack < self.mu, 0.5 * slack * (slack / self.mu), slack - 0.5 * self.mu)
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        return np.where((u >= -1.0) & (u <= 0.0), u + 0.5 * self.mu * u * u, inf)
 
     def _phi_derivative(self, t: Array) -> Array:
         return -np.clip((1.0 - t) / self.mu, 0.0, 1.0)
@@ -276,13 +275,9 @@ class SmoothedHinge(MarginLoss):
             return 1.0 - np.sqrt(2.0 * self.mu * value)
         return 1.0 - 0.5 * self.mu - value
 
-    @property
-    def kernel(self):
-        return kernels.HingeLoss(-1.0, self.mu)
-
 
 @dataclass(frozen=True)
-class SquaredHinge(MarginLoss):
+class SquaredHinge(_QuadraticHinge):
     """Squared hinge loss, phi(m) = max(0, 1 - m)^2; phi*(u) = u + u^2 / 4 for u <= 0.
 
     Examples
@@ -299,14 +294,8 @@ class SquaredHinge(MarginLoss):
     smoothness: ClassVar[float] = 2.0
     conjugate_curvature: ClassVar[float] = 0.5
 
-    def pieces(self, y: Array) -> list[Piece]:
-        return [_slope_down(y, inf, 0.5)]
-
     def _phi(self, t: Array) -> Array:
         return np.maximum(1.0 - t, 0.0) ** 2
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        return np.where(u <= 0.0, u + 0.25 * u * u, inf)
 
     def _phi_derivative(self, t: Array) -> Array:
         return -2.0 * np.maximum(1.0 - t, 0.0)
@@ -317,13 +306,9 @@ class SquaredHinge(MarginLoss):
     def _least_margin(self, value: float) -> float:
         return 1.0 - np.sqrt(value)
 
-    @property
-    def kernel(self):
-        return kernels.HingeLoss(-inf, 0.5)
-
 
 @dataclass(frozen=True)
-class ModifiedHuber(MarginLoss):
+class ModifiedHuber(_QuadraticHinge):
     """Modified Huber loss, as in scikit-learn's SGDClassifier.
 
     phi(m) = max(0, 1 - m)^2 for m >= -1 and -4 m below; phi*(u) = u + u^2 / 4 on [-4, 0].
@@ -338,16 +323,11 @@ class ModifiedHuber(MarginLoss):
 
     conjugate_domain: ClassVar[tuple] = (-4.0, 0.0)
     smoothness: ClassVar[float] = 2.0
-
-    def pieces(self, y: Array) -> list[Piece]:
-        return [_slope_down(y, 4.0, 0.5)]
+    _curvature: ClassVar[float] = 0.5
 
     def _phi(self, t: Array) -> Array:
         slack = np.maximum(1.0 - t, 0.0)
         return np.where(slack < 2.0, slack * slack, -4.0 * t)
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        return np.where((u >= -4.0) & (u <= 0.0), u + 0.25 * u * u, inf)
 
     def _phi_derivative(self, t: Array) -> Array:
         return -np.clip(2.0 * (1.0 - t), 0.0, 4.0)
@@ -357,10 +337,6 @@ class ModifiedHuber(MarginLoss):
 
     def _least_margin(self, value: float) -> float:
         return 1.0 - np.sqrt(value) if value <= 4.0 else -0.25 * value
-
-    @property
-    def kernel(self):
-        return kernels.HingeLoss(-4.0, 0.5)
 
 
 @dataclass(frozen=True)

@@ -208,8 +208,34 @@ class Squared(ResidualLoss):
         return kernels.ResidualLoss(-inf, inf, 0.0, 1.0)
 
 
+class QuadraticResidual(ResidualLoss):
+    """A loss with ``phi*(u) = epsilon |u| + q u^2 / 2`` on an interval around 0.
+
+    The loss is linear or a parabola in pieces.
+    """
+
+    epsilon: float = 0.0
+
+    @property
+    def _curvature(self) -> float:
+        """The number q."""
+        return self.conjugate_curvature or 0.0
+
+    def pieces(self, y: Array) -> list[Piece]:
+        return [Piece(1.0, y, *self.conjugate_domain, self._curvature)]
+
+    def _phi_conjugate(self, u: Array) -> Array:
+        lower, upper = self.conjugate_domain
+        value = self.epsilon * np.abs(u) + 0.5 * self._curvature * u * u
+        return np.where((u >= lower) & (u <= upper), value, inf)
+
+    @property
+    def kernel(self):
+        return kernels.ResidualLoss(*self.conjugate_domain, self.epsilon, self._curvature)
+
+
 @dataclass(frozen=True)
-class Absolute(ResidualLoss):
+class Absolute(QuadraticResidual):
     """Absolute residual, ``phi(r) = |r|``; phi* = 0 on [-1, 1].
 
     Examples
@@ -224,14 +250,8 @@ class Absolute(ResidualLoss):
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
     conjugate_curvature: ClassVar[float] = 0.0
 
-    def pieces(self, y: Array) -> list[Piece]:
-        return [Piece(1.0, y, -1.0, 1.0)]
-
     def _phi(self, t: Array) -> Array:
         return np.abs(t)
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        return np.where(np.abs(u) <= 1.0, 0.0, inf)
 
     def _phi_derivative(self, t: Array) -> Array:
         return np.sign(t)
@@ -242,13 +262,9 @@ class Absolute(ResidualLoss):
     def _residual_interval(self, value: float) -> Interval:
         return -value, value
 
-    @property
-    def kernel(self):
-        return kernels.ResidualLoss(-1.0, 1.0, 0.0, 0.0)
-
 
 @dataclass(frozen=True)
-class Pinball(ResidualLoss):
+class Pinball(QuadraticResidual):
     """Pinball loss of quantile regression, as in scikit-learn's QuantileRegressor.
 
     phi(r) = (1 - quantile) r for r >= 0 and -quantile r below; phi* = 0 on
@@ -278,15 +294,8 @@ class Pinball(ResidualLoss):
     def conjugate_domain(self) -> Interval:
         return (-self.quantile, 1.0 - self.quantile)
 
-    def pieces(self, y: Array) -> list[Piece]:
-        return [Piece(1.0, y, *self.conjugate_domain)]
-
     def _phi(self, t: Array) -> Array:
         return np.maximum((1.0 - self.quantile) * t, -self.quantile * t)
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        lower, upper = self.conjugate_domain
-        return np.where((u >= lower) & (u <= upper), 0.0, inf)
 
     def _phi_derivative(self, t: Array) -> Array:
         return np.where(t > 0.0, 1.0 - self.quantile, np.where(t < 0.0, -self.quantile, 0.0))
@@ -297,13 +306,9 @@ class Pinball(ResidualLoss):
     def _residual_interval(self, value: float) -> Interval:
         return -value / self.quantile, value / (1.0 - self.quantile)
 
-    @property
-    def kernel(self):
-        return kernels.ResidualLoss(*self.conjugate_domain, 0.0, 0.0)
-
 
 @dataclass(frozen=True)
-class Huber(ResidualLoss):
+class Huber(QuadraticResidual):
     """Huber loss: ``r^2 / 2`` up to ``|r| = delta``, ``delta (|r| - delta / 2)`` beyond.
 
     phi*(u) = u^2 / 2 on [-delta, delta].
@@ -333,16 +338,10 @@ class Huber(ResidualLoss):
     def conjugate_domain(self) -> Interval:
         return (-self.delta, self.delta)
 
-    def pieces(self, y: Array) -> list[Piece]:
-        return [Piece(1.0, y, -self.delta, self.delta, 1.0)]
-
     def _phi(self, t: Array) -> Array:
         size = np.abs(t)
         tail = self.delta * (size - 0.5 * self.delta)
         return np.where(size <= self.delta, 0.5 * t * t, tail)
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        return np.where(np.abs(u) <= self.delta, 0.5 * u * u, inf)
 
     def _phi_derivative(self, t: Array) -> Array:
         return np.clip(t, -self.delta, self.delta)
@@ -366,7 +365,3 @@ class Huber(ResidualLoss):
         else:
             reach = value / self.delta + 0.5 * self.delta
         return -reach, reach
-
-    @property
-    def kernel(self):
-        return kernels.ResidualLoss(-self.delta, self.delta, 0.0, 1.0)

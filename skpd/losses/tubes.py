@@ -6,17 +6,33 @@ from typing import ClassVar
 
 import numpy as np
 
-from .. import kernels
 from .._checks import check_number
 from .._typing import Array
 from .base import Piece
-from .residual import ResidualLoss, weighted_quantile
+from .residual import QuadraticResidual, weighted_quantile
 
 __all__ = ["EpsilonInsensitive", "SquaredEpsilonInsensitive"]
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(ResidualLoss):
+class _Tube(QuadraticResidual):
+    """A function of ``max(0, |r| - epsilon)``."""
+
+    epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_number(self, "epsilon", least=0.0)
+
+    def pieces(self, y: Array) -> list[Piece]:
+        lower, upper = self.conjugate_domain
+        return [
+            Piece(1.0, y + self.epsilon, 0.0, upper, self._curvature),
+            Piece(-1.0, y - self.epsilon, 0.0, -lower, self._curvature),
+        ]
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(_Tube):
     """Epsilon-insensitive loss, ``phi(r) = max(0, |r| - epsilon)``.
 
     ``phi*(u) = epsilon |u|`` on [-1, 1].
@@ -34,24 +50,11 @@ class EpsilonInsensitive(ResidualLoss):
     array([2., 0.])
     """
 
-    epsilon: float = 0.1
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
 
-    def __post_init__(self) -> None:
-        check_number(self, "epsilon", least=0.0)
-
-    def pieces(self, y: Array) -> list[Piece]:
-        return [
-            Piece(1.0, y + self.epsilon, 0.0, 1.0),
-            Piece(-1.0, y - self.epsilon, 0.0, 1.0),
-        ]
-
     def _phi(self, t: Array) -> Array:
         return np.maximum(np.abs(t) - self.epsilon, 0.0)
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        return np.where(np.abs(u) <= 1.0, self.epsilon * np.abs(u), inf)
 
     def _phi_derivative(self, t: Array) -> Array:
         return np.sign(t) * (np.abs(t) > self.epsilon)
@@ -64,13 +67,9 @@ class EpsilonInsensitive(ResidualLoss):
     def _residual_interval(self, value: float) -> tuple[float, float]:
         return -value - self.epsilon, value + self.epsilon
 
-    @property
-    def kernel(self):
-        return kernels.ResidualLoss(-1.0, 1.0, self.epsilon, 0.0)
-
 
 @dataclass(frozen=True)
-class SquaredEpsilonInsensitive(ResidualLoss):
+class SquaredEpsilonInsensitive(_Tube):
     """Squared epsilon-insensitive loss, ``phi(r) = max(0, |r| - epsilon)^2``.
 
     ``phi*(u) = epsilon |u| + u^2 / 4``.
@@ -88,25 +87,13 @@ class SquaredEpsilonInsensitive(ResidualLoss):
     array([4., 0.])
     """
 
-    epsilon: float = 0.1
     conjugate_domain: ClassVar[tuple] = (-inf, inf)
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 2.0
-
-    def __post_init__(self) -> None:
-        check_number(self, "epsilon", least=0.0)
-
-    def pieces(self, y: Array) -> list[Piece]:
-        return [
-            Piece(1.0, y + self.epsilon, 0.0, inf, 0.5),
-            Piece(-1.0, y - self.epsilon, 0.0, inf, 0.5),
-        ]
+    _curvature: ClassVar[float] = 0.5
 
     def _phi(self, t: Array) -> Array:
         return np.maximum(np.abs(t) - self.epsilon, 0.0) ** 2
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        return self.epsilon * np.abs(u) + 0.25 * u * u
 
     def _phi_derivative(self, t: Array) -> Array:
         return 2.0 * np.sign(t) * np.maximum(np.abs(t) - self.epsilon, 0.0)
@@ -133,7 +120,3 @@ class SquaredEpsilonInsensitive(ResidualLoss):
     def _residual_interval(self, value: float) -> tuple[float, float]:
         reach = np.sqrt(value) + self.epsilon
         return -reach, reach
-
-    @property
-    def kernel(self):
-        return kernels.ResidualLoss(-inf, inf, self.epsilon, 0.5)
