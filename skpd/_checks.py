@@ -1,12 +1,15 @@
 """Checks of the parameters of losses and penalties, and of their declared properties."""
 
+from collections.abc import Callable, Iterator
 from math import inf
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-__all__ = ["check_array", "check_number", "require_everywhere", "shown"]
+__all__ = ["PropertyTests", "check_array", "check_number", "require_everywhere", "shown"]
+
+ACCURACY = 1e-9  # allowed error of sums, relative to the sizes of their terms
 
 
 def shown(value: Any) -> str:
@@ -105,3 +108,42 @@ def require_everywhere(
         f"{type(owner).__name__} fails the test of its {what}, at {at}: "
         f"{sides[0]:.12g} against {sides[1]:.12g}."
     )
+
+
+class PropertyTests:
+    """The base class of tests of what an object declares, at random points.
+
+    Each public method that a class defines is a test of one or a few properties.
+    """
+
+    def __init__(self, owner: Any) -> None:
+        self.owner, self.rng = owner, np.random.default_rng(0)
+
+    def tests(self) -> Iterator[Callable[[], None]]:
+        """The tests, in the order in which they are defined."""
+        return (getattr(self, name) for name in vars(type(self)) if not name.startswith("_"))
+
+    def places(self, **places: Any) -> dict[str, Any]:
+        """The points, each as a row."""
+        return {name: [place] for name, place in places.items()}
+
+    def require(self, what: str, holds: Any, left: Any, right: Any, **places: Any) -> None:
+        require_everywhere(self.owner, what, holds, left, right, **self.places(**places))
+
+    def require_at_most(
+        self, what: str, left: Any, right: Any, size: Any = 0.0, **places: Any
+    ) -> None:
+        """Require that left is at most right, up to rounding errors of terms of a given size."""
+        self.require(what, left <= right + ACCURACY * (1.0 + size), left, right, **places)
+
+    def require_at_least(
+        self, what: str, left: Any, right: Any, size: Any = 0.0, **places: Any
+    ) -> None:
+        """Require that left is at least right, up to rounding errors of terms of a given size."""
+        self.require(what, left >= right - ACCURACY * (1.0 + size), left, right, **places)
+
+    @np.errstate(invalid="ignore")
+    def require_equal(self, what: str, left: Any, right: Any, size: Any, **places: Any) -> None:
+        """Require equality up to rounding errors of terms of a given size."""
+        near = (left == right) | (np.abs(left - right) <= ACCURACY * (1.0 + size))
+        self.require(what, near, left, right, **places)

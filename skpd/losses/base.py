@@ -116,7 +116,9 @@ class Loss(Value, ABC):
     piecewise_quadratic : bool
         Whether l(y, .) is linear or a parabola in pieces, as a loss with `pieces` is.
     of_labels : bool
-        Whether y are labels, -1 and 1.
+        Whether y are labels, -1 and 1, and l(y, z) does not increase with y z.
+    of_residuals : bool
+        Whether l(y, z) is a function of z - y, whose least value, at 0, is 0.
     is_log_likelihood : bool
         Whether exp(-l(y, z)) is the probability of y, so that its sum over all labels or classes
         y is 1.
@@ -143,6 +145,7 @@ class Loss(Value, ABC):
     linear_tails: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
     of_labels: ClassVar[bool] = False
+    of_residuals: ClassVar[bool] = False
     is_log_likelihood: ClassVar[bool] = False
     couples_outputs: ClassVar[bool] = False
     of_classes: ClassVar[bool] = False

@@ -1,23 +1,18 @@
 """Numerical tests of the properties that a loss declares (`check_loss`)."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from .._checks import require_everywhere
+from .._checks import ACCURACY, PropertyTests, require_everywhere
 from .._typing import Array
 from .base import Loss
-from .margin import MarginLoss
-from .residual import ResidualLoss
 
 __all__ = ["check_loss"]
 
 N_POINTS = 4000  # rows, at each of which every property is tested
 LARGEST = 1e3  # size of predictions, targets and dual points
-ACCURACY = 1e-9  # allowed error of sums, relative to the sizes of their terms
 OUTSIDE = 1e-6  # how far outside of its domain a conjugate must be infinite
 SAMPLES, ROWS = 20, 8  # small samples, and their rows, on which best constants are tested
 NEAR, STEP = 5.0, 0.1  # distances at which a slope must change where there is curvature
@@ -58,18 +53,19 @@ def check_loss(loss: Loss) -> None:
     if not loss.couples_outputs:
         kinds.append(_OfSinglePredictions)
     for kind in kinds:
-        for test in kind(loss).properties():
+        for test in kind(loss).tests():
             test()
 
 
-class _Tests(ABC):
+class _Tests(PropertyTests):
     """Points for a loss: targets y, predictions z and x, and dual points theta.
 
     The arrays of a loss of several predictions have `Loss.n_outputs` entries for each row.
     """
 
     def __init__(self, loss: Any) -> None:
-        self.loss, self.rng = loss, np.random.default_rng(0)
+        super().__init__(loss)
+        self.loss = loss
         K = loss.n_outputs
         if loss.of_classes:
             self.y = np.ravel(np.eye(K)[self.rng.integers(0, K, N_POINTS)])
@@ -83,10 +79,6 @@ class _Tests(ABC):
         whole = self.rng.random(len(self.z)) < 0.1
         self.z[whole] = (around + self.rng.integers(-2, 3, len(self.z)))[whole]
         self.theta = loss.project_dual(self.y, self.spread())
-
-    @abstractmethod
-    def properties(self) -> list[Callable[[], None]]:
-        """The tests, each of one or a few properties at all points."""
 
     def spread(self) -> Array:
         """Random numbers of many orders of magnitude, one for each prediction."""
@@ -103,17 +95,11 @@ class _Tests(ABC):
     def conjugate(self, theta: Array) -> Array:
         return self.rows(self.loss.conjugate(self.y, theta))
 
-    def require(self, what: str, holds: Any, left: Any, right: Any, **places: Array) -> None:
+    def places(self, **places: Any) -> dict[str, Any]:
+        """The points, each as a row, with the targets first."""
         K = self.loss.n_outputs
         shape = (-1, K) if K > 1 else (-1,)
-        places = {name: np.reshape(x, shape) for name, x in places.items()}
-        y = np.reshape(self.y, shape)
-        require_everywhere(self.loss, what, holds, left, right, y=y, **places)
-
-    def require_equal(self, what: str, left: Array, right: Array, size: Any, **places: Any):
-        """Require equality up to rounding errors of terms of a given size."""
-        near = np.abs(left - right) <= ACCURACY * (1.0 + size)
-        self.require(what, near, left, right, **places)
+        return {name: np.reshape(x, shape) for name, x in {"y": self.y, **places}.items()}
 
     def size(self, *factors: Array) -> Array:
         """The sum over each row of the absolute values of a product."""
@@ -123,17 +109,14 @@ class _Tests(ABC):
 class _Values(_Tests):
     """The function itself, and its subgradients."""
 
-    def properties(self) -> list[Callable[[], None]]:
-        return [self.signs, self.convexity, self.subgradients]
-
     def signs(self) -> None:
         loss, y, z = self.loss, self.y, self.z
         value = self.value(z)
         self.require("non-negativity, l(y, z) >= 0", value >= 0.0, value, 0.0, z=z)
-        if isinstance(loss, ResidualLoss):
+        if loss.of_residuals:
             at_target = self.value(y)
             self.require("value at the target, l(y, y) = 0", at_target == 0.0, at_target, 0.0)
-        if isinstance(loss, MarginLoss):
+        if loss.of_labels:
             after = self.value(z + y * np.abs(self.x))
             falls = after <= value + ACCURACY * value
             self.require("fall in the margin, l(y, z) >= l(y, z + y)", falls, value, after, z=z)
@@ -144,49 +127,35 @@ class _Values(_Tests):
         shares = np.repeat(share, self.loss.n_outputs)
         between = self.value(shares * z + (1.0 - shares) * x)
         chord = share * self.value(z) + (1.0 - share) * self.value(x)
-        room = ACCURACY * (1.0 + chord)
-        self.require(
-            "convexity, l(y, .) <= its chord between z and x", between <= chord + room, between,
-            chord, z=z, x=x, share=shares,
-        )  # fmt: skip
+        what = "convexity, l(y, .) <= its chord between z and x"
+        self.require_at_most(what, between, chord, chord, z=z, x=x, share=shares)
 
     def subgradients(self) -> None:
         loss, y, z, x = self.loss, self.y, self.z, self.x
         g = loss.gradient(y, z)
         tangent = self.value(z) + self.rows(g * (x - z))
         value = self.value(x)
-        room = ACCURACY * (1.0 + self.value(z) + self.size(g, x - z))
-        self.require(
-            "subgradient, l(y, x) >= l(y, z) + g (x - z)", value >= tangent - room, value, tangent,
-            z=z, x=x, g=g,
-        )  # fmt: skip
+        what, size = "subgradient, l(y, x) >= l(y, z) + g (x - z)", self.size(g, x - z)
+        self.require_at_least(what, value, tangent, self.value(z) + size, z=z, x=x, g=g)
         distance = np.sqrt(self.rows((x - z) ** 2))
         change = np.abs(value - self.value(z))
         # the constant of a coupled loss holds for each of its predictions
         most = loss.lipschitz * (self.rows(np.abs(x - z)) if loss.couples_outputs else distance)
-        room = ACCURACY * (1.0 + value + self.value(z))
-        self.require(
-            "Lipschitz constant, |l(y, z) - l(y, x)| <= lipschitz |z - x|", change <= most + room,
-            change, most, z=z, x=x,
-        )  # fmt: skip
+        what = "Lipschitz constant, |l(y, z) - l(y, x)| <= lipschitz |z - x|"
+        self.require_at_most(what, change, most, value + self.value(z), z=z, x=x)
         change = np.sqrt(self.rows((loss.gradient(y, x) - g) ** 2))
         most = loss.smoothness * distance
-        room = ACCURACY * (1.0 + self.rows(np.abs(g)))
-        self.require(
-            "smoothness, |l'(y, z) - l'(y, x)| <= smoothness |z - x|", change <= most + room,
-            change, most, z=z, x=x,
-        )  # fmt: skip
+        what = "smoothness, |l'(y, z) - l'(y, x)| <= smoothness |z - x|"
+        self.require_at_most(what, change, most, self.rows(np.abs(g)), z=z, x=x)
 
 
 class _Conjugate(_Tests):
     """The conjugate, its domain and its prox."""
 
-    def properties(self) -> list[Callable[[], None]]:
-        domain = [] if self.loss.couples_outputs else [self.domain]
-        return [*domain, self.fenchel_young, self.prox, self.dual_values]
-
     def domain(self) -> None:
         loss, y = self.loss, self.y
+        if loss.couples_outputs:
+            return
         what = "domain of the conjugate, where dual_bounds and conjugate_domain have it"
         g = loss.gradient(y, self.z)
         lower, upper = loss.dual_bounds(y)
@@ -206,15 +175,13 @@ class _Conjugate(_Tests):
     def fenchel_young(self) -> None:
         loss, y, z, theta = self.loss, self.y, self.z, self.theta
         total, product = self.value(z) + self.conjugate(theta), self.rows(theta * z)
-        room = ACCURACY * (1.0 + self.value(z) + self.size(theta, z) + self.size(theta, y))
-        self.require(
-            "Fenchel-Young inequality, l(y, z) + l*(y, theta) >= theta z", total >= product - room,
-            total, product, z=z, theta=theta,
-        )  # fmt: skip
+        what = "Fenchel-Young inequality, l(y, z) + l*(y, theta) >= theta z"
+        size = self.value(z) + self.size(theta, z) + self.size(theta, y)
+        self.require_at_least(what, total, product, size, z=z, theta=theta)
         g = loss.gradient(y, z)
-        self.touches("Fenchel-Young equality, l(y, z) + l*(y, g) = g z at a subgradient", g, z)
+        self._touches("Fenchel-Young equality, l(y, z) + l*(y, g) = g z at a subgradient", g, z)
 
-    def touches(self, what: str, g: Array, z: Array, room: Array | float = 0.0) -> None:
+    def _touches(self, what: str, g: Array, z: Array, room: Array | float = 0.0) -> None:
         """Require that g are subgradients at z, by the equality of Fenchel and Young."""
         size = self.value(z) + self.size(g, z) + self.size(g, self.y) + room
         total = self.value(z) + self.conjugate(self.loss.project_dual(self.y, g))
@@ -227,7 +194,7 @@ class _Conjugate(_Tests):
         theta = loss.prox_conjugate(self.y, v, step)
         z = (v - theta) / step
         what = "prox of the conjugate, whose theta is a subgradient at z = (v - theta) / step"
-        self.touches(what, theta, z, room=self.rows(np.abs(z)))
+        self._touches(what, theta, z, room=self.rows(np.abs(z)))
 
     def dual_values(self) -> None:
         loss, weights = self.loss, np.full(len(self.y), 1.0 / N_POINTS)
@@ -245,12 +212,6 @@ class _Conjugate(_Tests):
 class _OfSinglePredictions(_Tests):
     """Constants, and what is declared of the structure of a `ScalarLoss`."""
 
-    def properties(self) -> list[Callable[[], None]]:
-        return [
-            self.constants, self.declared_curvature, self.declared_conjugate, self.pieces,
-            self.kernel,
-        ]  # fmt: skip
-
     def constants(self) -> None:
         """Test the best constant of small samples, and the intervals that must contain it."""
         for _ in range(SAMPLES):
@@ -258,10 +219,10 @@ class _OfSinglePredictions(_Tests):
             y, weights, x = self.y[rows], self.rng.random(ROWS), self.x[rows]
             if self.loss.of_labels:
                 y = np.where(np.arange(ROWS) % 2, 1.0, -1.0)
-            self.best_constant(y, weights)
-            self.constant_interval(y, weights, x)
+            self._best_constant(y, weights)
+            self._constant_interval(y, weights, x)
 
-    def best_constant(self, y: Array, weights: Array) -> None:
+    def _best_constant(self, y: Array, weights: Array) -> None:
         loss = self.loss
         best = loss.best_constant(y, weights)
         others = np.append(np.linspace(-2.0, 2.0, 81) * np.max(np.abs(y)), y)
@@ -273,7 +234,7 @@ class _OfSinglePredictions(_Tests):
             found <= means + ACCURACY * (1.0 + means), found, means, other=others,
         )  # fmt: skip
 
-    def constant_interval(self, y: Array, weights: Array, x: Array) -> None:
+    def _constant_interval(self, y: Array, weights: Array, x: Array) -> None:
         loss, b = self.loss, float(self.rng.normal()) * 3.0
         strata = loss.strata(y, weights)
         reaches = [abs(stratum.weights @ x) / stratum.total for stratum in strata]

@@ -90,6 +90,7 @@ class CoupledResidualLoss(CoupledLoss):
     """A positively homogeneous function of the residuals of a row: l*(y, theta) is y.theta."""
 
     linear_conjugate: ClassVar[bool] = True
+    of_residuals: ClassVar[bool] = True
 
     def strata(self, y: Array, weights: Array) -> Strata:
         return all_rows(y, weights)

@@ -57,6 +57,8 @@ class ResidualLoss(ScalarLoss):
     >>> check_loss(LogCosh())
     """
 
+    of_residuals: ClassVar[bool] = True
+
     def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
         return self._phi((z - y) + z_low)
 

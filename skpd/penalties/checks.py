@@ -1,13 +1,11 @@
 """Numerical tests of the properties that a penalty declares (`check_penalty`)."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from .._checks import require_everywhere
+from .._checks import ACCURACY, PropertyTests, require_everywhere
 from .._typing import Array
 from .base import Penalty, Structure
 
@@ -15,7 +13,6 @@ __all__ = ["check_function", "check_penalty"]
 
 N_POINTS = 40  # vectors, at each of which every property is tested
 LARGEST = 30.0  # size of their entries
-ACCURACY = 1e-9  # allowed error of sums, relative to the sizes of their terms
 NEIGHBOURS = 1.0, 1e-2, 1e-4  # relative distances of points with which a prox is compared
 UNDERFLOW = 1e-290  # numbers below it may have fewer significant digits
 SHORTER = 1e-6  # relative reduction of an inverse at which V must be at most the value
@@ -61,7 +58,7 @@ def check_penalty(penalty: Penalty, n_features: int = 6) -> None:
     penalty = penalty.bind(n_features)
     for kind in (_Values, _Declared, _Prox, _Duals):
         tests = kind(penalty, n_features)
-        for test in tests.properties():
+        for test in tests.tests():
             for _ in range(N_POINTS):
                 test()
 
@@ -131,16 +128,12 @@ def check_function(function: Any) -> None:
         require_everywhere(function, f"{what} (s = V'(z))", holds, most, least, x=x, z=z[j])
 
 
-class _Tests(ABC):
+class _Tests(PropertyTests):
     """Random coefficients w and x, dual vectors v and numbers alpha."""
 
     def __init__(self, penalty: Any, n_features: int) -> None:
+        super().__init__(penalty)
         self.penalty, self.n_features = penalty, n_features
-        self.rng = np.random.default_rng(0)
-
-    @abstractmethod
-    def properties(self) -> list[Callable[[], None]]:
-        """The tests, each of one property at one random point."""
 
     def vector(self) -> Array:
         """A random vector, some of its entries 0, whose scale varies over orders of magnitude."""
@@ -167,21 +160,9 @@ class _Tests(ABC):
     def alpha(self) -> float:
         return float(LARGEST ** self.rng.uniform(-1.0, 1.0))
 
-    def require(self, what: str, holds: Any, left: Any, right: Any, **places: Any) -> None:
-        places = {name: [place] for name, place in places.items()}
-        require_everywhere(self.penalty, what, holds, left, right, **places)
-
-    def require_equal(self, what: str, left: float, right: float, size: float, **places: Any):
-        """Require equality up to rounding errors of terms of a given size."""
-        near = left == right or abs(left - right) <= ACCURACY * (1.0 + size)
-        self.require(what, near, left, right, **places)
-
 
 class _Values(_Tests):
     """The function itself."""
-
-    def properties(self) -> list[Callable[[], None]]:
-        return [self.domain, self.convexity]
 
     def domain(self) -> None:
         penalty, w = self.penalty, self.vector()
@@ -201,26 +182,21 @@ class _Values(_Tests):
         w, x, share = self.coefficients(), self.coefficients(), self.rng.random()
         between = self.penalty.value(share * w + (1.0 - share) * x)
         chord = share * self.penalty.value(w) + (1.0 - share) * self.penalty.value(x)
-        self.require(
-            "convexity, R <= its chord between w and x", between <= chord + ACCURACY * (1 + chord),
-            between, chord, w=w, x=x, share=share,
-        )  # fmt: skip
+        what = "convexity, R <= its chord between w and x"
+        self.require_at_most(what, between, chord, chord, w=w, x=x, share=share)
 
 
 class _Prox(_Tests):
     """The prox, which must minimise its objective."""
 
-    def properties(self) -> list[Callable[[], None]]:
-        return [self.one_step, self.own_steps]
-
     def one_step(self) -> None:
-        self.prox(np.full(self.n_features, self.alpha()))
+        self._prox(np.full(self.n_features, self.alpha()))
 
     def own_steps(self) -> None:
         """Test the prox with a step for each coefficient, made valid by `Penalty.step_sizes`."""
-        self.prox(np.array([self.alpha() for _ in range(self.n_features)]))
+        self._prox(np.array([self.alpha() for _ in range(self.n_features)]))
 
-    def prox(self, step: Array) -> None:
+    def _prox(self, step: Array) -> None:
         """Compare the proximal objective with its values at other points.
 
         These are near the proximal point, on the segments to w and to 0, and random.
@@ -230,34 +206,24 @@ class _Prox(_Tests):
         x = penalty.feasible(found)  # rounding may have put the point outside of the domain
         near, size = float(np.max(np.abs(x - found))), float(np.max(np.abs(found)))
         what = "prox, which is where R is finite"
-        self.require(what, near <= ACCURACY * (1.0 + size), near, 0.0, w=w, step=step, x=found)
+        self.require_at_most(what, near, 0.0, size, w=w, step=step, x=found)
 
         def objective(u: Array) -> float:
             return float(np.sum((u - w) ** 2 / (2.0 * step))) + penalty.value(u)
 
-        least = objective(x)
+        least, what = objective(x), "prox, which minimises sum_j (x_j - w_j)^2 / (2 step_j) + R(x)"
         for u in (penalty.feasible(w), np.zeros_like(w), self.coefficients(), x + self.vector()):
             for distance in NEIGHBOURS:
                 other = penalty.feasible(x + distance * (u - x))
                 value = objective(other)
-                self.require(
-                    "prox, which minimises sum_j (x_j - w_j)^2 / (2 step_j) + R(x)",
-                    least <= value + ACCURACY * (1.0 + value), least, value, w=w, step=step, x=x,
-                    better=other,
-                )  # fmt: skip
+                places = {"w": w, "step": step, "x": x, "better": other}
+                self.require_at_most(what, least, value, value, **places)
 
 
 class _Duals(_Tests):
     """The conjugate of alpha R, and the bounds that certificates take."""
 
-    def properties(self) -> list[Callable[[], None]]:
-        of_norms = [self.dual_norm, self.attained_dual_norm] if self.penalty.is_norm else []
-        return [
-            *of_norms, self.fenchel_young, self.subgradient, self.bounds, self.largest_alpha,
-            self.widest,
-        ]  # fmt: skip
-
-    def pair(self) -> tuple[Array, Array, float]:
+    def _pair(self) -> tuple[Array, Array, float]:
         """Random w, v and alpha; in half of the cases v is a subgradient of alpha R at w."""
         alpha, v, w = self.alpha(), self.vector(), self.coefficients()
         if self.rng.random() < 0.5:
@@ -266,14 +232,17 @@ class _Duals(_Tests):
         return self.held(w), v, alpha
 
     def dual_norm(self) -> None:
-        penalty, (w, v, _) = self.penalty, self.pair()
+        if not self.penalty.is_norm:
+            return
+        penalty, (w, v, _) = self.penalty, self._pair()
         product, most = float(v @ w), penalty.dual_norm(v) * penalty.value(w)
-        room = ACCURACY * (1.0 + float(np.abs(v) @ np.abs(w)))
-        what = "dual norm, v.w <= R°(v) R(w)"
-        self.require(what, product <= most + room, product, most, w=w, v=v)
+        what, size = "dual norm, v.w <= R°(v) R(w)", float(np.abs(v) @ np.abs(w))
+        self.require_at_most(what, product, most, size, w=w, v=v)
 
     def attained_dual_norm(self) -> None:
         """Test R°(w - prox(w)) = alpha, Moreau's identity at points whose prox is not 0."""
+        if not self.penalty.is_norm:
+            return
         penalty, v, t = self.penalty, self.vector(), self.alpha()
         x = penalty.prox(v, t)
         if penalty.value(x) > 0.0:
@@ -283,13 +252,11 @@ class _Duals(_Tests):
             )  # fmt: skip
 
     def fenchel_young(self) -> None:
-        penalty, (w, v, alpha) = self.penalty, self.pair()
+        penalty, (w, v, alpha) = self.penalty, self._pair()
         total, product = alpha * penalty.value(w) + penalty.conjugate(v, alpha), float(v @ w)
-        room = ACCURACY * (1.0 + float(np.abs(v) @ np.abs(w)))
-        self.require(
-            "Fenchel-Young inequality, alpha R(w) + (alpha R)*(v) >= v.w", total >= product - room,
-            total, product, w=w, v=v, alpha=alpha,
-        )  # fmt: skip
+        what = "Fenchel-Young inequality, alpha R(w) + (alpha R)*(v) >= v.w"
+        size = float(np.abs(v) @ np.abs(w))
+        self.require_at_least(what, total, product, size, w=w, v=v, alpha=alpha)
 
     def subgradient(self) -> None:
         """Test that w - prox(w, alpha) is a subgradient of alpha R at the prox (Moreau)."""
@@ -307,23 +274,22 @@ class _Duals(_Tests):
         )  # fmt: skip
 
     def bounds(self) -> None:
-        penalty, (w, v, alpha) = self.penalty, self.pair()
+        penalty, (w, v, alpha) = self.penalty, self._pair()
         radius = penalty.value(w) + self.rng.choice([0.0, 1.0]) * self.alpha()
-        product, room = float(v @ w), ACCURACY * (1.0 + float(np.abs(v) @ np.abs(w)))
+        product, size = float(v @ w), float(np.abs(v) @ np.abs(w))
         places = {"v": v, "w": w, "radius": radius}
         support = penalty.support(v, radius)
         what = "support, at least v.w where R(w) <= radius"
-        self.require(what, product <= support + room, product, support, **places)
+        self.require_at_most(what, product, support, size, **places)
         same = penalty.support_by_radius(v)(radius)
         self.require_equal("support_by_radius, the same as support", same, support, same, **places)
         value = product - alpha * penalty.value(w)
         most = penalty.bounded_conjugate(v, alpha, radius)
         what = "bounded_conjugate, at least v.w - alpha R(w) where R(w) <= radius"
-        self.require(what, value <= most + room, value, most, alpha=alpha, **places)
+        self.require_at_most(what, value, most, size, alpha=alpha, **places)
         conjugate = penalty.conjugate(v, alpha)
         what = "bounded_conjugate, at most the conjugate"
-        below = most <= conjugate + ACCURACY * (1.0 + most)
-        self.require(what, below, most, conjugate, alpha=alpha, **places)
+        self.require_at_most(what, most, conjugate, most, alpha=alpha, **places)
 
     def largest_alpha(self) -> None:
         penalty, v = self.penalty, self.vector()
@@ -359,13 +325,9 @@ class _Duals(_Tests):
 class _Declared(_Tests):
     """The attributes by which a penalty declares its structure."""
 
-    def properties(self) -> list[Callable[[], None]]:
-        of_norms = [self.homogeneity] if self.penalty.is_norm else []
-        separable = self.penalty.structure is Structure.SEPARABLE
-        terms = [self.terms] if separable else []
-        return [*of_norms, self.symmetry, self.ridge, self.free_parts, *terms]
-
     def homogeneity(self) -> None:
+        if not self.penalty.is_norm:
+            return
         penalty, w, t = self.penalty, self.coefficients(), self.alpha()
         value, scaled = penalty.value(w), penalty.value(penalty.feasible(t * w))
         self.require_equal("norm, R(t w) = t R(w)", scaled, t * value, t * value, w=w)
@@ -410,6 +372,8 @@ class _Declared(_Tests):
             self.require_equal(what, found, value, value + level, w=w, level=level)
 
     def terms(self) -> None:
+        if self.penalty.structure is not Structure.SEPARABLE:
+            return
         w = self.vector()
         l1, l2, lower, upper = self.penalty.terms
         total = float(np.sum(l1 * np.abs(w) + 0.5 * l2 * w * w))
