@@ -3,16 +3,15 @@
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf, isfinite
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._checks import check_number
-from .._typing import Array, Indices
+from .._typing import Array
 from .._values import Value
-from .base import FreeFeatures, Penalty, Structure, _product
+from .base import Penalty, Structure, _product
 from .checks import check_function
 
 __all__ = ["FunctionOfNorm", "IncreasingFunction", "PowerOfNorm"]
@@ -115,6 +114,11 @@ def _power(z: float, exponent: float) -> float:
         return inf
 
 
+def _of_norm(name: str) -> Any:
+    """A property that a function of a norm has if and only if the norm has it."""
+    return property(lambda self: getattr(self.norm, name))
+
+
 @dataclass(frozen=True, eq=False)
 class FunctionOfNorm(Penalty):
     """A convex increasing function of a norm, ``V(||w||)``.
@@ -156,9 +160,18 @@ class FunctionOfNorm(Penalty):
     norm: Any
     function: Any = field(default_factory=PowerOfNorm)
     structure: ClassVar[Structure] = Structure.OF_NORM
+    even = _of_norm("even")
+    symmetric = _of_norm("symmetric")
+    is_finite = _of_norm("is_finite")
+    group_order = _of_norm("group_order")
+    free_features = _of_norm("free_features")
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.norm, Penalty) and self.norm.is_norm and not self.norm.free_level):
+        try:
+            allowed = self.norm.is_norm and not self.norm.free_level
+        except AttributeError:  # this is no penalty
+            allowed = False
+        if not allowed:
             raise ValueError(
                 f"norm must be a norm of skpd.penalties that is 0 at 0 alone, got {self.norm!r}."
             )
@@ -179,30 +192,8 @@ class FunctionOfNorm(Penalty):
         return bound
 
     @property
-    def even(self) -> bool:
-        return bool(self.norm.even)
-
-    @property
     def is_quadratic(self) -> bool:  # type: ignore[override]
         return bool(self.function.is_square)
-
-    @property
-    def symmetric(self) -> bool:  # type: ignore[override]
-        return bool(self.norm.symmetric)
-
-    @property
-    def is_finite(self) -> bool:
-        return bool(self.norm.is_finite)
-
-    @property
-    def group_order(self) -> Indices | None:
-        order: Indices | None = self.norm.group_order
-        return order
-
-    @property
-    def free_features(self) -> FreeFeatures:
-        free: FreeFeatures = self.norm.free_features
-        return free
 
     def value(self, w: Array) -> float:
         norm = self.norm.value(w)
@@ -239,13 +230,11 @@ class FunctionOfNorm(Penalty):
         return _product(alpha, self.function.conjugate(slope)) if slope < inf else inf
 
     def support(self, v: Array, radius: float) -> float:
-        return _product(self.function.inverse(radius), self.norm.dual_norm(v))
+        return self.support_by_radius(v)(radius)
 
     def support_by_radius(self, v: Array) -> Any:
-        return partial(self._support, self.norm.dual_norm(v))
-
-    def _support(self, size: float, radius: float) -> float:
-        return _product(self.function.inverse(radius), size)
+        size = self.norm.dual_norm(v)
+        return lambda radius: _product(self.function.inverse(radius), size)
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         """The supremum of R°(v) z - alpha V(z) over the z with V(z) <= radius."""
@@ -264,7 +253,3 @@ class FunctionOfNorm(Penalty):
 
     def widest(self, v: Array, error: Array) -> Array:
         return self.norm.widest(v, error)
-
-    def step_sizes(self, step: Array) -> Array:
-        """The smallest step for all coefficients, as V couples all of them."""
-        return np.full_like(step, np.min(step))

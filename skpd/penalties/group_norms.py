@@ -107,8 +107,7 @@ class GroupLInf(_Tabular, _Weighted, Norm):
 
     def dual_norm(self, v: Array) -> float:
         bound = self._bound(v)
-        norms, some = np.sum(np.abs(bound._table(v)[0]), axis=1), bound._weights > 0.0
-        return float(np.max(norms[some] / bound._weights[some], initial=0.0))
+        return bound._largest_quotient(np.sum(np.abs(bound._table(v)[0]), axis=1))
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         _, starts, weights = self.penalised_first
@@ -291,17 +290,15 @@ class GroupElasticNet(_Weighted, Penalty):
         ||w||^2 is at most 2 radius / (1 - l1_ratio).
         """
         bound, excess = self._bound(v), self._excess(v, alpha)
-        by_norms = float(np.max(excess / bound.group_terms[1], initial=0.0))
-        by_square = kernels.euclidean_norm(excess)
-        return min(
-            self.conjugate(v, alpha),
-            _product(radius, by_norms),
-            _product(sqrt(2.0 * radius / self.group_ridge), by_square),
-        )
+        return min(self.conjugate(v, alpha), bound._support(excess, radius))
 
     def support(self, v: Array, radius: float) -> float:
-        bound, norms = self._bound(v), self._bound(v)._partition.norms(v)
-        by_norms = float(np.max(norms / bound.group_terms[1], initial=0.0))
+        bound = self._bound(v)
+        return bound._support(bound._partition.norms(v), radius)
+
+    def _support(self, norms: Array, radius: float) -> float:
+        """The bound of `support` for v with these norms of the groups."""
+        by_norms = float(np.max(norms / self.group_terms[1], initial=0.0))
         by_square = kernels.euclidean_norm(norms)
         return min(
             _product(radius, by_norms), _product(sqrt(2.0 * radius / self.group_ridge), by_square)

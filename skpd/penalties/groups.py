@@ -106,6 +106,11 @@ class _Weighted(_Partitioned):
         """The square roots of the groups' sizes."""
         return np.sqrt(np.diff(partition.starts).astype(np.float64))
 
+    def _largest_quotient(self, norms: Array) -> float:
+        """The largest quotient of a norm of a group and its weight, where that is not 0."""
+        some = self._weights > 0.0
+        return float(np.max(norms[some] / self._weights[some], initial=0.0))
+
     @cached_property
     def free_features(self) -> FreeFeatures:
         """The features of groups without a penalty, which have no bounds."""
@@ -202,8 +207,7 @@ class GroupL2(_Grouped):
 
     def dual_norm(self, v: Array) -> float:
         bound = self._bound(v)
-        norms, some = bound._partition.norms(v), bound._weights > 0.0
-        return float(np.max(norms[some] / bound._weights[some], initial=0.0))
+        return bound._largest_quotient(bound._partition.norms(v))
 
     def with_coefficient(self, n_features: int, weight: float) -> "GroupL2":
         bound = self.bind(n_features)

@@ -16,17 +16,23 @@ from .tangents import NEAR, SmoothDirections, of_coordinates
 __all__ = ["L2Norm", "LInf"]
 
 
-def _within_ball(norm: Norm, slopes: Slopes, most: float, radius: float) -> Array:
-    """Intervals from alpha R(w) - R°(v) R(w) <= most, for norms with R(w) >= abs(w_j)."""
-    widest = norm.widest(slopes.v, slopes.error)
-    room = slopes.alpha - norm.dual_norm(widest)
-    if room > 0.0:
-        radius = min(radius, max(most, 0.0) / room)
-    return intervals_within(radius, len(slopes.v))
+class _OfAll(Norm):
+    """The base class of symmetric norms with R(w) >= abs(w_j) for every j."""
+
+    symmetric: ClassVar[bool] = True
+    has_cones: ClassVar[bool] = True
+
+    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
+        """Intervals from alpha R(w) - R°(v) R(w) <= most."""
+        widest = self.widest(slopes.v, slopes.error)
+        room = slopes.alpha - self.dual_norm(widest)
+        if room > 0.0:
+            radius = min(radius, max(most, 0.0) / room)
+        return intervals_within(radius, len(slopes.v))
 
 
 @dataclass(frozen=True)
-class L2Norm(Norm):
+class L2Norm(_OfAll):
     """Euclidean norm, ``||w||_2``, not squared.
 
     Examples
@@ -36,9 +42,6 @@ class L2Norm(Norm):
     >>> L2Norm().prox(np.array([3.0, 4.0]), 1.0)
     array([2.4, 3.2])
     """
-
-    symmetric: ClassVar[bool] = True
-    has_cones: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
         return kernels.euclidean_norm(w)
@@ -60,12 +63,9 @@ class L2Norm(Norm):
     def with_coefficient(self, n_features: int, weight: float) -> GroupL2:
         return GroupL2([n_features, 1], weights=[1.0, weight])
 
-    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
-        return _within_ball(self, slopes, most, radius)
-
 
 @dataclass(frozen=True)
-class LInf(Norm):
+class LInf(_OfAll):
     """Maximum norm, ``max_j |w_j|``.
 
     Examples
@@ -77,8 +77,6 @@ class LInf(Norm):
     """
 
     structure: ClassVar[Structure] = Structure.MAXIMUM
-    symmetric: ClassVar[bool] = True
-    has_cones: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
         return kernels.max_abs(w)
@@ -101,6 +99,3 @@ class LInf(Norm):
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_largest_size(alpha)
-
-    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
-        return _within_ball(self, slopes, most, radius)
