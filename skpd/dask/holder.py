@@ -62,6 +62,12 @@ class Answer:
     result: Any = None
     error: Exception | None = None
 
+    def get(self) -> Any:
+        """The result; the error is raised if there is one."""
+        if self.error is not None:
+            raise self.error
+        return self.result
+
 
 class RowHolder:
     """The actor that holds the parts of one worker, and whose methods `ask` calls.
@@ -199,10 +205,14 @@ class RowHolder:
         self, problem: int, released: list[int], function: Callable[..., Any], arguments: tuple
     ) -> dict[int, Any]:
         """The results of a function for each shard, after releasing vectors no longer used."""
-        shards = self.shards[problem]
-        for shard in shards.values():
-            shard.release(released)
+        shards = self._shards_without(problem, released)
         return {number: function(shard, *arguments) for number, shard in shards.items()}
+
+    def _shards_without(self, problem: int, released: list[int]) -> dict[int, Shard]:
+        """The shards of a problem, after releasing vectors no longer used."""
+        for shard in self.shards[problem].values():
+            shard.release(released)
+        return self.shards[problem]
 
     def sums(
         self, problem: int, released: list[int], function: Callable[..., Any], arguments: tuple,
@@ -212,9 +222,7 @@ class RowHolder:
 
         Keys are the first and the last index of a range.
         """
-        shards = self.shards[problem]
-        for shard in shards.values():
-            shard.release(released)
+        shards = self._shards_without(problem, released)
 
         def of(first: int, last: int) -> Any:
             if last - first == 1:

@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from threading import RLock
@@ -47,6 +48,17 @@ class Member:
     holder: Any
     numbers: tuple[int, ...]
 
+    def call(self, method: str, arguments: tuple = (), dropped: Sequence[int] = ()) -> Any:
+        """The pending answer of the holder, None if the worker is lost."""
+        try:
+            return self.holder.ask(list(dropped), method, arguments)
+        except LOST:
+            return None
+
+    def ask(self, method: str, arguments: tuple = ()) -> Answer | None:
+        """The answer of the holder, None if the worker is lost."""
+        return _answer_of(self.call(method, arguments))
+
 
 class Team:
     """The actors that hold all parts of the rows, one for each worker that has some.
@@ -86,7 +98,8 @@ class Team:
         self._rows: dict[int, dict[str, Any]] = {}
         self._firsts: dict[int, int] = {}
         self._hold(range(self.n_parts))
-        self._rows = self._described()
+        answers = self.ask_anew("describe")
+        self._rows = {number: each for answer in answers for number, each in answer.items()}
         n_rows = [self._rows[k]["n_rows"] for k in range(self.n_parts)]
         self._firsts = dict(enumerate(np.cumsum([0, *n_rows[:-1]]).tolist()))
         filled = [self._rows[k] for k in self.filled]
@@ -126,14 +139,10 @@ class Team:
         with self._lock:
             start, cost = time.perf_counter(), self.cost
             dropped = [self._dropped.popleft() for _ in range(len(self._dropped))]
-            calls = [(each, _call(each, method, arguments, dropped)) for each in self._members]
-            answers, lost = [], []
-            for member, call in calls:
-                answer = _answer_of(call)
-                if answer is None:
-                    lost.append(member)
-                else:
-                    answers.append(answer)
+            calls = [each.call(method, arguments, dropped) for each in self._members]
+            given = list(zip(self._members, map(_answer_of, calls), strict=True))
+            answers = [answer for _, answer in given if answer is not None]
+            lost = [member for member, answer in given if answer is None]
             cost.n_rounds += 1
             cost.bytes_sent += len(calls) * sizeof(arguments)
             cost.bytes_received += sum(sizeof(answer.result) for answer in answers)
@@ -149,26 +158,23 @@ class Team:
         The method must not depend on vectors that are kept with the workers.
         """
         while True:
-            try:
+            with suppress(WorkersLostError):
                 return self.ask(method, *arguments)
-            except WorkersLostError:
-                continue
 
     def _result(self, answer: Answer) -> Any:
         if isinstance(answer.error, MemoryError):
-            largest = max(each["n_bytes"] for each in self._rows.values() if each["n_rows"] > 0)
+            largest, total = max(self._n_bytes), sum(self._n_bytes)
             raise MemoryError(
                 f"A worker is out of memory. The largest chunk of X takes {largest / 1e6:.0f} MB, "
-                f"all together {self._n_bytes / 1e6:.0f} MB for {len(self._members)} workers, "
+                f"all together {total / 1e6:.0f} MB for {len(self._members)} workers, "
                 "beside which each wants room for four numbers a row: take more workers."
             ) from answer.error
-        if answer.error is not None:
-            raise answer.error
-        return answer.result
+        return answer.get()
 
     @property
-    def _n_bytes(self) -> int:
-        return sum(each["n_bytes"] for each in self._rows.values() if each["n_rows"] > 0)
+    def _n_bytes(self) -> list[int]:
+        """The sizes of the parts in ``filled``."""
+        return [self._rows[k]["n_bytes"] for k in self.filled]
 
     def parts(self, problem: int, function: Callable[..., Any], arguments: tuple) -> list[Any]:
         """Futures of the results of a function for each shard, which stay with the workers.
@@ -178,22 +184,18 @@ class Team:
         WorkersLostError
             If workers are lost.
         """
-        found: dict[int, Any] = {}
-        for member in self._members:
-            for number in member.numbers:
-                if self._rows[number]["n_rows"] > 0:
-                    found[number] = self.client.submit(
-                        _part_of, member.holder, problem, number, function, arguments,
-                        workers=[member.worker], pure=False,
-                    )  # fmt: skip
-        gone: list[Member] = []
-        while not gone:
-            try:
-                wait(list(found.values()), timeout=PATIENCE)
-                gone = self._gone()
-                break
-            except TimeoutError:
-                gone = self._gone()
+        found = {
+            number: self.client.submit(
+                _part_of, member.holder, problem, number, function, arguments,
+                workers=[member.worker], pure=False,
+            )
+            for member in self._members for number in member.numbers
+            if self._rows[number]["n_rows"] > 0
+        }  # fmt: skip
+        gone, late = list[Member](), True
+        while late and not gone:
+            late = _are_late(list(found.values()))
+            gone = [member for member in self._members if member.ask("lives") is None]
         if gone:
             with self._lock:
                 self._replace(gone)
@@ -202,10 +204,6 @@ class Team:
             if future.status != "finished":
                 raise future.exception()
         return [found[number] for number in self.filled]
-
-    def _gone(self) -> list[Member]:
-        """The members that do not answer any more."""
-        return [m for m in self._members if _answer_of(_call(m, "lives")) is None]
 
     # Problems
 
@@ -255,11 +253,9 @@ class Team:
         while True:
             try:
                 return future.result(timeout=PATIENCE)
-            except TimeoutError:  # which is one of LOST
-                if worker not in self._workers():
+            except LOST as error:
+                if not isinstance(error, TimeoutError) or worker not in self._workers():
                     return None
-            except LOST:
-                return None
 
     def _computed(self, numbers: Sequence[int]) -> list[list[Any]]:
         """Futures of some chunks of X, y and weights, after they have been computed.
@@ -277,11 +273,7 @@ class Team:
         while True:
             own = [[column[k] for k in numbers] for column in self._futures if column is not None]
             futures = [future for column in own for future in column]
-            late = False
-            try:
-                wait(futures, timeout=PATIENCE)
-            except TimeoutError:
-                late = True
+            late = _are_late(futures)
             if all(future.status not in ("lost", "pending") for future in futures):
                 break
             if late and not self._workers_then <= (workers := set(self._workers())):
@@ -324,10 +316,6 @@ class Team:
             made[worker] = future, some
         return made
 
-    def _described(self) -> dict[int, dict[str, Any]]:
-        found = self.ask_anew("describe")
-        return {number: each for answer in found for number, each in answer.items()}
-
     def _workers(self) -> dict[str, int]:
         """The number of threads of each worker, by address.
 
@@ -337,16 +325,14 @@ class Team:
             If there is no worker within `WAIT_FOR_WORKER` seconds.
         """
         end = time.monotonic() + WAIT_FOR_WORKER
-        while True:
-            found = self.client.scheduler_info(n_workers=-1)["workers"]
-            if found:
-                return {worker: each["nthreads"] for worker, each in found.items()}
+        while not (found := self.client.scheduler_info(n_workers=-1)["workers"]):
             if time.monotonic() > end:
                 raise RuntimeError(
                     "The cluster has no worker left to hold the rows, and none has come for "
                     f"{WAIT_FOR_WORKER:.0f} seconds."
                 )
             time.sleep(0.1)
+        return {worker: each["nthreads"] for worker, each in found.items()}
 
     def _replace(self, lost: list[Member]) -> None:
         """Have other workers hold the parts of lost ones, whose chunks are computed again.
@@ -362,8 +348,8 @@ class Team:
         if self.cost.workers_lost > MOST_LOSSES:
             raise RuntimeError(
                 f"{self.cost.workers_lost} workers were lost during this fit, perhaps for want "
-                f"of memory: the chunks of X take {self._n_bytes / 1e6:.0f} MB together, beside "
-                "which workers want room for four numbers a row."
+                f"of memory: the chunks of X take {sum(self._n_bytes) / 1e6:.0f} MB together, "
+                "beside which workers want room for four numbers a row."
             )
         self._members = [member for member in self._members if member not in lost]
         before = len(self._members)
@@ -373,46 +359,38 @@ class Team:
             f"A worker was lost that held {n_rows:,} rows. Others hold them now, their dual "
             "points begin anew from the last model, and the fit goes on.",
         )
+        history: list[tuple[str, tuple]] = [("describe", ())]  # brings a holder up to date
+        for number, posed in self._posed.items():
+            history.append(("pose", (number, posed.task, self._firsts, posed.total)))
         for member in self._members[before:]:
-            for method, arguments in self._history():
-                answer = _answer_of(_call(member, method, arguments))
+            for method, arguments in history:
+                answer = member.ask(method, arguments)
                 if answer is None:
                     self._replace([member])
                     return
                 self._result(answer)
 
-    def _history(self) -> list[tuple[str, tuple]]:
-        """The calls of methods that bring a new holder to the state of the others."""
-        found: list[tuple[str, tuple]] = [("describe", ())]
-        for number, posed in self._posed.items():
-            found.append(("pose", (number, posed.task, self._firsts, posed.total)))
-        return found
-
-
-def _call(member: Member, method: str, arguments: tuple = (), dropped: Sequence[int] = ()) -> Any:
-    """The pending answer of a holder, None if its worker is lost."""
-    try:
-        return member.holder.ask(list(dropped), method, arguments)
-    except LOST:
-        return None
-
 
 def _answer_of(call: Any) -> Answer | None:
     """The answer of a pending call, None if its worker is lost."""
-    if call is None:
-        return None
     try:
-        answer: Answer = call.result()
+        answer: Answer | None = None if call is None else call.result()
     except LOST:
         return None
     return answer
+
+
+def _are_late(futures: Sequence[Any]) -> bool:
+    """Whether some futures are still pending after `PATIENCE` seconds."""
+    try:
+        wait(futures, timeout=PATIENCE)
+    except TimeoutError:
+        return True
+    return False
 
 
 def _part_of(
     holder: Any, problem: int, number: int, function: Callable[..., Any], arguments: tuple
 ) -> Any:
     """The result of a function for one shard, computed by a task on the worker that has it."""
-    answer = holder.ask([], "part_of", (problem, number, function, arguments)).result()
-    if answer.error is not None:
-        raise answer.error
-    return answer.result
+    return holder.ask([], "part_of", (problem, number, function, arguments)).result().get()
