@@ -44,6 +44,18 @@ class Source(ABC):
     target: str | int | None = None
     file: "tuple[Path, tuple[int, int]] | None" = None  # path and stamp at opening
 
+    def _holds(self, name: str, shape: tuple[int, ...], dtype: Any) -> None:
+        """Record the name, the shape and the type, of which all but float32 become float64."""
+        if len(shape) != 2 or 0 in shape:
+            raise ValueError(
+                f"{name} must have the shape (n_rows, n_features), with at least one of "
+                f"each, got {shape}."
+            )
+        if np.dtype(dtype).kind not in "fiub":
+            raise ValueError(f"{name} must hold real numbers, got the type {dtype}.")
+        self.name, self.shape = name, (shape[0], shape[1])
+        self.dtype = dtype if dtype in PRECISIONS else np.dtype(np.float64)
+
     @abstractmethod
     def read(self, first: int, last: int) -> Any:
         """The rows in range(first, last) as an array or a CSR matrix."""
@@ -139,29 +151,12 @@ def _source_of(given: Any, k: int, columns: Any, target: Any) -> Source:
     return source if target is None else WithoutTarget(source, target)
 
 
-def _precision(dtype: Any, name: str) -> Any:
-    """The type, float32 or float64, to which numbers of a type are converted."""
-    if np.dtype(dtype).kind not in "fiub":
-        raise ValueError(f"{name} must hold real numbers, got the type {dtype}.")
-    return dtype if dtype in PRECISIONS else np.dtype(np.float64)
-
-
-def _require_matrix(shape: tuple[int, ...], name: str) -> None:
-    if len(shape) != 2 or 0 in shape:
-        raise ValueError(
-            f"{name} must have the shape (n_rows, n_features), with at least one of "
-            f"each, got {shape}."
-        )
-
-
 class ArraySource(Source):
     """An array in memory or mapped from a file, whose rows are views if their type allows."""
 
     def __init__(self, array: Any, name: str) -> None:
         array = array if isinstance(array, np.ndarray) else np.asarray(array)
-        _require_matrix(array.shape, name)
-        self.name, self.shape = name, array.shape
-        self.dtype = _precision(array.dtype, name)
+        self._holds(name, array.shape, array.dtype)
         self.in_memory = not isinstance(array, np.memmap)
         self._array = array
 
@@ -182,9 +177,7 @@ class SparseSource(Source):
     sparse = in_memory = True
 
     def __init__(self, matrix: Any, name: str) -> None:
-        _require_matrix(matrix.shape, name)
-        self.name, self.shape = name, matrix.shape
-        self.dtype = _precision(matrix.dtype, name)
+        self._holds(name, matrix.shape, matrix.dtype)
         self._matrix = _by_rows(matrix, self.dtype)
 
     def read(self, first: int, last: int) -> Any:
@@ -232,13 +225,11 @@ class NpzSource(Source):
                     f"scipy.sparse.save_npz, got {file.files}."
                 )
             if self.sparse:
-                n, d = map(int, file["shape"])
-                self.shape, given = (n, d), file["data"].dtype
+                shape, dtype = tuple(map(int, file["shape"])), file["data"].dtype
             else:
                 (array,) = (file[key] for key in file.files)
-                self.shape, given = array.shape, array.dtype
-        _require_matrix(self.shape, self.name)
-        self.dtype = _precision(given, self.name)
+                shape, dtype = array.shape, array.dtype
+        self._holds(self.name, shape, dtype)
 
     def read(self, first: int, last: int) -> Any:
         if self.sparse:
@@ -290,12 +281,11 @@ class ParquetSource(Source):
             )
         self.header = self._file.schema_arrow.empty_table().select(self._columns)
         types = {_numpy_type(self._file.schema_arrow, name, path) for name in self._columns}
-        self.dtype = np.dtype(np.float32 if types == {np.dtype(np.float32)} else np.float64)
         groups = self._file.metadata
         counts = [groups.row_group(k).num_rows for k in range(groups.num_row_groups)]
         self._firsts = np.concatenate([[0], np.cumsum(counts)]).tolist()
-        self.shape = self._firsts[-1], len(self._columns)
-        _require_matrix(self.shape, self.name)
+        dtype = np.dtype(np.float32 if types == {np.dtype(np.float32)} else np.float64)
+        self._holds(self.name, (self._firsts[-1], len(self._columns)), dtype)
 
     def _table(self, first: int, columns: Any) -> Any:
         with self._reading:

@@ -10,26 +10,14 @@ import scipy.sparse as sp
 from .. import kernels
 from .._compat import _openmp_effective_n_threads
 from .._typing import Array, Indices
+from .dense_gram import dense_cross_gram, dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
-from .tables import product, transposed_product, transposed_product_of
-from .threads import blas_threads_for_product
+from .tables import beside, product, transposed_product, transposed_product_of
 
 __all__ = ["Design"]
 
 NARROW = 50  # most columns of Gram matrices that compiled code forms; BLAS needs scaled copies
 FEW = 8  # a subset of columns is copied if there are at least this times as many columns
-_BLOCK = 1 << 19  # numbers of a dense matrix that are copied at a time, 4 MB
-
-
-def _row_blocks(h, width):
-    """Blocks (sign, |h|, rows) of rows of equal sign of h, for copies of ``width`` columns."""
-    block = max(_BLOCK // max(width, 1), 256)
-    for sign, rows in ((1.0, np.flatnonzero(h > 0.0)), (-1.0, np.flatnonzero(h < 0.0))):
-        for first in range(0, len(rows), block):
-            some = rows[first : first + block]
-            if some[-1] - some[0] + 1 == len(some):  # contiguous rows are taken as a slice
-                some = slice(some[0], some[-1] + 1)
-            yield sign, np.abs(h[some]), some
 
 
 class Design:
@@ -95,6 +83,9 @@ class Design:
     def _like(self, X, by_columns: bool = False) -> "Design":
         return Design(X, by_columns, self._n_parallel)
 
+    def _by_rows(self, X) -> "Design":
+        return self._like(X if sp.issparse(X) else np.ascontiguousarray(X))
+
     @property
     def as_given(self) -> Any:
         """The array or sparse matrix itself."""
@@ -111,9 +102,7 @@ class Design:
         """The data stored by rows, converted if necessary."""
         if self.matrix.by_row:
             return self
-        return self._like(
-            self._X.tocsr() if sp.issparse(self._X) else np.ascontiguousarray(self._X)
-        )
+        return self._by_rows(self._X.tocsr() if sp.issparse(self._X) else self._X)
 
     @cached_property
     def transposed(self) -> "Design":
@@ -139,13 +128,11 @@ class Design:
 
     def rows(self, indices: Indices) -> "Design":
         """A subset of the rows, copied."""
-        some = self._X[indices]
-        return self._like(some if sp.issparse(some) else np.ascontiguousarray(some))
+        return self._by_rows(self._X[indices])
 
     def columns(self, indices: Indices) -> "Design":
         """A subset of the columns, copied."""
-        some = self._X[:, indices]
-        return self._like(some if sp.issparse(some) else np.ascontiguousarray(some))
+        return self._by_rows(self._X[:, indices])
 
     def table(self, columns: Indices) -> Array:
         """A subset of the columns as a dense array of float64."""
@@ -158,17 +145,11 @@ class Design:
 
     def with_ones(self) -> "Design":
         """A copy of the data with a last column of ones."""
-        ones = np.ones((self.shape[0], 1))
-        if not sp.issparse(self._X):
-            return self._like(np.hstack([self._X, ones]))
-        return self._like(sp.hstack([self._X, ones], format=self._X.format))
+        return self._like(beside(self._X, np.ones((self.shape[0], 1))))
 
     def with_column(self, column: Array) -> "Design":
         """A copy of the data with an additional last column, converted to its type."""
-        values = column.astype(self._X.dtype)[:, np.newaxis]
-        if not sp.issparse(self._X):
-            return self._like(np.hstack([self._X, values]))
-        return self._like(sp.hstack([self._X, values], format=self._X.format))
+        return self._like(beside(self._X, column.astype(self._X.dtype)[:, np.newaxis]))
 
     def with_rows(self, rows: Array) -> "Design":
         """A copy of the data with additional rows at the end."""
@@ -268,8 +249,7 @@ class Design:
 
     def rmatvec_high_low(self, weights: Array, rows: Array) -> tuple[Array, Array, Array]:
         """The product X' (weights * rows) as unevaluated sums (high, low), with error bounds."""
-        high, low, error = self.matrix.rmatvec_compensated(weights, rows)
-        return high, low, error
+        return self.matrix.rmatvec_compensated(weights, rows)
 
     def gram(self, h: Array, columns: Indices, ones: bool) -> Array:
         """The Gram matrix X_W' diag(h) X_W over the columns W, and a column of ones if ``ones``.
@@ -287,21 +267,10 @@ class Design:
         gram : ndarray of shape (n_columns + ones, n_columns + ones)
         """
         m = len(columns) + ones
+        if self.dense and m > NARROW:
+            return dense_gram(self._X, self.matrix.by_row, h, columns, ones)
         out = np.empty((m, m))
-        if sp.issparse(self._X) or m <= NARROW:
-            self.matrix.gram(h, columns, ones, out)
-            return out
-        out[:] = 0.0
-        all_of_them = len(columns) == self.shape[1] and not ones and self._X.dtype == np.float64
-        for sign, h_some, some in _row_blocks(h, m):
-            part = self._X[some] if all_of_them else self._block(some, columns, ones)
-            scale = h_some[0]
-            if np.any(h_some != scale):
-                part = part * np.sqrt(h_some)[:, np.newaxis]
-                scale = 1.0
-            with blas_threads_for_product(part.size * m):
-                product = part.T @ part
-            out += sign * scale * product
+        self.matrix.gram(h, columns, ones, out)
         return out
 
     def cross_gram(self, h: Array, left: Indices, right: Indices, ones: bool) -> Array:
@@ -318,18 +287,10 @@ class Design:
         -------
         gram : ndarray of shape (n_right, n_left + n_right + ones)
         """
-        n_left, both = len(left), np.concatenate([left, right])
-        m = len(both) + ones
-        out = np.empty((len(right), m))
-        if sp.issparse(self._X):
-            self.matrix.cross_gram(h, left, right, ones, out)
-            return out
-        out[:] = 0.0
-        for sign, h_some, some in _row_blocks(h, m + len(right)):
-            part = self._block(some, both, ones)
-            weighted = part[:, n_left : len(both)] * (sign * h_some)[:, np.newaxis]
-            with blas_threads_for_product(weighted.size * m):
-                out += weighted.T @ part
+        if self.dense:
+            return dense_cross_gram(self._X, self.matrix.by_row, h, left, right, ones)
+        out = np.empty((len(right), len(left) + len(right) + ones))
+        self.matrix.cross_gram(h, left, right, ones, out)
         return out
 
     def columns_that_seem_far(self, far: float) -> tuple[Indices, Array]:
@@ -378,22 +339,6 @@ class Design:
         first = next(rows)
         same = all(fsum([*row, *(-first)]) == 0.0 for row in rows)
         return fsum(first) if same else None
-
-    def _block(self, rows: Indices | slice, columns: Indices, ones: bool) -> Array:
-        """A copy of some rows and columns in the memory order of X, with a column of ones."""
-        if not isinstance(rows, slice):
-            picked = self._X[np.ix_(rows, columns)]
-        elif self.matrix.by_row:
-            picked = np.take(self._X[rows], columns, axis=1)
-        else:
-            picked = self._X.T[:, rows][columns].T  # whole columns are copied at once
-        if not ones and picked.dtype == np.float64:
-            return picked
-        n_rows, n_columns = picked.shape
-        shape = n_rows, n_columns + ones
-        block = np.ones(shape, order="C" if self.matrix.by_row else "F")
-        block[:, :n_columns] = picked
-        return block
 
     @cached_property
     def column_counts(self) -> Indices:

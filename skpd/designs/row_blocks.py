@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from .._typing import Indices
 from .block_sources import Part, parts_of
+from .tables import beside
 
 __all__ = ["RowBlocks", "stacked"]
 
@@ -176,10 +177,7 @@ class RowBlocks:
             block = self._function(block)
         if self._constant is None:
             return block
-        column = np.full((block.shape[0], 1), self._constant, self.dtype)
-        if sp.issparse(block):
-            return sp.hstack([block, column], format="csr", dtype=self.dtype)
-        return np.hstack([block, column])
+        return beside(block, np.full((block.shape[0], 1), self._constant, self.dtype))
 
     def with_column(self, value: float) -> "RowBlocks":
         """The data with an additional last column that holds a constant.

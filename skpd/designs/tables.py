@@ -9,9 +9,16 @@ import scipy.sparse as sp
 from .._typing import Array
 from .threads import blas_threads_for_product
 
-__all__ = ["product", "transposed_product", "transposed_product_of"]
+__all__ = ["beside", "product", "transposed_product", "transposed_product_of"]
 
 AT_A_TIME = 64  # number of columns to which a function is applied at a time
+
+
+def beside(X: Any, columns: Any) -> Any:
+    """The matrix with more columns behind its own, in its own format."""
+    if not sp.issparse(X):
+        return np.hstack([X, columns])
+    return sp.hstack([X, columns], format=X.format)
 
 
 def product(X: Any, table: Array) -> Array:

@@ -12,6 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from .._typing import Array, ArrayLike
 from ..designs import Design, RowBlocks
+from ..designs.tables import beside
 from ..estimators.validation import checked_weights, validated_array
 from ..losses import Loss
 from ..penalties import Penalty, for_features
@@ -73,10 +74,7 @@ class Data:
         if isinstance(self.X, RowBlocks):
             return self.X.with_column(value)
         X = self.X if np.dtype(self.X.dtype).type(value) == value else self.X.astype(np.float64)
-        column = np.full((X.shape[0], 1), value, dtype=X.dtype)
-        if not sp.issparse(X):
-            return np.hstack([X, column])
-        return sp.hstack([X, sp.csr_array(column)], format=X.format)
+        return beside(X, np.full((X.shape[0], 1), value, dtype=X.dtype))
 
     @cached_property
     def targets(self) -> Array:

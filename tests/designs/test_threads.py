@@ -8,7 +8,7 @@ import pytest
 from sklearn.utils.parallel import _get_threadpool_controller
 
 from skpd import GroupLassoSVC, PdproxSVC
-from skpd.designs import design
+from skpd.designs import dense_gram
 from skpd.designs.threads import (
     LARGEST_ALONE,
     TAKEN_ALONE,
@@ -103,7 +103,7 @@ def test_only_large_products_have_threads(two_threads, rng, monkeypatch):
         seen.append(multiplications)
         return blas_threads_for_product(multiplications)
 
-    monkeypatch.setattr(design, "blas_threads_for_product", observed)
+    monkeypatch.setattr(dense_gram, "blas_threads_for_product", observed)
     X = rng.normal(size=(1797, 64))
     PdproxSVC(1e-3, loss="logistic", penalty="l1").fit(X, X[:, 0] + rng.normal(size=1797) > 0.0)
     assert 0 < max(seen) <= 1797 * 65 * 65 < WORTH_THREADS
