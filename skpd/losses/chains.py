@@ -169,16 +169,20 @@ class ChainLogMixture(Mixture):
 
     is_linear: ClassVar[bool] = False
 
+    def _with_truth(self, scale: float) -> tuple[Array, Array]:
+        """The marginals of the mixture with the true labeling."""
+        nodes = scale * self.nodes + (1.0 - scale) * self.loss.true_nodes
+        edges = scale * self.edges
+        edges[self.loss.true_edges] += 1.0 - scale
+        return nodes, edges
+
     def value(self, scale: float) -> Sum:
         """The mean entropy of the chains, and a bound on its rounding error.
 
         The mixture has the probability ``scale``, the true labeling the rest.
         """
-        loss, chains = self.loss, self.loss.chains
-        nodes = scale * self.nodes + (1.0 - scale) * loss.true_nodes
+        chains, (nodes, edges) = self.loss.chains, self._with_truth(scale)
         of_tokens = np.sum(xlogy(nodes, nodes), axis=1)
-        edges = scale * self.edges
-        edges[loss.true_edges] += 1.0 - scale
         of_edges = float(np.sum(xlogy(edges, edges)))
         entropy = -of_edges + float(np.sum((chains.n_neighbours - 1.0) * of_tokens))
         # d(p log p) is at most (1 + abs(log p)) p times the relative error of p
@@ -189,15 +193,9 @@ class ChainLogMixture(Mixture):
         return entropy / chains.n_chains, error / chains.n_chains
 
     def __rmul__(self, scale: float) -> "ChainLogMixture":
-        loss, plain = self.loss, Mixture(self.theta, 0.0, self.theta_error)
-        shrunk = scale * plain
-        edges = scale * self.edges
-        edges[loss.true_edges] += 1.0 - scale
-        nodes = scale * self.nodes + (1.0 - scale) * loss.true_nodes
+        shrunk = scale * Mixture(self.theta, 0.0, self.theta_error)
         relative = self.relative_error + 4.0 * EPSILON
-        return ChainLogMixture(
-            shrunk.theta, 0.0, shrunk.theta_error, 0.0, loss, nodes, edges, relative
-        )
+        return self.loss.mixture_of(shrunk, *self._with_truth(scale), relative)
 
 
 class ChainLogLoss(_LossOfChains):
@@ -216,6 +214,13 @@ class ChainLogLoss(_LossOfChains):
         super().__init__(labels, lengths, n_labels)
         first = self.chains.edges
         self.true_edges = np.arange(len(first)), self.labels[first], self.labels[first + 1]
+
+    def mixture_of(
+        self, plain: Mixture, nodes: Array, edges: Array, relative_error: float = 0.0
+    ) -> ChainLogMixture:
+        """The mixture with these means and marginals."""
+        means = plain.theta, 0.0, plain.theta_error, 0.0
+        return ChainLogMixture(*means, self, nodes, edges, relative_error)
 
     def value(self, z: Array) -> Sum:
         nodes, transitions = self._relative(z)
@@ -241,19 +246,21 @@ class ChainLogLoss(_LossOfChains):
             raise ValueError(f"smoothing must be 0 for a soft maximum, got {smoothing!r}.")
         nodes, transitions = self._relative(z)
         beliefs = sum_product(self.chains, nodes, transitions)
-        mixture = ChainLogMixture(
-            self._theta(beliefs.nodes, beliefs.counts), 0.0, self._theta_error(beliefs), 0.0,
-            self, beliefs.nodes, beliefs.edges(), beliefs.relative_error,
-        )  # fmt: skip
+        theta = self._theta(beliefs.nodes, beliefs.counts)
+        plain = Mixture(theta, 0.0, self._theta_error(beliefs))
+        mixture = self.mixture_of(plain, beliefs.nodes, beliefs.edges(), beliefs.relative_error)
         return self._mean(beliefs.log_partition, transitions), mixture
 
     @property
     def truth(self) -> ChainLogMixture:
         """The true labeling."""
+        return self.mixture_of(super().truth, self.true_nodes, self._true_part(1.0))
+
+    def _true_part(self, share: float) -> Array:
+        """The probabilities of pairs of labels of the true labeling, times its share."""
         edges = np.zeros((self.chains.n_edges, self.chains.n_labels, self.chains.n_labels))
-        edges[self.true_edges] = 1.0
-        none = np.zeros(self.n_scores)
-        return ChainLogMixture(none, 0.0, 0.0, 0.0, self, self.true_nodes, edges)
+        edges[self.true_edges] = share
+        return edges
 
     def mixed(self, shares: Array, mixtures: Sequence[Any]) -> ChainLogMixture:
         """The mixture of several (see `Mixture.mixed`), whose marginals are averages too."""
@@ -261,13 +268,9 @@ class ChainLogLoss(_LossOfChains):
         shares = np.maximum(shares, 0.0)
         shares = shares / max(float(np.sum(shares)), 1.0)
         rest = max(1.0 - float(np.sum(shares)), 0.0)
-        nodes = rest * self.true_nodes
-        edges = np.zeros((self.chains.n_edges, self.chains.n_labels, self.chains.n_labels))
-        edges[self.true_edges] = rest
+        nodes, edges = rest * self.true_nodes, self._true_part(rest)
         for share, mixture in zip(shares, mixtures, strict=True):
             nodes += share * mixture.nodes
             edges += share * mixture.edges
         relative = max(m.relative_error for m in mixtures) + 4.0 * (len(mixtures) + 2) * EPSILON
-        return ChainLogMixture(
-            plain.theta, 0.0, plain.theta_error, 0.0, self, nodes, edges, relative
-        )
+        return self.mixture_of(plain, nodes, edges, relative)

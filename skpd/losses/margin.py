@@ -129,6 +129,9 @@ class _QuadraticHinge(MarginLoss):
         inside = (u >= self.conjugate_domain[0]) & (u <= 0.0)
         return np.where(inside, u + 0.5 * self._curvature * u * u, inf)
 
+    def _phi_derivative(self, t: Array) -> Array:
+        return -np.clip((1.0 - t) / self._curvature, 0.0, -self.conjugate_domain[0])
+
     @property
     def kernel(self):
         return kernels.HingeLoss(self.conjugate_domain[0], self._curvature)
@@ -259,9 +262,6 @@ class SmoothedHinge(_QuadraticHinge):
         # the quotient comes first, as the square of the slack could underflow
         return np.where(slack < self.mu, 0.5 * slack * (slack / self.mu), slack - 0.5 * self.mu)
 
-    def _phi_derivative(self, t: Array) -> Array:
-        return -np.clip((1.0 - t) / self.mu, 0.0, 1.0)
-
     def _best_constant(self, positive: float, negative: float) -> float:
         # the derivative vanishes where the class weights times the slopes agree
         most, least = max(positive, negative), min(positive, negative)
@@ -297,9 +297,6 @@ class SquaredHinge(_QuadraticHinge):
     def _phi(self, t: Array) -> Array:
         return np.maximum(1.0 - t, 0.0) ** 2
 
-    def _phi_derivative(self, t: Array) -> Array:
-        return -2.0 * np.maximum(1.0 - t, 0.0)
-
     def _best_constant(self, positive: float, negative: float) -> float:
         return (positive - negative) / (positive + negative)
 
@@ -328,9 +325,6 @@ class ModifiedHuber(_QuadraticHinge):
     def _phi(self, t: Array) -> Array:
         slack = np.maximum(1.0 - t, 0.0)
         return np.where(slack < 2.0, slack * slack, -4.0 * t)
-
-    def _phi_derivative(self, t: Array) -> Array:
-        return -np.clip(2.0 * (1.0 - t), 0.0, 4.0)
 
     def _best_constant(self, positive: float, negative: float) -> float:
         return (positive - negative) / (positive + negative)  # within [-1, 1]

@@ -15,6 +15,7 @@ the maximum, and the recursions of `skpd.losses.labelings` find its smooth count
 """
 
 from abc import abstractmethod
+from functools import cached_property
 from math import ceil, log, sqrt
 from typing import Any
 
@@ -57,6 +58,12 @@ class MultivariateLoss(StructuredLoss):
             )
         self.y = y
         self.positives, self.negatives = np.flatnonzero(y > 0.0), np.flatnonzero(y < 0.0)
+
+    def _theta(self, positives: Any, negatives: Any) -> Array:
+        """The vector with these numbers for the positive and the negative samples."""
+        theta = np.zeros(len(self.y))
+        theta[self.positives], theta[self.negatives] = positives, negatives
+        return theta
 
     def _require_small(self, n_entries: int) -> None:
         if n_entries > LARGEST_TABLE:
@@ -134,8 +141,7 @@ class ContingencyLoss(MultivariateLoss):
         scale = 2.0 / (len(z) * smoothing)
         gains = -scale * z[self.positives], scale * z[self.negatives]
         q = marginals(delta / smoothing, gains, (b, c))
-        theta = np.zeros(len(z))
-        theta[self.positives], theta[self.negatives] = -2.0 * q.flips[0], 2.0 * q.flips[1]
+        theta = self._theta(-2.0 * q.flips[0], 2.0 * q.flips[1])
         mean_loss = float(np.sum(q.cells * np.where(q.cells > 0.0, delta, 0.0)))
         error = min(q.error, 1.0)
         mixed = Mixture(
@@ -176,13 +182,6 @@ class FBeta(ContingencyLoss):
         super().__init__(y)
         self.beta = float(beta)
         self.entropy_range = len(self.y) * log(2.0)
-        self._opposed = tuple(
-            Mixture(theta, loss, 0.0, 4.0 * EPSILON)
-            for theta, loss in (
-                (1.0 - self.y, float(self.delta(0, len(self.negatives)))),
-                (-1.0 - self.y, 1.0),
-            )
-        )
 
     def delta(self, b: Any, c: Any) -> Any:
         squared, n_pos = self.beta**2, len(self.positives)
@@ -191,9 +190,13 @@ class FBeta(ContingencyLoss):
     def allowed(self, b: Any, c: Any) -> Any:
         return True
 
-    @property
+    @cached_property
     def opposed(self) -> tuple[Mixture, ...]:
-        return self._opposed
+        all_positive = float(self.delta(0, len(self.negatives)))
+        return (
+            Mixture(1.0 - self.y, all_positive, 0.0, 4.0 * EPSILON),
+            Mixture(-1.0 - self.y, 1.0, 0.0, 4.0 * EPSILON),
+        )
 
     def best_counts(self, gains: tuple[Array, Array], sums: tuple[Array, Array]) -> tuple:
         n_pos, n_neg = len(gains[0]), len(gains[1])
@@ -310,8 +313,7 @@ class RocAuc(MultivariateLoss):
         n_pos, n_neg = len(ends), len(highs)
         above = n_neg - np.searchsorted(np.sort(highs), ends, side="right")
         below = np.searchsorted(np.sort(ends), highs, side="left")
-        theta = np.zeros(len(z))
-        theta[self.positives], theta[self.negatives] = -(above / n_neg), below / n_pos
+        theta = self._theta(-(above / n_neg), below / n_pos)
         return Mixture(theta, int(np.sum(above)) / self.n_pairs, EPSILON, 2.0 * EPSILON)
 
     def _value_of(self, z: Array, mixture: Mixture) -> Sum:
@@ -334,9 +336,7 @@ class RocAuc(MultivariateLoss):
         hinges = 1.0 - (z[self.positives][:, None] - z[self.negatives][None, :])
         width = smoothing * self.n_pairs  # pairs are in the set independently of each other
         shares = expit(hinges / width)
-        theta = np.zeros(len(z))
-        theta[self.positives] = -np.mean(shares, axis=1)
-        theta[self.negatives] = np.mean(shares, axis=0)
+        theta = self._theta(-np.mean(shares, axis=1), np.mean(shares, axis=0))
         error = max(shares.shape) * EPSILON
         mixed = Mixture(theta, float(np.mean(shares)), error, sum(shares.shape) * EPSILON)
         value = float(np.mean(np.logaddexp(0.0, hinges / width)))

@@ -26,6 +26,9 @@ class _ConstraintSet(Penalty):
     def feasible(self, w: Array) -> Array:
         return self.prox(w, 1.0)
 
+    def support(self, v: Array, radius: float) -> float:
+        return self.conjugate(v, 1.0)
+
     def _shortened(self, w: Array) -> Array:
         """A multiple of w that is in the set, of which rounding may have put w outside."""
         for share in 2.0 ** np.arange(-46, 1):
@@ -86,9 +89,6 @@ class L1Ball(_OnL1Ball, _ConstraintSet):
         return self._shortened(kernels.project_l1_ball(np.ascontiguousarray(w), self.radius))
 
     def conjugate(self, v: Array, alpha: float) -> float:
-        return self.radius * kernels.max_abs(v)
-
-    def support(self, v: Array, radius: float) -> float:
         return self.radius * kernels.max_abs(v)
 
 
@@ -229,9 +229,6 @@ class ElasticNetBall(_ConstraintSet):
         excess = kernels.euclidean_norm(np.maximum(sizes - found * gamma, 0.0))
         return scale * (0.5 * found * q * q + _half_square(excess, found))
 
-    def support(self, v: Array, radius: float) -> float:
-        return self.conjugate(v, 1.0)
-
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
         l1, l2 = self.l1_ratio, 1.0 - self.l1_ratio
         value = l1 * float(np.sum(np.abs(w))) + 0.5 * l2 * float(w @ w)
@@ -309,6 +306,3 @@ class Box(_ConstraintSet):
 
     def conjugate(self, v: Array, alpha: float) -> float:
         return float(np.sum(np.maximum(self.lower * v, self.upper * v)))
-
-    def support(self, v: Array, radius: float) -> float:
-        return self.conjugate(v, 1.0)
