@@ -67,8 +67,7 @@ class DaskShards(Shards):
                 return known[first, last]
             return added_or_none(*(of(*half) for half in halves(first, last)))
 
-        total: dict[str, Any] = of(0, n_parts)
-        return total
+        return of(0, n_parts)
 
     def _ask(
         self, method: str, function: Callable[..., Any], arguments: tuple, *more: Any

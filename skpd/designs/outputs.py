@@ -55,8 +55,7 @@ class OutputsDesign:
     def features_of(self, columns: Indices) -> Indices:
         """The distinct features of coefficients given by increasing indices."""
         features = columns // self.n_outputs
-        found: Indices = features[np.diff(features, prepend=-1) > 0]
-        return found
+        return features[np.diff(features, prepend=-1) > 0]
 
     def _over_outputs(self, function: Any, *given: Array) -> Array:
         """The results of function(part, ...) for the outputs, as a vector of coefficients.
@@ -184,18 +183,19 @@ class OutputsDesign:
         for k, part in enumerate(self.parts):
             own = np.ascontiguousarray(shift[self._columns(k)])
             parts.append(part.shifted(own) if own.any() else part)
+        return self._of(parts)
+
+    def _of(self, parts: list[Design]) -> "OutputsDesign":
         return OutputsDesign(parts, self.places, self.shape[0])
 
     @property
     def by_columns(self) -> "OutputsDesign":
         """The data stored by columns."""
-        parts = [part.by_columns for part in self.parts]
-        return OutputsDesign(parts, self.places, self.shape[0])
+        return self._of([part.by_columns for part in self.parts])
 
     def shared_by(self, n_parallel: int) -> "OutputsDesign":
         """The data with the threads of products divided among ``n_parallel`` users."""
-        parts = [part.shared_by(n_parallel) for part in self.parts]
-        return OutputsDesign(parts, self.places, self.shape[0])
+        return self._of([part.shared_by(n_parallel) for part in self.parts])
 
     def rows_of(self, samples: Indices) -> Indices:
         """The indices of the rows of some samples, which are equal as each sample has one row."""
@@ -259,8 +259,7 @@ class SharedDesign(OutputsDesign):
         return np.tile(values, self.base.shape[0])
 
     def sums(self, rows: Array) -> Array:
-        found: Array = rows.reshape(-1, self.n_outputs).sum(axis=0)
-        return found
+        return rows.reshape(-1, self.n_outputs).sum(axis=0)
 
     def matvec(self, coef: Array) -> Array:
         W = coef.reshape(self.n_inputs, self.n_outputs)
@@ -276,8 +275,7 @@ class SharedDesign(OutputsDesign):
         some = self.features_of(columns)
         product = self.base.rmatmul(rows.reshape(-1, self.n_outputs), some)
         places = np.searchsorted(some, columns // self.n_outputs)
-        found: Array = product[places, columns % self.n_outputs]
-        return found
+        return product[places, columns % self.n_outputs]
 
     def work_on(self, columns: Indices) -> float:
         return self.base.work_on(self.features_of(columns))

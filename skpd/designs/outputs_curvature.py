@@ -23,7 +23,7 @@ import numpy as np
 from .. import kernels
 from .._typing import Array, Indices
 from .design import Design
-from .outputs_moments import FeatureMoments
+from .outputs_moments import FeatureMoments, mean_squares
 
 __all__ = ["OutputColumns", "RowBlocks"]
 
@@ -62,8 +62,7 @@ class RowBlocks:
     def times(self, table: Array, places: Indices) -> Array:
         """The product with a table that is 0 except in the rows ``places``."""
         if self.matrices.shape[-1] == 1:
-            product: Array = self.matrices[:, places, 0] @ table[places]
-            return product
+            return self.matrices[:, places, 0] @ table[places]
         return np.einsum("ijk,jk->ik", self.matrices[:, places], table[places])
 
 
@@ -120,10 +119,12 @@ class OutputColumns:
 
     def gradient(self, rows: Array) -> Array:
         """The product X' rows on the working set, 0 for other entries."""
-        table = self.some.rmatmul(rows)
-        if self.ones:
-            table = np.vstack([table, rows.sum(axis=0)])
+        table = self._and_ones(self.some.rmatmul(rows), rows)
         return table if self._is_whole else np.where(self.mask, table, 0.0)
+
+    def _and_ones(self, table: Array, rows: Array) -> Array:
+        """Sums over the rows for each feature, followed by those for the column of ones."""
+        return np.vstack([table, rows.sum(axis=0)]) if self.ones else table
 
     def times(self, table: Array) -> Array:
         """The product of the curvature on the working set with a table of coefficients."""
@@ -144,9 +145,7 @@ class OutputColumns:
     @cached_property
     def diagonal(self) -> Array:
         """The diagonal sum_i x_ij^2 d_ik, an upper bound on that of the curvature."""
-        table = self.some.rmatmul_square(self.d)
-        if self.ones:
-            table = np.vstack([table, self.d.sum(axis=0)])
+        table = self._and_ones(self.some.rmatmul_square(self.d), self.d)
         return np.where(self.mask, table, 0.0)
 
     @property
@@ -156,9 +155,7 @@ class OutputColumns:
     @cached_property
     def scales(self) -> Array:
         """The scales g for which the curvature of feature j is about g_j times that of outputs."""
-        weights = np.sum(self.d - self.e * self.e, axis=1)
-        shares = weights / max(float(np.sum(weights)), np.finfo(float).tiny)
-        scales = self.some.rmatmul_square(shares[:, np.newaxis])[:, 0]
+        scales = mean_squares(self.some, np.sum(self.d - self.e * self.e, axis=1))
         return np.append(scales, 1.0) if self.ones else scales
 
     @cached_property
@@ -170,8 +167,7 @@ class OutputColumns:
     @property
     def of_outputs(self) -> Array:
         """The sum C of the Hessians of the rows, of shape (n_outputs, n_outputs)."""
-        total: Array = np.diag(np.sum(self.d, axis=0)) - self.e.T @ self.e
-        return total
+        return np.diag(np.sum(self.d, axis=0)) - self.e.T @ self.e
 
     @cached_property
     def averaged(self) -> Array:
@@ -193,8 +189,7 @@ class OutputColumns:
     def shares(self) -> Array:
         """The shares sum_i d_ik / sum (d - e^2) of the outputs in an upper bound on C."""
         weights = np.sum(self.d - self.e * self.e)
-        found: Array = np.sum(self.d, axis=0) / weights
-        return found
+        return np.sum(self.d, axis=0) / weights
 
     def descend_by_gram(
         self, penalty: tuple[Array, float, float], P: Array, R: Array, scale: float, *, tol: float

@@ -47,16 +47,16 @@ class OutputsGram:
         self.n_outputs, self.ones, self.agree = n_outputs, ones, agree
         self.all_at_once = all_at_once
         self.system: Any = None
+        self.last_h: Array = np.empty(0)
+        self._empty()
+
+    def _empty(self) -> None:
         self._last: tuple[Indices, Array] | None = None  # the columns and their matrix
-        self._grams = [WeightedGram(ones) for _ in range(1 if agree else n_outputs)]
-        self._h: Array = np.empty(0)
         self._moments: FeatureMoments | None = None
         self._some: tuple[Design, Indices, Design] | None = None
-        self._gram, self._rows = WeightedGram(ones), np.empty(0)  # the Gram and row weights
-
-    @property
-    def last_h(self) -> Array:
-        return self._h
+        self._gram, self._rows = WeightedGram(self.ones), np.empty(0)  # the Gram and row weights
+        n_grams = 1 if self.agree else self.n_outputs
+        self._grams = [WeightedGram(self.ones) for _ in range(n_grams)]
 
     def may_hold(self, design: OutputsDesign, n_columns: int) -> bool:
         """Whether the curvature fits in memory, which representations by products always do."""
@@ -65,13 +65,11 @@ class OutputsGram:
 
     def take_rows(self, rows: Indices) -> None:
         """Restrict the cache to some rows, which empties it."""
-        self._last = self._moments = self._some = None
-        self._gram, self._rows = WeightedGram(self.ones), np.empty(0)
-        self._grams = [WeightedGram(self.ones) for _ in self._grams]
+        self._empty()
 
     def all_rows(self, rows: Indices, n_rows: int) -> None:
         """Extend the cache from some rows to all rows, which empties it."""
-        self.take_rows(rows)
+        self._empty()
 
     def curvature(
         self, design: OutputsDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,
@@ -97,7 +95,7 @@ class OutputsGram:
         if again and ridge is None and last is not None and kernels.equal(last[0], columns):
             self._last = last
             return last[1], True
-        self._h = h.copy()
+        self.last_h = h.copy()
         K, features = self.n_outputs, design.features_of(columns)
         m = len(features)
         if e is None:
@@ -216,8 +214,7 @@ class OutputsGram:
     def _columns(self, design: Any, features: Indices) -> Design:
         """The columns of X for some features, cached for the same features."""
         if len(features) == design.n_inputs:
-            base: Design = design.base
-            return base
+            return design.base
         if (
             self._some is None
             or self._some[0] is not design.base

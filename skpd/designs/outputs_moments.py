@@ -15,7 +15,7 @@ from .design import Design
 from .gram import ROUNDING
 from .outputs_spectrum import OutputsSpectrum
 
-__all__ = ["FeatureMoments", "Scales"]
+__all__ = ["FeatureMoments", "Scales", "mean_squares"]
 
 TABLES = 2.5  # relative cost of multiplications with a narrow table
 EIGENVALUES = 10.0  # multiplications of LAPACK for each entry and each row of a matrix
@@ -41,10 +41,15 @@ class Scales:
         values += max(ridge, ROUNDING * float(np.max(values, initial=0.0)))
 
         def times(table: Array) -> Array:
-            product: Array = ((table @ outputs) / values) @ outputs.T
-            return product
+            return ((table @ outputs) / values) @ outputs.T
 
         return times
+
+
+def mean_squares(design: Design, weights: Array) -> Array:
+    """The weighted means of the squares of the columns of X, of shape (n_features,)."""
+    shares = weights / max(float(np.sum(weights)), np.finfo(float).tiny)
+    return design.rmatmul_square(shares[:, np.newaxis])[:, 0]
 
 
 class FeatureMoments:
@@ -84,8 +89,7 @@ class FeatureMoments:
 
     def _scales(self) -> Array:
         design, weights, features, ones = self._data
-        shares = weights / max(float(np.sum(weights)), np.finfo(float).tiny)
-        scales = design.rmatmul_square(shares[:, np.newaxis])[features, 0]
+        scales = mean_squares(design, weights)[features]
         return np.append(scales, 1.0) if ones else scales
 
     def _worth(self, n_outputs: int) -> float:

@@ -52,8 +52,7 @@ def _of_labels(table: Any, known: Any, labels: Any) -> Array:
     """The entries of a table for the given labels, 0 for labels that the model has not seen."""
     place, is_known = places_of(known, labels)
     table = np.asarray(table, dtype=np.float64)[place]
-    found: Array = np.where(is_known.reshape(-1, *[1] * (table.ndim - 1)), table, 0.0)
-    return found
+    return np.where(is_known.reshape(-1, *[1] * (table.ndim - 1)), table, 0.0)
 
 
 def _free_numbers(estimator: MatrixCompletionPD, labels: Labels) -> Array:

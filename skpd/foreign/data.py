@@ -25,7 +25,6 @@ __all__ = [
     "Data",
     "coefficients",
     "fits",
-    "own_coefficients",
     "positive",
     "shares",
     "signed",
@@ -176,12 +175,7 @@ class OutputRows:
         )  # fmt: skip
 
 
-def coefficients(estimator: Any, data: Data, n_outputs: int) -> tuple[Array, Array]:
-    """The coefficients (n_outputs, n_features) and intercepts (n_outputs,) of an estimator."""
-    return own_coefficients(estimator, data.name, data.X.shape[1], n_outputs)
-
-
-def own_coefficients(
+def coefficients(
     estimator: Any, name: str, n_features: int, n_outputs: int
 ) -> tuple[Array, Array]:
     """The coefficients (n_outputs, n_features) and intercepts (n_outputs,) of an estimator.
@@ -243,7 +237,7 @@ def fits(
         The value of an extra column whose coefficient stands for the intercept and is
         penalised like others.
     """
-    coef, intercept = coefficients(estimator, data, len(outputs))
+    coef, intercept = coefficients(estimator, data.name, data.X.shape[1], len(outputs))
     free = estimator.fit_intercept if fit_intercept is None else fit_intercept
     if column is not None:
         free = False

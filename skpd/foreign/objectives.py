@@ -40,7 +40,6 @@ from .data import (
     Data,
     coefficients,
     fits,
-    own_coefficients,
     positive,
     shares,
     signed,
@@ -207,7 +206,8 @@ def _huber(estimator: Any, data: Data) -> list[ConcomitantFit]:
 
     Here h is the Huber loss and sigma > 0 the scale (`ConcomitantHuber`).
     """
-    coef, intercept = coefficients(estimator, data, data.targets.shape[1])
+    n_features, n_targets = data.X.shape[1], data.targets.shape[1]
+    coef, intercept = coefficients(estimator, data.name, n_features, n_targets)
     weights, total = shares(data.sample_weight, data.name)
     problem = ConcomitantHuber(
         design=data.design,
@@ -288,7 +288,7 @@ def own_objective(
     problems = estimator._fitted_problems(X, y, sample_weight)
     n_outputs = [problem.n_outputs for problem in problems]
     name, n_features = type(estimator).__name__, int(np.prod(problems[0].rows.coef_shape))
-    coef, intercept = own_coefficients(estimator, name, n_features // n_outputs[0], sum(n_outputs))
+    coef, intercept = coefficients(estimator, name, n_features // n_outputs[0], sum(n_outputs))
     found, last = [], np.cumsum(n_outputs)
     for problem, n, end in zip(problems, n_outputs, last, strict=True):
         rows = slice(end - n, end)

@@ -64,7 +64,8 @@ def _joint(
         The value of an extra column whose coefficients stand for the intercepts.
     """
     weights, total = shares(data.sample_weight * class_weight, data.name)
-    design, (coef, intercept) = data.design, coefficients(estimator, data, Y.shape[1])
+    design, n_features = data.design, data.X.shape[1]
+    coef, intercept = coefficients(estimator, data.name, n_features, Y.shape[1])
     if column is not None:
         design, free = Design(data.with_column(column)), False
         coef = np.hstack([coef, intercept[:, np.newaxis] / column])

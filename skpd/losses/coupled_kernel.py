@@ -33,8 +33,7 @@ class CoupledKernel(PythonKernel):
         return primal, -float(weights @ loss.conjugate(y, derivative))
 
     def _derivative(self, y: Array, theta: Array, z: Array, sigma: float) -> Array:
-        found: Array = self.loss.derivatives(y, theta, z, sigma)[0]
-        return found
+        return self.loss.derivatives(y, theta, z, sigma)[0]
 
 
 class SoftmaxKernel(CoupledKernel):

@@ -135,8 +135,7 @@ class NonCrossingPinball(CoupledResidualLoss):
         return np.maximum(lower * residual, upper * residual)
 
     def _values(self, y: Array, z: Array) -> Array:
-        found: Array = np.sum(self._pinballs(z - y), axis=1)
-        return found
+        return np.sum(self._pinballs(z - y), axis=1)
 
     def _gradient(self, y: Array, z: Array) -> Array:
         """The gradient of the pinballs, a subgradient of the loss at ordered predictions."""

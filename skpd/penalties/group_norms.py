@@ -45,8 +45,7 @@ def _threshold_of_square(sizes: Array, step: Array) -> Array:
     sums = np.cumsum(-np.sort(-sizes, axis=1), axis=1)
     twice = 2.0 * step[:, np.newaxis]
     thresholds = twice * sums / (1.0 + twice * np.arange(1, sizes.shape[1] + 1))
-    found: Array = np.max(thresholds, axis=1)
-    return found
+    return np.max(thresholds, axis=1)
 
 
 class _Tabular(_Partitioned):
