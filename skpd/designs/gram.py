@@ -102,12 +102,7 @@ class WeightedGram:
         return self.h if self._factor is None else self._factor.h
 
     def curvature(
-        self,
-        design: Design,
-        h: Array,
-        scale: float,
-        columns: Indices,
-        ridge: Array | None = None,
+        self, design: Design, h: Array, scale: float, columns: Indices, ridge: Array | None = None
     ) -> Array | ColumnCurvature:
         """The curvature scale X_W' diag(h) X_W + diag(ridge), in the cheaper form.
 

@@ -36,14 +36,7 @@ from ..losses import (
 from ..penalties import L1, Penalty, SquaredL2
 from ..problems.scaled_huber import ConcomitantHuber
 from .celer_skglm import CELER, SKGLM
-from .data import (
-    Data,
-    coefficients,
-    fits,
-    positive,
-    shares,
-    signed,
-)
+from .data import Data, coefficients, fits, positive, shares, signed
 from .families import (
     ELASTIC_NET,
     LASSO,

@@ -21,14 +21,7 @@ from scipy.special import xlogy
 
 from .._floats import EPSILON
 from .._typing import Array, Indices, Sum
-from .chain_recursions import (
-    NEGLIGIBLE,
-    Beliefs,
-    Chains,
-    best_labels,
-    log_partition,
-    sum_product,
-)
+from .chain_recursions import NEGLIGIBLE, Beliefs, Chains, best_labels, log_partition, sum_product
 from .structured import Mixture, StructuredLoss
 
 __all__ = ["ChainLogLoss", "ChainLogMixture", "ChainLoss"]
