@@ -140,29 +140,25 @@ class Loss(Value, ABC):
         (`add_cones`). Every loss that is quadratic in pieces has one.
     """
 
+    # a class may override these by constants, or by properties that depend on its parameters
+    smoothness: ClassVar[float] = inf
     linear_conjugate: ClassVar[bool] = False
     quadratic_conjugate: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
+    conjugate_curvature: ClassVar[float | None] = None
     of_labels: ClassVar[bool] = False
     of_residuals: ClassVar[bool] = False
     is_log_likelihood: ClassVar[bool] = False
     couples_outputs: ClassVar[bool] = False
     of_classes: ClassVar[bool] = False
     of_quantiles: ClassVar[bool] = False
+    is_compiled: ClassVar[bool] = False
     n_outputs: int = 1
 
     @property
     @abstractmethod
     def conjugate_domain(self) -> Interval: ...
-
-    @property
-    def smoothness(self) -> float:
-        return inf
-
-    @property
-    def conjugate_curvature(self) -> float | None:
-        return None
 
     @property
     def lipschitz(self) -> float:
@@ -317,10 +313,6 @@ class Loss(Value, ABC):
         `skpd.losses.numerical.NumericalKernel` is the same in Python.
         """
 
-    @property
-    def is_compiled(self) -> bool:
-        return False
-
     def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
         """argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i)."""
         return self.kernel.prox_conjugate(
@@ -369,7 +361,7 @@ class ScalarLoss(Loss):
         return NumericalKernel(self)
 
     @property
-    def is_compiled(self) -> bool:
+    def is_compiled(self) -> bool:  # type: ignore[override]
         return type(self).kernel is not ScalarLoss.kernel
 
     @abstractmethod

@@ -27,11 +27,8 @@ class LabelLoss(RankOneLoss):
     """A loss of the scores of all classes; dual points are p - e_y with p in the simplex."""
 
     of_classes: ClassVar[bool] = True
+    lipschitz: ClassVar[float] = 1.0
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
-
-    @property
-    def lipschitz(self) -> float:
-        return 1.0
 
     def _ahead(self, y: Array, z: Array) -> Array:
         """The differences z_k - z_y from the row's own class, of shape (n_rows, n_classes)."""
@@ -154,14 +151,11 @@ class Softmax(LabelLoss):
 
     is_log_likelihood: ClassVar[bool] = True
     linear_tails: ClassVar[bool] = False
+    smoothness: ClassVar[float] = 1.0
     has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_softmax()
-
-    @property
-    def smoothness(self) -> float:
-        return 1.0
 
     @property
     def kernel(self) -> SoftmaxKernel:

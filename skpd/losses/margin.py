@@ -247,14 +247,14 @@ class SmoothedHinge(_QuadraticHinge):
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
 
     @property
-    def conjugate_curvature(self) -> float:
+    def conjugate_curvature(self) -> float:  # type: ignore[override]
         return self.mu
 
     def __post_init__(self) -> None:
         check_number(self, "mu", above=0.0)
 
     @property
-    def smoothness(self) -> float:
+    def smoothness(self) -> float:  # type: ignore[override]
         return 1.0 / self.mu
 
     def _phi(self, t: Array) -> Array:

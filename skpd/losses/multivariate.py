@@ -191,7 +191,7 @@ class FBeta(ContingencyLoss):
         return True
 
     @cached_property
-    def opposed(self) -> tuple[Mixture, ...]:
+    def opposed(self) -> tuple[Mixture, ...]:  # type: ignore[override]
         all_positive = float(self.delta(0, len(self.negatives)))
         return (
             Mixture(1.0 - self.y, all_positive, 0.0, 4.0 * EPSILON),

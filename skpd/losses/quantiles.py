@@ -90,6 +90,7 @@ class NonCrossingPinball(CoupledResidualLoss):
 
     quantiles: Any
     of_quantiles: ClassVar[bool] = True
+    lipschitz: ClassVar[float] = inf
     conjugate_domain: ClassVar[tuple] = (-inf, inf)  # of a single entry, the others being free
     kernel: ClassVar[None] = None  # no compiled method takes it
     has_cones: ClassVar[bool] = True
@@ -113,10 +114,6 @@ class NonCrossingPinball(CoupledResidualLoss):
     @property
     def n_outputs(self) -> int:  # type: ignore[override]
         return len(self.quantiles)
-
-    @property
-    def lipschitz(self) -> float:
-        return inf
 
     @cached_property
     def _slopes(self) -> tuple[Array, Array]:

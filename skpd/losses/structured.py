@@ -112,6 +112,9 @@ class StructuredLoss(ABC):
         Whether it is a soft maximum, with a gradient everywhere.
     entropy_range : float
         D: the maximum smoothed by mu is below the maximum by at most mu D.
+    opposed : tuple of Mixture
+        Mixtures whose theta have sums of both signs, which bound an intercept; empty for losses of
+        models without an intercept.
     """
 
     weights: Array
@@ -119,6 +122,7 @@ class StructuredLoss(ABC):
     is_smooth: ClassVar[bool] = False
     entropy_range: float
     linear_tails: ClassVar[bool] = True  # as every loss of a problem says
+    opposed: ClassVar[tuple[Mixture, ...]] = ()
 
     @property
     def n_scores(self) -> int:
@@ -154,14 +158,6 @@ class StructuredLoss(ABC):
     def mixed(self, shares: Array, mixtures: Sequence[Any]) -> Any:
         """The mixture of several: `Mixture.mixed` for the class of mixtures of this loss."""
         return Mixture.mixed(shares, mixtures)
-
-    @property
-    def opposed(self) -> tuple[Mixture, ...]:
-        """Mixtures whose theta have sums of both signs, which bound an intercept.
-
-        The tuple is empty for losses of models without an intercept.
-        """
-        return ()
 
     def sensitivity(self, error: Array) -> float:
         """An upper bound on the change of L when no score z_i changes by more than error_i."""

@@ -48,7 +48,7 @@ class _OnL1Ball(Penalty):
     has_cones: ClassVar[bool] = True
 
     @property
-    def l1_radius(self) -> float:
+    def l1_radius(self) -> float:  # type: ignore[override]
         return self.radius
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:

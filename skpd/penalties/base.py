@@ -110,6 +110,9 @@ class Penalty(Value, ABC):
         Whether R is finite everywhere.
     l1_radius : float
         The radius of the l1 ball outside of which R is infinite; inf where there is none.
+    of_one_output : Penalty or None
+        The restriction of a penalty of matrices to matrices with one non-zero column. None where
+        there is no class for it, and for penalties of vectors.
     has_cones : bool
         Whether R has a representation by cones, for the interior-point method (`add_cones`). Every
         sum over coefficients has one by its ``terms``.
@@ -117,19 +120,18 @@ class Penalty(Value, ABC):
         Whether R has one for the coefficients of several outputs, side by side.
     """
 
+    # a class may override these by constants, or by properties that depend on its parameters
     structure: ClassVar[Structure] = Structure.WHOLE
     terms: Any
+    is_norm: ClassVar[bool] = False
     is_quadratic: ClassVar[bool] = False
     free_level: ClassVar[bool] = False
     of_neighbours: ClassVar[bool] = False
+    even: ClassVar[bool] = True
     symmetric: ClassVar[bool] = False
-
-    # properties, which may depend on the parameters of a penalty; a class may also override them
-    # by constants
-
-    @property
-    def is_norm(self) -> bool:
-        return False
+    is_finite: ClassVar[bool] = True
+    l1_radius: ClassVar[float] = inf
+    of_one_output: ClassVar["Penalty | None"] = None
 
     @property
     def free_features(self) -> FreeFeatures:
@@ -138,18 +140,6 @@ class Penalty(Value, ABC):
     @property
     def group_order(self) -> "Indices | None":
         return None
-
-    @property
-    def even(self) -> bool:
-        return True
-
-    @property
-    def is_finite(self) -> bool:
-        return True
-
-    @property
-    def l1_radius(self) -> float:
-        return inf
 
     @property
     def has_cones(self) -> bool:
@@ -230,14 +220,6 @@ class Penalty(Value, ABC):
         function may overwrite v.
         """
         return v, error
-
-    @property
-    def of_one_output(self) -> "Penalty | None":
-        """The restriction of a penalty of matrices to matrices with one non-zero column.
-
-        None where there is no class for it, and for penalties of vectors.
-        """
-        return None
 
     @property
     def of_reduced(self) -> "Penalty":

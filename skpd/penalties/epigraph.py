@@ -56,7 +56,7 @@ class NormEpigraph(Penalty):
         return NORMS[self.q]()
 
     @property
-    def is_norm(self) -> bool:
+    def is_norm(self) -> bool:  # type: ignore[override]
         return self.weight == 0.0
 
     def value(self, w: Array) -> float:

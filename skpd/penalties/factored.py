@@ -33,10 +33,7 @@ class FactoredTraceNorm(Norm):
 
     design: EntriesDesign
     structure: ClassVar[Structure] = Structure.SPECTRAL
-
-    @property
-    def of_reduced(self) -> Penalty:
-        return L1()
+    of_reduced: ClassVar[Penalty] = L1()
 
     def value(self, w: Array) -> float:
         """The value (||U||_F^2 + ||V||_F^2) / 2, rounded up."""

@@ -31,9 +31,7 @@ class IncreasingFunction(Value, ABC):
         Whether V(t z) = t^2 V(z).
     """
 
-    @property
-    def is_square(self) -> bool:
-        return False
+    is_square: ClassVar[bool] = False
 
     @abstractmethod
     def value(self, z: float) -> float:
@@ -88,7 +86,7 @@ class PowerOfNorm(IncreasingFunction):
         check_number(self, "scale", above=0.0)
 
     @property
-    def is_square(self) -> bool:
+    def is_square(self) -> bool:  # type: ignore[override]
         return bool(self.exponent == 2.0)
 
     def value(self, z: float) -> float:

@@ -68,7 +68,7 @@ class Spectral(Penalty):
         return self
 
     @property
-    def is_finite(self) -> bool:
+    def is_finite(self) -> bool:  # type: ignore[override]
         return self.of_values.is_finite
 
     @property
@@ -85,7 +85,7 @@ class Spectral(Penalty):
         return self.of_values
 
     @property
-    def of_one_output(self) -> Penalty | None:
+    def of_one_output(self) -> Penalty | None:  # type: ignore[override]
         """The penalty of a single column, whose Euclidean norm is its one singular value."""
         if self.n_outputs is None:
             return None

@@ -63,19 +63,19 @@ class _ByFeature(Penalty):
         return FreeFeatures(free, lower[free], upper[free])
 
     @cached_property
-    def is_norm(self) -> bool:
+    def is_norm(self) -> bool:  # type: ignore[override]
         """Whether R is positively homogeneous: no l2 term, and bounds of 0 or infinity only."""
         _, l2, lower, upper = self._arrays
         cones = ((lower == 0.0) | (lower == -inf)) & ((upper == 0.0) | (upper == inf))
         return bool(np.all(l2 == 0.0) and np.all(cones | self._is_free))
 
     @cached_property
-    def is_finite(self) -> bool:
+    def is_finite(self) -> bool:  # type: ignore[override]
         _, _, lower, upper = self.terms
         return bool(np.all(np.isinf(lower)) and np.all(np.isinf(upper)))
 
     @cached_property
-    def even(self) -> bool:
+    def even(self) -> bool:  # type: ignore[override]
         _, _, lower, upper = self._arrays
         return bool(np.all(lower == -upper))
 
