@@ -169,9 +169,11 @@ class OutputRows:
 
 
 def coefficients(
-    estimator: Any, name: str, n_features: int, n_outputs: int
+    estimator: Any, name: str, n_features: int, n_outputs: int, column: float | None = None
 ) -> tuple[Array, Array]:
     """The coefficients (n_outputs, n_features) and intercepts (n_outputs,) of an estimator.
+
+    With a constant last column of value ``column``, its coefficients stand for the intercepts.
 
     Raises
     ------
@@ -190,7 +192,9 @@ def coefficients(
     intercept = np.broadcast_to(intercept, n_outputs)
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         raise ValueError(f"coef_ and intercept_ of {name} must be finite.")
-    return coef, intercept
+    if column is None:
+        return coef, intercept
+    return np.hstack([coef, intercept[:, np.newaxis] / column]), np.zeros(n_outputs)
 
 
 def shares(weights: Array, name: str) -> tuple[Array, float]:
@@ -230,17 +234,14 @@ def fits(
         The value of an extra column whose coefficient stands for the intercept and is
         penalised like others.
     """
-    coef, intercept = coefficients(estimator, data.name, data.X.shape[1], len(outputs))
+    n_features = data.X.shape[1]
+    coef, intercept = coefficients(estimator, data.name, n_features, len(outputs), column)
     free = estimator.fit_intercept if fit_intercept is None else fit_intercept
-    if column is not None:
-        free = False
-        coef = np.hstack([coef, intercept[:, np.newaxis] / column])
-        intercept = np.zeros(len(outputs))
     found = []
     for k, output in enumerate(outputs):
         rows = data.rows_of(output, loss, column)
         own = positive(float(np.broadcast_to(alpha(rows.total), len(outputs))[k]), data.name)
-        problem = rows.problem(penalty, own, bool(free))
+        problem = rows.problem(penalty, own, column is None and bool(free))
         found.append(LinearFit(problem, coef[k], float(intercept[k])))
     return found
 

@@ -65,11 +65,9 @@ def _joint(
     """
     weights, total = shares(data.sample_weight * class_weight, data.name)
     design, n_features = data.design, data.X.shape[1]
-    coef, intercept = coefficients(estimator, data.name, n_features, Y.shape[1])
+    coef, intercept = coefficients(estimator, data.name, n_features, Y.shape[1], column)
     if column is not None:
         design, free = Design(data.with_column(column)), False
-        coef = np.hstack([coef, intercept[:, np.newaxis] / column])
-        intercept = np.zeros(Y.shape[1])
     problem = outputs_problem(
         design, Y, weights, loss, penalty, alpha=positive(alpha(total), data.name),
         fit_intercept=free, total_weight=total,
