@@ -41,12 +41,12 @@ def multi_task(estimator: Any, data: Data) -> list[LinearFit]:
     if ratio > 0.0:
         penalty = output_penalty("l21", ratio, data.X.shape[1], Y.shape[1])
     free = bool(estimator.fit_intercept)
-    return [_joint(estimator, data, Y, Squared(), penalty, lambda total: alpha, free)]
+    return [_joint(estimator, data, Y, Squared(), penalty, lambda total: alpha, free=free)]
 
 
 def _joint(
     estimator: Any, data: Data, Y: Array, loss: Loss, penalty: Penalty,
-    alpha: Callable[[float], float], free: bool, class_weight: Array | float = 1.0,
+    alpha: Callable[[float], float], *, free: bool, class_weight: Array | float = 1.0,
     column: float | None = None,
 ) -> LinearFit:  # fmt: skip
     """The fit of an objective of all outputs together.
@@ -108,7 +108,7 @@ def of_classes(
         )
     return _joint(
         estimator, data, Y, loss, penalty, lambda total: 1.0 / (C * total),
-        bool(estimator.fit_intercept), class_weight[labels], column,
+        free=bool(estimator.fit_intercept), class_weight=class_weight[labels], column=column,
     )  # fmt: skip
 
 
@@ -155,4 +155,4 @@ def by_hand_of_outputs(
         )
     penalty = output_penalty(penalty, 1.0, n_features, n_outputs)
     free = has_intercept(estimator, fit_intercept)
-    return _joint(estimator, data, Y, loss, penalty, lambda total: alpha, free)
+    return _joint(estimator, data, Y, loss, penalty, lambda total: alpha, free=free)
