@@ -127,13 +127,12 @@ def intervals(radius):
             problem, solver, tol=1e-8, max_iter=20_000, random_state=random_state, **options
         )
         found[solver] = solution.certificate, time.process_time() - start
-    from skpd.solvers.frank_wolfe.l1_ball import search_for_multiplier
-    from skpd.solvers.monitor import Monitor
+    from skpd.solvers import METHODS, Monitor, Run
 
     start = time.process_time()
     monitor = Monitor(problem, 1e-8)
     monitor.begin()
-    search_for_multiplier(problem, monitor, None, max_iter=20_000, random_state=random_state)
+    METHODS["multiplier-search"].run(Run(problem, monitor, None, 20_000, random_state))
     found["engine"] = monitor.solution().certificate, time.process_time() - start
     for name, (certificate, seconds) in found.items():
         print(f"| {radius:g} | {name} | {seconds:.2f} | {certificate.dual:.12f} | "

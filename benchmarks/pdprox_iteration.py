@@ -9,6 +9,7 @@ from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1
 from skpd.problems import linear_problem
+from skpd.solvers import Run
 from skpd.solvers.proximal.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
 
 SOLVERS = {
@@ -54,7 +55,7 @@ def main(arguments=()):
 
         def iterations(solver, k, problem=problem):
             random_state = np.random.RandomState(0)
-            SOLVERS[solver](problem, Silent(), None, max_iter=k, random_state=random_state)
+            SOLVERS[solver](Run(problem, Silent(), None, k, random_state))
 
         pair = seconds(product_pairs) / pairs
         ratios = []

@@ -3,24 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..problems import Point
 from ..problems.budget import BudgetProblem
 from .monitor import Monitor
+from .run import Run
 
 __all__ = ["by_lifted_problem"]
 
 
-def by_lifted_problem(
-    problem: BudgetProblem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    method: Callable[..., None],
-) -> None:
+def by_lifted_problem(run: Run, *, method: Callable[..., None]) -> None:
     """Solve the lifted problem.
 
     Their points are certified for the original problem, whose coefficients do not include the
@@ -28,14 +19,14 @@ def by_lifted_problem(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    run : Run
     method : callable
         The method for the lifted problem.
     """
-    view: Any = _View(monitor, problem)
-    start = None if start is None else problem.lifted_point(start)
-    method(problem.lifted, view, start, max_iter=max_iter, random_state=random_state)
+    problem: BudgetProblem = run.problem
+    view: Any = _View(run.monitor, problem)
+    start = None if run.start is None else problem.lifted_point(run.start)
+    method(run._replace(problem=problem.lifted, monitor=view, start=start))
 
 
 class _View:

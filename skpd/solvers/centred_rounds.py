@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..problems import Point, Problem
-from .monitor import Monitor
+from .run import Run
 
 __all__ = ["SETTINGS", "CentredMethod", "CentringSettings", "constant_column", "solve_in_rounds"]
 
@@ -87,20 +87,19 @@ class CentredMethod(ABC):
         """Recompute quantities that have accumulated rounding errors."""
 
 
-def solve_in_rounds(
-    method: CentredMethod, problem: Problem, monitor: Monitor, max_iter: int, free: bool
-) -> None:
+def solve_in_rounds(method: CentredMethod, run: Run, free: bool) -> None:
     """Run a method until the monitor's tolerance is reached, with a new centre in each round.
 
     ``free`` is whether there is a free intercept.
     """
-    goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)
+    problem, monitor = run.problem, run.monitor
+    goal = max(run.goal, np.finfo(float).tiny)
     last = (SETTINGS.last_share if free else SETTINGS.last_share_without) * goal
     inner = SETTINGS.first_gap * problem.objective_unit if free else last
     n_iter = monitor.n_iter
-    while n_iter < max_iter and not monitor.done and not method.exhausted:
+    while not (run.is_over(n_iter) or method.exhausted):
         accuracy = max(last, inner)
-        taken, gap = method.run(accuracy, max_iter - n_iter)
+        taken, gap = method.run(accuracy, run.max_iter - n_iter)
         n_iter += taken
         point = method.point()
         if gap > accuracy:

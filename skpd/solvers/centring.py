@@ -5,20 +5,20 @@ from typing import Any
 from .._typing import Array
 from ..problems import Point, Problem
 from .monitor import Monitor
+from .run import Run
 
 __all__ = ["centred"]
 
 
-def centred(
-    other: Problem, shift: Array, monitor: Monitor, start: Point | None
-) -> tuple[Problem, Any, Point | None]:
-    """The centred problem, with a monitor and a start for its solvers.
+def centred(run: Run, other: Problem, shift: Array) -> Run:
+    """The run of a method on the centred problem.
 
     ``other`` and ``shift`` are the results of `Problem.centred`. Points that solvers report are
     certified for the original problem and data.
     """
-    view = _View(monitor, other, shift)
-    return other, view, None if start is None else view.shifted(start)
+    view: Any = _View(run.monitor, other, shift)
+    start = None if run.start is None else view.shifted(run.start)
+    return run._replace(problem=other, monitor=view, start=start)
 
 
 class _View:

@@ -1,10 +1,7 @@
 """The interior-point method for linear constraints on the coefficients."""
 
-from typing import Any
-
-from ..problems import Point, Problem
 from .interior import interior_point
-from .monitor import Monitor
+from .run import Run
 
 __all__ = ["interior_point_to_the_zeros"]
 
@@ -12,14 +9,12 @@ ZEROS = 0.01  # factor of the tolerance in the last iterations, which converge q
 ENOUGH = 1e-9  # a relative gap small enough to detect zeros without further iterations
 
 
-def interior_point_to_the_zeros(
-    problem: Problem, monitor: Monitor, start: Point | None, **options: Any
-) -> None:
+def interior_point_to_the_zeros(run: Run, *, precise: bool = False) -> None:
     """Run the method to a smaller tolerance, at which coefficients of 0 can be detected."""
-    tol = monitor.tol
+    monitor, tol = run.monitor, run.monitor.tol
     monitor.tol = min(tol, max(ZEROS * tol, ENOUGH))
     try:
-        interior_point(problem, monitor, start, **options)
+        interior_point(run, precise=precise)
     finally:
         monitor.tol = tol
         monitor.done = monitor.stopped or monitor.relative_gap <= tol

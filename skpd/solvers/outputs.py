@@ -7,6 +7,7 @@ import numpy as np
 from ..problems import Point, Problem
 from ..problems.columns import Columns
 from .monitor import Monitor
+from .run import Run
 
 __all__ = ["output_by_output"]
 
@@ -24,21 +25,13 @@ def _of_output(problem: Problem, k: int) -> Problem:
     return Problem(problem.rows.of_output(k), Columns(problem.penalty, problem.alpha / total))
 
 
-def output_by_output(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    method: Callable[..., None],
-    rounds: int = ROUNDS,
-) -> None:
+def output_by_output(run: Run, *, method: Callable[..., None], rounds: int = ROUNDS) -> None:
     """Solve the separate problems of the outputs, the sum of whose gaps is the gap of all.
 
     If the sum is too large, the problems are solved more accurately, in at most ``rounds`` rounds.
     No further round follows if a problem has not reached its tolerance.
     """
+    problem, monitor, start = run.problem, run.monitor, run.start
     K = problem.n_outputs
     alone = [_of_output(problem, k) for k in range(K)]
     totals = [float(np.sum(problem.weights[rows])) for rows in problem.rows.places]
@@ -53,27 +46,24 @@ def output_by_output(
                 own = Point(
                     np.ascontiguousarray(w), b, np.ascontiguousarray(start.dual_coef[rows])
                 )
-            found = _solve_alone(one, allowed / total, own, max_iter, random_state, method)
+            found = _solve_alone(run._replace(problem=one, start=own), allowed / total, method)
             coef[:, k], theta[rows] = found.best.coef, found.best.dual_coef
             intercept[k] = float(found.best.intercept)
             n_iter = max(n_iter, monitor.n_iter + found.n_iter)
             reached &= found.done
         start = Point(np.ravel(coef), intercept, theta)
         monitor.check(n_iter, start)
-        if monitor.done or not reached or monitor.n_iter >= max_iter:
+        if not reached or run.is_over(monitor.n_iter):
             return
         allowed *= FINER
 
 
-def _solve_alone(
-    problem: Problem, gap: float, start: Point | None, max_iter: int,
-    random_state: np.random.RandomState, method: Callable[..., None],
-) -> Monitor:  # fmt: skip
+def _solve_alone(run: Run, gap: float, method: Callable[..., None]) -> Monitor:
     """The monitor with the solution of a problem up to a given gap."""
-    problem = problem.in_workspace()
+    problem = run.problem.in_workspace()
     unit = problem.objective_unit
     monitor = Monitor(problem, gap / unit if unit > 0.0 else np.inf)
-    monitor.begin(has_start=start is not None)
+    monitor.begin(has_start=run.start is not None)
     if not monitor.done:
-        method(problem, monitor, start, max_iter=max_iter, random_state=random_state)
+        method(run._replace(problem=problem, monitor=monitor))
     return monitor

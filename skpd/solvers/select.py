@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..problems import Point, Problem
+from ..problems import Problem
 from . import orders as need
 from .accelerated.agm import agm
 from .accelerated.outputs import accelerated_gradients
@@ -30,7 +30,6 @@ from .low_rank import (
     singular_gradients,
     soft_impute,
 )
-from .monitor import Monitor
 from .newton.multipliers import method_of_multipliers
 from .norms import by_slopes
 from .outputs import output_by_output
@@ -40,6 +39,7 @@ from .proximal.robust_saddle import hybrid_gradient
 from .robust.incremental import hybrid, ippa, isg
 from .robust.multipliers import method_of_multipliers as robust_multipliers
 from .robust.working_sets import working_sets
+from .run import Run
 from .structured.agm import structured_agm
 from .structured.bundle import bundle
 from .structured.smooth import smooth
@@ -73,8 +73,7 @@ class Method(NamedTuple):
     name : str
         The name by which `solve` knows the method, and the value of ``solver_``.
     run : callable
-        The method, with the parameters problem, monitor, start, max_iter and random_state, and
-        with options of its own.
+        The method, with the argument `skpd.solvers.run.Run` and with options of its own.
     requires : callable
         Returns the reason why the method cannot solve a problem, such as "needs an l1 ball"; an
         empty string if it can.
@@ -88,36 +87,22 @@ class Method(NamedTuple):
     use: str = "an algorithm as published"
 
 
-def auto(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
-    """Run the methods that `select` returns one after the other until the problem is solved.
-
-    Parameters
-    ----------
-    problem, monitor, start, max_iter, random_state
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
-    """
-    own = monitor
-    found = problem.centred
+def auto(run: Run) -> None:
+    """Run the methods that `select` returns one after the other until the problem is solved."""
+    own, found = run.monitor, run.problem.centred
     if found is not None:
-        problem, monitor, start = centred(*found, monitor, start)
-    choices = _selected(problem, start is not None)
+        run = centred(run, *found)
+    monitor = run.monitor
+    choices = _selected(run.problem, run.start is not None)
     for after, choice in zip(range(len(choices) - 1, -1, -1), choices, strict=True):
-        left = max_iter - monitor.n_iter
-        if monitor.done or left <= 0:
+        if run.is_over(monitor.n_iter):
             return
         own.method = choice.name
         # a trial may have many cheap iterations: half of them are left to later methods
-        most = monitor.n_iter + (left + 1) // 2 if after else max_iter
+        most = monitor.n_iter + (run.left + 1) // 2 if after else run.max_iter
         with suppress(np.linalg.LinAlgError):  # the next method is tried
-            choice.run(problem, monitor, start, max_iter=most, random_state=random_state)
-        start = monitor.best
+            choice.run(run._replace(max_iter=most))
+        run = run._replace(start=monitor.best)
 
 
 _BLOCKS = partial(pdbfw, step_size="line-search", patience=BALL.block_passes)

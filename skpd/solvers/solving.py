@@ -11,6 +11,7 @@ from ..problems.shards.shards import RowsLostError
 from .memory import keep_freed_memory
 from .monitor import Monitor
 from .options import declared_options
+from .run import Run
 from .select import Method, method_named
 
 __all__ = ["check_solver_options", "solve"]
@@ -87,7 +88,6 @@ def solve(
         coef = np.asarray(start.coef, dtype=np.float64)
         start = replace(start, coef=coef, dual_coef=problem.plain_dual(start.dual_coef))
     monitor = Monitor(problem, tol, on_check, precision)
-    options |= {"max_iter": max_iter, "random_state": random_state}
     lost = False
     while True:
         try:
@@ -97,22 +97,15 @@ def solve(
                     start = monitor.repair_dual()
                 elif start is not None:
                     start = replace(start, dual_coef=problem.rows.repaired(start.dual_coef))
-            return _run(solver, problem, monitor, start, **options)
+            run = Run(problem, monitor, start, max_iter, random_state)
+            return _solved(solver, run, options)
         except RowsLostError:
             lost = True
 
 
-def _run(
-    solver: str,
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    **options: Any,
-) -> Solution:
+def _solved(solver: str, run: Run, options: dict[str, Any]) -> Solution:
     """The solution of one run of a solver, from the start or after rows were lost."""
+    problem, monitor, start = run.problem, run.monitor, run.start
     method = method_named(solver, problem).run
     interrupted = False
     try:
@@ -125,9 +118,7 @@ def _run(
             monitor.begin_at(start)
         if not monitor.done:
             monitor.method = solver
-            method(
-                problem, monitor, start, max_iter=max_iter, random_state=random_state, **options
-            )
+            method(run, **options)
     except KeyboardInterrupt:
         if monitor.best.coef is None or monitor.best.dual_coef is None:
             raise

@@ -24,7 +24,7 @@ from skpd.designs import Design
 from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
 from skpd.penalties import L1, Box, ElasticNet, L2Norm, NonNegativeL1
 from skpd.problems import Point, linear_problem
-from skpd.solvers import METHODS, Monitor, check_solver_options, solve
+from skpd.solvers import METHODS, Monitor, Run, check_solver_options, solve
 from tests.oracles.scikit_learn import l1_logistic
 
 
@@ -135,9 +135,7 @@ class Trace:
 def iterates(problem, solver, epochs, seed=0, start=None, **options):
     trace = Trace()
     random_state = np.random.RandomState(seed)
-    METHODS[solver].run(
-        problem, trace, start, max_iter=epochs, random_state=random_state, **options
-    )
+    METHODS[solver].run(Run(problem, trace, start, epochs, random_state), **options)
     return trace.points
 
 

@@ -17,7 +17,7 @@ from skpd.designs import Design
 from skpd.losses import NonCrossingPinball, Pinball
 from skpd.penalties import L1
 from skpd.problems.output_rows import outputs_problem
-from skpd.solvers.monitor import Monitor
+from skpd.solvers import Monitor, Run
 from skpd.solvers.proximal.outputs import pdprox_restarted_for_outputs
 
 THREE = (0.1, 0.5, 0.9)
@@ -285,8 +285,7 @@ def test_the_hybrid_gradient(rng):
     problem = problem_of(X, y, 0.01)
     monitor = Monitor(problem, 1e-4)
     monitor.begin()
-    options = {"max_iter": 20_000, "random_state": np.random.RandomState(0)}
-    pdprox_restarted_for_outputs(problem, monitor, None, **options)
+    pdprox_restarted_for_outputs(Run(problem, monitor, None, 20_000, np.random.RandomState(0)))
     best = optimum(X, y, THREE, 0.01)
     assert monitor.relative_gap <= 1e-4
     assert monitor.dual <= best <= monitor.primal

@@ -13,7 +13,7 @@ from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Pinball, Squared
 from skpd.penalties import ElasticNet, SquaredL2
 from skpd.problems import Point, linear_problem
-from skpd.solvers import solve
+from skpd.solvers import Run, solve
 from skpd.solvers.coordinates.dual import dual_descent
 from skpd.solvers.monitor import Monitor
 
@@ -38,7 +38,7 @@ def descend(problem, tol=1e-10, start=None, max_iter=100_000):
     monitor = Monitor(problem, tol)
     monitor.begin()
     random_state = np.random.RandomState(3)
-    dual_descent(problem, monitor, start, max_iter=max_iter, random_state=random_state)
+    dual_descent(Run(problem, monitor, start, max_iter, random_state))
     return monitor
 
 

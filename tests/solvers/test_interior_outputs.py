@@ -17,7 +17,7 @@ from skpd.penalties import L1, FusedLasso, GroupElasticNet, GroupLInf, LInf, Spe
 from skpd.problems import Problem
 from skpd.problems.columns import Columns
 from skpd.problems.output_rows import RowsOfOutputs, outputs_problem
-from skpd.solvers import Monitor
+from skpd.solvers import Monitor, Run
 from skpd.solvers.interior import expected_cost, interior_point, output_systems
 from skpd.solvers.interior.method import State
 from skpd.solvers.interior.output_systems import OutputRows, OutputsSystem
@@ -65,7 +65,7 @@ def reached(problem, tol=1e-9):
     """What the method alone finds."""
     monitor = Monitor(problem, tol)
     monitor.begin()
-    interior_point(problem, monitor, None, max_iter=60, random_state=None)
+    interior_point(Run(problem, monitor, None, 60, None))
     return monitor.solution()
 
 

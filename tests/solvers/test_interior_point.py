@@ -42,7 +42,7 @@ from skpd.penalties import (
 )
 from skpd.problems import linear_problem
 from skpd.problems.robust import robust_problem
-from skpd.solvers import Monitor
+from skpd.solvers import Monitor, Run
 from skpd.solvers.interior import (
     expected_cost,
     interior_point,
@@ -91,7 +91,7 @@ def reached(problem, tol=1e-8, max_iter=100, monitor=Monitor):
     """What the method alone finds."""
     monitor = monitor(problem, tol)
     monitor.begin()
-    interior_point(problem, monitor, None, max_iter=max_iter, random_state=None)
+    interior_point(Run(problem, monitor, None, max_iter, None))
     return monitor.solution()
 
 
@@ -413,7 +413,7 @@ def test_what_was_reached_is_recorded_however_it_ends(monkeypatch, end):
     monkeypatch.setattr(method.State, "step", breaks_down)
     monitor = Monitor(problem, 1e-12)
     with pytest.raises(end) if end is KeyboardInterrupt else nullcontext():
-        interior_point(problem, monitor, None, max_iter=50, random_state=None)
+        interior_point(Run(problem, monitor, None, 50, None))
     assert monitor.n_iter == 9
     assert 0.0 < monitor.dual <= monitor.primal < problem.null_objective
 
@@ -486,7 +486,7 @@ def test_far_features_whose_groups_are_nearly_alike():
     assert plain.relative_gap <= 3e-7
     monitor = Monitor(problem, 1e-8)
     monitor.begin()
-    interior_point(problem, monitor, None, max_iter=100, random_state=None, precise=True)
+    interior_point(Run(problem, monitor, None, 100, None), precise=True)
     precise = monitor.solution().certificate
     assert precise.relative_gap <= 5e-8
     assert precise.dual <= plain.primal and plain.dual <= precise.primal

@@ -13,6 +13,7 @@ from skpd.solvers.low_rank import pdprox_adaptive
 from skpd.solvers.low_rank.factors import Factors, SingularThreshold, Sum, compressed
 from skpd.solvers.low_rank.settings import SETTINGS
 from skpd.solvers.monitor import Monitor
+from skpd.solvers.run import Run
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -54,7 +55,7 @@ def test_the_same_as_by_whole_decompositions(loss, layout, rng):
     problem = model._problems(layout(X), Y, weights)[2][0].in_workspace()
     monitor = Monitor(problem, 1e-5)
     monitor.begin()
-    accelerated_gradients(problem, monitor, None, max_iter=3000, random_state=None)
+    accelerated_gradients(Run(problem, monitor, None, 3000, None))
     assert monitor.done
     np.testing.assert_allclose(found.certificate_.primal, monitor.primal, rtol=2e-5)
     assert found.certificate_.dual <= monitor.primal
@@ -108,7 +109,7 @@ def test_the_hybrid_gradient_by_factors(rng):
     problem = entries_problem(rows, 0.02)
     monitor = Monitor(problem, 1e-4)
     monitor.begin()
-    pdprox_adaptive(problem, monitor, None, max_iter=3000, random_state=np.random.RandomState(0))
+    pdprox_adaptive(Run(problem, monitor, None, 3000, np.random.RandomState(0)))
     assert monitor.done
     assert SETTINGS.dense_entries > 40 * 30  # by default it is held whole
     model = MatrixCompletionPD(0.02, loss="absolute", biases=False, tol=1e-6)

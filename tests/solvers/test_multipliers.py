@@ -27,7 +27,7 @@ from skpd.penalties import (
     SquaredL2OnL1Ball,
 )
 from skpd.problems import Point, linear_problem
-from skpd.solvers import METHODS, Monitor, solve
+from skpd.solvers import METHODS, Monitor, Run, solve
 from skpd.solvers.newton import in_memory, quadratic
 from skpd.solvers.newton.multipliers import method_of_multipliers
 from skpd.solvers.newton.quadratic import minimise_quadratic
@@ -495,7 +495,7 @@ def test_every_pair_to_eight_digits(loss, penalty, by_columns):
         monitor = Monitor(problem, 1e-8)
         monitor.check(0, problem.null_point)
         if not monitor.done:
-            method_of_multipliers(problem, monitor, None, max_iter=300, random_state=None)
+            method_of_multipliers(Run(problem, monitor, None, 300, None))
         assert monitor.relative_gap <= 1e-8
 
 
@@ -573,7 +573,7 @@ def test_it_hands_over_where_it_stalls(rng, monkeypatch):
     monkeypatch.setattr(in_memory, "SETTINGS", replace(SETTINGS, largest_working_set=10))
     alone = Monitor(problem, 1e-4)
     alone.check(0, problem.null_point)
-    method_of_multipliers(problem, alone, None, max_iter=50_000, random_state=None)
+    method_of_multipliers(Run(problem, alone, None, 50_000, None))
     found = solve(problem, tol=1e-4, max_iter=50_000, random_state=np.random.RandomState(0))
     assert not alone.done and alone.n_iter == 0
     assert found.converged and found.n_iter > 0
@@ -661,7 +661,6 @@ def test_rows_that_bend_while_they_are_left_out_come_back(alpha):
     monitor = Monitor(problem, 1e-6)
     monitor.begin()
     state = np.random.RandomState(0)
-    search = METHODS["multiplier-search"].run
-    search(problem, monitor, None, max_iter=300, random_state=state)
+    METHODS["multiplier-search"].run(Run(problem, monitor, None, 300, state))
     exact = solve(problem, tol=1e-8, max_iter=1000, random_state=state)
     assert monitor.dual <= exact.certificate.primal and exact.certificate.dual <= monitor.primal

@@ -13,6 +13,7 @@ from skpd.problems import Point, linear_problem
 from skpd.solvers import (
     METHODS,
     Monitor,
+    Run,
     check_solver_options,
     solve,
 )
@@ -43,9 +44,7 @@ class Trace:
 
 def iterates(problem, solver, n, **options):
     trace = Trace()
-    METHODS[solver].run(
-        problem, trace, None, max_iter=n, random_state=np.random.RandomState(0), **options
-    )
+    METHODS[solver].run(Run(problem, trace, None, n, np.random.RandomState(0)), **options)
     return trace.points[n]
 
 
@@ -256,7 +255,7 @@ def test_what_solvers_declare_is_what_they_take(key):
     parameters = inspect.signature(method.run).parameters.values()
     keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "terms"]
     options = {p.name: p.default for p in keywords if p.default is not p.empty}
-    assert {p.name for p in keywords} == {*options, "max_iter", "random_state"}
+    assert {p.name for p in keywords} == set(options)
     assert set(declared_options(method.run)) == set(options)
     assert check_solver_options(method, options) == options
 

@@ -14,7 +14,7 @@ from skpd.losses import Hinge, SmoothedHinge
 from skpd.penalties import GroupL2, SquaredL2, SquaredL2OnL1Ball
 from skpd.problems import linear_problem
 from skpd.problems.robust import robust_problem
-from skpd.solvers import METHODS, solve
+from skpd.solvers import METHODS, Run, solve
 from skpd.solvers.accelerated import agm
 
 N = 50
@@ -35,7 +35,7 @@ class Trace:
 
 def last_iterate(method, problem, n, **options):
     trace = Trace()
-    method(problem, trace, None, max_iter=n, random_state=np.random.RandomState(0), **options)
+    method(Run(problem, trace, None, n, np.random.RandomState(0)), **options)
     return trace.points[n]
 
 
@@ -195,13 +195,13 @@ def algorithm_4(X, y, lam, mu):
 def test_algorithms_2_and_4_of_estimate_functions(memory, rng, monkeypatch):
     X, y = classes(rng, 60, 10)
     lam, tol, seen = 1e-2, 1e-2, []
-    gap = agm._Run.gap
+    gap = agm._Objectives.gap
 
     def keep(self, w, iterate, loss):
         seen.append(w.copy())
         return gap(self, w, iterate, loss)
 
-    monkeypatch.setattr(agm._Run, "gap", keep)
+    monkeypatch.setattr(agm._Objectives, "gap", keep)
     problem = posed(X, y, Hinge(), SquaredL2(), lam)
     options = {} if memory == "infinite" else {"memory": "one"}
     random_state = np.random.RandomState(0)

@@ -24,9 +24,9 @@ import numpy as np
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
-from ...problems import Point, Problem
-from ..monitor import Monitor
+from ...problems import Point
 from ..options import BOOLEAN, OneOf, takes_options
+from ..run import Run
 from .estimate_functions import Composite, Iterate, infinite_memory, one_memory
 from .geometry import Entropic, Euclidean
 from .settings import SETTINGS
@@ -45,12 +45,8 @@ __all__ = ["agm"]
     data_dependent=BOOLEAN,
 )
 def agm(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
+    run: Run,
     *,
-    max_iter: int,
-    random_state: np.random.RandomState,
     memory: str = "infinite",
     prox: str = "euclidean",
     adaptive: bool = True,
@@ -63,10 +59,8 @@ def agm(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a gradient.
-    random_state : RandomState
-        The source of start vectors of norm estimates.
+    run : Run
+        An iteration is a gradient.
     memory : {"infinite", "one"}, default="infinite"
         "infinite" for Algorithms 1 and 2, "one" for Algorithms 3 and 4.
     prox : {"euclidean", "entropic"}, default="euclidean"
@@ -93,6 +87,7 @@ def agm(
     ValueError
         If ``prox="entropic"`` and the penalty is not over an l1 ball.
     """
+    problem, monitor = run.problem, run.monitor
     if prox == "entropic" and not problem.penalty.l1_radius < np.inf:
         raise ValueError(
             "prox 'entropic' of solver 'agm' needs a penalty over an l1 ball, "
@@ -102,43 +97,39 @@ def agm(
     smooth = bool(np.isfinite(loss.smoothness))
     squares = np.ones(problem.n_samples)
     if data_dependent and not smooth:
-        squares = _prox_squares(problem, random_state)
+        squares = _prox_squares(problem, run.random_state)
     bounds = np.array(loss.dual_bounds(problem.y))
     largest = 0.5 * float(problem.weights @ (squares * np.max(bounds**2, axis=0)))  # D
-    run = _Run(
-        problem, monitor, max_iter, random_state, memory, prox, adaptive, search, strong_convexity
-    )
-    point = problem.null_point if start is None else start
-    w = problem.penalty.feasible(np.asarray(point.coef, dtype=np.float64))
+    own = _Objectives(run, memory, prox, adaptive, search, strong_convexity)
+    w = problem.penalty.feasible(np.asarray(run.first.coef, dtype=np.float64))
     if smooth:
-        run.minimise(w, _SmoothedLoss(problem, 0.0, squares), 0.0)
+        own.minimise(w, _SmoothedLoss(problem, 0.0, squares), 0.0)
         return
     tol = max(monitor.tol, SETTINGS.least_tol)
     last = SETTINGS.last_level * tol * problem.objective_unit / largest
     gap = monitor.primal - monitor.dual
     mu = max(last, SETTINGS.first_level * gap / largest) if smoothing == "homotopy" else last
-    while not monitor.done and run.n_iter < max_iter:
+    while not run.is_over(own.n_iter):
         final = mu <= last
         error = 0.0 if final else SETTINGS.level_gap * mu * largest
-        w = run.minimise(w, _SmoothedLoss(problem, mu, squares), error)
+        w = own.minimise(w, _SmoothedLoss(problem, mu, squares), error)
         mu = SETTINGS.last_level_factor * mu if final else mu / SETTINGS.level_factor
         mu = max(mu, last) if not final else mu
 
 
-class _Run:
-    """A run that minimises composite objectives and reports to the monitor."""
+class _Objectives:
+    """The composite objectives of a run, which are minimised with reports to the monitor."""
 
     def __init__(
-        self, problem, monitor, max_iter, random_state, memory, prox, adaptive, search,
-        strong_convexity,
-    ) -> None:  # fmt: skip
-        self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
-        self.random_state, self.adaptive = random_state, adaptive
+        self, run: Run, memory: str, prox: str, adaptive: bool, search: bool, strong_convexity: str
+    ) -> None:
+        self.run, self.problem, self.monitor = run, run.problem, run.monitor
+        self.adaptive = adaptive
         self.method = infinite_memory if memory == "infinite" else one_memory
         self.entropic = prox == "entropic"
-        self.search = search and problem.penalty.is_finite
+        self.search = search and run.problem.penalty.is_finite
         self.in_loss = strong_convexity == "loss"
-        self.n_iter = monitor.n_iter
+        self.n_iter = run.monitor.n_iter
         self.averages = True  # whether the averaged dual points prove more than the latest
         self.compare_at = 0
 
@@ -177,7 +168,7 @@ class _Run:
         else:
             lipschitz = spectral_norm_bound(
                 lambda v: root * design.matvec(v), lambda u: design.rmatvec(root * u),
-                design.shape, self.random_state,
+                design.shape, self.run.random_state,
             ) ** 2  # fmt: skip
         # averages of points of a set are in it up to rounding, outside of which R is infinite
         return Composite(
@@ -238,8 +229,7 @@ class _Run:
 
     def minimise(self, w: Array, loss: _SmoothedLoss, error: float) -> Array:
         """Iterate until the gap of the unsmoothed loss is at most ``error``, or the run ends."""
-        problem, monitor = self.problem, self.monitor
-        goal = monitor.tol * problem.objective_unit
+        run, monitor = self.run, self.monitor
         composite = self.composite(loss, w)
         before, check_at = self.n_iter, self.n_iter + SETTINGS.check_every
         x, lowest = self.variables(w), np.inf
@@ -247,9 +237,13 @@ class _Run:
             for iterate in self.method(composite, x):
                 self.n_iter = before + composite.n_gradients
                 x, w = iterate.x, self.coef(iterate.x)
-                last = self.n_iter >= self.max_iter
+                last = self.n_iter >= run.max_iter
                 gap, point = self.gap(w, iterate, loss)
-                if gap <= max(error, SETTINGS.near_goal * goal) or self.n_iter >= check_at or last:
+                if (
+                    gap <= max(error, SETTINGS.near_goal * run.goal)
+                    or self.n_iter >= check_at
+                    or last
+                ):
                     monitor.check(self.n_iter, point)
                     part = (self.n_iter - before) // SETTINGS.check_share
                     check_at = self.n_iter + max(SETTINGS.check_every, part)

@@ -15,54 +15,46 @@ from ..._typing import Array
 from ...certificates import dual_estimate, relative_gap
 from ...designs.threads import one_blas_thread
 from ...problems import Point, Problem
-from ..monitor import Monitor
+from ..run import Run
 from .settings import GRADIENTS as SETTINGS
 
 __all__ = ["accelerated_gradients"]
 
 
-def accelerated_gradients(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    budget: float = inf,
-) -> None:
+def accelerated_gradients(run: Run, *, budget: float = inf) -> None:
     """Accelerated proximal gradients, for a smooth loss.
 
     The method ends unfinished if the gap no longer decreases.
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`; ``random_state`` is not used.
+    run : Run
     budget : float, default=inf
         A computing limit: the number of multiplications after which the method ends unfinished.
     """
+    problem, monitor = run.problem, run.monitor
     cost = SETTINGS.step_cost * problem.design.n_entries + SETTINGS.step_overhead
-    most = int(min(budget / cost, max_iter - monitor.n_iter))
-    run = _Run(problem, problem.null_point if start is None else start)
+    most = int(min(budget / cost, run.left))
+    iterate = _Iterate(problem, run.first)
     first, best, improved_at, check_at = monitor.n_iter, inf, 0, 0
     for t in range(1, most + 1):
-        run.step()
+        iterate.step()
         last = t == most
         if t % SETTINGS.estimate_every and not last:
             continue
-        gap = run.estimated_gap(monitor.primal)
+        gap = iterate.estimated_gap(monitor.primal)
         if gap < SETTINGS.progress * best:
             best, improved_at = gap, t
         stalled = t - improved_at > SETTINGS.patience
         near = relative_gap(problem, gap) <= monitor.tol and t >= check_at
         if near or last or stalled or t % SETTINGS.check_every == 0:
-            monitor.check(first + t, run.point())
+            monitor.check(first + t, iterate.point())
             check_at = t + t // SETTINGS.check_share
         if monitor.done or stalled:
             return
 
 
-class _Run:
+class _Iterate:
     """The iterate x, the extrapolated point y, and their images under the map."""
 
     def __init__(self, problem: Problem, start: Point) -> None:

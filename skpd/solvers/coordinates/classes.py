@@ -8,7 +8,7 @@ import numpy as np
 from ...designs import newton_cost
 from ...penalties import Structure
 from ...problems import Point, Problem
-from ..monitor import Monitor
+from ..run import Run
 from .dual import has_square
 from .settings import CLASSES
 
@@ -34,30 +34,22 @@ def has_class_descent(problem: Problem) -> bool:
     )
 
 
-def class_descent(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
+def class_descent(run: Run) -> None:
     """Sequential dual descent with shrinking (Keerthi et al., 2008), without intercepts.
 
     The method ends unfinished if, by its progress, Newton's method is expected to be faster.
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state
-        See `pdprox_dual`; an iteration is an epoch, a pass over the rows not left out.
-        ``random_state`` determines the order of the rows.
+    run : Run
+        An iteration is an epoch, a pass over the rows not left out, in a random order.
     """
-    descent = _ClassDescent(problem, start, random_state)
-    goal = max(monitor.tol * problem.objective_unit, np.finfo(float).tiny)
-    prospects = _Prospects(problem, goal)
+    monitor, descent = run.monitor, _ClassDescent(run)
+    goal = max(run.goal, np.finfo(float).tiny)
+    prospects = _Prospects(run.problem, goal)
     accuracy, n_iter = CLASSES.last_share * goal, monitor.n_iter
-    while n_iter < max_iter and not monitor.done and not prospects.are_poor:
-        epochs, finished = descent.run(accuracy, max_iter - n_iter)
+    while not (run.is_over(n_iter) or prospects.are_poor):
+        epochs, finished = descent.run(accuracy, run.max_iter - n_iter)
         n_iter += epochs
         monitor.check(n_iter, descent.point())
         prospects.note(descent.visits, monitor.primal - monitor.dual)
@@ -69,18 +61,14 @@ def class_descent(
 class _ClassDescent:
     """The compiled iteration."""
 
-    def __init__(
-        self, problem: Problem, start: Point | None, random_state: np.random.RandomState
-    ) -> None:
-        self.problem, self.ridge = problem, problem.alpha * _weight_of_square(problem)
+    def __init__(self, run: Run) -> None:
+        problem = self.problem = run.problem
+        self.ridge = problem.alpha * _weight_of_square(problem)
         design = problem.design.parts[0].by_rows
         self.n_rows, K = design.shape[0], problem.n_outputs
-        theta = np.zeros(problem.n_samples)
-        if start is not None:
-            theta = problem.loss.project_dual(problem.y, start.dual_coef)
         self.compiled = design.matrix.class_descent(
-            problem.y, np.ascontiguousarray(problem.weights[::K]), theta, self.ridge,
-            int(random_state.randint(1, np.iinfo(np.int32).max)),
+            problem.y, np.ascontiguousarray(problem.weights[::K]), run.first_theta, self.ridge,
+            run.seed(),
         )  # fmt: skip
         self.visits = 0.0  # number of row updates
         work = max(1, design.n_entries) * K

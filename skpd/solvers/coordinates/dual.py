@@ -8,8 +8,8 @@ import numpy as np
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
 from ..centred_rounds import CentredMethod, constant_column, solve_in_rounds
-from ..monitor import Monitor
 from ..newton.settings import SETTINGS as NEWTON
+from ..run import Run
 from .settings import DUAL
 
 __all__ = ["dual_descent", "has_square"]
@@ -31,12 +31,8 @@ def _weights(problem: Problem) -> tuple[float, float]:
 
 
 def dual_descent(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
+    run: Run,
     *,
-    max_iter: int,
-    random_state: np.random.RandomState,
     budget: float = np.inf,
     most_passes: float = DUAL.most_passes,
 ) -> None:
@@ -51,48 +47,36 @@ def dual_descent(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state
-        See `pdprox_dual`; an iteration is an epoch, a pass over the rows not left out.
-        ``random_state`` determines the order of the rows.
+    run : Run
+        An iteration is an epoch, a pass over the rows not left out, in a random order.
     budget : float, default=inf
         A computing limit: the number of multiplications at which the method ends unfinished (see
         `skpd.designs.newton_cost`).
     most_passes : float, default=500
         The number of passes at which the method ends unfinished if Newton steps are possible.
     """
+    problem = run.problem
     constant = constant_column(problem, problem.alpha * _weights(problem)[1])
-    method = _DualDescent(problem, start, constant, random_state)
+    method = _DualDescent(run, constant)
     if problem.n_features <= NEWTON.largest_working_set:
         method.limit_passes(most_passes)
     n_entries = max(1, problem.design.by_rows.n_entries)
     method.limit_passes(budget / (DUAL.step_cost * n_entries))
-    solve_in_rounds(method, problem, monitor, max_iter, constant > 0.0)
+    solve_in_rounds(method, run, constant > 0.0)
 
 
 class _DualDescent(CentredMethod):
     """The compiled iteration; ``constant`` is the column of an intercept."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        start: Point | None,
-        constant: float,
-        random_state: np.random.RandomState,
-    ) -> None:
-        self.problem, self.constant = problem, constant
+    def __init__(self, run: Run, constant: float) -> None:
+        problem = self.problem = run.problem
+        self.constant = constant
         l1, l2 = _weights(problem)
         self.ridge, self.threshold = problem.alpha * l2, l1 / l2
-        theta, intercept = np.zeros(problem.n_samples), problem.null_point.intercept
-        if start is not None:
-            theta, intercept = (
-                problem.loss.project_dual(problem.y, start.dual_coef),
-                start.intercept,
-            )
         design = problem.design.by_rows
         self.descent = design.matrix.dual_descent(
-            problem.loss.kernel, problem.y, problem.weights, theta, self.ridge, constant,
-            self.threshold, intercept / constant if constant > 0.0 else 0.0,
-            int(random_state.randint(1, np.iinfo(np.int32).max)),
+            problem.loss.kernel, problem.y, problem.weights, run.first_theta, self.ridge, constant,
+            self.threshold, run.first.intercept / constant if constant > 0.0 else 0.0, run.seed(),
         )  # fmt: skip
         passes = min(DUAL.pause_passes, DUAL.pause_entries / max(1, design.n_entries))
         self.pause = problem.n_samples * passes

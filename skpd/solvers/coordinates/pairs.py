@@ -4,21 +4,13 @@ import numpy as np
 
 from ... import kernels
 from ...problems import Point
-from ...problems.representer import RepresenterProblem
-from ..monitor import Monitor
+from ..run import Run
 from .settings import PAIRS
 
 __all__ = ["pair_descent"]
 
 
-def pair_descent(
-    problem: RepresenterProblem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
+def pair_descent(run: Run) -> None:
     """Dual descent along pairs of rows chosen by second-order information (Fan et al., 2005).
 
     The method uses the kernel matrix and no factor of it; the cost of a step is that of a few
@@ -26,16 +18,11 @@ def pair_descent(
 
     Parameters
     ----------
-    problem : RepresenterProblem
-        A problem whose loss has a piecewise quadratic conjugate.
-    monitor : Monitor
-    start : Point or None
-        Not used.
-    max_iter : int
-        The largest number of iterations, each of as many steps as there are rows.
-    random_state : RandomState
-        Not used.
+    run : Run
+        An iteration is as many steps as there are rows. The loss must have a piecewise quadratic
+        conjugate. The start is not used.
     """
+    problem, monitor = run.problem, run.monitor
     monitor.method = "pair-descent"
     n = problem.n_samples
     descent = kernels.pair_descent(
@@ -43,7 +30,7 @@ def pair_descent(
         problem.fit_intercept,
     )  # fmt: skip
     goal = PAIRS.share * monitor.tol * problem.objective_unit
-    most = min(PAIRS.most_steps(n), n * (max_iter - monitor.n_iter))
+    most = min(PAIRS.most_steps(n), n * run.left)
     pause = max(PAIRS.pause_entries / n, 1.0)
     steps, checked = 0.0, 0.0
     while not monitor.done and steps < most:

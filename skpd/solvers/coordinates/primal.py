@@ -21,24 +21,15 @@ from ... import kernels
 from ..._typing import Array
 from ...penalties import Structure
 from ...problems import Point, Problem
-from ..monitor import Monitor
 from ..options import BOOLEAN, Number, require_compiled, takes_options
+from ..run import Run
 from .settings import PRIMAL
 
 __all__ = ["approx", "coordinate_descent"]
 
 
 @takes_options(average=BOOLEAN, burn_in=Number(0, 1, "[)"))
-def coordinate_descent(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    average: bool = False,
-    burn_in: float = 0.5,
-) -> None:
+def coordinate_descent(run: Run, *, average: bool = False, burn_in: float = 0.5) -> None:
     """Random coordinate descent, Algorithm 1 of Dünner et al. (2016).
 
     A step minimises the objective along its coordinate, or, for losses other than the squared one,
@@ -46,16 +37,8 @@ def coordinate_descent(
 
     Parameters
     ----------
-    problem : Problem
-        A problem with a smooth loss and a separable penalty.
-    monitor : Monitor
-        The monitor to which iterates are reported.
-    start : Point or None
-        The starting point; the best constant prediction by default.
-    max_iter : int
-        The largest number of epochs.
-    random_state : RandomState
-        The source of the random coordinates.
+    run : Run
+        An iteration is an epoch. The start is the best constant prediction by default.
     average : bool, default=False
         Report the average of the last T - T_0 iterates, as in the paper's theorem for non-smooth
         penalties, or the last iterate.
@@ -68,8 +51,8 @@ def coordinate_descent(
     ValueError
         If the loss is not smooth or the penalty not separable.
     """
-    descent = _method(problem, kernels.random_coordinate_descent, start, random_state)
-    totals = deque([(0, np.zeros(problem.n_variables))])  # sums of the first t iterates
+    descent = _method(run, kernels.random_coordinate_descent)
+    totals = deque([(0, np.zeros(run.problem.n_variables))])  # sums of the first t iterates
 
     def averaged(t: int) -> Array:
         now = descent.sums()
@@ -80,17 +63,10 @@ def coordinate_descent(
         return (now - sums) / ((t - before) * steps)
 
     steps = descent.n_coordinates
-    _run(problem, monitor, descent, max_iter, averaged if average else None)
+    _iterate(run, descent, averaged if average else None)
 
 
-def approx(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
+def approx(run: Run) -> None:
     """APPROX, accelerated coordinate descent (Fercoq and Richtárik, 2015), serial.
 
     The method is Algorithm 2 of the paper with one coordinate in a step, whose cost does not
@@ -99,7 +75,7 @@ def approx(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state
+    run : Run
         See `coordinate_descent`.
 
     Raises
@@ -112,11 +88,11 @@ def approx(
     Fercoq, Richtárik: Accelerated, parallel, and proximal coordinate descent. SIAM
     Journal on Optimization 25, 2015.
     """
-    _run(problem, monitor, _method(problem, kernels.approx, start, random_state), max_iter)
+    _iterate(run, _method(run, kernels.approx))
 
 
-def _method(problem: Problem, make, start: Point | None, random_state: np.random.RandomState):
-    loss = problem.loss
+def _method(run: Run, make):
+    problem, loss = run.problem, run.problem.loss
     penalty: Any = problem.penalty
     require_compiled(loss, "cd", "approx")
     if not np.isfinite(loss.smoothness):
@@ -129,28 +105,20 @@ def _method(problem: Problem, make, start: Point | None, random_state: np.random
             "The solvers 'cd' and 'approx' need a separable penalty (L1, NonNegativeL1, "
             f"ElasticNet, SquaredL2, Box), got {penalty!r}."
         )
-    point = problem.null_point if start is None else start
     return make(
         problem.design.transposed.by_rows.matrix, loss.kernel, loss.smoothness, problem.y,
         problem.weights, penalty.kernel_terms(1.0), problem.alpha, problem.fit_intercept,
-        problem.join(point.coef, point.intercept),
-        int(random_state.randint(1, np.iinfo(np.int32).max)),
+        problem.join(run.first.coef, run.first.intercept), run.seed(),
     )  # fmt: skip
 
 
-def _run(
-    problem: Problem,
-    monitor: Monitor,
-    descent,
-    max_iter: int,
-    averaged: Callable[[int], Array] | None = None,
-) -> None:
+def _iterate(run: Run, descent, averaged: Callable[[int], Array] | None = None) -> None:
     """Run epochs, with reports at every one of the first ten and then 10 % apart."""
-    steps = descent.n_coordinates
+    problem: Problem = run.problem
+    monitor, steps = run.monitor, descent.n_coordinates
     entries = problem.design.n_entries + problem.n_samples
     pause = max(1, int(PRIMAL.pause_entries / max(entries, 1) * steps))
-    first = monitor.n_iter
-    t, most = 0, max_iter - first
+    first, t, most = monitor.n_iter, 0, run.left
     while t < most and not monitor.done:
         report = min(max(t + 1, int(PRIMAL.report_factor * t)), most)
         left = (report - t) * steps

@@ -10,6 +10,7 @@ from ..._typing import Array
 from ...penalties import L1, ElasticNet, SquaredL2
 from ...problems import Point, Problem, Solution
 from ..monitor import Monitor
+from ..run import Run
 from .settings import BALL
 
 __all__ = ["is_well_conditioned", "search_for_multiplier"]
@@ -57,22 +58,14 @@ class _EnoughError(Exception):
     """An exception that ends the search for a root."""
 
 
-def search_for_multiplier(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    method: Callable[..., None],
-) -> None:
+def search_for_multiplier(run: Run, *, method: Callable[..., None]) -> None:
     """Solve the constrained problem by a search for the multiplier of the constraint.
 
     At this multiplier, the solution of the penalised problem, which ``method`` computes, has the
     radius as its norm.
     """
+    problem, monitor, point = run.problem, run.monitor, run.first
     radius = problem.penalty.l1_radius
-    point = start if start is not None else problem.null_point
     tol = max(BALL.tol_factor * monitor.tol, BALL.least_tol)
 
     def solution(multiplier: float, accuracy: float) -> Solution:
@@ -82,13 +75,13 @@ def search_for_multiplier(
         own.n_iter = monitor.n_iter
         own.check(own.n_iter, point)
         if not own.done:
-            method(inner, own, point, max_iter=max_iter, random_state=random_state)
+            method(run._replace(problem=inner, monitor=own, start=point))
         found = own.solution()
         point = Point(found.coef, found.intercept, found.dual_coef)
         coef = _stretched(problem, found)
         n_iter = max(found.n_iter, monitor.n_iter + 1)
         monitor.check(n_iter, Point(coef, found.intercept, found.dual_coef))
-        if monitor.done or monitor.n_iter >= max_iter:
+        if run.is_over(monitor.n_iter):
             raise _EnoughError
         return found
 

@@ -1,12 +1,14 @@
 """Primal-dual block Frank-Wolfe over the l1 ball (Lei et al., 2019)."""
 
+from typing import Any
+
 import numpy as np
 
 from ... import kernels
 from ...problems import Point, Problem
 from ..centred_rounds import CentredMethod, constant_column, solve_in_rounds
-from ..monitor import Monitor
 from ..options import Count, Number, OneOf, OrNone, require_compiled, takes_options
+from ..run import Run
 from .settings import BLOCKS
 
 __all__ = ["pdbfw"]
@@ -19,12 +21,8 @@ __all__ = ["pdbfw"]
     patience=Number(0, np.inf, "(]"),
 )
 def pdbfw(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
+    run: Run,
     *,
-    max_iter: int,
-    random_state: np.random.RandomState,
     step_size: str = "theory",
     sparsity: int | None = None,
     n_coordinates: int | None = None,
@@ -38,15 +36,9 @@ def pdbfw(
 
     Parameters
     ----------
-    problem : Problem
-        The problem, whose penalty must be `skpd.penalties.SquaredL2OnL1Ball`.
-    monitor : Monitor
-        The monitor to which iterates are reported.
-    start : Point or None
-        The starting point, of which the dual point is used; 0 by default, as in the paper.
-    max_iter : int
-    random_state : RandomState
-        Not used.
+    run : Run
+        The penalty must be `skpd.penalties.SquaredL2OnL1Ball`. The dual point of the start is
+        used; it is 0 by default, as in the paper.
     step_size : {"theory", "line-search"}, default="theory"
         "theory" is the paper's algorithm with the step sizes of Theorem 4.1: half a step
         in the primal, and in the dual the proximal step of the k coordinates with the largest
@@ -68,27 +60,19 @@ def pdbfw(
     ValueError
         If the method is not defined for the penalty or the loss.
     """
+    problem = run.problem
     _require(problem, step_size)
     constant = constant_column(problem, _ridge(problem))
-    counts = sparsity or 0, n_coordinates or 0
-    method = _BlockFrankWolfe(problem, start, constant, step_size, counts, patience)
-    solve_in_rounds(method, problem, monitor, max_iter, constant > 0.0)
+    compiled = _method(run, constant, step_size, (sparsity or 0, n_coordinates or 0))
+    method = _BlockFrankWolfe(problem, compiled, constant, patience)
+    solve_in_rounds(method, run, constant > 0.0)
 
 
 class _BlockFrankWolfe(CentredMethod):
-    """The compiled iteration; ``constant`` is the column of an intercept, ``counts`` s and k."""
+    """The compiled iteration; ``constant`` is the column of an intercept."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        start: Point | None,
-        constant: float,
-        step_size: str,
-        counts: tuple[int, int],
-        patience: float,
-    ) -> None:
-        self.constant = constant
-        self.method = _method(problem, start, constant, step_size, counts)
+    def __init__(self, problem: Problem, compiled: Any, constant: float, patience: float) -> None:
+        self.method, self.constant = compiled, constant
         self.most_entries = patience * problem.design.n_entries
         size = problem.n_samples + problem.n_features
         self.most = int(np.clip(BLOCKS.pause_entries / size, 1, BLOCKS.refresh_every))
@@ -137,21 +121,17 @@ def _require(problem: Problem, step_size: str) -> None:
         )
 
 
-def _method(
-    problem: Problem, start: Point | None, constant: float, step_size: str, counts: tuple[int, int]
-):
+def _method(run: Run, constant: float, step_size: str, counts: tuple[int, int]) -> Any:
     """The compiled iteration; ``constant`` is the column of an intercept, ``counts`` s and k."""
+    problem, intercept = run.problem, run.first.intercept
     loss, weights, mu = problem.loss, problem.weights, _ridge(problem)
-    theta, intercept = np.zeros(problem.n_samples), problem.null_point.intercept
-    if start is not None:
-        theta, intercept = loss.project_dual(problem.y, start.dual_coef), start.intercept
     dual_step = 0.0
     if step_size == "theory":  # Corollary 4.1.1, k times delta
         squares = problem.design.row_norms() ** 2 + constant**2
         dual_step = 1.0 / (1.0 / loss.smoothness + 12.5 * float(np.max(weights * squares)) / mu)
         dual_step /= float(np.max(weights))  # scaled by c_i in every row
     return kernels.block_frank_wolfe(
-        problem.design.by_rows.matrix, loss.kernel, problem.y, weights, theta,
+        problem.design.by_rows.matrix, loss.kernel, problem.y, weights, run.first_theta,
         mu, problem.penalty.l1_radius, constant, intercept / constant if constant > 0.0 else 0.0,
         step_size == "line-search", 0.5, dual_step, *counts,
     )  # fmt: skip

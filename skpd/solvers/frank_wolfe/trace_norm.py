@@ -9,9 +9,9 @@ import numpy as np
 
 from ..._typing import Array
 from ...designs import SubspaceIteration
-from ...problems import Point, Problem
-from ..monitor import Monitor
+from ...problems import Point
 from ..options import Count, OneOf, OrNone, takes_options
+from ..run import Run
 from .settings import TRACE_NORM
 from .singular import Projection, grown, project, project_to_rank, threshold, top_singular
 from .table import Table, norm
@@ -23,12 +23,8 @@ __all__ = ["trace_norm"]
     step_size=OneOf("line-search", "theory"), rank=OrNone(Count()), n_rows=OrNone(Count())
 )
 def trace_norm(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
+    run: Run,
     *,
-    max_iter: int,
-    random_state: np.random.RandomState,
     step_size: str = "line-search",
     rank: int | None = None,
     n_rows: int | None = None,
@@ -37,13 +33,8 @@ def trace_norm(
 
     Parameters
     ----------
-    problem : Problem
-    monitor, max_iter
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
-    start : Point, default=None
-        The starting point; W = 0 by default.
-    random_state : RandomState
-        The source of start vectors of the subspace iteration.
+    run : Run
+        The start is W = 0 by default.
     step_size : {"line-search", "theory"}, default="line-search"
         "theory": the step sizes of Theorem 4.3. "line-search": the full primal step, after which
         W minimises the Lagrangian, and in the dual the step to the maximum of a quadratic lower
@@ -57,31 +48,30 @@ def trace_norm(
         k, the number of dual rows that change in an iteration, those with the largest moves. By
         default all rows with "line-search", and n s (1 / features + 1 / outputs) with "theory".
     """
-    run = _Run(problem, monitor, start, max_iter)
+    own, random_state = _Run(run), run.random_state
     top = top_singular(random_state)
     try:
         # the iteration ends if numbers overflow
         with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
             if step_size == "theory":
-                _theory_steps(run, top, random_state, rank, n_rows)
+                _theory_steps(own, top, random_state, rank, n_rows)
                 return
-            dual = _DualSteps(run, rank, n_rows)
+            dual = _DualSteps(own, rank, n_rows)
             if rank is None and n_rows is None:
-                _primal_phase(run, top, top_singular(random_state), dual)
-            dual.ascend(run, top)
+                _primal_phase(own, top, top_singular(random_state), dual)
+            dual.ascend(own, top)
     except KeyboardInterrupt:
-        run.check()  # certify the last iterate
+        own.check()  # certify the last iterate
         raise
 
 
 class _Run:
     """The iterate of a run, and its stopping criterion."""
 
-    def __init__(
-        self, problem: Problem, monitor: Monitor, start: Point | None, max_iter: int
-    ) -> None:
+    def __init__(self, run: Run) -> None:
+        problem, monitor, start, self.max_iter, _ = run
         self.table, self.monitor = Table(problem), monitor
-        self.n_iter, self.max_iter = monitor.n_iter, max_iter
+        self.n_iter = monitor.n_iter
         n, d, c = self.table.shape
         self.W, self.theta = np.zeros((d, c)), np.zeros((n, c))
         if start is not None:

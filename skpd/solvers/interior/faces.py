@@ -14,7 +14,7 @@ from ...certificates import relative_gap
 from ...designs.threads import one_blas_thread
 from ...penalties import LInf
 from ...problems import Point, Problem
-from ..monitor import Monitor
+from ..run import Run
 from .maps import PredictionsBeside
 from .method import State
 from .programme import Programme
@@ -23,14 +23,7 @@ from .settings import FACES, SETTINGS
 __all__ = ["faces_of_ball"]
 
 
-def faces_of_ball(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
+def faces_of_ball(run: Run) -> None:
     """The interior-point method for the l-infinity norm, on growing sets of free coefficients.
 
     The multipliers of a solution determine the coefficients at the height t that would decrease.
@@ -39,17 +32,17 @@ def faces_of_ball(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state
-        See `interior_point`; the penalty is `LInf`.
+    run : Run
+        The penalty is `LInf`.
     """
+    problem, monitor = run.problem, run.monitor
     gradient = problem.null_gradient
     signs = np.where(gradient > 0.0, -1.0, 1.0)
     free: Indices = np.sort(np.argsort(np.abs(gradient))[: FACES.first_free])
     height, tol = 0.0, FACES.first_tol
-    while not monitor.done and monitor.n_iter < max_iter and len(free) <= SETTINGS.largest_system:
+    while not run.is_over(monitor.n_iter) and len(free) <= SETTINGS.largest_system:
         programme, place = _programme(problem, free, signs, height)
-        most = min(FACES.most_steps, max_iter - monitor.n_iter)
-        n_iter = monitor.n_iter + _run(programme, tol, most)
+        n_iter = monitor.n_iter + _steps(programme, tol, min(FACES.most_steps, run.left))
         point, height = programme.point(), float(programme.x[place])
         coef = height * signs
         coef[free] = point.coef
@@ -87,17 +80,17 @@ def _programme(
     return programme, place
 
 
-def _run(programme: Programme, tol: float, max_iter: int) -> int:
+def _steps(programme: Programme, tol: float, most: int) -> int:
     """Iterate until the estimated gap of the programme is small; the number of iterations."""
     problem, state = programme.problem, State(programme)
     goal = FACES.products_goal * tol * problem.objective_unit
     with one_blas_thread(), np.errstate(all="ignore"):
-        for n_iter in range(max_iter):
+        for n_iter in range(most):
             gap = relative_gap(problem, state.evaluate())
             if gap <= tol or not np.isfinite(gap):
                 return n_iter
             state.step(goal)
-    return max_iter
+    return most
 
 
 def _at_height(programme: Programme, problem: Problem, coef: Array, height: float) -> Any:

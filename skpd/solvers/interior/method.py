@@ -8,8 +8,7 @@ from scipy.linalg import LinAlgError
 from ..._typing import Array
 from ...certificates import relative_gap
 from ...designs.threads import one_blas_thread
-from ...problems import Point, Problem
-from ..monitor import Monitor
+from ..run import Run
 from .programme import Programme
 from .programmes import programme_of
 from .settings import SETTINGS
@@ -17,15 +16,7 @@ from .settings import SETTINGS
 __all__ = ["State", "interior_point"]
 
 
-def interior_point(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    precise: bool = False,
-) -> None:
+def interior_point(run: Run, *, precise: bool = False) -> None:
     """A primal-dual interior-point method, for at most a few thousand features or rows.
 
     Losses and penalties become terms with slacks and multipliers (`skpd.solvers.interior.terms`).
@@ -37,14 +28,14 @@ def interior_point(
 
     Parameters
     ----------
-    problem, monitor, max_iter
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a Newton step.
-    start, random_state
-        Not used, as the method starts well inside the cones.
+    run : Run
+        An iteration is a Newton step. The method starts well inside the cones, and not at the
+        start.
     precise : bool, default=False
         Whether Newton systems preserve as many digits as possible, at a higher cost
         (`NewtonSystem`).
     """
+    problem, monitor = run.problem, run.monitor
     programme = programme_of(problem)
     state = State(programme, precise)
     first = n_iter = checked_at = monitor.n_iter
@@ -61,7 +52,7 @@ def interior_point(
                     best, best_at = gap, n_iter
                 if n_iter == first:
                     checked = gap
-                last = n_iter >= max_iter or n_iter > best_at + SETTINGS.patience
+                last = n_iter >= run.max_iter or n_iter > best_at + SETTINGS.patience
                 near = gap <= SETTINGS.near_goal * monitor.tol
                 near |= SETTINGS.check_factor * gap < checked
                 if near or last or n_iter >= checked_at + SETTINGS.check_every:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...problems import Point
-from ..monitor import Monitor
+from ..run import Run
 from .factors import SingularThreshold, Sum
 from .models import EntriesModel, LowRankModel, OutputsModel
 from .progress import Progress, Result
@@ -25,30 +25,26 @@ from .settings import SETTINGS
 __all__ = ["singular_gradients", "soft_impute"]
 
 
-def _gradients(
-    model_of: Callable[[Any], LowRankModel], problem: Any, monitor: Monitor, start: Point | None,
-    *, max_iter: int, random_state: np.random.RandomState,
-) -> None:  # fmt: skip
+def _gradients(model_of: Callable[[Any], LowRankModel], run: Run) -> None:
     """Solve a problem with a smooth loss and the trace norm by accelerated soft-impute.
 
     Parameters
     ----------
     model_of : callable
         The subclass of `LowRankModel` for the problem.
-    problem, monitor, start, max_iter, random_state
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
+    run : Run
     """
-    model = model_of(problem)
-    run = _Iterate(model, problem.null_point if start is None else start, random_state)
-    progress = Progress(model, monitor, max_iter, SETTINGS.estimate_every)
+    model = model_of(run.problem)
+    iterate = _Iterate(model, run.first, run.random_state)
+    progress = Progress(model, run, SETTINGS.estimate_every)
     try:
         while not progress.ended:
-            run.step()
+            iterate.step()
             progress.n_iter += 1
             if progress.is_due:
-                progress.report(run.result())
+                progress.report(iterate.result())
     except KeyboardInterrupt:
-        monitor.check(progress.n_iter, run.result().point())
+        run.monitor.check(progress.n_iter, iterate.result().point())
         raise
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point, Problem
-from ..monitor import Monitor
 from ..options import BOOLEAN, POSITIVE, OneOf, OrNone, takes_options
 from ..proximal.settings import REPORTS
+from ..run import Run
 from .factors import SingularThreshold, Sum, compressed
 from .models import EntriesModel
 from .progress import Progress, Result
@@ -26,12 +26,10 @@ __all__ = ["first_ratio", "pdprox_adaptive", "pdprox_dual_of_entries"]
 class _Primal:
     """The primal variables: M and the free numbers, with their predictions."""
 
-    def __init__(
-        self, problem: Problem, start: Point, random_state: np.random.RandomState
-    ) -> None:
-        self.problem, self.model = problem, EntriesModel(problem)
-        self.threshold = SingularThreshold(random_state)
-        self.M, self.free = self.model.start(start), start.intercept
+    def __init__(self, run: Run) -> None:
+        self.problem, self.model = run.problem, EntriesModel(run.problem)
+        self.threshold = SingularThreshold(run.random_state)
+        self.M, self.free = self.model.start(run.first), run.first.intercept
         self._predict()
 
     def _predict(self) -> None:
@@ -54,25 +52,11 @@ class _Primal:
         return Point(self.M.coef, self.free, theta)
 
 
-def pdprox_adaptive(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
-    """The method of Chambolle and Pock (2011), with an adaptive ratio of its step sizes.
-
-    Parameters
-    ----------
-    problem, monitor, start, max_iter, random_state
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
-    """
-    start = problem.null_point if start is None else start
-    primal = _Primal(problem, start, random_state)
-    theta = problem.loss.project_dual(problem.y, start.dual_coef)
-    progress = Progress(primal.model, monitor, max_iter, SETTINGS.hybrid_estimate_every)
+def pdprox_adaptive(run: Run) -> None:
+    """The method of Chambolle and Pock (2011), with an adaptive ratio of its step sizes."""
+    problem, primal = run.problem, _Primal(run)
+    theta = problem.loss.project_dual(problem.y, run.first.dual_coef)
+    progress = Progress(primal.model, run, SETTINGS.hybrid_estimate_every)
     ratio, next_balance = first_ratio(problem), progress.n_iter + SETTINGS.first_balance
     anchor = theta, primal.z
     try:
@@ -89,7 +73,7 @@ def pdprox_adaptive(
                 vectors, point = primal.threshold.vectors, partial(primal.point, theta)
                 progress.report(Result(primal.objective(), theta, vectors, point))
     except KeyboardInterrupt:
-        monitor.check(progress.n_iter, primal.point(theta))
+        run.monitor.check(progress.n_iter, primal.point(theta))
         raise
 
 
@@ -115,12 +99,8 @@ def _balanced(problem: Problem, ratio: float, dual: Array, primal: Array) -> flo
     algorithm=OneOf(1, 3), average=BOOLEAN, step_scale=POSITIVE, step_ratio=OrNone(POSITIVE)
 )
 def pdprox_dual_of_entries(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
+    run: Run,
     *,
-    max_iter: int,
-    random_state: np.random.RandomState,
     algorithm: int = 1,
     average: bool = True,
     step_scale: float = 1.0,
@@ -131,10 +111,7 @@ def pdprox_dual_of_entries(
     The parameters are those of `skpd.solvers.proximal.pdprox.pdprox_dual`. Averages of matrices
     are also stored as factors, whose rank grows.
     """
-    primal = _Primal(problem, problem.null_point if start is None else start, random_state)
-    theta = np.zeros(problem.n_samples)
-    if start is not None:
-        theta = problem.loss.project_dual(problem.y, start.dual_coef)
+    problem, primal, theta = run.problem, _Primal(run), run.first_theta
     # the dual step of a row is in units of its prediction, and the step of M in units of the
     # inverse of the largest weight
     balance = 2.0 if step_ratio is None else step_ratio
@@ -145,7 +122,7 @@ def pdprox_dual_of_entries(
     prox_conjugate, y, beta = problem.loss.prox_conjugate, problem.y, theta
     sums = _Averages(primal) if average else None
     next_report = 1
-    for t in range(1, max_iter + 1):
+    for t in range(1, run.max_iter + 1):
         theta = prox_conjugate(y, beta + sigma * primal.z, sigma)
         before = primal.z
         primal.step(theta, tau)
@@ -155,11 +132,11 @@ def pdprox_dual_of_entries(
             beta = theta + sigma * (primal.z - before)
         if sums is not None:
             sums.add(primal, theta)
-        if t >= next_report or t == max_iter:
+        if t >= next_report or t == run.max_iter:
             next_report = max(t + REPORTS.report_every, int(REPORTS.report_factor * t))
             point = primal.point(theta) if sums is None else sums.point()
-            monitor.check(t, point)
-            if monitor.done:
+            run.monitor.check(t, point)
+            if run.monitor.done:
                 return
 
 

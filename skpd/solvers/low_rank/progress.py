@@ -9,7 +9,7 @@ from ..._typing import Array
 from ...certificates import relative_gap
 from ...designs.largest_singular import estimated_largest_singular_value
 from ...problems import Point
-from ..monitor import Monitor
+from ..run import Run
 from .models import LowRankModel
 from .settings import SETTINGS
 
@@ -44,15 +44,14 @@ class Progress:
     Parameters
     ----------
     model : LowRankModel
-    monitor : Monitor
-    max_iter : int
+    run : Run
     every : int
         Iterations between estimates.
     """
 
-    def __init__(self, model: LowRankModel, monitor: Monitor, max_iter: int, every: int) -> None:
-        self.model, self.monitor, self.every = model, monitor, every
-        self.n_iter, self.max_iter = monitor.n_iter, max_iter
+    def __init__(self, model: LowRankModel, run: Run, every: int) -> None:
+        self.model, self.run, self.every = model, run, every
+        self.n_iter = run.monitor.n_iter
         self._next_check = self.n_iter + SETTINGS.first_check
         self._next_near = 0
         self._dual = -np.inf
@@ -60,20 +59,21 @@ class Progress:
     @property
     def is_due(self) -> bool:
         """Whether the gap should be estimated."""
-        return self.n_iter % self.every == 0 or self.n_iter >= self.max_iter
+        return self.n_iter % self.every == 0 or self.n_iter >= self.run.max_iter
 
     @property
     def ended(self) -> bool:
-        return self.monitor.done or self.n_iter >= self.max_iter
+        return self.run.is_over(self.n_iter)
 
     def report(self, result: Result) -> None:
         """Certify a point if its estimated gap is small, or the last certificate is long ago."""
+        monitor = self.run.monitor
         self._dual = max(self._dual, self._estimated_dual(result.theta, result.vectors))
-        gap = min(result.primal, self.monitor.primal) - self._dual
-        near = relative_gap(self.model.problem, gap) <= SETTINGS.near_goal * self.monitor.tol
+        gap = min(result.primal, monitor.primal) - self._dual
+        near = relative_gap(self.model.problem, gap) <= SETTINGS.near_goal * monitor.tol
         near &= self.n_iter >= self._next_near
-        if near or self.n_iter >= min(self._next_check, self.max_iter):
-            self.monitor.check(self.n_iter, result.point())
+        if near or self.n_iter >= min(self._next_check, self.run.max_iter):
+            monitor.check(self.n_iter, result.point())
             self._next_check = int(SETTINGS.check_growth * self.n_iter) + 1
             self._next_near = int((1.0 + SETTINGS.check_share) * self.n_iter)
 

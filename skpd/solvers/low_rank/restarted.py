@@ -8,9 +8,9 @@ from math import sqrt
 
 import numpy as np
 
-from ...problems import Point, Problem
-from ..monitor import Monitor
+from ...problems import Point
 from ..proximal.restarts import HybridGradient, iterate_with_restarts
+from ..run import Run
 from .factors import SingularThreshold
 from .hybrid import first_ratio
 from .models import EntriesModel
@@ -18,27 +18,12 @@ from .models import EntriesModel
 __all__ = ["pdprox_restarted_for_completion"]
 
 
-def pdprox_restarted_for_completion(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
+def pdprox_restarted_for_completion(run: Run) -> None:
     """Primal-dual hybrid gradient with restarts for matrix completion, with any loss.
 
     See `skpd.solvers.proximal.pdprox.pdprox_restarted`.
-
-    Parameters
-    ----------
-    problem, monitor, start, max_iter, random_state
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`.
     """
-    start = problem.null_point if start is None else start
-    variables = _Variables(problem, start, random_state)
-    most = max_iter - monitor.n_iter
-    iterate_with_restarts(variables, monitor, first_ratio(problem), most)
+    iterate_with_restarts(_Variables(run), run, first_ratio(run.problem))
 
 
 class _Variables(HybridGradient):
@@ -48,11 +33,10 @@ class _Variables(HybridGradient):
     s f' F' diag(c) F f for the free numbers, with s the `square_of_map`, and theta' diag(c) theta.
     """
 
-    def __init__(
-        self, problem: Problem, start: Point, random_state: np.random.RandomState
-    ) -> None:
+    def __init__(self, run: Run) -> None:
+        problem, start = run.problem, run.first
         self.problem, self.model = problem, EntriesModel(problem)
-        self.threshold = SingularThreshold(random_state)
+        self.threshold = SingularThreshold(run.random_state)
         self.M_prox, self.f_prox = self.model.start(start), start.intercept
         self.theta_prox = problem.loss.project_dual(problem.y, start.dual_coef)
         self.restart()

@@ -24,6 +24,7 @@ from ... import kernels
 from ...penalties import Structure
 from ...problems import Point, Problem
 from ..monitor import Monitor
+from ..run import Run
 from .envelope import Envelope
 from .in_memory import InMemory
 from .iterate import Iterate
@@ -40,40 +41,33 @@ from .working_set import Chosen, WorkingSet
 __all__ = ["method_of_multipliers"]
 
 
-def method_of_multipliers(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    budget: float = np.inf,
-) -> None:
+def method_of_multipliers(run: Run, *, budget: float = np.inf) -> None:
     """The proximal method of multipliers, for a separable or group penalty.
 
     The method ends unfinished if the gap no longer decreases or the working set becomes too large.
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state
-        See `pdprox_dual`; an iteration is a Newton step, and ``random_state`` is not used.
+    run : Run
+        An iteration is a Newton step.
     budget : float, default=inf
         A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
         ends unfinished.
     """
-    run = _Run(problem, monitor, start) if start is not None else _begin(problem, monitor)
-    run.progress.budget = budget
+    problem, monitor, start = run.problem, run.monitor, run.start
+    own = _Rounds(problem, monitor, start) if start is not None else _begin(problem, monitor)
+    own.progress.budget = budget
     try:
-        run.rounds(max_iter)
-        run.certify_the_last()
+        own.rounds(run.max_iter)
+        own.certify_the_last()
     except KeyboardInterrupt:  # the last iterate is certified, as it may be the best
-        monitor.consider(run.iterate.point())
+        monitor.consider(own.iterate.point())
         raise
 
 
-def _begin(problem: Problem, monitor: Monitor, kind: "type[_Run] | None" = None) -> "_Run":
+def _begin(problem: Problem, monitor: Monitor, kind: "type[_Rounds] | None" = None) -> "_Rounds":
     """The run at its start: from a solution on a sample of rows if there are many per feature."""
-    run = (kind or _Run)(problem, monitor, None)
+    run = (kind or _Rounds)(problem, monitor, None)
     if problem.loss.constant_curvature:  # one Newton step takes all rows at once
         return run
     n = problem.rows.n_weighty
@@ -82,7 +76,7 @@ def _begin(problem: Problem, monitor: Monitor, kind: "type[_Run] | None" = None)
     if SETTINGS.sample_worth * size > n:
         return run
     sample = problem.of_rows(problem.rows.random_sample(size))
-    other = _begin(sample, Monitor(sample, SETTINGS.sample_gap), _SampleRun)
+    other = _begin(sample, Monitor(sample, SETTINGS.sample_gap), _SampleRounds)
     other.rounds(SETTINGS.sample_steps)
     run.go_on_from(other)
     return run
@@ -98,7 +92,7 @@ def _rows_of(problem: Problem, start: Point | None, gram: Any) -> AllRows:
     return kind.of(problem, start, gram)
 
 
-class _Run:
+class _Rounds:
     """One run of the method: its parts, and the order in which they are executed."""
 
     def __init__(self, problem: Problem, monitor: Monitor, start: Point | None) -> None:
@@ -132,7 +126,7 @@ class _Run:
             return None
         return last if kernels.equal(w, last.variables) else None
 
-    def go_on_from(self, other: "_Run") -> None:
+    def go_on_from(self, other: "_Rounds") -> None:
         """Start from a solution on other rows."""
         iterate, w = self.iterate, other.iterate.w.copy()
         iterate.known_gradient, self.shrinking.radius = None, None
@@ -262,7 +256,7 @@ class _Run:
         self.certify()
 
 
-class _SampleRun(_Run):
+class _SampleRounds(_Rounds):
     """A run on a sample of rows, which ends by its estimated gap without a certificate."""
 
     def certify_if_due(self) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...problems import Point, Problem
+from ...problems import Point
 from ..monitor import Monitor
+from ..run import Run
 
 __all__ = ["SETTINGS", "SlopeSettings", "by_slopes"]
 
@@ -36,15 +37,7 @@ class SlopeSettings:
 SETTINGS = SlopeSettings()
 
 
-def by_slopes(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    method: Method,
-) -> None:
+def by_slopes(run: Run, *, method: Method) -> None:
     """Solve a problem with a penalty V(||w||) by rounds of problems with s ||w||.
 
     The method applies Lemma 16 of Yang et al. (2015) to the whole objective. At an optimum,
@@ -57,11 +50,12 @@ def by_slopes(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`; iterations are those of all rounds.
+    run : Run
+        Its iterations are those of all rounds.
     method : callable
         The method that solves a problem with the norm.
     """
+    problem, monitor, start = run.problem, run.monitor, run.start
     penalty: Any = problem.penalty
     norm, function = penalty.norm, penalty.function
     # alpha V(||w||) <= P at the best constant
@@ -79,7 +73,7 @@ def by_slopes(
         own = problem.with_penalty(norm, problem.alpha * slope).in_workspace()
         inner = Monitor(own, max(tol, SETTINGS.share * monitor.tol))
         inner.begin(has_start=start is not None)
-        method(own, inner, start, max_iter=max_iter - n_iter, random_state=random_state)
+        method(Run(own, inner, start, run.max_iter - n_iter, run.random_state))
         n_iter += max(inner.n_iter, 1)
         start = inner.best
         if start.dual_coef is None:
@@ -89,7 +83,7 @@ def by_slopes(
         if mixed is not None:
             monitor.consider(start)
         monitor.check(n_iter, start if mixed is None else mixed)
-        if monitor.done or n_iter >= max_iter:
+        if run.is_over(n_iter):
             return
         slope = search.next(slope, function.slope(norm.value(start.coef)))
 

@@ -20,9 +20,9 @@ import numpy as np
 from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...problems import Point, Problem
-from ..monitor import Monitor
 from ..options import BOOLEAN, POSITIVE, OneOf, OrNone, takes_options
-from .restarts import HybridGradient, iterate_with_restarts, iterations_within
+from ..run import Run
+from .restarts import HybridGradient, iterate_with_restarts
 from .settings import REPORTS
 
 __all__ = ["Variables", "pdprox_dual", "pdprox_primal", "pdprox_restarted"]
@@ -38,12 +38,8 @@ IMPLEMENTATIONS = OneOf("double-primal", "double-dual")
     step_ratio=OrNone(POSITIVE),
 )
 def pdprox_dual(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
+    run: Run,
     *,
-    max_iter: int,
-    random_state: np.random.RandomState,
     algorithm: int = 1,
     implementation: str = "double-dual",
     average: bool = True,
@@ -54,15 +50,8 @@ def pdprox_dual(
 
     Parameters
     ----------
-    problem : Problem
-    monitor : Monitor
-        The monitor to which iterates are reported.
-    start : Point or None
-        The starting point; 0 by default, as in the paper.
-    max_iter : int
-        The largest number of iterations.
-    random_state : RandomState
-        The source of the start vector of the spectral norm's estimate.
+    run : Run
+        The start is 0 by default, as in the paper.
     algorithm : {1, 3}, default=1
         1 updates the extra dual variable beta by a second projection, 3 by
         extrapolation.
@@ -86,11 +75,12 @@ def pdprox_dual(
             "implementation 'double-primal' of solver 'pdprox-dual' needs algorithm 3, "
             "got algorithm 1."
         )
-    tau, sigma = _step_sizes(problem, random_state, step_scale, step_ratio)
-    w, theta = _start(problem, start)
+    problem = run.problem
+    tau, sigma = _step_sizes(run, step_scale, step_ratio)
+    w, theta = _start(run)
     beta, z, w_previous = theta, problem.matvec(w), w
-    report = _Reports(problem, monitor, max_iter, average)
-    for t in range(1, max_iter + 1):
+    report = _Reports(run, average)
+    for t in range(1, run.max_iter + 1):
         if implementation == "double-primal":
             w_extra = 2.0 * w - w_previous
             theta = problem.prox_dual(theta + sigma * problem.matvec(w_extra), sigma)
@@ -115,12 +105,8 @@ def pdprox_dual(
     step_ratio=OrNone(POSITIVE),
 )
 def pdprox_primal(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
+    run: Run,
     *,
-    max_iter: int,
-    random_state: np.random.RandomState,
     implementation: str = "double-primal",
     average: bool = True,
     step_scale: float = 1.0,
@@ -132,12 +118,13 @@ def pdprox_primal(
     dual iterates instead of the extra primal variable u. The theorem is proven for one step size;
     there is no guarantee with a ``step_ratio``.
     """
-    tau, sigma = _step_sizes(problem, random_state, step_scale, step_ratio)
-    w, theta = _start(problem, start)
+    problem = run.problem
+    tau, sigma = _step_sizes(run, step_scale, step_ratio)
+    w, theta = _start(run)
     u, theta_previous = w, theta
     gradient = problem.rmatvec(problem.weights * theta)
-    report = _Reports(problem, monitor, max_iter, average)
-    for t in range(1, max_iter + 1):
+    report = _Reports(run, average)
+    for t in range(1, run.max_iter + 1):
         if implementation == "double-dual":
             theta_extra = 2.0 * theta - theta_previous
             gradient = problem.rmatvec(problem.weights * theta_extra)
@@ -154,19 +141,14 @@ def pdprox_primal(
             break
 
 
-def _start(problem: Problem, start: Point | None):
+def _start(run: Run) -> tuple[Array, Array]:
+    problem, start = run.problem, run.start
     if start is None:
-        return np.zeros(problem.n_variables), np.zeros(problem.n_samples)
-    theta = problem.loss.project_dual(problem.y, start.dual_coef)
-    return problem.join(start.coef, start.intercept), theta
+        return np.zeros(problem.n_variables), run.first_theta
+    return problem.join(start.coef, start.intercept), run.first_theta
 
 
-def _step_sizes(
-    problem: Problem,
-    random_state: np.random.RandomState,
-    step_scale: float,
-    step_ratio: float | None,
-) -> tuple[float, float]:
+def _step_sizes(run: Run, step_scale: float, step_ratio: float | None) -> tuple[float, float]:
     """The paper's primal step tau and dual step sigma, the latter in units of a prediction.
 
     The paper's H is X' diag(c) for n equal weights c_i = 1 / n. A row of weight s_i stands for s_i
@@ -178,13 +160,14 @@ def _step_sizes(
     different steps with sigma tau = 1 / C (section 4.4). ``step_scale`` is a factor of both; the
     bounds hold for factors of at most 1.
     """
+    problem = run.problem
     n = problem.total_weight
     root = np.sqrt(problem.weights / n)
     norm = spectral_norm_bound(
         lambda v: root * problem.matvec(v),
         lambda rows: problem.rmatvec(root * rows),
         (problem.n_samples, problem.n_variables),
-        random_state,
+        run.random_state,
     )
     norm = norm if norm > 0.0 else 1.0
     if step_ratio is None:
@@ -198,8 +181,9 @@ def _step_sizes(
 class _Reports:
     """Reports of the (averaged) iterates to a monitor, at iteration numbers 10 % apart."""
 
-    def __init__(self, problem: Problem, monitor: Monitor, max_iter: int, average: bool) -> None:
-        self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
+    def __init__(self, run: Run, average: bool) -> None:
+        self.run = run
+        self.problem: Problem = run.problem
         self.sums: list[Any] | None = [0.0, 0.0] if average else None
         self.next = 1
 
@@ -207,24 +191,16 @@ class _Reports:
         if self.sums is not None:
             self.sums[0] = self.sums[0] + w
             self.sums[1] = self.sums[1] + theta
-        if t < self.next and t < self.max_iter:
+        if t < self.next and t < self.run.max_iter:
             return False
         self.next = max(t + REPORTS.report_every, int(REPORTS.report_factor * t))
         if self.sums is not None:
             w, theta = self.sums[0] / t, self.sums[1] / t
-        self.monitor.check(t, Point(*self.problem.split(w), theta))
-        return self.monitor.done
+        self.run.monitor.check(t, Point(*self.problem.split(w), theta))
+        return self.run.monitor.done
 
 
-def pdprox_restarted(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    budget: float = np.inf,
-) -> None:
+def pdprox_restarted(run: Run, *, budget: float = np.inf) -> None:
     """Primal-dual hybrid gradient with diagonal preconditioning and restarts on the gap.
 
     The iteration is that of Pdprox-dual in its double-primal form (Chambolle and Pock,
@@ -237,16 +213,14 @@ def pdprox_restarted(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state
-        See `pdprox_dual`.
+    run : Run
     budget : float, default=inf
         A computing limit: the number of multiplications at which the method ends unfinished (see
         `skpd.designs.newton_cost`).
     """
-    kind = _FusedVariables if problem.loss.is_compiled else Variables
-    variables = kind(problem, problem.null_point if start is None else start)
-    most = iterations_within(problem.design, budget, max_iter - monitor.n_iter)
-    iterate_with_restarts(variables, monitor, variables.first_weight, most)
+    kind = _FusedVariables if run.problem.loss.is_compiled else Variables
+    variables = kind(run._replace(start=run.first))
+    iterate_with_restarts(variables, run, variables.first_weight, budget)
 
 
 class Variables(HybridGradient):
@@ -255,12 +229,13 @@ class Variables(HybridGradient):
     The gradient of the next step is A' diag(c) theta.
     """
 
-    def __init__(self, problem: Problem, start: Point) -> None:
-        self.problem = problem
+    def __init__(self, run: Run) -> None:
+        self.problem: Problem = run.problem
+        problem = self.problem
         self.tau, self.sigma = _diagonal_step_sizes(problem)
         self.dual_metric = problem.weights / self.sigma
         self.first_weight = _first_primal_weight(problem, self.tau, self.dual_metric)
-        self.w, self.theta = _start(problem, start)
+        self.w, self.theta = _start(run)
         self.w_prox, self.theta_prox = self.w, np.empty_like(self.theta)
         self.w_anchor, self.theta_anchor = self.w, self.theta.copy()
         self.gradient = problem.rmatvec(problem.weights * self.theta)
@@ -294,9 +269,9 @@ class Variables(HybridGradient):
 class _FusedVariables(Variables):
     """The variables of `Variables`, with both products of a step in one pass over the rows."""
 
-    def __init__(self, problem: Problem, start: Point) -> None:
-        super().__init__(problem, start)
-        self.coef_gradient = np.zeros(problem.n_features)
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.coef_gradient = np.zeros(run.problem.n_features)
 
     def step(self, primal_weight: float, momentum: float) -> None:
         problem, tau = self.problem, self.tau / primal_weight

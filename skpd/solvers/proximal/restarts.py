@@ -11,15 +11,14 @@ ratio of the distances that dual and primal variables have moved (Applegate et a
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 
 from ...problems import Point
-from ..monitor import Monitor
+from ..run import Run
 from .settings import SETTINGS
 
-__all__ = ["HybridGradient", "Restarts", "iterate_with_restarts", "iterations_within"]
+__all__ = ["HybridGradient", "Restarts", "iterate_with_restarts"]
 
 
 class HybridGradient(ABC):
@@ -83,9 +82,15 @@ class Restarts:
 
 
 def iterate_with_restarts(
-    variables: HybridGradient, monitor: Monitor, primal_weight: float, most: int
+    variables: HybridGradient, run: Run, primal_weight: float, budget: float = np.inf
 ) -> None:
-    """Iterate until the monitor's tolerance is reached, or without progress, or ``most`` times."""
+    """Iterate until the tolerance is reached, or without progress, or until a limit is reached.
+
+    ``budget`` is a limit of multiplications, in addition to that of iterations.
+    """
+    monitor = run.monitor
+    cost = SETTINGS.step_cost * run.problem.design.n_entries + SETTINGS.step_overhead
+    most = int(min(budget / cost, run.left))
     restarts, first, next_check = Restarts(primal_weight), monitor.n_iter, SETTINGS.first_check
     monitor.watch(SETTINGS.patience)
     for t in range(1, most + 1):
@@ -100,9 +105,3 @@ def iterate_with_restarts(
         if restarts.is_due(gap):
             restarts.restart(gap, *variables.distances())
             variables.restart()
-
-
-def iterations_within(design: Any, budget: float, most: int) -> int:
-    """The number of iterations within a budget of multiplications, at most ``most``."""
-    cost = SETTINGS.step_cost * design.n_entries + SETTINGS.step_overhead
-    return int(min(budget / cost, most))

@@ -8,8 +8,8 @@ from ...designs import spectral_norm_bound
 from ...problems import Point
 from ...problems.robust import RobustProblem
 from ...problems.robust_points import project_triangle
-from ..monitor import Monitor
-from .restarts import HybridGradient, iterate_with_restarts, iterations_within
+from ..run import Run
+from .restarts import HybridGradient, iterate_with_restarts
 from .settings import SETTINGS
 
 __all__ = ["hybrid_gradient"]
@@ -17,15 +17,7 @@ __all__ = ["hybrid_gradient"]
 NO_FLIP = -1e100  # the slope of a flip for kappa = inf, finite so that it can be projected
 
 
-def hybrid_gradient(
-    problem: RobustProblem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    budget: float = np.inf,
-) -> None:
+def hybrid_gradient(run: Run, *, budget: float = np.inf) -> None:
     """The restarted iteration of `pdprox_restarted` for the variables (w, b, lam) and (p, r).
 
     With x = (w, b, mu) and lam = scale mu, a step projects x - tau K'(p, r) onto the epigraph and
@@ -34,13 +26,12 @@ def hybrid_gradient(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state, budget
+    run, budget
         See `skpd.solvers.proximal.pdprox.pdprox_restarted`.
     """
-    saddle = _Saddle(problem, random_state)
-    variables = _Variables(saddle, problem.null_point if start is None else start)
-    most = iterations_within(problem.design, budget, max_iter - monitor.n_iter)
-    iterate_with_restarts(variables, monitor, saddle.first_weight, most)
+    saddle = _Saddle(run.problem, run.random_state)
+    variables = _Variables(saddle, run.first)
+    iterate_with_restarts(variables, run, saddle.first_weight, budget)
 
 
 class _Variables(HybridGradient):

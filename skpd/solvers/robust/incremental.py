@@ -20,8 +20,8 @@ from ... import kernels
 from ...penalties.epigraph import NORMS
 from ...problems import Point
 from ...problems.robust import RobustTerms
-from ..monitor import Monitor
 from ..options import BOOLEAN, POSITIVE, Count, Number, OneOf, Option, OrNone, takes_options
+from ..run import Run
 from .settings import INCREMENTAL
 
 __all__ = ["hybrid", "ippa", "isg"]
@@ -39,12 +39,8 @@ ENTRIES = 1 << 24  # number of entries of X between returns to Python, about 0.1
 
 @takes_options(batch_size=Count(), **STEP_OPTIONS)
 def isg(
-    problem: Any,
-    monitor: Monitor,
-    start: Point | None,
+    run: Run,
     *,
-    max_iter: int,
-    random_state: np.random.RandomState,
     terms: RobustTerms | None = None,
     batch_size: int = 4,
     scheme: str | None = None,
@@ -58,18 +54,12 @@ def isg(
 
     Parameters
     ----------
-    problem : RobustProblem
-        The ordinary problem to which the robust SVM reduces for epsilon = 0 needs ``terms``.
-    monitor : Monitor
-        The monitor to which iterates are reported, at epochs 20 % apart.
-    start : Point or None
-        The starting point; 0 by default, as in the paper.
-    max_iter : int
-        The largest number of epochs.
-    random_state : RandomState
-        The order of the rows.
+    run : Run
+        An iteration is an epoch; the iterates are reported at epochs 20 % apart. The start is 0 by
+        default, as in the paper.
     terms : RobustTerms, default=None
-        Those of the problem by default.
+        Those of the problem by default. The ordinary problem to which the robust SVM reduces for
+        epsilon = 0 needs them.
     batch_size : int, default=4
         The number of rows in a mini-batch, for a step along the mean of their subgradients.
     scheme : {"geometric", "gamma/(nk)", "gamma/(n sqrt(k))"}, default=None
@@ -93,24 +83,20 @@ def isg(
         Whether every epoch has a new random order of the rows.
     """
     first = first_step, gamma, batch_size
-    terms = terms or problem.terms
-    steps = _Steps(problem, terms, monitor.tol, scheme, first, ratio, cycles)
-    run = _Run(problem, terms, monitor, start, random_state, shuffle)
+    terms = terms or run.problem.terms
+    steps = _Steps(run, terms, scheme, first, ratio, cycles)
+    epochs = _Epochs(run, terms, shuffle)
     for step in steps:
-        if run.ended(max_iter):
+        if epochs.ended():
             return
-        run.epoch(step, batch_size)
-        steps.objective = monitor.primal
+        epochs.take(step, batch_size)
+        steps.objective = run.monitor.primal
 
 
 @takes_options(**STEP_OPTIONS)
 def ippa(
-    problem: Any,
-    monitor: Monitor,
-    start: Point | None,
+    run: Run,
     *,
-    max_iter: int,
-    random_state: np.random.RandomState,
     terms: RobustTerms | None = None,
     scheme: str | None = None,
     first_step: float | None = None,
@@ -123,24 +109,20 @@ def ippa(
 
     The parameters are those of `isg`.
     """
-    terms = terms or problem.terms
-    steps = _Steps(problem, terms, monitor.tol, scheme, (first_step, gamma, 1), ratio, cycles)
-    run = _Run(problem, terms, monitor, start, random_state, shuffle)
+    terms = terms or run.problem.terms
+    steps = _Steps(run, terms, scheme, (first_step, gamma, 1), ratio, cycles)
+    epochs = _Epochs(run, terms, shuffle)
     for step in steps:
-        if run.ended(max_iter):
+        if epochs.ended():
             return
-        run.epoch(step)
-        steps.objective = monitor.primal
+        epochs.take(step)
+        steps.objective = run.monitor.primal
 
 
 @takes_options(batch_size=Count(), switch=Number(0, 1), **STEP_OPTIONS)
 def hybrid(
-    problem: Any,
-    monitor: Monitor,
-    start: Point | None,
+    run: Run,
     *,
-    max_iter: int,
-    random_state: np.random.RandomState,
     terms: RobustTerms | None = None,
     batch_size: int = 4,
     switch: float = 1e-4,
@@ -161,14 +143,14 @@ def hybrid(
         See `isg`.
     """
     first = first_step, gamma, batch_size
-    terms = terms or problem.terms
-    steps = _Steps(problem, terms, monitor.tol, scheme, first, ratio, cycles)
-    run = _Run(problem, terms, monitor, start, random_state, shuffle)
+    terms = terms or run.problem.terms
+    steps = _Steps(run, terms, scheme, first, ratio, cycles)
+    epochs = _Epochs(run, terms, shuffle)
     for step in steps:
-        if run.ended(max_iter):
+        if epochs.ended():
             return
-        run.epoch(step, batch_size if step >= switch * steps.first else None)
-        steps.objective = monitor.primal
+        epochs.take(step, batch_size if step >= switch * steps.first else None)
+        steps.objective = run.monitor.primal
 
 
 def _scheme_of_table_1(terms: RobustTerms) -> str:
@@ -180,9 +162,9 @@ def _scheme_of_table_1(terms: RobustTerms) -> str:
 class _Steps:
     """The iterator over the step sizes of the epochs."""
 
-    def __init__(self, problem, terms, tol, scheme, first, ratio, cycles) -> None:
-        first_step, gamma, batch_size = first
-        self.problem, self.tol, self.ratio, self.cycles = problem, tol, ratio, cycles
+    def __init__(self, run, terms, scheme, first, ratio, cycles) -> None:
+        problem, (first_step, gamma, batch_size) = run.problem, first
+        self.tol, self.goal, self.ratio, self.cycles = run.monitor.tol, run.goal, ratio, cycles
         self.scheme = scheme or _scheme_of_table_1(terms)
         n = int(np.count_nonzero(problem.weights))
         square = float(np.sum(problem.squares))
@@ -209,24 +191,23 @@ class _Steps:
     def _geometric(self):
         least = max(self.tol, INCREMENTAL.least_step) * self.first
         step, ratio = self.first, self.ratio
-        unit = self.problem.objective_unit
         while True:
             before, begin = self.objective, step
             while step > least:
                 yield step
                 step *= ratio
             gained = before - self.objective
-            if not self.cycles or (begin < self.first and gained <= self.tol * unit):
+            if not self.cycles or (begin < self.first and gained <= self.goal):
                 return
             step, ratio = INCREMENTAL.cycle_start * self.first, np.sqrt(ratio)
 
 
-class _Run:
+class _Epochs:
     """The iterate, with reports of the last model and mean multipliers at epochs 20 % apart."""
 
-    def __init__(self, problem, terms, monitor, start, random_state, shuffle) -> None:
-        self.y, self.terms, self.monitor = problem.y, terms, monitor
-        self.random_state, self.shuffle = random_state, shuffle
+    def __init__(self, run: Run, terms: RobustTerms, shuffle: bool) -> None:
+        problem, start = run.problem, run.start
+        self.run, self.terms, self.shuffle = run, terms, shuffle
         self.design = problem.design.by_rows
         self.method = kernels.incremental(
             self.design.matrix, problem.y, problem.weights, *terms, problem.fit_intercept,
@@ -238,18 +219,18 @@ class _Run:
         entries = max(1, self.design.n_entries // max(problem.n_samples, 1))
         entries = max(entries, problem.n_features)
         self.chunk = max(1, ENTRIES // entries)
-        self.n_iter = self.next = monitor.n_iter
+        self.n_iter = self.next = run.monitor.n_iter
         self.sums: Any = np.zeros((2, problem.n_samples))
         self.n_sums = 0
 
-    def ended(self, max_iter: int) -> bool:
-        if self.n_iter >= max_iter and self.n_sums > 0:
+    def ended(self) -> bool:
+        if self.n_iter >= self.run.max_iter and self.n_sums > 0:
             self.report()
-        return self.monitor.done or self.n_iter >= max_iter
+        return self.run.is_over(self.n_iter)
 
-    def epoch(self, step: float, batch_size: int | None = None) -> None:
+    def take(self, step: float, batch_size: int | None = None) -> None:
         """Run an epoch of proximal updates, or of mini-batches of the given size."""
-        order = self.random_state.permutation(self.rows) if self.shuffle else self.rows
+        order = self.run.random_state.permutation(self.rows) if self.shuffle else self.rows
         chunk = self.chunk if batch_size is None else -(-self.chunk // batch_size) * batch_size
         for first in range(0, len(order), chunk):
             rows = order[first : first + chunk]
@@ -264,9 +245,9 @@ class _Run:
             self.report()
 
     def report(self) -> None:
-        theta = self.terms.dual_coef(self.y, self.sums / self.n_sums)
+        theta = self.terms.dual_coef(self.run.problem.y, self.sums / self.n_sums)
         coef = self.method.w()
-        self.monitor.check(self.n_iter, Point(coef, self.method.intercept, theta))
+        self.run.monitor.check(self.n_iter, Point(coef, self.method.intercept, theta))
         self.sums[:] = 0.0
         self.n_sums = 0
         self.next = max(self.n_iter + 1, int(INCREMENTAL.report_factor * self.n_iter))

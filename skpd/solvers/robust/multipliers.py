@@ -27,7 +27,7 @@ from ...designs.threads import one_blas_thread
 from ...problems import Point
 from ...problems.robust import RobustProblem, best_radius
 from ...problems.robust_points import project_triangle
-from ..monitor import Monitor
+from ..run import Run
 from .newton_steps import Model, NewtonSteps
 from .rows import ShrunkRows, SmoothedRows
 from .settings import SETTINGS
@@ -35,15 +35,7 @@ from .settings import SETTINGS
 __all__ = ["method_of_multipliers"]
 
 
-def method_of_multipliers(
-    problem: RobustProblem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    budget: float = inf,
-) -> None:
+def method_of_multipliers(run: Run, *, budget: float = inf) -> None:
     """The proximal method of multipliers, for norm 2.
 
     The method ends unfinished if the gap no longer decreases, if w converges to 0, or if most rows
@@ -51,70 +43,66 @@ def method_of_multipliers(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter
-        See `skpd.solvers.interior.interior_point`; an iteration is a Newton step, also on a
-        sample.
-    random_state
-        Not used, as samples are always the same.
+    run : Run
+        An iteration is a Newton step, also on a sample; samples are always the same.
     budget : float, default=inf
         A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
         ends unfinished.
     """
     with one_blas_thread(), np.errstate(all="ignore"):
         try:
-            run = _begun(problem, start, monitor.n_iter, max_iter, budget)
+            own = _begun(run, budget)
         except LinAlgError:
             return
-        if run is None:
+        if own is None:
             return
-        goal = monitor.tol * problem.objective_unit
+        goal, check = run.goal, run.monitor.check
         try:
             while True:
-                run.go_on(goal, min(max_iter, run.n_iter + SETTINGS.check_every), budget)
-                if run.gap <= goal:
+                own.go_on(goal, min(run.max_iter, own.n_iter + SETTINGS.check_every), budget)
+                if own.gap <= goal:
                     goal *= SETTINGS.goal_factor  # the certified gap was too large
-                monitor.check(run.n_iter, run.point())
-                if monitor.done or run.stalled or run.n_iter >= max_iter or run.cost > budget:
+                check(own.n_iter, own.point())
+                if own.stalled or run.is_over(own.n_iter) or own.cost > budget:
                     return
         except (LinAlgError, KeyboardInterrupt) as end:
-            monitor.check(run.n_iter, run.point())
+            check(own.n_iter, own.point())
             if isinstance(end, KeyboardInterrupt):
                 raise
 
 
-def _begun(
-    problem: RobustProblem, start: Point | None, n_iter: int, max_iter: int, budget: float
-) -> "_Run | None":
+def _begun(run: Run, budget: float) -> "_Rounds | None":
     """The run at its start: a given point, a solution on a sample, or a step from the null model.
 
     None if the run on a sample has shown that the method is not suitable.
     """
+    problem, start, n_iter = run.problem, run.start, run.monitor.n_iter
     sigma = SETTINGS.first_sigma / problem.prediction_scale
     if start is not None and np.any(start.coef):
         p, r = project_triangle(*np.asarray(start.dual_coef, dtype=np.float64))
         x = _unknowns(problem, start.coef, start.intercept)
-        return _Run(problem, x, (p, r), SETTINGS.warm_factor * sigma, n_iter)
+        return _Rounds(problem, x, (p, r), SETTINGS.warm_factor * sigma, n_iter)
     rows = np.flatnonzero(problem.weights > 0.0)
     size = SETTINGS.sample_rows * problem.n_variables
     if SETTINGS.sample_worth * size <= len(rows):
         chosen = np.sort(np.random.RandomState(0).permutation(rows)[:size])
         sample = problem.of_rows(problem.rows.of_rows(chosen))
-        other = _begun(sample, None, n_iter, max_iter, budget)
+        other = _begun(run._replace(problem=sample, start=None), budget)
         if other is None:
             return None
-        other.go_on(SETTINGS.sample_gap * sample.objective_unit, max_iter, budget)
+        other.go_on(SETTINGS.sample_gap * sample.objective_unit, run.max_iter, budget)
         if other.stalled:
             return None
-        run = _Run(problem, other.x, _first_multipliers(problem), other.sigma, other.n_iter)
-        run.steps = other.steps
-        run.update_multipliers()
-        return run
+        own = _Rounds(problem, other.x, _first_multipliers(problem), other.sigma, other.n_iter)
+        own.steps = other.steps
+        own.update_multipliers()
+        return own
     p, r = problem.null_point.dual_coef
     coef = problem.design.rmatvec(problem.weights * problem.y * (p - r))
     spread = float(np.sqrt(problem.weights @ problem.design.matvec(coef) ** 2))
     coef = coef * (problem.prediction_scale / spread if spread > 0.0 else 0.0)
     x = _unknowns(problem, coef, problem.null_point.intercept)
-    return _Run(problem, x, _first_multipliers(problem), sigma, n_iter)
+    return _Rounds(problem, x, _first_multipliers(problem), sigma, n_iter)
 
 
 def _first_multipliers(problem: RobustProblem) -> tuple[Array, Array]:
@@ -131,7 +119,7 @@ def _unknowns(problem: RobustProblem, coef: Array, intercept: float) -> Array:
     return np.concatenate([coef, [intercept, lam]])
 
 
-class _Run:
+class _Rounds:
     """A run of the method on some or all rows.
 
     Parameters

@@ -6,23 +6,16 @@ import numpy as np
 
 from ..._typing import Indices
 from ...problems import Point
-from ...problems.robust import RobustProblem
 from ..interior import interior_point
 from ..interior.settings import SETTINGS as INTERIOR
 from ..monitor import Monitor
+from ..run import Run
 from .settings import WORKING_SET
 
 __all__ = ["working_sets"]
 
 
-def working_sets(
-    problem: RobustProblem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
+def working_sets(run: Run) -> None:
     """The interior-point method on growing sets of features, for norm 1.
 
     By the multipliers of a solution, other features may violate their limit
@@ -31,13 +24,12 @@ def working_sets(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter, random_state
-        See `interior_point`.
+    run : Run
     """
+    problem, monitor, point = run.problem, run.monitor, run.first
     columns: Indices = np.empty(0, dtype=np.int64)
-    point = problem.null_point if start is None else start
     tol = WORKING_SET.first_tol
-    while not monitor.done and monitor.n_iter < max_iter:
+    while not run.is_over(monitor.n_iter):
         p, r = point.dual_coef
         v = np.abs(problem.design.rmatvec(problem.weights * problem.y * (p - r)))
         v[columns] = np.inf  # features of the set stay in it
@@ -60,9 +52,7 @@ def working_sets(
         inner = Monitor(some, tol, lambda _: _interrupted(monitor))
         inner.begin()
         if not inner.done:
-            interior_point(
-                some, inner, None, max_iter=max_iter - monitor.n_iter, random_state=random_state
-            )
+            interior_point(Run(some, inner, None, run.left, run.random_state))
         coef = np.zeros(problem.n_features)
         coef[columns] = inner.best.coef
         point = Point(coef, inner.best.intercept, inner.best.dual_coef)

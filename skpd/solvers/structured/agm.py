@@ -17,12 +17,12 @@ from ..._typing import Array
 from ...certificates import dual_estimate
 from ...certificates.repairs import least_linear
 from ...losses.structured import Mixture
-from ...problems import Point, Problem
+from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate, infinite_memory, one_memory
 from ..accelerated.geometry import Euclidean
 from ..accelerated.settings import SETTINGS
-from ..monitor import Monitor
 from ..options import BOOLEAN, OneOf, takes_options
+from ..run import Run
 
 __all__ = ["structured_agm"]
 
@@ -33,12 +33,8 @@ __all__ = ["structured_agm"]
     smoothing=OneOf("homotopy", "fixed"),
 )
 def structured_agm(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
+    run: Run,
     *,
-    max_iter: int,
-    random_state: np.random.RandomState,
     memory: str = "infinite",
     adaptive: bool = True,
     smoothing: str = "fixed",
@@ -47,10 +43,8 @@ def structured_agm(
 
     Parameters
     ----------
-    problem, monitor, start, max_iter
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a gradient.
-    random_state
-        Not used.
+    run : Run
+        An iteration is a gradient.
     memory : {"infinite", "one"}, default="infinite"
         "infinite" for Algorithms 1 and 2, "one" for Algorithms 3 and 4.
     adaptive : bool, default=True
@@ -65,43 +59,36 @@ def structured_agm(
         If the loss is a soft maximum already, or if there are too many samples for the recursions
         that smooth it.
     """
+    problem, monitor = run.problem, run.monitor
     if problem.loss.is_smooth:
         raise ValueError(
             f"solver 'agm' smooths a maximum over labelings, got {problem.loss!r}, "
             "which is smooth."
         )
-    run = _Run(problem, monitor, max_iter, memory, adaptive)
-    point = problem.null_point if start is None else start
-    x = run.joined(problem.penalty.feasible(np.asarray(point.coef)), float(point.intercept))
+    own, point = _Objectives(run, memory, adaptive), run.first
+    x = own.joined(problem.penalty.feasible(np.asarray(point.coef)), float(point.intercept))
     tol, largest = max(monitor.tol, SETTINGS.least_tol), problem.loss.entropy_range
     last = SETTINGS.last_level * tol * problem.objective_unit / largest
     gap = monitor.primal - monitor.dual
     mu = max(last, SETTINGS.first_level * gap / largest) if smoothing == "homotopy" else last
-    while not monitor.done and run.n_iter < max_iter:
+    while not run.is_over(own.n_iter):
         final = mu <= last
-        x = run.minimise(x, mu, 0.0 if final else SETTINGS.level_gap * mu * largest)
+        x = own.minimise(x, mu, 0.0 if final else SETTINGS.level_gap * mu * largest)
         mu = SETTINGS.last_level_factor * mu if final else max(mu / SETTINGS.level_factor, last)
 
 
-class _Run:
-    """A run that minimises smoothed objectives and reports to the monitor.
+class _Objectives:
+    """The smoothed objectives of a run, which are minimised with reports to the monitor.
 
     The variables are the coefficients, followed by the intercept if there is one. Mixtures are
     represented as vectors of theta, followed by the mean loss, so that they can be averaged.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        monitor: Monitor,
-        max_iter: int,
-        memory: str,
-        adaptive: bool,
-    ) -> None:
-        self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
+    def __init__(self, run: Run, memory: str, adaptive: bool) -> None:
+        self.run, self.problem, self.monitor = run, run.problem, run.monitor
         self.method = infinite_memory if memory == "infinite" else one_memory
         self.adaptive = adaptive
-        self.n_iter = monitor.n_iter
+        self.n_iter = run.monitor.n_iter
         self.theta_error = self.loss_error = 0.0  # the largest errors of mixtures so far
 
     def joined(self, coef: Array, intercept: float) -> Array:
@@ -168,15 +155,14 @@ class _Run:
 
     def minimise(self, x: Array, mu: float, error: float) -> Array:
         """Iterate until the gap of the unsmoothed loss is at most ``error``, or the run ends."""
-        monitor = self.monitor
-        goal = monitor.tol * self.problem.objective_unit
+        run, monitor = self.run, self.monitor
         composite = self.composite(x, mu)
         before, check_at = self.n_iter, self.n_iter + SETTINGS.check_every
         for k, iterate in enumerate(self.method(composite, x)):
             self.n_iter, x = before + composite.n_gradients, iterate.x
-            last = self.n_iter >= self.max_iter
+            last = self.n_iter >= run.max_iter
             gap, point = self.gap(iterate, k)
-            if gap <= max(error, SETTINGS.near_goal * goal) or self.n_iter >= check_at or last:
+            if gap <= max(error, SETTINGS.near_goal * run.goal) or self.n_iter >= check_at or last:
                 monitor.check(self.n_iter, point)
                 part = (self.n_iter - before) // SETTINGS.check_share
                 check_at = self.n_iter + max(SETTINGS.check_every, part)

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array
-from ...problems import Point, Problem
-from ..monitor import Monitor
+from ...problems import Point
+from ..run import Run
 from .cuts import Cuts
 from .master import minimised
 from .settings import SETTINGS
@@ -29,36 +29,25 @@ __all__ = ["bundle"]
 GOLDEN = 0.6180339887498949
 
 
-def bundle(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
+def bundle(run: Run) -> None:
     """Cutting planes, with an interior-point method for the problem of the planes.
 
     Parameters
     ----------
-    problem, monitor, start, max_iter
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a solution of the problem
-        of the planes, and two labelings.
-    random_state
-        Not used.
+    run : Run
+        An iteration is a solution of the problem of the planes, and two labelings.
     """
-    _Run(problem, monitor, start).minimise(max_iter)
+    _Bundle(run).minimise()
 
 
-class _Run:
+class _Bundle:
     """The best model and the planes."""
 
-    def __init__(self, problem: Problem, monitor: Monitor, start: Point | None) -> None:
-        self.problem, self.monitor = problem, monitor
-        null = problem.null_point
-        first = null if start is None else start
+    def __init__(self, run: Run) -> None:
+        problem, first = run.problem, run.first
+        self.run, self.problem = run, problem
         self.cuts = Cuts(problem)
-        self.cuts.add(null.dual_coef)
+        self.cuts.add(problem.null_point.dual_coef)
         self.best = self._joined(first.coef, first.intercept)
         self.scores = problem.rows.scores(first.coef, float(first.intercept))
         value, mixture = problem.loss.mixture(self.scores, 0.0)
@@ -77,9 +66,9 @@ class _Run:
     def _penalty(self, variables: Array) -> float:
         return self.problem.alpha * self.problem.penalty.value(self._split(variables)[0])
 
-    def minimise(self, max_iter: int) -> None:
-        problem, monitor, cuts = self.problem, self.monitor, self.cuts
-        goal = monitor.tol * problem.objective_unit
+    def minimise(self) -> None:
+        problem, monitor, cuts = self.problem, self.run.monitor, self.cuts
+        goal, max_iter = self.run.goal, self.run.max_iter
         monitor.watch(SETTINGS.run_patience)
         gap, rho, failures = problem.objective_unit, self._first_rho(), 0
         for n_iter in range(monitor.n_iter + 1, max_iter + 1):

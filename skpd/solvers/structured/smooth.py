@@ -14,54 +14,42 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..._typing import Array
-from ...problems import Point, Problem
-from ..monitor import Monitor
+from ...problems import Point
+from ..run import Run
 from .settings import GRADIENTS
 
 __all__ = ["smooth"]
 
 
-def smooth(
-    problem: Problem,
-    monitor: Monitor,
-    start: Point | None,
-    *,
-    max_iter: int,
-    random_state: np.random.RandomState,
-) -> None:
+def smooth(run: Run) -> None:
     """L-BFGS for a squared l2 penalty, accelerated proximal gradients for others.
 
     Parameters
     ----------
-    problem : Problem
-        A problem whose loss is a soft maximum, without an intercept.
-    monitor, start, max_iter
-        See `skpd.solvers.proximal.pdprox.pdprox_dual`; an iteration is a step.
-    random_state
-        Not used.
+    run : Run
+        An iteration is a step. The loss must be a soft maximum, without an intercept.
     """
-    run = _Run(problem, monitor, max_iter)
-    x = np.array(problem.null_point.coef if start is None else start.coef)
+    problem, monitor, steps = run.problem, run.monitor, _Steps(run)
+    x = np.array(run.first.coef)
     ridge, others, _ = problem.penalty.without_ridge()
     if others is None:
         monitor.method = "l-bfgs"
-        run.quasi_newton(x, problem.alpha * ridge)
+        steps.quasi_newton(x, problem.alpha * ridge)
     else:
         monitor.method = "proximal-gradient"
-        run.proximal(problem.penalty.feasible(x))
+        steps.proximal(problem.penalty.feasible(x))
 
 
 class _Done(Exception):
     """An exception that ends the run when the monitor's tolerance is reached."""
 
 
-class _Run:
-    """A run that minimises the objective and reports to the monitor."""
+class _Steps:
+    """The steps of a run, which are counted and reported to the monitor."""
 
-    def __init__(self, problem: Problem, monitor: Monitor, max_iter: int) -> None:
-        self.problem, self.monitor, self.max_iter = problem, monitor, max_iter
-        self.goal = monitor.tol * problem.objective_unit
-        self.n_iter = self.checked_at = monitor.n_iter
+    def __init__(self, run: Run) -> None:
+        self.run, self.problem, self.monitor = run, run.problem, run.monitor
+        self.n_iter = self.checked_at = run.monitor.n_iter
 
     def loss(self, x: Array) -> tuple[float, Array]:
         """The loss L(A x) and its gradient in x."""
@@ -79,8 +67,8 @@ class _Run:
         """
         self.n_iter += 1
         waited = self.n_iter - self.checked_at
-        last = self.n_iter >= self.max_iter
-        if gap <= self.goal or waited >= GRADIENTS.check_every or last:
+        last = self.n_iter >= self.run.max_iter
+        if gap <= self.run.goal or waited >= GRADIENTS.check_every or last:
             self.check(x)
         if self.monitor.done or last:
             raise _Done
@@ -106,8 +94,8 @@ class _Run:
             self.advance(x.copy(), gap)
 
         options = {
-            "maxcor": GRADIENTS.memory, "maxiter": self.max_iter, "ftol": 0.0, "gtol": 0.0,
-            "maxfun": 20 * self.max_iter,
+            "maxcor": GRADIENTS.memory, "maxiter": self.run.max_iter, "ftol": 0.0, "gtol": 0.0,
+            "maxfun": 20 * self.run.max_iter,
         }  # fmt: skip
         try:
             for _ in range(GRADIENTS.restarts):

@@ -1,0 +1,65 @@
+"""What a method is given to solve a problem."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+from ..problems import Point
+from .monitor import Monitor
+
+__all__ = ["Run"]
+
+
+class Run(NamedTuple):
+    """A problem with a monitor, a start and limits, which methods take as their only argument.
+
+    Attributes
+    ----------
+    problem : Problem
+    monitor : Monitor
+        The monitor to which points are reported.
+    start : Point or None
+        The starting point; None for the start of the method.
+    max_iter : int
+        The largest number of iterations, including those of earlier methods.
+    random_state : RandomState
+        The source of random numbers, such as start vectors of norm estimates and orders of rows.
+    """
+
+    problem: Any
+    monitor: Monitor
+    start: Point | None
+    max_iter: int
+    random_state: np.random.RandomState
+
+    @property
+    def first(self) -> Point:
+        """The start, or the best constant prediction without one."""
+        return self.problem.null_point if self.start is None else self.start
+
+    @property
+    def first_theta(self) -> Array:
+        """The feasible dual variables nearest to those of the start, 0 without one."""
+        problem = self.problem
+        if self.start is None:
+            return np.zeros(problem.n_samples)
+        return problem.loss.project_dual(problem.y, self.start.dual_coef)
+
+    @property
+    def goal(self) -> float:
+        """The gap at which the tolerance is reached."""
+        return self.monitor.tol * self.problem.objective_unit
+
+    @property
+    def left(self) -> int:
+        """The number of iterations that are left."""
+        return self.max_iter - self.monitor.n_iter
+
+    def is_over(self, n_iter: int) -> bool:
+        """Whether a method ends after this number of iterations."""
+        return self.monitor.done or n_iter >= self.max_iter
+
+    def seed(self) -> int:
+        """A seed of the random numbers of a compiled method."""
+        return int(self.random_state.randint(1, np.iinfo(np.int32).max))
