@@ -11,13 +11,12 @@ from ..problems import Problem
 from . import orders as need
 from .accelerated.agm import agm
 from .accelerated.outputs import accelerated_gradients
-from .budget import by_lifted_problem
-from .centring import centred
 from .constrained import interior_point_to_the_zeros
 from .coordinates.classes import class_descent
 from .coordinates.dual import dual_descent
 from .coordinates.pairs import pair_descent
 from .coordinates.primal import approx, coordinate_descent
+from .equivalent import by_lifted_problem, centred
 from .frank_wolfe.l1_ball import search_for_multiplier
 from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.settings import BALL

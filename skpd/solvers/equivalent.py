@@ -1,0 +1,81 @@
+"""Problems that are solved as equivalent ones: with centred features, or with a noise budget."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .._typing import Array
+from ..problems import Point, Problem
+from ..problems.budget import BudgetProblem
+from .monitor import Monitor
+from .run import Run
+
+__all__ = ["by_lifted_problem", "centred"]
+
+Map = Callable[[Point], Point]
+
+
+class _View:
+    """A monitor for methods of an equivalent problem, which reports to that of the original one.
+
+    Points are certified for the original problem and data. ``there`` and ``back`` map points of
+    the original problem to those of the equivalent one, and back.
+    """
+
+    def __init__(self, monitor: Monitor, problem: Problem, there: Map, back: Map) -> None:
+        self.problem = problem
+        self._monitor, self._there, self._back = monitor, there, back
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._monitor, name)
+
+    @property
+    def method(self) -> str:
+        """The name of the method that reports."""
+        return self._monitor.method
+
+    @method.setter
+    def method(self, name: str) -> None:
+        self._monitor.method = name
+
+    @property
+    def best(self) -> Point:
+        return self._there(self._monitor.best)
+
+    def check(self, n_iter: int, point: Point) -> float:
+        return self._monitor.check(n_iter, self._back(point))
+
+
+def _on(run: Run, problem: Problem, there: Map, back: Map) -> Run:
+    """The run of a method on an equivalent problem."""
+    view: Any = _View(run.monitor, problem, there, back)
+    start = None if run.start is None else there(run.start)
+    return run._replace(problem=problem, monitor=view, start=start)
+
+
+def centred(run: Run, other: Problem, shift: Array) -> Run:
+    """The run on the centred problem; ``other`` and ``shift`` are those of `Problem.centred`."""
+
+    def there(point: Point) -> Point:
+        intercept = other.rows.shifted_intercept(point.intercept, shift, point.coef)
+        return Point(point.coef, intercept, point.dual_coef)
+
+    def back(point: Point) -> Point:
+        # the intercept is computed for the feasible coefficients, which are certified
+        coef, intercept = other.feasible_model(point.coef, point.intercept)
+        intercept = other.rows.shifted_intercept(intercept, -shift, coef)
+        return Point(coef, intercept, point.dual_coef)
+
+    return _on(run, other, there, back)
+
+
+def by_lifted_problem(run: Run, *, method: Callable[..., None]) -> None:
+    """Solve a problem with a noise budget by a method for its lifted problem.
+
+    The coefficients of the original problem do not include the multiplier of the noise budget.
+    """
+    problem: BudgetProblem = run.problem
+
+    def back(point: Point) -> Point:
+        return Point(point.coef[:-1], point.intercept, point.dual_coef)
+
+    method(_on(run, problem.lifted, problem.lifted_point, back))
