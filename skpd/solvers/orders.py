@@ -23,9 +23,9 @@ from .settings import SETTINGS
 __all__ = [
     "Try", "needs_ball", "needs_classes", "needs_cones", "needs_entries", "needs_function_of_norm",
     "needs_in_parts", "needs_kernel_matrix", "needs_largest_size", "needs_noise_budget",
-    "needs_outputs", "needs_robust", "needs_scores", "needs_separate_outputs",
-    "needs_single_values", "needs_singular_values", "needs_smooth_outputs", "needs_square",
-    "needs_trace_norm_ball", "needs_values", "order_of",
+    "needs_robust", "needs_scores", "needs_separate_outputs", "needs_single_values",
+    "needs_singular_values", "needs_smooth_outputs", "needs_square", "needs_trace_norm_ball",
+    "needs_values", "order_of",
 ]  # fmt: skip
 
 
@@ -52,10 +52,6 @@ def needs_values(problem: Problem) -> str:
 
 def needs_single_values(problem: Problem) -> str:
     return "needs a single output" if problem.rows.of_outputs else needs_values(problem)
-
-
-def needs_outputs(problem: Problem) -> str:
-    return "" if problem.rows.of_outputs else "needs several outputs"
 
 
 def needs_square(problem: Problem) -> str:
@@ -313,7 +309,7 @@ def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
     With features far from 0 and no intercept, the interior-point method comes before the method of
     multipliers, whose Newton steps would be expensive.
     """
-    cost, last = expected_cost(problem), [Try("hybrid-gradient of outputs, last")]
+    cost, last = expected_cost(problem), [Try("hybrid-gradient, last")]
     if problem.loss.of_quantiles:
         methods = _gradients_before_long_runs(cost, warm)
         # separate problems take a fraction of the time, and often suffice
@@ -341,11 +337,11 @@ def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
 
 def _gradients_before_long_runs(cost: float, warm: bool) -> list[Try]:
     """The interior-point method, with a trial of the hybrid gradient before it if it is costly."""
-    trial = Try("hybrid-gradient of outputs", budget=_trial_budget(cost, warm))
+    trial = Try("hybrid-gradient", budget=_trial_budget(cost, warm))
     if cost == inf:
         return [trial]
     trials = [trial] if cost > SETTINGS.long_run else []
-    return [*trials, Try("interior-point"), Try("hybrid-gradient of outputs, last")]
+    return [*trials, Try("interior-point"), Try("hybrid-gradient, last")]
 
 
 def _order_of_entries(problem: Problem, warm: bool) -> list[Try]:

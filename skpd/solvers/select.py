@@ -32,7 +32,6 @@ from .low_rank import (
 from .newton.multipliers import method_of_multipliers
 from .norms import by_slopes
 from .outputs import output_by_output
-from .proximal.outputs import pdprox_restarted_for_outputs
 from .proximal.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
 from .proximal.robust_saddle import hybrid_gradient
 from .robust.incremental import hybrid, ippa, isg
@@ -179,13 +178,6 @@ METHODS: dict[str, Method] = {
     "singular-gradient": Method(
         "singular-gradient", singular_gradients, need.needs_singular_values,
         "a smooth loss and the trace norm: few singular vectors at a time",
-    ),
-    "hybrid-gradient of outputs": Method(
-        "hybrid-gradient", pdprox_restarted_for_outputs, need.needs_outputs,
-        "Newton steps would take long",
-    ),
-    "hybrid-gradient of outputs, last": Method(
-        "hybrid-gradient", pdprox_restarted_for_outputs, need.needs_outputs, "what is left"
     ),
     "soft-impute": Method(
         "soft-impute", soft_impute, need.needs_entries,

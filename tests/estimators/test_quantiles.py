@@ -18,7 +18,7 @@ from skpd.losses import NonCrossingPinball, Pinball
 from skpd.penalties import L1
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import Monitor, Run
-from skpd.solvers.proximal.outputs import pdprox_restarted_for_outputs
+from skpd.solvers.proximal.pdprox import pdprox_restarted
 
 THREE = (0.1, 0.5, 0.9)
 A_COLUMN_EACH = "predictions have a column for each quantile"
@@ -285,7 +285,7 @@ def test_the_hybrid_gradient(rng):
     problem = problem_of(X, y, 0.01)
     monitor = Monitor(problem, 1e-4)
     monitor.begin()
-    pdprox_restarted_for_outputs(Run(problem, monitor, None, 20_000, np.random.RandomState(0)))
+    pdprox_restarted(Run(problem, monitor, None, 20_000, np.random.RandomState(0)))
     best = optimum(X, y, THREE, 0.01)
     assert monitor.relative_gap <= 1e-4
     assert monitor.dual <= best <= monitor.primal

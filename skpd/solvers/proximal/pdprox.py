@@ -25,7 +25,7 @@ from ..run import Run
 from .restarts import HybridGradient, iterate_with_restarts
 from .settings import REPORTS
 
-__all__ = ["Variables", "pdprox_dual", "pdprox_primal", "pdprox_restarted"]
+__all__ = ["pdprox_dual", "pdprox_primal", "pdprox_restarted"]
 
 IMPLEMENTATIONS = OneOf("double-primal", "double-dual")
 
@@ -209,7 +209,8 @@ def pdprox_restarted(run: Run, *, budget: float = np.inf) -> None:
     and column sums of the absolute values, for which the step needs no norm of X.
 
     One iteration costs one pass over the rows: the gradient of the next step is computed from each
-    row while it is in the cache. With a loss that is not compiled it costs two products.
+    row while it is in the cache. With a loss that is not compiled, or several outputs, it costs two
+    products.
 
     Parameters
     ----------
@@ -218,12 +219,14 @@ def pdprox_restarted(run: Run, *, budget: float = np.inf) -> None:
         A computing limit: the number of multiplications at which the method ends unfinished (see
         `skpd.designs.newton_cost`).
     """
-    kind = _FusedVariables if run.problem.loss.is_compiled else Variables
+    problem = run.problem
+    is_fused = problem.loss.is_compiled and not problem.rows.of_outputs
+    kind = _FusedVariables if is_fused else _Variables
     variables = kind(run._replace(start=run.first))
     iterate_with_restarts(variables, run, variables.first_weight, budget)
 
 
-class Variables(HybridGradient):
+class _Variables(HybridGradient):
     """The coefficients w, followed by the intercept, and the dual variables theta.
 
     The gradient of the next step is A' diag(c) theta.
@@ -266,8 +269,8 @@ class Variables(HybridGradient):
         self.gradient = self.problem.rmatvec(self.problem.weights * self.theta)
 
 
-class _FusedVariables(Variables):
-    """The variables of `Variables`, with both products of a step in one pass over the rows."""
+class _FusedVariables(_Variables):
+    """The variables of `_Variables`, with both products of a step in one pass over the rows."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
