@@ -208,9 +208,9 @@ def pdprox_restarted(run: Run, *, budget: float = np.inf) -> None:
     Step sizes are those of Pock and Chambolle (2011) with exponent 1, the inverse row
     and column sums of the absolute values, for which the step needs no norm of X.
 
-    One iteration costs one pass over the rows: the gradient of the next step is computed from each
-    row while it is in the cache. With a loss that is not compiled, or several outputs, it costs two
-    products.
+    One iteration costs one pass over the rows: the gradient of the next step is computed from
+    each row while it is in the cache. With a loss that is not compiled, or several outputs, it
+    costs two products.
 
     Parameters
     ----------

@@ -82,15 +82,10 @@ def isg(
     shuffle : bool, default=False
         Whether every epoch has a new random order of the rows.
     """
-    first = first_step, gamma, batch_size
-    terms = terms or run.problem.terms
-    steps = _Steps(run, terms, scheme, first, ratio, cycles)
-    epochs = _Epochs(run, terms, shuffle)
-    for step in steps:
-        if epochs.ended():
-            return
-        epochs.take(step, batch_size)
-        steps.objective = run.monitor.primal
+    hybrid(
+        run, terms=terms, batch_size=batch_size, switch=0.0, scheme=scheme, first_step=first_step,
+        ratio=ratio, cycles=cycles, gamma=gamma, shuffle=shuffle,
+    )  # fmt: skip
 
 
 @takes_options(**STEP_OPTIONS)
@@ -109,14 +104,10 @@ def ippa(
 
     The parameters are those of `isg`.
     """
-    terms = terms or run.problem.terms
-    steps = _Steps(run, terms, scheme, (first_step, gamma, 1), ratio, cycles)
-    epochs = _Epochs(run, terms, shuffle)
-    for step in steps:
-        if epochs.ended():
-            return
-        epochs.take(step)
-        steps.objective = run.monitor.primal
+    hybrid(
+        run, terms=terms, batch_size=1, switch=np.inf, scheme=scheme, first_step=first_step,
+        ratio=ratio, cycles=cycles, gamma=gamma, shuffle=shuffle,
+    )  # fmt: skip
 
 
 @takes_options(batch_size=Count(), switch=Number(0, 1), **STEP_OPTIONS)
