@@ -197,9 +197,9 @@ def test_algorithms_2_and_4_of_estimate_functions(memory, rng, monkeypatch):
     lam, tol, seen = 1e-2, 1e-2, []
     gap = agm._Objectives.gap
 
-    def keep(self, w, iterate, loss):
-        seen.append(w.copy())
-        return gap(self, w, iterate, loss)
+    def keep(self, iterate, n_averaged):
+        seen.append(self.coef(iterate.x).copy())
+        return gap(self, iterate, n_averaged)
 
     monkeypatch.setattr(agm._Objectives, "gap", keep)
     problem = posed(X, y, Hinge(), SquaredL2(), lam)

@@ -27,10 +27,11 @@ from ...designs import spectral_norm_bound
 from ...problems import Point
 from ..options import BOOLEAN, OneOf, takes_options
 from ..run import Run
-from .estimate_functions import Composite, Iterate, infinite_memory, one_memory
+from .estimate_functions import Composite, Iterate
 from .geometry import Entropic, Euclidean
+from .levels import SmoothedObjectives
 from .settings import SETTINGS
-from .smoothing import _prox_squares, _SmoothedLoss
+from .smoothing import SmoothedLoss, prox_squares
 
 __all__ = ["agm"]
 
@@ -87,55 +88,43 @@ def agm(
     ValueError
         If ``prox="entropic"`` and the penalty is not over an l1 ball.
     """
-    problem, monitor = run.problem, run.monitor
+    problem = run.problem
     if prox == "entropic" and not problem.penalty.l1_radius < np.inf:
         raise ValueError(
             "prox 'entropic' of solver 'agm' needs a penalty over an l1 ball, "
             f"got {problem.penalty!r}."
         )
-    loss = problem.loss
-    smooth = bool(np.isfinite(loss.smoothness))
-    squares = np.ones(problem.n_samples)
-    if data_dependent and not smooth:
-        squares = _prox_squares(problem, run.random_state)
-    bounds = np.array(loss.dual_bounds(problem.y))
-    largest = 0.5 * float(problem.weights @ (squares * np.max(bounds**2, axis=0)))  # D
-    own = _Objectives(run, memory, prox, adaptive, search, strong_convexity)
+    objectives = _Objectives(run, memory, prox, adaptive, search, strong_convexity)
     w = problem.penalty.feasible(np.asarray(run.first.coef, dtype=np.float64))
-    if smooth:
-        own.minimise(w, _SmoothedLoss(problem, 0.0, squares), 0.0)
+    if np.isfinite(problem.loss.smoothness):
+        objectives.minimise(w, 0.0, 0.0)
         return
-    tol = max(monitor.tol, SETTINGS.least_tol)
-    last = SETTINGS.last_level * tol * problem.objective_unit / largest
-    gap = monitor.primal - monitor.dual
-    mu = max(last, SETTINGS.first_level * gap / largest) if smoothing == "homotopy" else last
-    while not run.is_over(own.n_iter):
-        final = mu <= last
-        error = 0.0 if final else SETTINGS.level_gap * mu * largest
-        w = own.minimise(w, _SmoothedLoss(problem, mu, squares), error)
-        mu = SETTINGS.last_level_factor * mu if final else mu / SETTINGS.level_factor
-        mu = max(mu, last) if not final else mu
+    if data_dependent:
+        objectives.squares = prox_squares(problem, run.random_state)
+    bounds = np.array(problem.loss.dual_bounds(problem.y))
+    effects = problem.weights @ (objectives.squares * np.max(bounds**2, axis=0))
+    objectives.minimise_by_levels(w, 0.5 * float(effects), smoothing)  # the effect is D
 
 
-class _Objectives:
-    """The composite objectives of a run, which are minimised with reports to the monitor."""
+class _Objectives(SmoothedObjectives):
+    """The composite objectives of a run; ``squares`` are the b_i^2 of the smoothing."""
+
+    loss: SmoothedLoss
 
     def __init__(
         self, run: Run, memory: str, prox: str, adaptive: bool, search: bool, strong_convexity: str
     ) -> None:
-        self.run, self.problem, self.monitor = run, run.problem, run.monitor
-        self.adaptive = adaptive
-        self.method = infinite_memory if memory == "infinite" else one_memory
+        super().__init__(run, memory, adaptive)
+        self.squares = np.ones(run.problem.n_samples)
         self.entropic = prox == "entropic"
         self.search = search and run.problem.penalty.is_finite
         self.in_loss = strong_convexity == "loss"
-        self.n_iter = run.monitor.n_iter
         self.averages = True  # whether the averaged dual points prove more than the latest
         self.compare_at = 0
 
-    def composite(self, loss: _SmoothedLoss, w: Array) -> Composite:
-        """The objective J in the variables of the prox; the search for L starts at w."""
+    def composite(self, w: Array, mu: float) -> Composite:
         problem = self.problem
+        loss = self.loss = SmoothedLoss(problem, mu, self.squares)
         design, penalty, alpha = problem.design, problem.penalty, problem.alpha
         weights = problem.weights
         ridge, rest, rest_alpha = penalty.without_ridge()
@@ -178,7 +167,7 @@ class _Objectives:
             hessian=loss.hessian if self.search else None,
         )  # fmt: skip
 
-    def entropic_composite(self, loss: _SmoothedLoss, ridge: float) -> Composite:
+    def entropic_composite(self, loss: SmoothedLoss, ridge: float) -> Composite:
         """The objective J in points of a simplex, whose differences are the points of the ball."""
         problem, design = self.problem, self.problem.design
         penalty, curvature = problem.penalty, problem.weights * loss.smoothness
@@ -227,42 +216,12 @@ class _Objectives:
             self.problem.penalty.l1_radius * (x[:d] - x[d : 2 * d])
         )
 
-    def minimise(self, w: Array, loss: _SmoothedLoss, error: float) -> Array:
-        """Iterate until the gap of the unsmoothed loss is at most ``error``, or the run ends."""
-        run, monitor = self.run, self.monitor
-        composite = self.composite(loss, w)
-        before, check_at = self.n_iter, self.n_iter + SETTINGS.check_every
-        x, lowest = self.variables(w), np.inf
-        while True:
-            for iterate in self.method(composite, x):
-                self.n_iter = before + composite.n_gradients
-                x, w = iterate.x, self.coef(iterate.x)
-                last = self.n_iter >= run.max_iter
-                gap, point = self.gap(w, iterate, loss)
-                if (
-                    gap <= max(error, SETTINGS.near_goal * run.goal)
-                    or self.n_iter >= check_at
-                    or last
-                ):
-                    monitor.check(self.n_iter, point)
-                    part = (self.n_iter - before) // SETTINGS.check_share
-                    check_at = self.n_iter + max(SETTINGS.check_every, part)
-                    if monitor.done or last or gap <= error != 0.0:
-                        return w
-            # after failed searches, restart; without searches if there was no progress
-            if lowest - iterate.objective <= SETTINGS.objective_rounding * abs(iterate.objective):
-                composite.hessian = None
-            lowest = iterate.objective
-
-    def gap(self, w: Array, iterate: Iterate, loss: _SmoothedLoss) -> tuple[float, Point]:
-        """The estimated gap, and the point for which a certificate would be computed.
-
-        The averaged dual points of the theory always prove a gap. For strongly convex problems the
-        latest dual point often proves a smaller one.
-        """
-        problem = self.problem
+    def gap(self, iterate: Iterate, n_averaged: int) -> tuple[float, Point]:
+        # The averaged dual points of the theory always prove a gap. For strongly convex problems
+        # the latest dual point often proves a smaller one.
+        problem, w = self.problem, self.coef(iterate.x)
         z = iterate.z[: problem.n_samples]
-        intercept = loss.best(z)[0]
+        intercept = self.loss.best(z)[0]
         primal = float(problem.weights @ problem.loss.value(problem.y, z + intercept))
         primal += problem.alpha * problem.penalty.value(problem.penalty.feasible(w))
         duals = (iterate.theta, iterate.slope), iterate.latest

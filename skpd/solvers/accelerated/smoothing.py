@@ -10,10 +10,10 @@ from ..._typing import Array
 from ...problems import Problem
 from .settings import SETTINGS
 
-__all__ = []
+__all__ = ["SmoothedLoss", "prox_squares"]
 
 
-class _SmoothedLoss:
+class SmoothedLoss:
     """The function f of z = X w: the smoothed mean loss at the best intercept."""
 
     def __init__(self, problem: Problem, mu: float, squares: Array) -> None:
@@ -106,7 +106,7 @@ class _SmoothedLoss:
         return value, weights * theta, theta
 
 
-def _prox_squares(problem: Problem, random_state: np.random.RandomState) -> Array:
+def prox_squares(problem: Problem, random_state: np.random.RandomState) -> Array:
     """Squared weights b_i^2 proportional to ``|a_i . v|``, v the first singular vector.
 
     See section 5.6. Their weighted mean is 1, and they have a lower bound, so that the losses of

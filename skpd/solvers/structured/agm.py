@@ -18,9 +18,9 @@ from ...certificates import dual_estimate
 from ...certificates.repairs import least_linear
 from ...losses.structured import Mixture
 from ...problems import Point
-from ..accelerated.estimate_functions import Composite, Iterate, infinite_memory, one_memory
+from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Euclidean
-from ..accelerated.settings import SETTINGS
+from ..accelerated.levels import SmoothedObjectives
 from ..options import BOOLEAN, OneOf, takes_options
 from ..run import Run
 
@@ -59,52 +59,30 @@ def structured_agm(
         If the loss is a soft maximum already, or if there are too many samples for the recursions
         that smooth it.
     """
-    problem, monitor = run.problem, run.monitor
+    problem = run.problem
     if problem.loss.is_smooth:
         raise ValueError(
             f"solver 'agm' smooths a maximum over labelings, got {problem.loss!r}, "
             "which is smooth."
         )
-    own, point = _Objectives(run, memory, adaptive), run.first
-    x = own.joined(problem.penalty.feasible(np.asarray(point.coef)), float(point.intercept))
-    tol, largest = max(monitor.tol, SETTINGS.least_tol), problem.loss.entropy_range
-    last = SETTINGS.last_level * tol * problem.objective_unit / largest
-    gap = monitor.primal - monitor.dual
-    mu = max(last, SETTINGS.first_level * gap / largest) if smoothing == "homotopy" else last
-    while not run.is_over(own.n_iter):
-        final = mu <= last
-        x = own.minimise(x, mu, 0.0 if final else SETTINGS.level_gap * mu * largest)
-        mu = SETTINGS.last_level_factor * mu if final else max(mu / SETTINGS.level_factor, last)
+    x = problem.join(problem.penalty.feasible(np.asarray(run.first.coef)), run.first.intercept)
+    objectives = _Objectives(run, memory, adaptive)
+    objectives.minimise_by_levels(x, problem.loss.entropy_range, smoothing)
 
 
-class _Objectives:
-    """The smoothed objectives of a run, which are minimised with reports to the monitor.
+class _Objectives(SmoothedObjectives):
+    """The smoothed objectives of a run.
 
     The variables are the coefficients, followed by the intercept if there is one. Mixtures are
     represented as vectors of theta, followed by the mean loss, so that they can be averaged.
     """
 
     def __init__(self, run: Run, memory: str, adaptive: bool) -> None:
-        self.run, self.problem, self.monitor = run, run.problem, run.monitor
-        self.method = infinite_memory if memory == "infinite" else one_memory
-        self.adaptive = adaptive
-        self.n_iter = run.monitor.n_iter
+        super().__init__(run, memory, adaptive)
         self.theta_error = self.loss_error = 0.0  # the largest errors of mixtures so far
 
-    def joined(self, coef: Array, intercept: float) -> Array:
-        return np.append(coef, intercept) if self.problem.fit_intercept else np.array(coef)
-
-    def split(self, x: Array) -> tuple[Array, float]:
-        return (x[:-1], float(x[-1])) if self.problem.fit_intercept else (x, 0.0)
-
-    # The composite objective
-
     def matvec(self, x: Array) -> Array:
-        return self.problem.rows.scores(*self.split(x))
-
-    def rmatvec(self, rows: Array) -> Array:
-        slope = self.problem.design.rmatvec(np.ascontiguousarray(rows))
-        return np.append(slope, np.sum(rows)) if self.problem.fit_intercept else slope
+        return self.problem.rows.scores(*self.problem.split(x))
 
     def composite(self, x: Array, mu: float) -> Composite:
         problem = self.problem
@@ -117,16 +95,12 @@ class _Objectives:
             return value, loss.weights * mixture.theta, np.append(mixture.theta, mixture.mean_loss)
 
         def psi(x: Array) -> float:
-            return alpha * penalty.value(penalty.feasible(self.split(x)[0]))
-
-        def near(v: Array, step: float) -> Array:
-            coef, intercept = self.split(v)
-            return self.joined(penalty.prox(coef, step * alpha), intercept)
+            return alpha * penalty.value(penalty.feasible(problem.split(x)[0]))
 
         # with a free intercept the penalty is not strongly convex in all variables
         ridge = 0.0 if problem.fit_intercept else alpha * penalty.without_ridge()[0]
         return Composite(
-            smooth, self.matvec, self.rmatvec, psi, Euclidean(near),
+            smooth, self.matvec, problem.rmatvec, psi, Euclidean(problem.prox),
             lipschitz=max(self.lipschitz(x, smooth, mu), 1e-300), in_penalty=ridge,
             adaptive=self.adaptive, n_gradients=2 * self.adaptive,
         )  # fmt: skip
@@ -140,7 +114,7 @@ class _Objectives:
             return float(sizes @ np.sqrt(squares)) ** 2 / mu
         z = self.matvec(x)
         rows = smooth(z)[1]
-        direction = self.rmatvec(rows)
+        direction = problem.rmatvec(rows)
         along = self.matvec(direction)
         size, largest = float(direction @ direction), float(np.max(np.abs(along), initial=0.0))
         if size == 0.0 or largest == 0.0:
@@ -151,34 +125,14 @@ class _Objectives:
         change = float(along @ (rows - smooth(z - step * along)[1]))
         return max(change, 0.0) / (step * size)
 
-    # The run
-
-    def minimise(self, x: Array, mu: float, error: float) -> Array:
-        """Iterate until the gap of the unsmoothed loss is at most ``error``, or the run ends."""
-        run, monitor = self.run, self.monitor
-        composite = self.composite(x, mu)
-        before, check_at = self.n_iter, self.n_iter + SETTINGS.check_every
-        for k, iterate in enumerate(self.method(composite, x)):
-            self.n_iter, x = before + composite.n_gradients, iterate.x
-            last = self.n_iter >= run.max_iter
-            gap, point = self.gap(iterate, k)
-            if gap <= max(error, SETTINGS.near_goal * run.goal) or self.n_iter >= check_at or last:
-                monitor.check(self.n_iter, point)
-                part = (self.n_iter - before) // SETTINGS.check_share
-                check_at = self.n_iter + max(SETTINGS.check_every, part)
-                if monitor.done or last or gap <= error != 0.0:
-                    break
-        return x
-
     def gap(self, iterate: Iterate, n_averaged: int) -> tuple[float, Point]:
-        """The estimated gap, and the point for which a certificate would be computed."""
         problem = self.problem
-        coef, intercept = self.split(iterate.x)
+        coef, intercept = problem.split(iterate.x)
         coef = problem.penalty.feasible(coef)
         primal = problem.loss.value(iterate.z)[0] + problem.alpha * problem.penalty.value(coef)
         best, mixture = -inf, iterate.theta
         for theta, gradient in ((iterate.theta, iterate.slope), iterate.latest):
-            slope, total = self.split(gradient)
+            slope, total = problem.split(gradient)
             value = float(theta[-1])
             if problem.fit_intercept:
                 value += least_linear((total, 0.0), problem.free_intervals(primal)[0])

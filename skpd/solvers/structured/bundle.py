@@ -48,23 +48,15 @@ class _Bundle:
         self.run, self.problem = run, problem
         self.cuts = Cuts(problem)
         self.cuts.add(problem.null_point.dual_coef)
-        self.best = self._joined(first.coef, first.intercept)
+        self.best = problem.join(first.coef, first.intercept)
         self.scores = problem.rows.scores(first.coef, float(first.intercept))
         value, mixture = problem.loss.mixture(self.scores, 0.0)
         self.value = value + self._penalty(self.best)
         self.cuts.add(mixture)
         self.lower = 0.0
 
-    def _joined(self, coef: Array, intercept: float) -> Array:
-        return np.append(coef, intercept) if self.problem.fit_intercept else np.array(coef)
-
-    def _split(self, variables: Array) -> tuple[Array, float]:
-        if self.problem.fit_intercept:
-            return variables[:-1], float(variables[-1])
-        return variables, 0.0
-
     def _penalty(self, variables: Array) -> float:
-        return self.problem.alpha * self.problem.penalty.value(self._split(variables)[0])
+        return self.problem.alpha * self.problem.penalty.value(self.problem.split(variables)[0])
 
     def minimise(self) -> None:
         problem, monitor, cuts = self.problem, self.run.monitor, self.cuts
@@ -80,7 +72,7 @@ class _Bundle:
                 failures, rho = failures + 1, SETTINGS.nearer * rho
                 if rho > 0.0 and failures <= SETTINGS.failures:
                     continue
-                monitor.check(n_iter, Point(*self._split(self.best), cuts.mixtures[-1]))
+                monitor.check(n_iter, Point(*self.problem.split(self.best), cuts.mixtures[-1]))
                 return
             below = float(np.max(cuts.losses + cuts.slopes @ variables))
             below += self._penalty(variables)
@@ -95,7 +87,7 @@ class _Bundle:
                 rho = self._next_rho(rho, expected, before - self.value, gap)
             near = self.value - lower <= SETTINGS.near_goal * goal
             if near or n_iter % SETTINGS.check_every == 0 or n_iter == max_iter:
-                monitor.check(n_iter, Point(*self._split(self.best), mixed))
+                monitor.check(n_iter, Point(*self.problem.split(self.best), mixed))
             if monitor.done or monitor.stalled:
                 return
 
@@ -125,7 +117,7 @@ class _Bundle:
     def search(self, variables: Array) -> None:
         """Search for a better model on the line to some variables, and add planes there."""
         step = variables - self.best
-        along = self.problem.rows.scores(*self._split(variables)) - self.scores
+        along = self.problem.rows.scores(*self.problem.split(variables)) - self.scores
         found = {1.0: self._at(1.0, step, along)}
         length = self._best_length(found, step, along)
         beyond = length + SETTINGS.beyond * (1.0 - length)
