@@ -16,7 +16,7 @@ from ..._typing import Array, Indices
 from .systems import NewtonSystem
 from .terms import Term
 
-__all__ = ["ConesChange", "EuclideanNorms", "Groups", "Heads", "NesterovTodd"]
+__all__ = ["Cones", "ConesChange", "EuclideanNorms", "Groups", "Heads"]
 
 
 class Groups:
@@ -49,6 +49,10 @@ class Heads(NamedTuple):
 
     head: Array
     tail: Array
+
+    def moved(self, change: "Heads", length: float) -> "Heads":
+        """The vector plus a multiple of a change."""
+        return Heads(self.head + length * change.head, self.tail + length * change.tail)
 
 
 class NesterovTodd:
@@ -117,7 +121,56 @@ class ConesChange(NamedTuple):
     dual: Heads
 
 
-class EuclideanNorms(Term):
+class Cones(Term):
+    """The base class of terms with slacks and multipliers in second-order cones.
+
+    Attributes
+    ----------
+    groups : Groups
+    slack, dual : Heads
+    share : float
+        The Jordan products on the central path, in units of mu.
+    """
+
+    linear = True
+    groups: Groups
+    slack: Heads
+    dual: Heads
+    share: float
+
+    def scale(self) -> NesterovTodd:
+        """Compute the scaling at the current point."""
+        self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
+        return self.scaling
+
+    def aim(self, mu: float | None, affine: ConesChange | None) -> Heads:
+        """Compute the wanted change of the multiplier (`NesterovTodd.wanted`)."""
+        self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
+        return self.wanted
+
+    def largest_steps(self, direction: ConesChange) -> tuple[float, float]:
+        return (
+            largest_cone_step(self.groups, self.slack, direction.slack),
+            largest_cone_step(self.groups, self.dual, direction.dual),
+        )
+
+    def products(self) -> float:
+        return _product(self.slack, self.dual)
+
+    def products_after(self, direction: ConesChange, primal: float, dual: float) -> float:
+        slack = self.slack.moved(direction.slack, primal)
+        return _product(slack, self.dual.moved(direction.dual, dual))
+
+    def move(self, direction: ConesChange, primal: float, dual: float) -> None:
+        self.slack = self.slack.moved(direction.slack, primal)
+        self.dual = self.dual.moved(direction.dual, dual)
+
+
+def _product(x: Heads, y: Heads) -> float:
+    return float(x.head @ y.head + x.tail @ y.tail)
+
+
+class EuclideanNorms(Cones):
     """The term sum_g a_g ||w_g|| over consecutive groups of the first coefficients.
 
     The heads t_g do not occur elsewhere in the objective. So their multipliers are a_g throughout,
@@ -135,8 +188,6 @@ class EuclideanNorms(Term):
         The initial t; the initial w is 0.
     """
 
-    linear = True
-
     def __init__(self, starts: Indices, weights: Array, share: float, width: Array) -> None:
         self.groups = Groups(starts)
         n_features = int(starts[-1])
@@ -151,27 +202,23 @@ class EuclideanNorms(Term):
     def watch(self, direction: ConesChange) -> None:
         # a group ends at 0 if its head decreases by a larger factor than its multiplier's distance
         # from the boundary
-        slack, other = direction
-        moved = Heads(self.dual.head, self.dual.tail + other.tail)
+        moved = self.dual.moved(direction.dual, 1.0)
         left = self.groups.determinants(*moved) / self.groups.determinants(*self.dual)
-        self.at_zero = 1.0 + slack.head / self.slack.head < left
+        self.at_zero = 1.0 + direction.slack.head / self.slack.head < left
 
     def settle(self, x: Array) -> None:
         x[: len(self.dual.tail)][self.groups.spread(self.at_zero)] = 0.0
 
-    def products(self) -> float:
-        return float(self.slack.head @ self.dual.head + self.slack.tail @ self.dual.tail)
-
     def factorise(self, system: NewtonSystem) -> None:
-        scaling = self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
+        scaling = self.scale()
         size, head = scaling.size, scaling.head
         system.diagonal[: len(scaling.tail)] += self.groups.spread(1.0 / size)
         self.of_head = (2.0 * head * head - 1.0) / size
         system.take_groups(self.groups.starts, 2.0 / (size * size * self.of_head), scaling.tail)
 
     def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
-        self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
-        out[: len(self.wanted.tail)] -= self._change(np.zeros_like(self.wanted.tail)).dual.tail
+        tail = self.aim(mu, affine).tail
+        out[: len(tail)] -= self._change(np.zeros_like(tail)).dual.tail
 
     def direction(self, dx: Array) -> ConesChange:
         return self._change(dx[: len(self.wanted.tail)])
@@ -184,22 +231,3 @@ class EuclideanNorms(Term):
         image = groups.spread(2.0 * (along - v.head * head)) * v.tail + tail
         dual = self.wanted.tail - image / groups.spread(v.size)
         return ConesChange(Heads(head, tail), Heads(np.zeros_like(head), dual))
-
-    def largest_steps(self, direction: ConesChange) -> tuple[float, float]:
-        return (
-            largest_cone_step(self.groups, self.slack, direction.slack),
-            largest_cone_step(self.groups, self.dual, direction.dual),
-        )
-
-    def products_after(self, direction: ConesChange, primal: float, dual: float) -> float:
-        slack, other = direction
-        heads = (self.slack.head + primal * slack.head) @ self.dual.head
-        tails = (self.slack.tail + primal * slack.tail) @ (self.dual.tail + dual * other.tail)
-        return float(heads + tails)
-
-    def move(self, direction: ConesChange, primal: float, dual: float) -> None:
-        slack, other = direction
-        self.slack = Heads(
-            self.slack.head + primal * slack.head, self.slack.tail + primal * slack.tail
-        )
-        self.dual = Heads(self.dual.head, self.dual.tail + dual * other.tail)

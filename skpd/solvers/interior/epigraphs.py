@@ -4,14 +4,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._typing import Array
-from .cones import Groups, Heads, NesterovTodd, largest_cone_step
+from .cones import Cones, ConesChange, Groups, Heads
 from .maps import Predictions
 from .systems import NewtonSystem
 from .terms import Term, largest_step
 
 __all__ = [
     "DoubtfulLabels", "EuclideanEpigraph", "Pairs", "PairsChange", "SquareEpigraph", "SumEpigraph",
-    "wanted_changes",
 ]  # fmt: skip
 
 
@@ -22,27 +21,50 @@ class PairsChange(NamedTuple):
     dual: Array
 
 
-def wanted_changes(
-    slack: Array, dual: Array, mu: float | None, affine: PairsChange | None
-) -> Array:
-    """The changes of multipliers that give products of mu, for fixed slacks; 0 without a mu."""
-    if mu is None:
-        return np.zeros_like(dual)
-    target = mu if affine is None else mu - affine.slack * affine.dual
-    return target / slack - dual
-
-
 class Pairs(Term):
-    """The base class of terms with pairs of slacks and multipliers that are numbers."""
+    """The base class of terms with pairs of slacks and multipliers that are numbers.
 
+    Attributes
+    ----------
+    slack, dual : ndarray
+    share : float
+        The products on the central path, in units of mu.
+    weights : float or ndarray
+        The weights of the products in a sum.
+    """
+
+    linear = True
     slack: Array
     dual: Array
+    share: float = 1.0
+    weights: Any = 1.0
+
+    def aim(self, mu: float | None, affine: PairsChange | None) -> Array:
+        """Compute the changes of multipliers that give products of mu, for fixed slacks.
+
+        Without a mu they are 0.
+        """
+        self.wanted = np.zeros_like(self.dual)
+        if mu is not None:
+            target: Any = self.share * mu
+            if affine is not None:
+                target = target - affine.slack * affine.dual
+            self.wanted = target / self.slack - self.dual
+        return self.wanted
 
     def largest_steps(self, direction: PairsChange) -> tuple[float, float]:
         return (
             largest_step(self.slack, direction.slack),
             largest_step(self.dual, direction.dual),
         )
+
+    def products(self) -> float:
+        return float(np.sum(self.weights * (self.slack * self.dual)))
+
+    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
+        products = self.slack + primal * direction.slack
+        products *= self.dual + dual * direction.dual
+        return float(np.sum(self.weights * products))
 
     def move(self, direction: PairsChange, primal: float, dual: float) -> None:
         self.slack += primal * direction.slack
@@ -68,8 +90,6 @@ class DoubtfulLabels(Pairs):
     x : ndarray of shape (n_unknowns,)
         The initial unknowns.
     """
-
-    linear = True
 
     def __init__(
         self, predictions: Predictions, y: Array, weights: Array, kappa: float, place: int,
@@ -98,9 +118,6 @@ class DoubtfulLabels(Pairs):
         self.predictions.add_adjoint(self.weights * self.y * margins, out)
         out[self.place] -= self.kappa * float(self.weights @ flipped)
 
-    def products(self) -> float:
-        return float(np.sum(self.weights * (self.slack * self.dual)))
-
     def factorise(self, system: NewtonSystem) -> None:
         kappa, weights = self.kappa, self.weights
         self.ratio = self.dual / self.slack
@@ -115,7 +132,7 @@ class DoubtfulLabels(Pairs):
         system.add_corner(self.place, self.place, float(weights @ twice))
 
     def add_shift(self, mu: float | None, affine: PairsChange | None, out: Array) -> None:
-        self.wanted = wanted = wanted_changes(self.slack, self.dual, mu, affine)
+        wanted = self.aim(mu, affine)
         self.sums = (wanted.sum(axis=0) - (1.0 - self.dual.sum(axis=0))) / self.total
         one, two = self.ratio[:2]
         flipped = wanted[1] - two * self.sums
@@ -130,11 +147,6 @@ class DoubtfulLabels(Pairs):
         slack[0] = slack[2] + margins
         slack[1] = slack[2] - margins + raised
         return PairsChange(slack, self.wanted - self.ratio * slack)
-
-    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
-        products = self.slack + primal * direction.slack
-        products *= self.dual + dual * direction.dual
-        return float(np.sum(self.weights * products))
 
 
 class SumEpigraph(Pairs):
@@ -156,8 +168,6 @@ class SumEpigraph(Pairs):
         The products on the central path, in units of mu.
     l1 : float, default=1.0
     """
-
-    linear = True
 
     def __init__(
         self, n_features: int, place: int | None, multiplier_place: int, lam: float,
@@ -202,13 +212,12 @@ class SumEpigraph(Pairs):
         system.add_corner(self.multiplier_place, self.multiplier_place, corner)
 
     def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
-        d, target = self.size, None if mu is None else self.share * mu
-        self.wanted = wanted_changes(self.slack, self.dual, target, affine)
-        one, two = self.wanted[:d], self.wanted[d : 2 * d]
+        d, wanted = self.size, self.aim(mu, affine)
+        one, two = wanted[:d], wanted[d : 2 * d]
         off = one + two - (self.l1 * self.dual[-1] - self.dual[:d] - self.dual[d : 2 * d])
         self.shift = off / self.sums
         out[:d] += one - two - self.beside * off
-        constant = self.wanted[-1] / self.ratio[-1] + self.l1 * float(np.sum(self.shift))
+        constant = wanted[-1] / self.ratio[-1] + self.l1 * float(np.sum(self.shift))
         out[self.multiplier_place] += constant
 
     def direction(self, dx: Array) -> PairsChange:
@@ -224,12 +233,7 @@ class SumEpigraph(Pairs):
         return float(slack @ (self.dual + dual * direction.dual))
 
 
-class _ConeChange(NamedTuple):
-    slack: Heads
-    dual: Heads
-
-
-class EuclideanEpigraph(Term):
+class EuclideanEpigraph(Cones):
     """The constraint ||w||_2 <= lam, a second-order cone.
 
     The curvature is (2 (J v) (J v)' - J) / size (see `skpd.solvers.interior.cones`), and the
@@ -240,8 +244,6 @@ class EuclideanEpigraph(Term):
     n_features, place, multiplier_place, lam, multiplier, share
         See `SumEpigraph`; ``multiplier_place`` is the index of the product.
     """
-
-    linear = True
 
     def __init__(
         self, n_features: int, place: int, multiplier_place: int, lam: float,
@@ -257,11 +259,8 @@ class EuclideanEpigraph(Term):
         out[: self.size] -= self.dual.tail
         out[self.place] -= self.dual.head[0]
 
-    def products(self) -> float:
-        return float(self.slack.head @ self.dual.head + self.slack.tail @ self.dual.tail)
-
     def factorise(self, system: NewtonSystem) -> None:
-        scaling = self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
+        scaling = self.scale()
         size, head = float(scaling.size[0]), float(scaling.head[0])
         system.diagonal[: self.size] += 1.0 / size
         system.border(self.product_place)[: self.size] -= scaling.tail
@@ -270,37 +269,22 @@ class EuclideanEpigraph(Term):
         system.add_corner(self.product_place, self.place, head)
         system.add_corner(self.product_place, self.product_place, -0.5 * size)
 
-    def add_shift(self, mu: float | None, affine: _ConeChange | None, out: Array) -> None:
-        self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
-        out[: self.size] -= self.wanted.tail
-        out[self.place] -= self.wanted.head[0]
+    def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
+        wanted = self.aim(mu, affine)
+        out[: self.size] -= wanted.tail
+        out[self.place] -= wanted.head[0]
 
-    def direction(self, dx: Array) -> _ConeChange:
+    def direction(self, dx: Array) -> ConesChange:
         return self._change(dx[self.place], dx[: self.size].copy())
 
-    def _change(self, head: float, tail: Array) -> _ConeChange:
+    def _change(self, head: float, tail: Array) -> ConesChange:
         v = self.scaling
         along = 2.0 * (v.head * head - float(v.tail @ tail))
         dual = Heads(
             self.wanted.head - (along * v.head - head) / v.size,
             self.wanted.tail - (tail - along * v.tail) / v.size,
         )
-        return _ConeChange(Heads(np.array([head]), tail), dual)
-
-    def largest_steps(self, direction: _ConeChange) -> tuple[float, float]:
-        return (
-            largest_cone_step(self.groups, self.slack, direction.slack),
-            largest_cone_step(self.groups, self.dual, direction.dual),
-        )
-
-    def products_after(self, direction: _ConeChange, primal: float, dual: float) -> float:
-        slack = _moved(self.slack, direction.slack, primal)
-        other = _moved(self.dual, direction.dual, dual)
-        return float(slack.head @ other.head + slack.tail @ other.tail)
-
-    def move(self, direction: _ConeChange, primal: float, dual: float) -> None:
-        self.slack = _moved(self.slack, direction.slack, primal)
-        self.dual = _moved(self.dual, direction.dual, dual)
+        return ConesChange(Heads(np.array([head]), tail), dual)
 
 
 class SquareEpigraph(EuclideanEpigraph):
@@ -340,7 +324,7 @@ class SquareEpigraph(EuclideanEpigraph):
         out[self.place] += self.of_place * (dual.head[0] + dual.tail[0])
 
     def factorise(self, system: NewtonSystem) -> None:
-        scaling = self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
+        scaling = self.scale()
         size = float(scaling.size[0])
         system.diagonal[: self.size] += self.root**2 / size
         system.border(self.product_place)[: self.size] -= self.root * scaling.tail[1:]
@@ -349,14 +333,9 @@ class SquareEpigraph(EuclideanEpigraph):
         system.add_corner(self.product_place, self.place, along)
         system.add_corner(self.product_place, self.product_place, -0.5 * size)
 
-    def add_shift(self, mu: float | None, affine: _ConeChange | None, out: Array) -> None:
-        self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
-        self._add_adjoint(self.wanted, out)
+    def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
+        self._add_adjoint(self.aim(mu, affine), out)
 
-    def direction(self, dx: Array) -> _ConeChange:
+    def direction(self, dx: Array) -> ConesChange:
         head = -self.of_place * dx[self.place]
         return self._change(head, np.append(head, self.root * dx[: self.size]))
-
-
-def _moved(x: Heads, change: Heads, length: float) -> Heads:
-    return Heads(x.head + length * change.head, x.tail + length * change.tail)

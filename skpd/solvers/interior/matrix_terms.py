@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._typing import Array, Indices
-from .cones import ConesChange, EuclideanNorms, Groups, Heads
-from .epigraphs import Pairs, PairsChange, wanted_changes
+from .cones import ConesChange, EuclideanNorms, Groups
+from .epigraphs import Pairs, PairsChange
 
 __all__ = ["LargestSizes", "SquaredSumOfNorms", "SquaredSums"]
 
@@ -47,13 +47,6 @@ class _Sizes(Pairs):
     def settle(self, x: Array) -> None:
         x[: self.size][self.at_zero] = 0.0
 
-    def products(self) -> float:
-        return float(np.sum(self.slack * self.dual))
-
-    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
-        slack = self.slack + primal * direction.slack
-        return float(np.sum(slack * (self.dual + dual * direction.dual)))
-
     def _differentiate(self) -> None:
         self.ratio = self.dual / self.slack
         self.sums, self.differences = self.ratio[0] + self.ratio[1], self.ratio[0] - self.ratio[1]
@@ -63,10 +56,8 @@ class _Sizes(Pairs):
         return PairsChange(slack, self.wanted - self.ratio * slack)
 
     def _wanted(self, mu: float | None, affine: Any) -> Array:
-        self.wanted = wanted_changes(
-            self.slack, self.dual, None if mu is None else self.share * mu, affine
-        )
-        return self.wanted[0] + self.wanted[1]
+        wanted = self.aim(mu, affine)
+        return wanted[0] + wanted[1]
 
 
 class LargestSizes(_Sizes):
@@ -86,13 +77,11 @@ class LargestSizes(_Sizes):
         The initial bounds.
     """
 
-    linear = True
-
     def __init__(self, starts: Indices, share: float, weights: Array, width: Array) -> None:
         groups = Groups(starts)
         dual = groups.spread(0.5 * weights / groups.sizes)
         super().__init__(starts, share, groups.spread(width), dual)
-        self.weights = weights
+        self.norm_weights = weights
 
     def factorise(self, system: Any) -> None:
         self._differentiate()
@@ -111,7 +100,7 @@ class LargestSizes(_Sizes):
         system.add_penalty_rows(sp.block_diag(blocks, format="csr"))
 
     def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
-        missing = self.weights - self.groups.sums(self.dual[0] + self.dual[1])
+        missing = self.norm_weights - self.groups.sums(self.dual[0] + self.dual[1])
         self.raised = (self.groups.sums(self._wanted(mu, affine)) - missing) / self.totals
         change = self._change(np.zeros(self.size), self.groups.spread(self.raised))
         out[: self.size] += change.dual[0] - change.dual[1]
@@ -138,6 +127,8 @@ class SquaredSums(_Sizes):
     bounds : ndarray of shape (n_coefficients,)
         The initial t.
     """
+
+    linear = False
 
     def __init__(self, starts: Indices, share: float, weight: float, bounds: Array) -> None:
         groups = Groups(starts)
@@ -224,22 +215,3 @@ class SquaredSumOfNorms(EuclideanNorms):
             slack._replace(head=slack.head - fall),
             dual._replace(head=np.full_like(slack.head, tau), tail=tail),
         )
-
-    def watch(self, direction: ConesChange) -> None:
-        slack, other = direction
-        moved = Heads(self.dual.head + other.head, self.dual.tail + other.tail)
-        left = self.groups.determinants(*moved) / self.groups.determinants(*self.dual)
-        self.at_zero = 1.0 + slack.head / self.slack.head < left
-
-    def products_after(self, direction: ConesChange, primal: float, dual: float) -> float:
-        slack, other = direction
-        heads = self.slack.head + primal * slack.head
-        tails = self.slack.tail + primal * slack.tail
-        return float(
-            heads @ (self.dual.head + dual * other.head)
-            + tails @ (self.dual.tail + dual * other.tail)
-        )
-
-    def move(self, direction: ConesChange, primal: float, dual: float) -> None:
-        super().move(direction, primal, dual)
-        self.dual = self.dual._replace(head=self.dual.head + dual * direction.dual.head)

@@ -12,8 +12,8 @@ import numpy as np
 from ..._typing import Array
 from ...designs import Design
 from ...losses import Loss
-from .cones import ConesChange, EuclideanNorms, NesterovTodd
-from .epigraphs import Pairs, PairsChange, wanted_changes
+from .cones import ConesChange, EuclideanNorms
+from .epigraphs import Pairs, PairsChange
 from .maps import Map, OutputDifferences
 from .settings import SETTINGS
 from .terms import Intervals, Term
@@ -61,8 +61,6 @@ class LargestScores(Pairs):
     rows : CoupledRows
     """
 
-    linear = True
-
     def __init__(self, rows: CoupledRows) -> None:
         image, y, weights, x = rows
         self.image, self.y, self.weights = image, y, weights[:, np.newaxis]
@@ -85,10 +83,10 @@ class LargestScores(Pairs):
         system.add_blocks(_root_of_spread(self.weights * self.ratio))
 
     def add_shift(self, mu: float | None, affine: PairsChange | None, out: Array) -> None:
-        self.wanted = wanted_changes(self.slack, self.dual, mu, affine)
+        wanted = self.aim(mu, affine)
         missing = 1.0 - np.sum(self.dual, axis=1, keepdims=True)
-        self.raised = (np.sum(self.wanted, axis=1, keepdims=True) - missing) / self.total
-        dual = self.wanted - self.ratio * self.raised
+        self.raised = (np.sum(wanted, axis=1, keepdims=True) - missing) / self.total
+        dual = wanted - self.ratio * self.raised
         self.image.add_adjoint(np.ravel(self.weights * dual), out)
 
     def direction(self, dx: Array) -> PairsChange:
@@ -96,14 +94,6 @@ class LargestScores(Pairs):
         mean = np.sum(self.ratio * scores, axis=1, keepdims=True) / self.total
         slack = self.raised + mean - scores
         return PairsChange(slack, self.wanted - self.ratio * slack)
-
-    def products(self) -> float:
-        return float(np.sum(self.weights * (self.slack * self.dual)))
-
-    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
-        products = self.slack + primal * direction.slack
-        products *= self.dual + dual * direction.dual
-        return float(np.sum(self.weights * products))
 
 
 class RowNorms(EuclideanNorms):
@@ -151,7 +141,7 @@ class RowNorms(EuclideanNorms):
 
         Their roots are (I - k v v') / sqrt(size).
         """
-        scaling = self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
+        scaling = self.scale()
         inside = 2.0 * scaling.head * scaling.head - 1.0
         self.of_head = inside / scaling.size
         v = scaling.tail.reshape(-1, self.n_outputs)
@@ -160,17 +150,17 @@ class RowNorms(EuclideanNorms):
         system.add_blocks(roots * np.sqrt(self.weights / scaling.size)[:, None, None])
 
     def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
-        self.wanted = self.scaling.wanted(mu, affine)
-        self._add_adjoint(self._change(np.zeros_like(self.wanted.tail)).dual.tail, out)
+        tail = self.aim(mu, affine).tail
+        self._add_adjoint(self._change(np.zeros_like(tail)).dual.tail, out)
 
     def direction(self, dx: Array) -> ConesChange:
         return self._change(self.image.times(dx))
 
     def products_after(self, direction: ConesChange, primal: float, dual: float) -> float:
-        slack, other = direction
-        heads = (self.slack.head + primal * slack.head) * self.dual.head
-        tails = (self.slack.tail + primal * slack.tail) * (self.dual.tail + dual * other.tail)
-        return float(self.weights @ (heads + self.groups.sums(tails)))
+        slack = self.slack.moved(direction.slack, primal)
+        other = self.dual.moved(direction.dual, dual)
+        of_rows = slack.head * other.head + self.groups.sums(slack.tail * other.tail)
+        return float(self.weights @ of_rows)
 
 
 class SoftmaxRows(Term):

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array
-from ...problems import Point
+from ...problems import Point, Problem
 from ..run import Run
 from .cuts import Cuts
 from .master import minimised
@@ -44,8 +44,9 @@ class _Bundle:
     """The best model and the planes."""
 
     def __init__(self, run: Run) -> None:
-        problem, first = run.problem, run.first
-        self.run, self.problem = run, problem
+        first, self.run = run.first, run
+        self.problem: Problem = run.problem
+        problem = self.problem
         self.cuts = Cuts(problem)
         self.cuts.add(problem.null_point.dual_coef)
         self.best = problem.join(first.coef, first.intercept)
