@@ -8,7 +8,7 @@ from ...kernels import dot
 from ...problems import Problem
 from .iterate import Iterate
 from .rows import AllRows
-from .settings import MultiplierSettings
+from .settings import SETTINGS
 
 __all__ = ["Envelope"]
 
@@ -32,7 +32,6 @@ class Envelope:
         Whether the multipliers come from a point near a solution.
     centre : ndarray
         The first w_k.
-    settings : MultiplierSettings
 
     Attributes
     ----------
@@ -42,22 +41,15 @@ class Envelope:
         The gap at the last update of the multipliers, after which the gap increases at first.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        rows: AllRows,
-        warm: bool,
-        centre: Array,
-        settings: MultiplierSettings,
-    ) -> None:
-        self.problem, self.settings = problem, settings
+    def __init__(self, problem: Problem, rows: AllRows, warm: bool, centre: Array) -> None:
+        self.problem = problem
         self.exact = not problem.loss.linear_tails
         self.sigma = np.inf
         self.gap_at_update = np.inf
         if self.exact:
             return
-        self.first_sigma = settings.first_sigma * rows.dual_range / problem.prediction_scale
-        self.sigma = self.first_sigma * (settings.warm_sigma if warm else 1.0)
+        self.first_sigma = SETTINGS.first_sigma * rows.dual_range / problem.prediction_scale
+        self.sigma = self.first_sigma * (SETTINGS.warm_sigma if warm else 1.0)
         self.scale = problem.squares  # D
         self.far_solutions = rows.far_solutions
         self._set_centre(centre)
@@ -75,9 +67,8 @@ class Envelope:
         """
         if self.exact:
             return 0.0
-        settings = self.settings
-        fading = settings.full_weight_until * self.first_sigma / self.sigma
-        return settings.proximal_weight * min(1.0, fading) * self._share
+        fading = SETTINGS.full_weight_until * self.first_sigma / self.sigma
+        return SETTINGS.proximal_weight * min(1.0, fading) * self._share
 
     def _set_centre(self, w: Array) -> None:
         self.centre, self._share = w.copy(), 1.0
@@ -90,7 +81,7 @@ class Envelope:
         """Continue from a solution on other rows, which was found with the given sigma."""
         if not self.exact:
             self._set_centre(centre)
-            self.sigma = min(sigma, self.settings.warm_sigma * self.first_sigma)
+            self.sigma = min(sigma, SETTINGS.warm_sigma * self.first_sigma)
 
     def gradient(self, iterate: Iterate) -> Array:
         """The gradient of the smoothed problem without the penalty."""
@@ -118,7 +109,7 @@ class Envelope:
             return 1.0 / self.sigma, self.unit_steps
         slope = max(kernels.max_abs(gradient), self.problem.alpha)
         size = kernels.max_abs(w)
-        return (self.settings.small_step * size / slope if size > 0.0 else 1.0), None
+        return (SETTINGS.small_step * size / slope if size > 0.0 else 1.0), None
 
     def needs_update(self, iterate: Iterate, gradient: Array) -> bool:
         """Whether most of the gap is due to the envelopes, so that only new multipliers reduce it.
@@ -133,7 +124,7 @@ class Envelope:
         share = iterate.penalty_value + dot(w, coef)
         share += penalty.bounded_conjugate(-coef, alpha, iterate.upper / alpha)
         share += problem.likely_cost_of_free(coef, slope, iterate.upper)
-        return share <= self.settings.penalty_share * iterate.gap
+        return share <= SETTINGS.penalty_share * iterate.gap
 
     def update_multipliers(self, iterate: Iterate) -> None:
         """Set the multipliers to the derivatives of the envelopes, and the centre to w."""
@@ -147,14 +138,13 @@ class Envelope:
         While the gap hardly decreases, the rows at a kink are not yet identified, and sigma is
         not increased.
         """
-        settings = self.settings
-        if steps <= settings.few_steps and progress:
-            self.sigma *= settings.sigma_factor
-        elif steps > settings.many_steps:
-            self.sigma /= settings.sigma_factor
+        if steps <= SETTINGS.few_steps and progress:
+            self.sigma *= SETTINGS.sigma_factor
+        elif steps > SETTINGS.many_steps:
+            self.sigma /= SETTINGS.sigma_factor
 
     def loosen(self) -> None:
         """Decrease sigma for more smoothing when Newton steps alternate between linear pieces."""
-        self.sigma /= self.settings.stuck_factor
+        self.sigma /= SETTINGS.stuck_factor
         if self.sigma == 0.0:
             raise np.linalg.LinAlgError("rounding leaves the multipliers nothing to move by")

@@ -104,14 +104,14 @@ class _Rounds:
         last = self._solved_before(w, start)
         rows = _rows_of(problem, start, self.workspace.gram) if last is None else last.rows
         self.iterate = Iterate(problem, rows, w)
-        self.envelope = Envelope(problem, rows, start is not None, w, SETTINGS)
-        self.working_set = WorkingSet(problem, SETTINGS)
-        self.shrinking = Shrinking(SETTINGS, None if start is not None else 1.0)
+        self.envelope = Envelope(problem, rows, start is not None, w)
+        self.working_set = WorkingSet(problem)
+        self.shrinking = Shrinking(None if start is not None else 1.0)
         self.prediction = PathPrediction(problem, last)
-        self.steps = NewtonSteps(problem, self.envelope, self.prediction, monitor.tol, SETTINGS)
+        self.steps = NewtonSteps(problem, self.envelope, self.prediction, monitor.tol)
         grouped = problem.penalty.structure is Structure.GROUPED
         overhead = SETTINGS.grouped_overhead if grouped else 0.0
-        self.progress = Progress(monitor, SETTINGS, overhead)
+        self.progress = Progress(monitor, overhead)
         if last is not None:
             self.iterate.known_gradient = last.gradient
             self.steps.is_chord = self.working_set.settled = True  # similar to the last run

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..monitor import Monitor
-from .settings import MultiplierSettings
+from .settings import SETTINGS
 
 __all__ = ["Progress"]
 
@@ -15,7 +15,6 @@ class Progress:
     ----------
     monitor : Monitor
         The monitor, with iterations and certificates of earlier methods.
-    settings : MultiplierSettings
     overhead : float
         The cost of a step in addition to products and factors, in the units of `newton_cost`.
 
@@ -28,8 +27,8 @@ class Progress:
         Whether the run has to end unfinished.
     """
 
-    def __init__(self, monitor: Monitor, settings: MultiplierSettings, overhead: float) -> None:
-        self.settings, self.overhead = settings, overhead
+    def __init__(self, monitor: Monitor, overhead: float) -> None:
+        self.overhead = overhead
         self.n_iter = self._checked_at = self._improved_at = monitor.n_iter
         self.budget, self._spent = np.inf, 0.0
         self._checked_gap = monitor.primal - monitor.dual
@@ -43,18 +42,18 @@ class Progress:
 
     def note_gap(self, gap: float) -> None:
         """Record a gap on all rows and features; the run stalls if none improved for long."""
-        if gap < self.settings.progress * self._best_gap:
+        if gap < SETTINGS.progress * self._best_gap:
             self._best_gap, self._improved_at = gap, self.n_iter
-        self.stalled |= self.n_iter > self._improved_at + self.settings.patience
+        self.stalled |= self.n_iter > self._improved_at + SETTINGS.patience
 
     def note_check(self, gap: float) -> None:
         self._checked_gap, self._checked_at = gap, self.n_iter
 
     def is_check_due(self, gap: float) -> bool:
         """Whether enough steps, and a sufficient decrease of the gap, followed the last one."""
-        since, settings = self.n_iter - self._checked_at, self.settings
-        improved = gap < settings.check_progress * self._checked_gap
-        return (since >= settings.check_every and improved) or since >= settings.check_at_last
+        since = self.n_iter - self._checked_at
+        improved = gap < SETTINGS.check_progress * self._checked_gap
+        return (since >= SETTINGS.check_every and improved) or since >= SETTINGS.check_at_last
 
     @property
     def is_checked(self) -> bool:

@@ -3,7 +3,7 @@
 from .envelope import Envelope
 from .iterate import Iterate
 from .rows import ShrunkRows
-from .settings import MultiplierSettings
+from .settings import SETTINGS
 
 __all__ = ["Shrinking"]
 
@@ -16,7 +16,6 @@ class Shrinking:
 
     Parameters
     ----------
-    settings : MultiplierSettings
     radius : float or None
         The largest assumed change of a prediction; None for the spread of the predictions.
 
@@ -26,8 +25,8 @@ class Shrinking:
         The remaining rows, if any are left out.
     """
 
-    def __init__(self, settings: MultiplierSettings, radius: float | None) -> None:
-        self.settings, self.radius = settings, radius
+    def __init__(self, radius: float | None) -> None:
+        self.radius = radius
         self.shrunk: ShrunkRows | None = None
         self._gap, self._n_iter = 0.0, 0  # when rows were left out
 
@@ -42,14 +41,13 @@ class Shrinking:
 
     def is_due(self, gap: float, n_iter: int) -> bool:
         """Whether to return to all rows."""
-        settings = self.settings
-        return gap < settings.thaw_gap * self._gap or n_iter >= self._n_iter + settings.thaw_after
+        return gap < SETTINGS.thaw_gap * self._gap or n_iter >= self._n_iter + SETTINGS.thaw_after
 
     def restore(self, iterate: Iterate, sigma: float) -> None:
         """Return to all rows; ``sigma`` is the parameter that is expected next."""
         if self.shrunk is None:
             return
         moved = iterate.all_rows.restore(self.shrunk, iterate.w, sigma)
-        least = self.settings.least_radius * (self.radius or 0.0)
-        self.radius = max(self.settings.radius_factor * moved, least)
+        least = SETTINGS.least_radius * (self.radius or 0.0)
+        self.radius = max(SETTINGS.radius_factor * moved, least)
         iterate.rows, self.shrunk = iterate.all_rows, None

@@ -12,7 +12,7 @@ from .envelope import Envelope
 from .iterate import Iterate
 from .path_prediction import PathPrediction
 from .quadratic import minimise_quadratic
-from .settings import MultiplierSettings
+from .settings import SETTINGS
 from .working_set import Chosen, WorkingSet
 
 __all__ = ["NewtonSteps"]
@@ -28,7 +28,6 @@ class NewtonSteps:
     prediction : PathPrediction
     tol : float
         The relative gap at which the run ends.
-    settings : MultiplierSettings
 
     Attributes
     ----------
@@ -37,30 +36,24 @@ class NewtonSteps:
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        envelope: Envelope,
-        prediction: PathPrediction,
-        tol: float,
-        settings: MultiplierSettings,
+        self, problem: Problem, envelope: Envelope, prediction: PathPrediction, tol: float
     ) -> None:
         self.problem, self.envelope, self.prediction = problem, envelope, prediction
-        self.settings = settings
         self.target = tol * problem.objective_unit
         self.is_chord = False
         self._last_gap = np.inf
         # accuracies of models, as shares of the largest violation
-        self.by_matrix, self.by_columns = settings.accuracy, settings.accuracy_by_columns
+        self.by_matrix, self.by_columns = SETTINGS.accuracy, SETTINGS.accuracy_by_columns
         if problem.loss.constant_curvature:
-            self.by_matrix = settings.accuracy_quadratic
+            self.by_matrix = SETTINGS.accuracy_quadratic
         if not envelope.exact:
-            self.by_columns = settings.accuracy_by_columns_kinked
+            self.by_columns = SETTINGS.accuracy_by_columns_kinked
             if problem.penalty.structure is Structure.SEPARABLE:
-                self.by_matrix = settings.accuracy_kinked
+                self.by_matrix = SETTINGS.accuracy_kinked
 
     def expect_chord(self, gap: float) -> None:
         """Allow a chord step if a decrease of the gap as in the last step is sufficient."""
-        enough = self.settings.chord_margin * self.target * self._last_gap
+        enough = SETTINGS.chord_margin * self.target * self._last_gap
         self.is_chord |= self.envelope.exact and gap * gap <= enough and self._last_gap < np.inf
         self._last_gap = gap
 
@@ -106,10 +99,10 @@ class NewtonSteps:
         """The largest change of a gradient at which to stop minimising a model."""
         problem = self.problem
         if isinstance(H, OutputColumns) and not problem.loss.constant_curvature:
-            tol, enough = violation * self.settings.accuracy_by_products, 0.0
+            tol, enough = violation * SETTINGS.accuracy_by_products, 0.0
             if self.envelope.exact and problem.penalty.is_quadratic:
                 # an error of the gradient adds half its square over alpha to the gap
-                enough = 2.0 * problem.alpha * self.settings.gap_share * self.target
+                enough = 2.0 * problem.alpha * SETTINGS.gap_share * self.target
             return max(tol, np.sqrt(enough / problem.n_features))
         by_columns = isinstance(H, (ColumnCurvature, OutputColumns))
         tol = violation * (self.by_columns if by_columns else self.by_matrix)
@@ -126,7 +119,7 @@ class NewtonSteps:
         As R(w + t d) <= (1 - t) R(w) + t R(w + d), the search minimises a convex upper bound on
         the smoothed objective along the direction, by its slope.
         """
-        rows, sigma, settings = iterate.rows, self.envelope.sigma, self.settings
+        rows, sigma = iterate.rows, self.envelope.sigma
         rise = iterate.penalty_at(iterate.w + direction, working_set.columns)
         rise -= iterate.penalty_value
         pull, pull_rise = self.envelope.pull_along(iterate, direction)
@@ -135,18 +128,18 @@ class NewtonSteps:
         def of_bound(slope: float, length: float) -> float:
             return slope + rise + pull + length * pull_rise
 
-        noise = settings.slope_rounding * (abs(rise) + iterate.upper)
+        noise = SETTINGS.slope_rounding * (abs(rise) + iterate.upper)
         # the slope at the start is negative, up to rounding
-        accepted = settings.full_step_slope * -(descent + rise)
+        accepted = SETTINGS.full_step_slope * -(descent + rise)
         if of_bound(rows.slope(sigma), 1.0) <= max(accepted, noise):
             return 1.0
         low, high, parts = 0.0, 1.0, 2**rows.halvings_at_once
-        for _ in range(-(-settings.line_search_halvings // rows.halvings_at_once)):
+        for _ in range(-(-SETTINGS.line_search_halvings // rows.halvings_at_once)):
             lengths = [low + (high - low) * (k / parts) for k in range(1, parts)]
             values = list(map(of_bound, rows.slopes(lengths, sigma), lengths))
             falling = sum(value <= 0.0 for value in values)  # slopes are increasing
             ends = values[max(falling - 1, 0) : falling + 1]
             low, high = [low, *lengths, high][falling : falling + 2]
-            if low > 0.0 and min(map(abs, ends)) <= settings.line_search_slope * beginning:
+            if low > 0.0 and min(map(abs, ends)) <= SETTINGS.line_search_slope * beginning:
                 break
         return low if low > 0.0 else 0.5 * high

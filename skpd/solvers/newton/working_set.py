@@ -10,7 +10,7 @@ from ..._typing import Array, Indices
 from ...designs.gram import BLAS
 from ...penalties import Structure
 from ...problems import Problem
-from .settings import MultiplierSettings
+from .settings import SETTINGS
 
 __all__ = ["Chosen", "WorkingSet"]
 
@@ -43,7 +43,6 @@ class WorkingSet:
     Parameters
     ----------
     problem : Problem
-    settings : MultiplierSettings
 
     Attributes
     ----------
@@ -55,8 +54,8 @@ class WorkingSet:
         Whether the working set hardly changes any more.
     """
 
-    def __init__(self, problem: Problem, settings: MultiplierSettings) -> None:
-        self.problem, self.settings = problem, settings
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
         self.columns: Indices | None = None
         self.until = 0.0
         self.settled = False
@@ -70,15 +69,15 @@ class WorkingSet:
 
     def _room_for_new(self) -> int:
         """The least number of features that may join at a time."""
-        problem, settings = self.problem, self.settings
+        problem = self.problem
         n_outputs = problem.n_outputs
-        d, fewest = problem.n_features // n_outputs, settings.fewest
+        d, fewest = problem.n_features // n_outputs, SETTINGS.fewest
         if problem.loss.constant_curvature and problem.design.dense:
             # the number of features whose Gram matrix takes the time of a gradient
             fewest = max(fewest, int(np.sqrt(BLAS * d)))
         elif problem.loss.constant_curvature:
             length = max(problem.design.n_entries / problem.n_samples, 1.0)  # entries of a row
-            affordable = int(d * np.sqrt(settings.gram_products / length))
+            affordable = int(d * np.sqrt(SETTINGS.gram_products / length))
             fewest = max(fewest, affordable) if 2 * affordable > d else fewest
         return fewest * n_outputs
 
@@ -105,7 +104,7 @@ class WorkingSet:
         step, steps = step_sizes
         coef, slopes = w[: problem.n_features], gradient[: problem.n_features]
         if expected is not None:
-            expected = expected / self.settings.coming
+            expected = expected / SETTINGS.coming
         given = step, steps, expected
         if self._terms is not None:
             found = kernels.active_or_violating(coef, slopes, self._terms, *given)
@@ -127,15 +126,15 @@ class WorkingSet:
 
     def restrict(self, chosen: Chosen, gap: float, target: float) -> None:
         """Restrict gradients to the chosen features, if that saves work."""
-        problem, settings = self.problem, self.settings
+        problem = self.problem
         quadratic = problem.loss.constant_curvature
         if chosen.complete and quadratic and problem.has_incremental_products:
             return  # one step solves for the chosen features, and the others are cheap
-        most = settings.inner_work_quadratic if quadratic else settings.inner_work
+        most = SETTINGS.inner_work_quadratic if quadratic else SETTINGS.inner_work
         if problem.design.work_on(chosen.columns) <= most:
             near = chosen.complete and self.settled
             self.columns = chosen.columns
-            self.until = target if near else max(settings.inner_gap * gap, target)
+            self.until = target if near else max(SETTINGS.inner_gap * gap, target)
 
     def release(self) -> None:
         """Return to the gradients of all features."""
