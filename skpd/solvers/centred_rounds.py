@@ -9,6 +9,7 @@ squared l2 penalty.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,18 @@ def constant_column(problem: Problem, ridge: float) -> float:
 
 
 class CentredMethod(ABC):
-    """The interface of a method for a problem with a proximal term on its intercept."""
+    """The base class of methods for a problem with a proximal term on its intercept.
+
+    Attributes
+    ----------
+    compiled : object
+        The compiled iteration.
+    constant : float
+        The entry of the column for the intercept (`constant_column`).
+    """
+
+    compiled: Any
+    constant: float
 
     @property
     @abstractmethod
@@ -78,21 +90,19 @@ class CentredMethod(ABC):
     def point(self) -> Point:
         """The current primal and dual point."""
 
-    @abstractmethod
     def recentre(self) -> float:
         """Centre the proximal term at the current intercept; return the change of predictions."""
+        change: float = self.compiled.recentre()
+        return change
 
-    @abstractmethod
     def refresh(self) -> None:
         """Recompute quantities that have accumulated rounding errors."""
+        self.compiled.refresh()
 
 
-def solve_in_rounds(method: CentredMethod, run: Run, free: bool) -> None:
-    """Run a method until the monitor's tolerance is reached, with a new centre in each round.
-
-    ``free`` is whether there is a free intercept.
-    """
-    problem, monitor = run.problem, run.monitor
+def solve_in_rounds(method: CentredMethod, run: Run) -> None:
+    """Run a method until the monitor's tolerance is reached, with a new centre in each round."""
+    problem, monitor, free = run.problem, run.monitor, method.constant > 0.0
     goal = max(run.goal, np.finfo(float).tiny)
     last = (SETTINGS.last_share if free else SETTINGS.last_share_without) * goal
     inner = SETTINGS.first_gap * problem.objective_unit if free else last

@@ -30,12 +30,7 @@ def _weights(problem: Problem) -> tuple[float, float]:
     return penalty.terms[:2]
 
 
-def dual_descent(
-    run: Run,
-    *,
-    budget: float = np.inf,
-    most_passes: float = DUAL.most_passes,
-) -> None:
+def dual_descent(run: Run, *, budget: float = np.inf) -> None:
     """Dual coordinate descent with shrinking (Hsieh et al., 2008), for squared l2 penalties.
 
     The penalty is alpha (l2 ||w||_2^2 / 2 + l1 ||w||_1) with l2 > 0. The coefficients are the
@@ -52,29 +47,26 @@ def dual_descent(
     budget : float, default=inf
         A computing limit: the number of multiplications at which the method ends unfinished (see
         `skpd.designs.newton_cost`).
-    most_passes : float, default=500
-        The number of passes at which the method ends unfinished if Newton steps are possible.
     """
     problem = run.problem
-    constant = constant_column(problem, problem.alpha * _weights(problem)[1])
-    method = _DualDescent(run, constant)
+    method = _DualDescent(run)
     if problem.n_features <= NEWTON.largest_working_set:
-        method.limit_passes(most_passes)
+        method.limit_passes(DUAL.most_passes)
     n_entries = max(1, problem.design.by_rows.n_entries)
     method.limit_passes(budget / (DUAL.step_cost * n_entries))
-    solve_in_rounds(method, run, constant > 0.0)
+    solve_in_rounds(method, run)
 
 
 class _DualDescent(CentredMethod):
-    """The compiled iteration; ``constant`` is the column of an intercept."""
+    """The compiled iteration, with limits of row updates."""
 
-    def __init__(self, run: Run, constant: float) -> None:
+    def __init__(self, run: Run) -> None:
         problem = self.problem = run.problem
-        self.constant = constant
         l1, l2 = _weights(problem)
         self.ridge, self.threshold = problem.alpha * l2, l1 / l2
+        constant = self.constant = constant_column(problem, self.ridge)
         design = problem.design.by_rows
-        self.descent = design.matrix.dual_descent(
+        self.compiled = design.matrix.dual_descent(
             problem.loss.kernel, problem.y, problem.weights, run.first_theta, self.ridge, constant,
             self.threshold, run.first.intercept / constant if constant > 0.0 else 0.0, run.seed(),
         )  # fmt: skip
@@ -90,22 +82,16 @@ class _DualDescent(CentredMethod):
         return self.visits >= self.most_visits
 
     def run(self, accuracy: float, most: int) -> tuple[int, float]:
-        epochs, visited, gap = self.descent.run(
+        epochs, visited, gap = self.compiled.run(
             accuracy, most, min(self.pause, self.most_visits - self.visits)
         )
         self.visits += visited
         return epochs, gap
 
     def point(self) -> Point:
-        theta = self.descent.theta()
+        theta = self.compiled.theta()
         gradient, _ = self.problem.products(theta)  # cached for the certificate
-        intercept = self.constant * float(self.descent.variables()[-1])
+        intercept = self.constant * float(self.compiled.variables()[-1])
         coef = -gradient / self.ridge
         coef = coef - np.clip(coef, -self.threshold, self.threshold)
         return Point(coef, intercept, theta)
-
-    def recentre(self) -> float:
-        return self.descent.recentre()
-
-    def refresh(self) -> None:
-        self.descent.refresh()

@@ -13,25 +13,25 @@ from ..monitor import Monitor
 from ..run import Run
 from .settings import BALL
 
-__all__ = ["is_well_conditioned", "search_for_multiplier"]
+__all__ = ["is_well_conditioned", "ridge_of", "search_for_multiplier"]
 
 
 def is_well_conditioned(problem: Problem) -> bool:
     """Whether block Frank-Wolfe is fast: the ridge is not small beside the norms of the rows."""
     largest = float(np.max(problem.weights * problem.design.row_norms() ** 2))
     curvature = min(problem.loss.smoothness, BALL.kink_curvature)
-    enough = 0.0 < _ridge(problem) >= largest * curvature / BALL.largest_condition
+    enough = 0.0 < ridge_of(problem) >= largest * curvature / BALL.largest_condition
     return enough and problem.loss.is_compiled
 
 
-def _ridge(problem: Problem) -> float:
-    """The weight of half the squared norm."""
+def ridge_of(problem: Problem) -> float:
+    """The weight mu of half the squared norm."""
     return problem.alpha * problem.penalty.without_ridge()[0]
 
 
 def _penalised(problem: Problem, multiplier: float) -> Problem:
     """The problem with the penalty multiplier ||w||_1 instead of the constraint."""
-    alpha = _ridge(problem) + multiplier
+    alpha = ridge_of(problem) + multiplier
     share = multiplier / alpha
     if share == 0.0:
         return problem.with_penalty(SquaredL2(), alpha)
@@ -106,7 +106,7 @@ def search_for_multiplier(run: Run, *, method: Callable[..., None]) -> None:
                 break
             upper = lower
         else:
-            if _ridge(problem) > 0.0:
+            if ridge_of(problem) > 0.0:
                 solution(0.0, tol)
             return
         if excess(upper) <= 0.0:  # otherwise inconclusive

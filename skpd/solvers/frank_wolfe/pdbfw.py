@@ -9,6 +9,7 @@ from ...problems import Point, Problem
 from ..centred_rounds import CentredMethod, constant_column, solve_in_rounds
 from ..options import Count, Number, OneOf, OrNone, require_compiled, takes_options
 from ..run import Run
+from .l1_ball import ridge_of
 from .settings import BLOCKS
 
 __all__ = ["pdbfw"]
@@ -62,17 +63,17 @@ def pdbfw(
     """
     problem = run.problem
     _require(problem, step_size)
-    constant = constant_column(problem, _ridge(problem))
-    compiled = _method(run, constant, step_size, (sparsity or 0, n_coordinates or 0))
-    method = _BlockFrankWolfe(problem, compiled, constant, patience)
-    solve_in_rounds(method, run, constant > 0.0)
+    counts = sparsity or 0, n_coordinates or 0
+    solve_in_rounds(_BlockFrankWolfe(run, step_size, counts, patience), run)
 
 
 class _BlockFrankWolfe(CentredMethod):
-    """The compiled iteration; ``constant`` is the column of an intercept."""
+    """The compiled iteration; ``counts`` are s and k."""
 
-    def __init__(self, problem: Problem, compiled: Any, constant: float, patience: float) -> None:
-        self.method, self.constant = compiled, constant
+    def __init__(self, run: Run, step_size: str, counts: tuple[int, int], patience: float) -> None:
+        problem = run.problem
+        self.constant = constant_column(problem, ridge_of(problem))
+        self.compiled = _compiled(run, self.constant, step_size, counts)
         self.most_entries = patience * problem.design.n_entries
         size = problem.n_samples + problem.n_features
         self.most = int(np.clip(BLOCKS.pause_entries / size, 1, BLOCKS.refresh_every))
@@ -80,29 +81,18 @@ class _BlockFrankWolfe(CentredMethod):
 
     @property
     def exhausted(self) -> bool:
-        return self.method.entries >= self.most_entries
+        return self.compiled.entries >= self.most_entries
 
     def run(self, accuracy: float, most: int) -> tuple[int, float]:
         if self.goes_on:
             self.refresh()
-        taken, gap = self.method.run(accuracy, min(most, self.most), BLOCKS.pause_entries)
+        taken, gap = self.compiled.run(accuracy, min(most, self.most), BLOCKS.pause_entries)
         self.goes_on = gap > accuracy
         return taken, gap
 
     def point(self) -> Point:
-        variables, theta = self.method.variables(), self.method.theta()
+        variables, theta = self.compiled.variables(), self.compiled.theta()
         return Point(variables[:-1], self.constant * float(variables[-1]), theta)
-
-    def recentre(self) -> float:
-        return self.method.recentre()
-
-    def refresh(self) -> None:
-        self.method.refresh()
-
-
-def _ridge(problem: Problem) -> float:
-    """mu, the weight of half the squared norm."""
-    return problem.alpha * problem.penalty.without_ridge()[0]
 
 
 def _require(problem: Problem, step_size: str) -> None:
@@ -121,10 +111,10 @@ def _require(problem: Problem, step_size: str) -> None:
         )
 
 
-def _method(run: Run, constant: float, step_size: str, counts: tuple[int, int]) -> Any:
+def _compiled(run: Run, constant: float, step_size: str, counts: tuple[int, int]) -> Any:
     """The compiled iteration; ``constant`` is the column of an intercept, ``counts`` s and k."""
     problem, intercept = run.problem, run.first.intercept
-    loss, weights, mu = problem.loss, problem.weights, _ridge(problem)
+    loss, weights, mu = problem.loss, problem.weights, ridge_of(problem)
     dual_step = 0.0
     if step_size == "theory":  # Corollary 4.1.1, k times delta
         squares = problem.design.row_norms() ** 2 + constant**2
