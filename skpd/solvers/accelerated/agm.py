@@ -133,21 +133,16 @@ class _Objectives(SmoothedObjectives):
         root = np.sqrt(curvature)
         if self.entropic:
             return self.entropic_composite(loss, ridge)
-        in_loss = ridge if self.in_loss else 0.0
+        in_loss, psi, psi_alpha = 0.0, penalty, alpha
         if self.in_loss:
-            psi = (lambda w: rest_alpha * rest.value(w)) if rest is not None else lambda w: 0.0
-            near = (
-                (lambda v, step: rest.prox(v, step * rest_alpha))
-                if rest is not None
-                else (lambda v, step: v)
-            )
-        else:
+            in_loss, psi, psi_alpha = ridge, rest, rest_alpha
 
-            def psi(w):
-                return alpha * penalty.value(w)
+        def value(w: Array) -> float:
+            # averages of points of a set are in it up to rounding, outside of which R is infinite
+            return 0.0 if psi is None else psi_alpha * psi.value(penalty.feasible(w))
 
-            def near(v, step):
-                return penalty.prox(v, step * alpha)
+        def near(v: Array, step: float) -> Array:
+            return v if psi is None else psi.prox(v, step * psi_alpha)
 
         if self.adaptive:
             direction = design.rmatvec(weights * loss(design.matvec(w))[2])
@@ -159,10 +154,9 @@ class _Objectives(SmoothedObjectives):
                 lambda v: root * design.matvec(v), lambda u: design.rmatvec(root * u),
                 design.shape, self.run.random_state,
             ) ** 2  # fmt: skip
-        # averages of points of a set are in it up to rounding, outside of which R is infinite
         return Composite(
-            loss, design.matvec, design.rmatvec, lambda w: psi(penalty.feasible(w)),
-            Euclidean(near), lipschitz=max(lipschitz, 1e-300) + in_loss, in_loss=in_loss,
+            loss, design.matvec, design.rmatvec, value, Euclidean(near),
+            lipschitz=max(lipschitz, 1e-300) + in_loss, in_loss=in_loss,
             in_penalty=ridge - in_loss, adaptive=self.adaptive, n_gradients=int(self.adaptive),
             hessian=loss.hessian if self.search else None,
         )  # fmt: skip

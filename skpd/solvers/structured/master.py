@@ -8,7 +8,6 @@ rows. The intercept of these rows is -t, and b is a coefficient that the penalty
 multipliers of the constraints are the shares of the labelings.
 """
 
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -107,50 +106,19 @@ def _minimise(programme: Programme, accuracy: float) -> None:
                 return  # with an inexact solution, for which bounds are valid as well
 
 
-@dataclass(frozen=True)
 class _Planes:
     """Planes and a penalty, with the interface of a problem whose rows are the planes."""
-
-    slopes: Array
-    losses: Array
-    penalty: Penalty
-    of: Problem
 
     fit_intercept = True
     total_weight = None
 
-    @property
-    def alpha(self) -> float:
-        return self.of.alpha
-
-    @property
-    def objective_unit(self) -> float:
-        return self.of.objective_unit
-
-    @property
-    def prediction_scale(self) -> float:
-        return self.of.objective_unit
-
-    @property
-    def n_features(self) -> int:
-        return self.slopes.shape[1]
-
-    @property
-    def n_samples(self) -> int:
-        return len(self.losses)
-
-    @property
-    def design(self) -> Design:
-        return Design(self.slopes)
-
-    @property
-    def y(self) -> Array:
-        return self.losses
-
-    @property
-    def weights(self) -> Array:
-        """The equal weights of the planes, which determine the scales of the columns."""
-        return np.full(self.n_samples, 1.0 / self.n_samples)
+    def __init__(self, slopes: Array, losses: Array, penalty: Penalty, problem: Problem) -> None:
+        self.design, self.y, self.penalty = Design(slopes), losses, penalty
+        self.n_samples, self.n_features = slopes.shape
+        # equal weights of the planes, which determine the scales of the columns
+        self.weights = np.full(self.n_samples, 1.0 / self.n_samples)
+        self.alpha, self.objective_unit = problem.alpha, problem.objective_unit
+        self.prediction_scale = problem.objective_unit
 
 
 class _CutsProgramme(Programme):
@@ -163,7 +131,7 @@ class _CutsProgramme(Programme):
         self.cost[d], self.cost[:d] = -1.0, self.mean
         unit = planes.objective_unit
         self.losses = [Intervals(
-            self.predictions, offset=-planes.losses, lower=0.0, upper=inf, x=self.x,
+            self.predictions, offset=-planes.y, lower=0.0, upper=inf, x=self.x,
             width=unit, slope=1.0 / planes.n_samples,
         )]  # fmt: skip
         planes.penalty.add_cones(self, planes.alpha)
