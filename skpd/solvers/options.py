@@ -1,20 +1,19 @@
-"""The options of named solvers, which each solver declares where it is defined."""
+"""The options of named solvers, which each solver declares where its parameters are."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import get_annotations
 from math import inf
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Annotated, Any, get_origin
 
 from ..losses import Loss
 
 __all__ = [
-    "BOOLEAN", "POSITIVE", "Count", "Number", "OneOf", "Option", "OrNone", "declared_options",
-    "require_compiled", "takes_options",
+    "BOOLEAN", "POSITIVE", "Count", "Factor", "Flag", "Number", "OneOf", "Option", "OrNone",
+    "declared_options", "require_compiled",
 ]  # fmt: skip
-
-Solver = TypeVar("Solver", bound=Callable[..., None])
 
 
 class Option(ABC):
@@ -83,22 +82,15 @@ class OrNone(Option):
 BOOLEAN = OneOf(True, False)
 POSITIVE = Number(0, inf)
 
-_DECLARED: dict[Callable[..., None], Mapping[str, Option]] = {}
-
-
-def takes_options(**options: Option) -> Callable[[Solver], Solver]:
-    """Declare the options of a solver, which are keyword-only parameters with defaults."""
-
-    def declare(solver: Solver) -> Solver:
-        _DECLARED[solver] = options
-        return solver
-
-    return declare
+# Annotations of parameters that are options of these kinds
+Flag = Annotated[bool, BOOLEAN]
+Factor = Annotated[float, POSITIVE]
 
 
 def declared_options(solver: Callable[..., None]) -> Mapping[str, Option]:
-    """The declared options of a solver by name; empty if there are none."""
-    return _DECLARED.get(solver, {})
+    """The options of a solver by name: its parameters that are annotated with an `Option`."""
+    hints = get_annotations(solver).items()
+    return {name: hint.__metadata__[0] for name, hint in hints if get_origin(hint) is Annotated}
 
 
 def require_compiled(loss: Loss, *solvers: str) -> None:

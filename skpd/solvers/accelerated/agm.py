@@ -19,13 +19,15 @@ the hinge loss is the projection onto a box and a hyperplane (Algorithm 8). A lo
 smoothed with l* + mu b_i^2 theta_i^2 / 2 instead of l*, at a fixed or a decreasing level mu.
 """
 
+from typing import Annotated
+
 import numpy as np
 
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
 from ...problems import Point
-from ..options import BOOLEAN, OneOf, takes_options
+from ..options import Flag, OneOf
 from ..run import Run
 from .estimate_functions import Composite, Iterate
 from .geometry import Entropic, Euclidean
@@ -36,25 +38,16 @@ from .smoothing import SmoothedLoss, prox_squares
 __all__ = ["agm"]
 
 
-@takes_options(
-    memory=OneOf("infinite", "one"),
-    prox=OneOf("euclidean", "entropic"),
-    adaptive=BOOLEAN,
-    search=BOOLEAN,
-    strong_convexity=OneOf("penalty", "loss"),
-    smoothing=OneOf("homotopy", "fixed"),
-    data_dependent=BOOLEAN,
-)
 def agm(
     run: Run,
     *,
-    memory: str = "infinite",
-    prox: str = "euclidean",
-    adaptive: bool = True,
-    search: bool = False,
-    strong_convexity: str = "penalty",
-    smoothing: str = "fixed",
-    data_dependent: bool = False,
+    memory: Annotated[str, OneOf("infinite", "one")] = "infinite",
+    prox: Annotated[str, OneOf("euclidean", "entropic")] = "euclidean",
+    adaptive: Flag = True,
+    search: Flag = False,
+    strong_convexity: Annotated[str, OneOf("penalty", "loss")] = "penalty",
+    smoothing: Annotated[str, OneOf("homotopy", "fixed")] = "fixed",
+    data_dependent: Flag = False,
 ) -> None:
     """Nesterov's accelerated gradients by estimate functions (AGM-EF).
 

@@ -13,7 +13,7 @@ point of an iterate is theta_i = l'(y_i, z_i), the paper's w(alpha) = grad f(A a
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,15 +21,16 @@ from ... import kernels
 from ..._typing import Array
 from ...penalties import Structure
 from ...problems import Point, Problem
-from ..options import BOOLEAN, Number, require_compiled, takes_options
+from ..options import Flag, Number, require_compiled
 from ..run import Run
 from .settings import PRIMAL
 
 __all__ = ["approx", "coordinate_descent"]
 
 
-@takes_options(average=BOOLEAN, burn_in=Number(0, 1, "[)"))
-def coordinate_descent(run: Run, *, average: bool = False, burn_in: float = 0.5) -> None:
+def coordinate_descent(
+    run: Run, *, average: Flag = False, burn_in: Annotated[float, Number(0, 1, "[)")] = 0.5
+) -> None:
     """Random coordinate descent, Algorithm 1 of Dünner et al. (2016).
 
     A step minimises the objective along its coordinate, or, for losses other than the squared one,

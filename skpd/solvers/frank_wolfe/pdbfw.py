@@ -1,13 +1,13 @@
 """Primal-dual block Frank-Wolfe over the l1 ball (Lei et al., 2019)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ... import kernels
 from ...problems import Point, Problem
 from ..centred_rounds import CentredMethod, constant_column, solve_in_rounds
-from ..options import Count, Number, OneOf, OrNone, require_compiled, takes_options
+from ..options import Count, Number, OneOf, OrNone, require_compiled
 from ..run import Run
 from .l1_ball import ridge_of
 from .settings import BLOCKS
@@ -15,19 +15,13 @@ from .settings import BLOCKS
 __all__ = ["pdbfw"]
 
 
-@takes_options(
-    step_size=OneOf("line-search", "theory"),
-    sparsity=OrNone(Count()),
-    n_coordinates=OrNone(Count()),
-    patience=Number(0, np.inf, "(]"),
-)
 def pdbfw(
     run: Run,
     *,
-    step_size: str = "theory",
-    sparsity: int | None = None,
-    n_coordinates: int | None = None,
-    patience: float = np.inf,
+    step_size: Annotated[str, OneOf("line-search", "theory")] = "theory",
+    sparsity: Annotated[int | None, OrNone(Count())] = None,
+    n_coordinates: Annotated[int | None, OrNone(Count())] = None,
+    patience: Annotated[float, Number(0, np.inf, "(]")] = np.inf,
 ) -> None:
     """Primal-dual block Frank-Wolfe, Algorithm 1 of Lei et al. (2019).
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from math import inf
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from ..._typing import Array
 from ...designs import SubspaceIteration
 from ...problems import Point
-from ..options import Count, OneOf, OrNone, takes_options
+from ..options import Count, OneOf, OrNone
 from ..run import Run
 from .settings import TRACE_NORM
 from .singular import Projection, grown, project, project_to_rank, threshold, top_singular
@@ -19,15 +19,12 @@ from .table import Table, norm
 __all__ = ["trace_norm"]
 
 
-@takes_options(
-    step_size=OneOf("line-search", "theory"), rank=OrNone(Count()), n_rows=OrNone(Count())
-)
 def trace_norm(
     run: Run,
     *,
-    step_size: str = "line-search",
-    rank: int | None = None,
-    n_rows: int | None = None,
+    step_size: Annotated[str, OneOf("line-search", "theory")] = "line-search",
+    rank: Annotated[int | None, OrNone(Count())] = None,
+    n_rows: Annotated[int | None, OrNone(Count())] = None,
 ) -> None:
     """Primal-dual block Frank-Wolfe over the trace-norm ball.
 

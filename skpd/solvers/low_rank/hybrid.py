@@ -6,13 +6,13 @@ trace norm returns a matrix of low rank, and all other large objects are vectors
 
 from functools import partial
 from math import sqrt
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..._typing import Array
 from ...problems import Point, Problem
-from ..options import BOOLEAN, POSITIVE, OneOf, OrNone, takes_options
+from ..options import POSITIVE, Factor, Flag, OneOf, OrNone
 from ..proximal.settings import REPORTS
 from ..run import Run
 from .factors import SingularThreshold, Sum, compressed
@@ -95,16 +95,13 @@ def _balanced(problem: Problem, ratio: float, dual: Array, primal: Array) -> flo
     return ratio * min(max(change, 1.0 / SETTINGS.most_balance), SETTINGS.most_balance)
 
 
-@takes_options(
-    algorithm=OneOf(1, 3), average=BOOLEAN, step_scale=POSITIVE, step_ratio=OrNone(POSITIVE)
-)
 def pdprox_dual_of_entries(
     run: Run,
     *,
-    algorithm: int = 1,
-    average: bool = True,
-    step_scale: float = 1.0,
-    step_ratio: float | None = None,
+    algorithm: Annotated[int, OneOf(1, 3)] = 1,
+    average: Flag = True,
+    step_scale: Factor = 1.0,
+    step_ratio: Annotated[float | None, OrNone(POSITIVE)] = None,
 ) -> None:
     """Pdprox-dual, Algorithms 1 and 3, in the double-dual implementation.
 

@@ -13,38 +13,32 @@ combination of the two with which the row enters the gradient, so H = X' diag(c)
 loss.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...problems import Point, Problem
-from ..options import BOOLEAN, POSITIVE, OneOf, OrNone, takes_options
+from ..options import POSITIVE, Factor, Flag, OneOf, OrNone
 from ..run import Run
 from .restarts import HybridGradient, iterate_with_restarts
 from .settings import REPORTS
 
 __all__ = ["pdprox_dual", "pdprox_primal", "pdprox_restarted"]
 
-IMPLEMENTATIONS = OneOf("double-primal", "double-dual")
+Implementation = Annotated[str, OneOf("double-primal", "double-dual")]
+Ratio = Annotated[float | None, OrNone(POSITIVE)]
 
 
-@takes_options(
-    algorithm=OneOf(1, 3),
-    implementation=IMPLEMENTATIONS,
-    average=BOOLEAN,
-    step_scale=POSITIVE,
-    step_ratio=OrNone(POSITIVE),
-)
 def pdprox_dual(
     run: Run,
     *,
-    algorithm: int = 1,
-    implementation: str = "double-dual",
-    average: bool = True,
-    step_scale: float = 1.0,
-    step_ratio: float | None = None,
+    algorithm: Annotated[int, OneOf(1, 3)] = 1,
+    implementation: Implementation = "double-dual",
+    average: Flag = True,
+    step_scale: Factor = 1.0,
+    step_ratio: Ratio = None,
 ) -> None:
     """Pdprox-dual, Algorithms 1 and 3.
 
@@ -98,19 +92,13 @@ def pdprox_dual(
             break
 
 
-@takes_options(
-    implementation=IMPLEMENTATIONS,
-    average=BOOLEAN,
-    step_scale=POSITIVE,
-    step_ratio=OrNone(POSITIVE),
-)
 def pdprox_primal(
     run: Run,
     *,
-    implementation: str = "double-primal",
-    average: bool = True,
-    step_scale: float = 1.0,
-    step_ratio: float | None = None,
+    implementation: Implementation = "double-primal",
+    average: Flag = True,
+    step_scale: Factor = 1.0,
+    step_ratio: Ratio = None,
 ) -> None:
     """Pdprox-primal, Algorithm 2.
 

@@ -12,7 +12,7 @@ ends with the second (section 5.1). Step sizes follow Table 1,
 over the epochs k. The multipliers of the rows' updates, averaged over epochs, are the dual point.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -20,35 +20,30 @@ from ... import kernels
 from ...penalties.epigraph import NORMS
 from ...problems import Point
 from ...problems.robust import RobustTerms
-from ..options import BOOLEAN, POSITIVE, Count, Number, OneOf, Option, OrNone, takes_options
+from ..options import POSITIVE, Count, Flag, Number, OneOf, OrNone
 from ..run import Run
 from .settings import INCREMENTAL
 
 __all__ = ["hybrid", "ippa", "isg"]
 
-STEP_OPTIONS: dict[str, Option] = {
-    "scheme": OrNone(OneOf("geometric", "gamma/(nk)", "gamma/(n sqrt(k))")),
-    "first_step": OrNone(POSITIVE),
-    "ratio": Number(0, 1),
-    "cycles": BOOLEAN,
-    "gamma": OrNone(POSITIVE),
-    "shuffle": BOOLEAN,
-}
+Scheme = Annotated[str | None, OrNone(OneOf("geometric", "gamma/(nk)", "gamma/(n sqrt(k))"))]
+Step = Annotated[float | None, OrNone(POSITIVE)]
+Share = Annotated[float, Number(0, 1)]
+BatchSize = Annotated[int, Count()]
 ENTRIES = 1 << 24  # number of entries of X between returns to Python, about 0.1 s
 
 
-@takes_options(batch_size=Count(), **STEP_OPTIONS)
 def isg(
     run: Run,
     *,
     terms: RobustTerms | None = None,
-    batch_size: int = 4,
-    scheme: str | None = None,
-    first_step: float | None = None,
-    ratio: float = 0.98,
-    cycles: bool = False,
-    gamma: float | None = None,
-    shuffle: bool = False,
+    batch_size: BatchSize = 4,
+    scheme: Scheme = None,
+    first_step: Step = None,
+    ratio: Share = 0.98,
+    cycles: Flag = False,
+    gamma: Step = None,
+    shuffle: Flag = False,
 ) -> None:
     """The incremental projected subgradient method with mini-batches.
 
@@ -88,17 +83,16 @@ def isg(
     )  # fmt: skip
 
 
-@takes_options(**STEP_OPTIONS)
 def ippa(
     run: Run,
     *,
     terms: RobustTerms | None = None,
-    scheme: str | None = None,
-    first_step: float | None = None,
-    ratio: float = 0.98,
-    cycles: bool = False,
-    gamma: float | None = None,
-    shuffle: bool = False,
+    scheme: Scheme = None,
+    first_step: Step = None,
+    ratio: Share = 0.98,
+    cycles: Flag = False,
+    gamma: Step = None,
+    shuffle: Flag = False,
 ) -> None:
     """The incremental proximal point algorithm.
 
@@ -110,19 +104,18 @@ def ippa(
     )  # fmt: skip
 
 
-@takes_options(batch_size=Count(), switch=Number(0, 1), **STEP_OPTIONS)
 def hybrid(
     run: Run,
     *,
     terms: RobustTerms | None = None,
-    batch_size: int = 4,
-    switch: float = 1e-4,
-    scheme: str | None = None,
-    first_step: float | None = None,
-    ratio: float = 0.98,
-    cycles: bool = False,
-    gamma: float | None = None,
-    shuffle: bool = False,
+    batch_size: BatchSize = 4,
+    switch: Share = 1e-4,
+    scheme: Scheme = None,
+    first_step: Step = None,
+    ratio: Share = 0.98,
+    cycles: Flag = False,
+    gamma: Step = None,
+    shuffle: Flag = False,
 ) -> None:
     """The hybrid method: mini-batch subgradients for long steps, proximal updates for short ones.
 

@@ -8,7 +8,7 @@ objective. The average of the mixtures at the gradients proves a gap, (22) and (
 """
 
 from math import inf
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,23 +21,18 @@ from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Euclidean
 from ..accelerated.levels import SmoothedObjectives
-from ..options import BOOLEAN, OneOf, takes_options
+from ..options import Flag, OneOf
 from ..run import Run
 
 __all__ = ["structured_agm"]
 
 
-@takes_options(
-    memory=OneOf("infinite", "one"),
-    adaptive=BOOLEAN,
-    smoothing=OneOf("homotopy", "fixed"),
-)
 def structured_agm(
     run: Run,
     *,
-    memory: str = "infinite",
-    adaptive: bool = True,
-    smoothing: str = "fixed",
+    memory: Annotated[str, OneOf("infinite", "one")] = "infinite",
+    adaptive: Flag = True,
+    smoothing: Annotated[str, OneOf("homotopy", "fixed")] = "fixed",
 ) -> None:
     """Nesterov's accelerated gradients by estimate functions (AGM-EF).
 
