@@ -92,8 +92,7 @@ class CentredMethod(ABC):
 
     def recentre(self) -> float:
         """Centre the proximal term at the current intercept; return the change of predictions."""
-        change: float = self.compiled.recentre()
-        return change
+        return self.compiled.recentre()
 
     def refresh(self) -> None:
         """Recompute quantities that have accumulated rounding errors."""

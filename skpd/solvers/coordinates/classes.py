@@ -99,8 +99,7 @@ class _ClassDescent:
 
 def _weight_of_square(problem: Problem) -> float:
     penalty: Any = problem.penalty
-    weight: float = penalty.terms[1]
-    return weight
+    return penalty.terms[1]
 
 
 class _Prospects:

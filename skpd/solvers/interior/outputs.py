@@ -106,8 +106,7 @@ class OutputsProgramme(Programme):
         intercept = -self.means @ x[:d]
         of_ones = x[d : self.design.shape[1]]
         intercept[: len(of_ones)] += of_ones
-        found: Array = problem.split(np.append(x[:d], intercept))[1]
-        return found
+        return problem.split(np.append(x[:d], intercept))[1]
 
     def point(self) -> Point:
         """The point with unknowns moved onto the kinks that the last step approached.
@@ -159,8 +158,7 @@ class OutputsProgramme(Programme):
         width = self.width[: starts[-1]]
         size = float(np.max(width))  # the squares are scaled by it, as they may underflow
         width = size * np.sqrt(np.add.reduceat((width / size) ** 2, starts[:-1]))
-        found: Array = width * min(1.0, most / float(np.sum(width)))
-        return found
+        return width * min(1.0, most / float(np.sum(width)))
 
     def add_largest_sizes(self, starts: Indices, weights: Array) -> None:
         if len(weights):

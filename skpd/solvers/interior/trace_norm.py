@@ -30,13 +30,11 @@ class _Scaling:
 
     def of_dual(self, change: Array) -> Array:
         """The scaled multiplier G' change G."""
-        found: Array = self.matrix.T @ change @ self.matrix
-        return found
+        return self.matrix.T @ change @ self.matrix
 
     def of_slack(self, scaled: Array) -> Array:
         """The slack G scaled G' of a scaled matrix."""
-        found: Array = self.matrix @ scaled @ self.matrix.T
-        return found
+        return self.matrix @ scaled @ self.matrix.T
 
     def wanted(self, mu: float | None, affine: "_Change | None") -> Array:
         """The sum of the scaled changes of slack and multiplier that gives a Jordan product of mu.
@@ -136,8 +134,7 @@ class TraceNorm(Term):
 
     def _of_root(self, right: Array, form: str) -> Array:
         """The product R^-1 right, or with form "T" the product with the inverse transpose."""
-        found: Array = solve_triangular(self.root, right, trans=form, check_finite=False)
-        return found
+        return solve_triangular(self.root, right, trans=form, check_finite=False)
 
     def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
         self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)

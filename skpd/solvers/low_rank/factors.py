@@ -91,8 +91,7 @@ class SingularThreshold:
     @property
     def vectors(self) -> Array:
         """The right singular vectors of the last call and some more, as columns."""
-        vectors: Array = self._largest.V
-        return vectors
+        return self._largest.V
 
     def __call__(self, M: Any, threshold: float) -> Factors:
         """The matrix or linear map with its singular values reduced by a threshold."""

@@ -104,8 +104,7 @@ class EntriesModel(LowRankModel):
     def free_step(self, theta: Array) -> Array | float:
         groups = self.problem.rows.groups
         sums = groups.sums(self.problem.weights * theta)
-        step: Array = groups.solve_for_weights(sums, SETTINGS.free_accuracy)
-        return step
+        return groups.solve_for_weights(sums, SETTINGS.free_accuracy)
 
     def curvature(self, random_state: np.random.RandomState) -> float:
         return self.problem.loss.smoothness * self.problem.rows.largest_weight

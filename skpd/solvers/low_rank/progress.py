@@ -91,5 +91,4 @@ def _largest_among(vectors: Array, products: Array) -> Array | None:
     square = products.T @ products
     if not np.isfinite(square).all():
         return None
-    combination: Array = vectors @ np.linalg.eigh(square)[1][:, -1]
-    return combination
+    return vectors @ np.linalg.eigh(square)[1][:, -1]

@@ -49,8 +49,7 @@ class _Entrywise:
         return self.inverse * table
 
     def between(self, rows: Indices, u: Array) -> Array:
-        found: Array = np.sum(u * u * self.inverse[rows], axis=1)
-        return found
+        return np.sum(u * u * self.inverse[rows], axis=1)
 
 
 class _Rowwise:
@@ -79,8 +78,7 @@ class _Rowwise:
 
     def between(self, rows: Indices, u: Array) -> Array:
         inverse = self.inverse[np.searchsorted(self.support, rows)]
-        found: Array = np.sum(inverse * (u @ self.outputs) ** 2, axis=1)
-        return found
+        return np.sum(inverse * (u @ self.outputs) ** 2, axis=1)
 
 
 class _Averaged:
@@ -125,8 +123,7 @@ class _Averaged:
         units[places, np.arange(len(rows))] = 1.0
         inverse = cho_solve(self._factor, units, check_finite=False)[places]
         if not self.common:
-            found: Array = inverse * (u @ u.T)
-            return found
+            return inverse * (u @ u.T)
         mean = np.mean(u, axis=1)
         found = inverse * ((u - mean[:, np.newaxis]) @ u.T)
         found.ravel()[:: len(rows) + 1] += u.shape[1] * mean**2 / self.ridge[places, 0]
@@ -164,8 +161,7 @@ class _ByRows:
     def times(self, table: Array) -> Array:
         scaled = self.inverse * table
         inner = cho_solve(self._factor, self.A @ scaled, check_finite=False)
-        found: Array = scaled - self.inverse * (self.A.T @ inner)
-        return found
+        return scaled - self.inverse * (self.A.T @ inner)
 
     def between(self, rows: Indices, u: Array) -> None:
         return None

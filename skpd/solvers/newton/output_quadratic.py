@@ -82,8 +82,7 @@ def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indice
 def _of_outputs(matrices: Array, table: Array) -> Array:
     """The products of each output's matrix, or of the common one, with its column of a table."""
     if len(matrices) == 1:
-        product: Array = matrices[0] @ table
-        return product
+        return matrices[0] @ table
     return np.matmul(matrices, table.T[..., np.newaxis])[..., 0].T
 
 

@@ -129,8 +129,7 @@ class ShardedRows(AllRows):
     def gram_of(self, columns: Indices) -> Array:
         """The matrix X_W' diag(h) X_W for the second derivatives h."""
         found = self.shards.sums(curvature, self._where(), columns, self.gram.ones)
-        matrix: Array = found["matrix"]
-        return matrix
+        return found["matrix"]
 
     @property
     def n_curved(self) -> int:
