@@ -5,43 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ..._typing import Array
+from ..conjugate_gradients import conjugate_gradients
 from .settings import DAMPED
 
-__all__ = ["conjugate_gradients", "damped_step"]
-
-
-def conjugate_gradients(
-    product: Callable[[Array], Array], right: Array, diagonal: Array, accuracy: float
-) -> Array:
-    """Solve H x = right by conjugate gradients, preconditioned by a diagonal.
-
-    Parameters
-    ----------
-    product : callable
-        The product with the positive semidefinite H.
-    right : ndarray
-        The right side, of any shape; 0 for entries at which x is to be 0.
-    diagonal : ndarray
-        The preconditioner, positive and of the same shape.
-    accuracy : float
-        The squared norm of the residual at which to stop, relative to that of ``right``.
-    """
-    x, r = np.zeros_like(right), right
-    scaled = r / diagonal
-    q, rho = scaled, float(np.sum(r * scaled))
-    first = rho
-    for _ in range(min(DAMPED.most_linear_steps, 2 * right.size + 10)):
-        if not rho > accuracy * first:
-            break
-        image = product(q)
-        bend = float(np.sum(q * image))
-        if not bend > 0.0:
-            break
-        x, r = x + rho / bend * q, r - rho / bend * image
-        scaled = r / diagonal
-        rho, before = float(np.sum(r * scaled)), rho
-        q = scaled + rho / before * q
-    return x
+__all__ = ["damped_step"]
 
 
 def damped_step(
@@ -57,8 +24,12 @@ def damped_step(
 
     Parameters
     ----------
-    product, right, accuracy
-        See `conjugate_gradients`.
+    product : callable
+        The product with the positive semidefinite H.
+    right : ndarray
+        The right side, of any shape; 0 for entries at which x is to be 0.
+    accuracy : float
+        The squared norm of the residual at which to stop, relative to that of ``right``.
     diagonal, majorant : ndarray
         The diagonal of H, and the diagonal D, an upper bound on it for all variables.
     damping : float
@@ -74,16 +45,16 @@ def damped_step(
     """
     # a least curvature for variables without any, such as the coefficients of empty columns
     floor = DAMPED.least_curvature * float(np.max(diagonal)) + np.finfo(float).tiny
+    most = min(DAMPED.most_linear_steps, 2 * right.size + 10)
     for _ in range(DAMPED.most_dampings):
         larger = max(DAMPED.damping_increase * damping, DAMPED.least_damping)
         added = damping * majorant + floor
-        step = conjugate_gradients(
+        found = conjugate_gradients(
             lambda x, added=added: product(x) + added * x,  # type: ignore[misc]
-            right,
-            diagonal + added,
-            accuracy,
-        )
-        gain = search(step)
+            lambda x, added=added: x / (diagonal + added),  # type: ignore[misc]
+            right, most=most, share=accuracy,
+        )  # fmt: skip
+        gain = search(found.solution)
         if gain > DAMPED.good_gain:
             return DAMPED.damping_decrease * damping if damping > DAMPED.least_damping else 0.0
         if gain > 0.0:

@@ -12,6 +12,7 @@ import numpy as np
 from ..._typing import Array
 from ...designs.outputs_curvature import OutputColumns
 from ...designs.threads import blas_threads_for
+from ..conjugate_gradients import Iterate, conjugate_gradients
 from .output_preconditioners import (
     preconditioner_of_squares,
     preconditioner_on_rows,
@@ -34,45 +35,24 @@ def smooth_step(H: OutputColumns, G: Array, W: Array, terms: Terms, tol: float) 
     slope, most, moments = G + ridge * W, SETTINGS.most_smooth_steps, H.moments
     if moments is None:
         on_all = preconditioner_of_squares(H, ridge)
-        return _conjugate_gradients(times, on_all.times, -slope, tol, most)[0]
+        return _solved(times, on_all.times, -slope, tol, most).solution
     few = int(min(moments.most, most))
     precondition = moments.now.inverse(H.of_outputs, terms.l2)
-    step, rest = _conjugate_gradients(times, precondition, -slope, tol, few)
+    step, rest, *_ = _solved(times, precondition, -slope, tol, few)
     if few < most and float(np.max(np.abs(rest))) > tol:
         moments.learn()
         precondition = moments.now.inverse(H.of_outputs, terms.l2)
-        step += _conjugate_gradients(times, precondition, rest, tol, most - few)[0]
+        step += _solved(times, precondition, rest, tol, most - few).solution
     return step
 
 
-def _conjugate_gradients(
-    times: Callable[[Array], Array], precondition: Callable[[Array], Array], residual: Array,
+def _solved(
+    times: Callable[[Array], Array], precondition: Callable[[Array], Array], right: Array,
     target: float, most: int,
-) -> tuple[Array, Array]:  # fmt: skip
-    """The approximate solution of a linear system, started at 0, and its residual.
-
-    The method stops at a residual of maximum norm ``target``, or after ``most`` steps.
-    """
-    step = np.zeros_like(residual)
-    with blas_threads_for(len(residual)):
-        direction, last_size = np.zeros_like(residual), 1.0
-        for _ in range(most):
-            if float(np.max(np.abs(residual))) <= target:
-                break
-            z = precondition(residual)
-            size = float(np.sum(residual * z))
-            if not size > 0.0:  # the residual underflows
-                break
-            direction = z + size / last_size * direction
-            last_size = size
-            product = times(direction)
-            curvature = float(np.sum(direction * product))
-            if not curvature > 0.0:
-                break
-            length = size / curvature
-            step += length * direction
-            residual = residual - length * product
-    return step, residual
+) -> Iterate:  # fmt: skip
+    """The approximate solution of a linear system, with a residual of maximum norm ``target``."""
+    with blas_threads_for(len(right)):
+        return conjugate_gradients(times, precondition, right, most=most, target=target)
 
 
 def newton_step_by_products(
@@ -111,7 +91,7 @@ def newton_step_by_products(
         precondition = without_rows(precondition, support[curved], D[curved], u[curved])
     target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
     most = SETTINGS.most_linear_steps
-    step, _ = _conjugate_gradients(times, precondition.times, -slope, target, most)
+    step = _solved(times, precondition.times, -slope, target, most).solution
     return _move(H, P, R, terms, step)
 
 

@@ -14,13 +14,13 @@ If lam is larger than ||w||, the terms with t and the last row and column are le
 """
 
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...designs import newton_cost
+from ..conjugate_gradients import conjugate_gradients
 from ..interior.systems import FeatureSystem
 from .rows import Curvature
 
@@ -147,8 +147,13 @@ class NewtonSteps:
         self.cost += products
         step, right = None, -model.reduced(model.gradient)
         if self.system is not None and self.on_sphere == (model.normal is not None):
-            step, k = self._by_conjugate_gradients(model, right, int(factor / iteration))
-            self.cost += k * iteration
+            system, most = self.system, int(factor / iteration)
+            found = conjugate_gradients(
+                model.times, lambda x: _solved(system, x), right, most=most + 1,
+                share=self.accuracy**2, inner=lambda x, y: float(x @ y),
+            )  # fmt: skip
+            self.cost += min(found.n_steps, most) * iteration
+            step = found.solution if found.is_accurate else None
         if step is None:
             self.system, self.on_sphere = model.system(), model.normal is not None
             self.cost += factor
@@ -156,31 +161,6 @@ class NewtonSteps:
         if not np.isfinite(step).all():
             raise LinAlgError("a Newton step overflows")
         return model.whole(step)
-
-    def _by_conjugate_gradients(
-        self, model: Model, right: Array, most: int
-    ) -> tuple[Array | None, int]:
-        """The solution of the model by conjugate gradients, and the number of iterations.
-
-        The solution is None if ``most`` iterations do not suffice for the accuracy.
-        """
-        assert self.system is not None
-        step, left = np.zeros_like(right), right
-        direction, before, first = np.zeros_like(right), inf, 0.0
-        for k in range(most + 1):
-            preconditioned = _solved(self.system, left)
-            size = float(preconditioned @ left)
-            first = first or size
-            if size <= self.accuracy**2 * first:
-                return step, k
-            direction = preconditioned + (size / before) * direction
-            image = model.times(direction)
-            curvature = float(direction @ image)
-            if not (size > 0.0 and curvature > 0.0):
-                return None, k
-            step, left = step + (size / curvature) * direction, left - (size / curvature) * image
-            before = size
-        return None, most
 
 
 def _solved(system: FeatureSystem, right: Array) -> Array:

@@ -1,0 +1,75 @@
+"""Linear systems by preconditioned conjugate gradients."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+
+__all__ = ["Iterate", "conjugate_gradients"]
+
+Product = Callable[[Array], Array]
+
+
+class Iterate(NamedTuple):
+    """An approximate solution of a linear system.
+
+    Attributes
+    ----------
+    solution, residual : ndarray
+    n_steps : int
+    is_accurate : bool
+        Whether the residual has the requested share of the first one.
+    """
+
+    solution: Array
+    residual: Array
+    n_steps: int
+    is_accurate: bool = False
+
+
+def _sum_of_products(x: Array, y: Array) -> float:
+    return float(np.sum(x * y))
+
+
+def conjugate_gradients(
+    product: Product, precondition: Product, right: Array, *, most: int, share: float = 0.0,
+    target: float = -1.0, inner: Callable[[Array, Array], float] = _sum_of_products,
+) -> Iterate:  # fmt: skip
+    """The approximate solution of H x = right, started at 0.
+
+    Parameters
+    ----------
+    product, precondition : callable
+        The products with the positive semidefinite H and with an approximate inverse of it.
+    right : ndarray
+        The right side, of any shape.
+    most : int
+        The largest number of steps.
+    share : float, default=0.0
+        The squared norm of the residual at which to stop, relative to that of ``right``, in the
+        norm of the preconditioner.
+    target : float, default=-1.0
+        The maximum norm of the residual at which to stop.
+    inner : callable, default=_sum_of_products
+        The inner product.
+    """
+    solution, direction, residual = np.zeros_like(right), np.zeros_like(right), right
+    first, before = np.nan, 1.0
+    for k in range(most):
+        if target >= 0.0 and float(np.max(np.abs(residual))) <= target:
+            return Iterate(solution, residual, k)
+        z = precondition(residual)
+        size = inner(residual, z)
+        first = size if k == 0 else first
+        if not size > share * first:
+            return Iterate(solution, residual, k, size <= share * first)
+        direction, before = z + size / before * direction, size
+        image = product(direction)
+        bend = inner(direction, image)
+        if not bend > 0.0:
+            return Iterate(solution, residual, k)
+        length = size / bend
+        solution, residual = solution + length * direction, residual - length * image
+    return Iterate(solution, residual, most)
