@@ -27,7 +27,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="what glibc's malloc does")
 def test_fits_do_not_wait_for_pages():
-    """A vector takes 78 pages; without `keep_freed_memory` a fit met each of dozens anew.
+    """A vector takes 78 pages; without `_keep_freed_memory` a fit met each of dozens anew.
 
     Any variable of malloc's in the environment (Dask's workers get one) stops glibc learning.
     """

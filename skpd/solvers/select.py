@@ -11,7 +11,6 @@ from ..problems import Problem
 from . import orders as need
 from .accelerated.agm import agm
 from .accelerated.outputs import accelerated_gradients
-from .constrained import interior_point_to_the_zeros
 from .coordinates.classes import class_descent
 from .coordinates.dual import dual_descent
 from .coordinates.pairs import pair_descent
@@ -21,7 +20,7 @@ from .frank_wolfe.l1_ball import search_for_multiplier
 from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.settings import BALL
 from .frank_wolfe.trace_norm import trace_norm
-from .interior import faces_of_ball, interior_point
+from .interior import faces_of_ball, interior_point, interior_point_to_the_zeros
 from .low_rank import (
     pdprox_adaptive,
     pdprox_dual_of_entries,

@@ -13,7 +13,10 @@ from .programme import Programme
 from .programmes import programme_of
 from .settings import SETTINGS
 
-__all__ = ["State", "interior_point"]
+__all__ = ["State", "interior_point", "interior_point_to_the_zeros"]
+
+ZEROS = 0.01  # factor of the tolerance in the last iterations, which converge quickly
+ENOUGH = 1e-9  # a relative gap small enough to detect zeros without further iterations
 
 
 def interior_point(run: Run, *, precise: bool = False) -> None:
@@ -66,6 +69,17 @@ def interior_point(run: Run, *, precise: bool = False) -> None:
             monitor.check(n_iter, programme.point())
             if isinstance(end, KeyboardInterrupt):
                 raise
+
+
+def interior_point_to_the_zeros(run: Run, *, precise: bool = False) -> None:
+    """Run the method to a smaller tolerance, at which coefficients of 0 can be detected."""
+    monitor, tol = run.monitor, run.monitor.tol
+    monitor.tol = min(tol, max(ZEROS * tol, ENOUGH))
+    try:
+        interior_point(run, precise=precise)
+    finally:
+        monitor.tol = tol
+        monitor.done = monitor.stopped or monitor.relative_gap <= tol
 
 
 class State:

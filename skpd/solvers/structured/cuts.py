@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates.repairs import least_linear
 from ...problems import Problem
-from .basis import GrownBasis
 from .settings import SETTINGS
 
 __all__ = ["Cuts"]
+
+# A vector whose remainder is below this times its norm is in the span of the others
+NOTHING = 64.0 * EPSILON
 
 
 class Cuts:
@@ -44,7 +47,7 @@ class Cuts:
         self.losses = np.zeros(1)
         self._room = np.zeros((16, self.n_variables))
         self._unused = np.zeros(1, dtype=np.int64)
-        self._basis = GrownBasis(problem.n_features)
+        self._basis = _GrownBasis(problem.n_features)
         self._coordinates: list[Array] = []  # coordinates of slopes
 
     def __len__(self) -> int:
@@ -61,7 +64,7 @@ class Cuts:
         """
         d = self.problem.n_features
         if len(self._basis) > SETTINGS.idle_directions * len(self):
-            self._basis, self._coordinates = GrownBasis(d), []
+            self._basis, self._coordinates = _GrownBasis(d), []
         new = self.slopes[len(self._coordinates) :, :d]
         self._coordinates += [self._basis.coordinates(slope) for slope in new]
         table = np.zeros((len(self), len(self._basis)))
@@ -114,3 +117,43 @@ class Cuts:
             norm = penalty.largest_alpha(v)
             best = max(best, min(1.0, alpha / norm) * value if norm > 0.0 else value)
         return best
+
+
+class _GrownBasis:
+    """An orthonormal basis that is extended by a direction when a vector is not in its span.
+
+    Parameters
+    ----------
+    size : int
+        The length of the vectors.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._room, self._count = np.zeros((16, size)), 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def directions(self) -> Array:
+        """The basis, of shape (len(self), size)."""
+        return self._room[: self._count]
+
+    def coordinates(self, vector: Array) -> Array:
+        """The coordinates of a vector, after extending the basis by a direction if necessary.
+
+        Gram-Schmidt orthogonalisation is done twice, so that directions are orthogonal up to
+        rounding.
+        """
+        found, rest = np.zeros(len(self)), vector
+        for _ in range(2):
+            part = self.directions @ rest
+            found, rest = found + part, rest - part @ self.directions
+        length = float(np.linalg.norm(rest))
+        if len(self) == len(vector) or length <= NOTHING * float(np.linalg.norm(vector)):
+            return found
+        if self._count == len(self._room):
+            self._room = np.vstack([self._room, np.zeros_like(self._room)])
+        self._room[self._count] = rest / length
+        self._count += 1
+        return np.append(found, length)
