@@ -16,7 +16,7 @@ from .cones import ConesChange, EuclideanNorms
 from .epigraphs import Pairs, PairsChange
 from .maps import Map, OutputDifferences
 from .settings import SETTINGS
-from .terms import Intervals, Term
+from .terms import Intervals, Smooth
 
 __all__ = ["CoupledRows", "LargestScores", "OutputsInOrder", "RowNorms", "SoftmaxRows"]
 
@@ -163,8 +163,8 @@ class RowNorms(EuclideanNorms):
         return float(self.weights @ of_rows)
 
 
-class SoftmaxRows(Term):
-    """The smooth term sum_i c_i (log sum_k exp(z_ik) - z_iy), whose gradient is its multiplier.
+class SoftmaxRows(Smooth):
+    """The smooth term sum_i c_i (log sum_k exp(z_ik) - z_iy).
 
     Parameters
     ----------
@@ -173,20 +173,13 @@ class SoftmaxRows(Term):
         The softmax loss.
     """
 
-    quadratic = False
-
     def __init__(self, rows: CoupledRows, loss: Loss) -> None:
         image, y, weights, x = rows
-        self.image, self.y, self.loss = image, np.ravel(y), loss
-        self.weights, self.shape = np.repeat(weights, y.shape[1]), y.shape
-        self.z = image.times(x)
+        self.y, self.loss, self.shape = np.ravel(y), loss, y.shape
+        super().__init__(image, np.zeros(y.size), np.repeat(weights, y.shape[1]), x)
 
-    @property
-    def multipliers(self) -> Array:
-        return self.loss.gradient(self.y, self.z)
-
-    def add_gradient(self, out: Array) -> None:
-        self.image.add_adjoint(self.weights * self.multipliers, out)
+    def derivative(self, s: Array) -> Array:
+        return self.loss.gradient(self.y, s)
 
     def factorise(self, system: Any) -> None:
         p = np.maximum(self.multipliers + self.y, SETTINGS.least_logistic_curvature)
@@ -194,20 +187,10 @@ class SoftmaxRows(Term):
         self.p = p / np.sum(p, axis=1, keepdims=True)
         system.add_blocks(_root_of_spread(self.weights.reshape(self.shape) * self.p))
 
-    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
-        pass
-
-    def direction(self, dx: Array) -> Array:
-        return self.image.times(dx)
-
-    def move(self, direction: Array, primal: float, dual: float) -> None:
-        self.z = self.z + primal * direction
-
-    def add_model_error(self, direction: Array, length: float, out: Array) -> None:
-        error = self.loss.gradient(self.y, self.z + length * direction) - self.multipliers
+    def model_change(self, direction: Array, length: float) -> Array:
         change = direction.reshape(self.shape)
         change = self.p * (change - np.sum(self.p * change, axis=1, keepdims=True))
-        self.image.add_adjoint(self.weights * (error - length * np.ravel(change)), out)
+        return length * np.ravel(change)
 
 
 class OutputsInOrder(Intervals):

@@ -20,7 +20,7 @@ from .maps import Map
 from .settings import SETTINGS
 from .systems import NewtonSystem
 
-__all__ = ["Equality", "Intervals", "Logistic", "Quadratic", "Term", "largest_step"]
+__all__ = ["Equality", "Intervals", "Logistic", "Quadratic", "Smooth", "Term", "largest_step"]
 
 
 def largest_step(x: Array, change: Array) -> float:
@@ -183,37 +183,52 @@ class Equality(Term):
             x[some] -= (self._value(x) / size) * shares
 
 
-class Logistic(Quadratic):
-    """The smooth term sum_k c_k log(1 + exp(-y_k s_k)) with s = A x.
+class Smooth(Quadratic):
+    """The base class of smooth terms f(s) with s = A x, whose gradients are their multipliers.
 
-    Its gradient is its multiplier. The step length is limited by the error of the Newton model.
+    The step length is limited by the error of the Newton model.
     """
 
     quadratic = False
+
+    @abstractmethod
+    def derivative(self, s: Array) -> Array:
+        """The derivatives of f without the weights."""
+
+    @property
+    def multipliers(self) -> Array:
+        return self.derivative(self.s)
+
+    def add_gradient(self, out: Array) -> None:
+        self.image.add_adjoint(self.weights * self.multipliers, out)
+
+    @abstractmethod
+    def model_change(self, direction: Array, length: float) -> Array:
+        """The change of the derivatives by the Newton model, at a length along a direction."""
+
+    def add_model_error(self, direction: Array, length: float, out: Array) -> None:
+        error = self.derivative(self.s + length * direction) - self.multipliers
+        error -= self.model_change(direction, length)
+        self.image.add_adjoint(self.weights * error, out)
+
+
+class Logistic(Smooth):
+    """The smooth term sum_k c_k log(1 + exp(-y_k s_k)) with s = A x."""
 
     def __init__(self, image: Map, y: Array, weights: Array, x: Array) -> None:
         super().__init__(image, np.zeros_like(y), weights, x)
         self.y = y
 
-    @property
-    def multipliers(self) -> Array:
-        return self._derivative(self.s)
-
-    def _derivative(self, s: Array) -> Array:
+    def derivative(self, s: Array) -> Array:
         return -self.y * expit(-self.y * s)
-
-    def add_gradient(self, out: Array) -> None:
-        self.image.add_adjoint(self.weights * self.multipliers, out)
 
     def factorise(self, system: NewtonSystem) -> None:
         size = np.abs(self.multipliers)
         self.h = np.maximum(size * (1.0 - size), SETTINGS.least_logistic_curvature)
         self.image.add_curvature(self.weights * self.h, system)
 
-    def add_model_error(self, direction: Array, length: float, out: Array) -> None:
-        error = self._derivative(self.s + length * direction) - self.multipliers
-        error -= length * self.h * direction
-        self.image.add_adjoint(self.weights * error, out)
+    def model_change(self, direction: Array, length: float) -> Array:
+        return length * self.h * direction
 
 
 class Intervals(Term):

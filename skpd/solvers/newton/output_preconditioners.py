@@ -5,9 +5,10 @@ outputs (`skpd.designs.outputs_moments`). C accounts for directions without curv
 of classes, adding a number to all outputs does not change the losses.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -19,22 +20,22 @@ from .settings import OUTPUT_QUADRATIC as SETTINGS
 __all__ = ["Preconditioner", "preconditioner_of_squares", "preconditioner_on_rows", "without_rows"]
 
 
-class Preconditioner(Protocol):
-    """The interface of an approximate inverse M^-1 of a matrix over the entries of a table."""
+class Preconditioner(ABC):
+    """The base class of an approximate inverse M^-1 of a matrix over the entries of a table."""
 
+    @abstractmethod
     def times(self, table: Array) -> Array:
         """The product of M^-1 with a table."""
-        ...
 
     def between(self, rows: Indices, u: Array) -> Array | None:
         """The numbers (e_i u_i')' M^-1 (e_j u_j') for vectors u of some rows, as a matrix.
 
         A vector stands for a diagonal matrix. None if the numbers are not available.
         """
-        ...
+        return None
 
 
-class _Entrywise:
+class _Entrywise(Preconditioner):
     """The inverse of a diagonal.
 
     Parameters
@@ -52,7 +53,7 @@ class _Entrywise:
         return np.sum(u * u * self.inverse[rows], axis=1)
 
 
-class _Rowwise:
+class _Rowwise(Preconditioner):
     """The inverse of g_j C + ridge_j I for each row j.
 
     Parameters
@@ -81,7 +82,7 @@ class _Rowwise:
         return np.sum(inverse * (u @ self.outputs) ** 2, axis=1)
 
 
-class _Averaged:
+class _Averaged(Preconditioner):
     """The inverse of M + diag(ridge) for each output, with the mean over outputs apart.
 
     Parameters
@@ -103,9 +104,7 @@ class _Averaged:
         self.support, self.common = support, common
         least = SETTINGS.least_curvature * np.maximum(M.diagonal(), np.finfo(float).tiny)
         self.ridge = np.maximum(ridge, least)[:, np.newaxis]
-        M.ravel()[:: len(M) + 1] += ridge
-        M.ravel()[:: len(M) + 1] *= SETTINGS.diagonal_factor
-        self._factor = cho_factor(M, lower=True, check_finite=False)
+        self._factor = _factor(M, ridge)
 
     def times(self, table: Array) -> Array:
         out, own = np.zeros_like(table), table[self.support]
@@ -130,7 +129,7 @@ class _Averaged:
         return found
 
 
-class _ByOutput:
+class _ByOutput(Preconditioner):
     """The inverse of M + diag(ridge) for each output, on a different set of rows."""
 
     def __init__(self, parts: list[tuple[Indices, Any]]) -> None:
@@ -142,11 +141,8 @@ class _ByOutput:
             out[rows, k] = cho_solve(factor, table[rows, k], check_finite=False)
         return out
 
-    def between(self, rows: Indices, u: Array) -> None:
-        return None
 
-
-class _ByRows:
+class _ByRows(Preconditioner):
     """The inverse of A'A + diag(ridge) for each output, by a system over the rows of A.
 
     Woodbury's identity is used if A has fewer rows than columns. The ridge must be positive.
@@ -163,11 +159,8 @@ class _ByRows:
         inner = cho_solve(self._factor, self.A @ scaled, check_finite=False)
         return scaled - self.inverse * (self.A.T @ inner)
 
-    def between(self, rows: Indices, u: Array) -> None:
-        return None
 
-
-class _WithoutRows:
+class _WithoutRows(Preconditioner):
     """The inverse of M - sum_j D_j (e_j u_j')(e_j u_j')', by Woodbury's identity."""
 
     def __init__(self, inner: Preconditioner, rows: Indices, u: Array, system: Array) -> None:
@@ -183,9 +176,6 @@ class _WithoutRows:
         more = np.zeros_like(table)
         more[self.rows] = right[:, np.newaxis] * self.u
         return out + self.inner.times(more)
-
-    def between(self, rows: Indices, u: Array) -> None:
-        return None
 
 
 def preconditioner_on_rows(
@@ -203,7 +193,9 @@ def preconditioner_on_rows(
             return _Averaged(M, more[support], support, common)
         rows_of = [np.flatnonzero(own) for own in inside.T]
         if not whole and max(map(len, rows_of)) <= SETTINGS.newton_rows:
-            return _ByOutput([(rows, _factor(H, rows, more[rows])) for rows in rows_of])
+            return _ByOutput([
+                (rows, _factor(H.averaged[np.ix_(rows, rows)], more[rows])) for rows in rows_of
+            ])  # fmt: skip
     if whole:
         return _Rowwise(H.scales[support], H.of_outputs, more[support], support)
     return _diagonal(H, inside, ridge)
@@ -240,8 +232,8 @@ def without_rows(inner: Preconditioner, rows: Indices, D: Array, u: Array) -> Pr
     return inner
 
 
-def _factor(H: OutputColumns, rows: Indices, ridge: Array) -> Any:
-    M = H.averaged[np.ix_(rows, rows)]
+def _factor(M: Array, ridge: Array) -> Any:
+    """The Cholesky factor of M + diag(ridge), in the place of M."""
     M.ravel()[:: len(M) + 1] += ridge
     M.ravel()[:: len(M) + 1] *= SETTINGS.diagonal_factor
     return cho_factor(M, lower=True, check_finite=False)
