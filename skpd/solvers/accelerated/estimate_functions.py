@@ -119,74 +119,134 @@ class Iterate:
     latest: tuple[Array, Array]
 
 
+class _Search:
+    """The point x_k of an iteration, the last z_k, and the search for L and the next ones.
+
+    Attributes
+    ----------
+    here, before : Evaluation
+        The objective at x_k and x_{k-1}.
+    z, product_z : ndarray
+    gradient : ndarray
+        The gradient at x_k, with a search in a span.
+    lipschitz : float
+    new : Evaluation
+        The objective at the next point.
+    new_z : ndarray
+    """
+
+    gradient: Array
+    new: Evaluation
+    new_z: Array
+
+    def __init__(self, composite: Composite, here: Evaluation, before: Evaluation) -> None:
+        self.composite, self.here, self.before = composite, here, before
+        self.z, self.product_z = here.x, here.z
+        self.lipschitz, self.stalls = composite.lipschitz, 0
+
+    @property
+    def has_stalled(self) -> bool:
+        return bool(self.composite.searches) and self.stalls == SETTINGS.stalled_searches
+
+    def begin(self) -> None:
+        """Begin with a lower L than the last one."""
+        self.searches, self.new = self.composite.searches, self.here
+        if self.composite.adaptive:
+            self.lipschitz /= SETTINGS.search_decay if self.searches else SETTINGS.lipschitz_decay
+        self.least = self.lipschitz
+
+    def trial(self) -> float:
+        """The L to try."""
+        c = self.composite
+        least_convex = c.in_loss * SETTINGS.least_over_convexity
+        least = SETTINGS.least_lipschitz * c.lipschitz
+        self.lipschitz = max(self.lipschitz, least_convex, least)
+        return self.lipschitz
+
+    def origin(self, part: float, whole: float) -> tuple[Evaluation, Array]:
+        """The point u_{k+1} and its gradient; the share of z_k in it is ``part / whole``."""
+        if self.searches:
+            return self.here, self.gradient
+        u = self.composite.between(self.here, self.z, self.product_z, part / whole)
+        return u, self.composite.gradient(u)
+
+    def offer(self, new_z: Array, share: float, u: Evaluation, gradient: Array) -> bool:
+        """Compute the next point from z_{k+1}; whether L is admitted by the gradient at u."""
+        c, self.new_z, self.new_product_z = self.composite, new_z, self.composite.matvec(new_z)
+        if self.searches:
+            last = (self.z, self.product_z, 0.0), self.before.point
+            points = (new_z, self.new_product_z, 0.0), *last
+            self.new = _lowest(c, self.here, self.new, points)
+            return False
+        step = c.between(self.here, new_z, self.new_product_z, share)
+        if not c.searches or step.objective < self.new.objective:
+            self.new = step
+        return not c.adaptive or _below_model(c, step, u, gradient, self.lipschitz)
+
+    def reject(self) -> None:
+        """Continue with a larger L, or with the step of Algorithm 2 or 4 after some rejections."""
+        self.lipschitz *= SETTINGS.lipschitz_growth
+        if self.searches:
+            self.searches -= 1
+            self.lipschitz = self.lipschitz if self.searches else self.least
+
+    def accept(self) -> None:
+        """Move to the next points."""
+        self.stalls = 0 if self.new.below(self.here) else self.stalls + 1
+        self.before = self.before if self.new is self.here else self.here
+        self.here, self.z, self.product_z = self.new, self.new_z, self.new_product_z
+
+
 def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
     """The iterates of AGM-EF with infinite memory, Algorithms 1 and 2."""
     c, d = composite, composite.geometry
     in_loss, in_penalty = c.in_loss, c.in_penalty
-    both, least_convex = in_loss + in_penalty, in_loss * SETTINGS.least_over_convexity
-    first, z, L = x, x, c.lipschitz * (SETTINGS.lipschitz_decay if c.adaptive else 1.0)
-    here = before = c.at(x, c.matvec(x))
-    product_z = here.z
-    gradient_here, stalls = c.gradient(here) if c.searches else x, 0
+    both, begin = in_loss + in_penalty, c.at(x, c.matvec(x))
+    s = _Search(c, begin, begin)
+    s.lipschitz = c.lipschitz * (SETTINGS.lipschitz_decay if c.adaptive else 1.0)
+    if c.searches:
+        s.gradient = c.gradient(s.here)
     total = 0.0  # A_k
-    origin = d.gradient(first)
-    dual, constant = origin, float(origin @ first) - d.value(first)
+    dual = d.gradient(x)
+    constant = float(dual @ x) - d.value(x)
     theta: Any = 0.0
     slope: Any = 0.0
     while True:
-        searches, new = c.searches, here
-        if c.adaptive:
-            L = L / (SETTINGS.search_decay if searches else SETTINGS.lipschitz_decay)
-        least = L
+        s.begin()
         while True:
-            L = max(L, least_convex, SETTINGS.least_lipschitz * c.lipschitz)
-            p, q = L - in_loss, 1.0 + 2.0 * both * total
+            p, q = s.trial() - in_loss, 1.0 + 2.0 * both * total
             a = (q + np.sqrt(q * q + 4.0 * p * total * (1.0 + both * total))) / (2.0 * p)
             a = min(float(a), SETTINGS.largest_weight)
             after = total + a
             t1, t2 = 1.0 + both * total, in_loss * a
             t3 = in_penalty * a * total / after
             t = t1 + t2 + t3
-            if searches:
-                u, gradient = here, gradient_here
-            else:
-                u = c.between(here, z, product_z, a * t1 / (t * after - t2 * a))
-                gradient = c.gradient(u)
+            u, gradient = s.origin(a * t1, t * after - t2 * a)
             towards = in_loss * d.gradient(u.x) - gradient
             new_dual = dual + a * towards
             new_constant = constant + a * (u.f + float(towards @ u.x) - in_loss * d.value(u.x))
-            new_z = d.minimise(new_dual, 1.0 + in_loss * after, after)
-            new_product_z = c.matvec(new_z)
-            if searches:
-                points = (new_z, new_product_z, 0.0), (z, product_z, 0.0), before.point
-                new, holds = _lowest(c, here, new, points), False
-            else:
-                step = c.between(here, new_z, new_product_z, a / after)
-                holds = not c.adaptive or _below_model(c, step, u, gradient, L)
-                new = step if not c.searches or step.objective < new.objective else new
+            z = d.minimise(new_dual, 1.0 + in_loss * after, after)
+            holds = s.offer(z, a / after, u, gradient)
             model = (
-                new_constant + (1.0 + in_loss * after) * d.value(new_z) - float(new_dual @ new_z)
-                + after * c.psi(new_z)
+                new_constant + (1.0 + in_loss * after) * d.value(z) - float(new_dual @ z)
+                + after * c.psi(z)
             )  # fmt: skip
-            slack = SETTINGS.objective_rounding * after * (abs(new.objective) + abs(u.f))
-            if holds or after * new.objective <= model + slack:
+            slack = SETTINGS.objective_rounding * after * (abs(s.new.objective) + abs(u.f))
+            if holds or after * s.new.objective <= model + slack:
                 break
-            L *= SETTINGS.lipschitz_growth
-            if searches:
-                searches -= 1
-                L = L if searches else least
+            s.reject()
         total, dual, constant = after, new_dual, new_constant
-        stalls = 0 if new.below(here) else stalls + 1
-        before = before if new is here else here
-        here, z, product_z = new, new_z, new_product_z
+        s.accept()
         theta = theta + (a / total) * (u.theta - theta)
         slope = slope - (a / total) * (towards + slope)
-        latest = u.theta, -towards
+        here, latest = s.here, (u.theta, -towards)
         if c.searches:
-            gradient_here = c.gradient(here)
-            latest = here.theta, gradient_here - in_loss * d.gradient(here.x)
-        yield Iterate(here.x, here.z, theta, slope, here.objective, 1.0 / total, L, latest)
-        if c.searches and stalls == SETTINGS.stalled_searches:
+            s.gradient = c.gradient(here)
+            latest = here.theta, s.gradient - in_loss * d.gradient(here.x)
+        yield Iterate(
+            here.x, here.z, theta, slope, here.objective, 1.0 / total, s.lipschitz, latest
+        )
+        if s.has_stalled:
             return
 
 
@@ -202,61 +262,44 @@ def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
         if not c.adaptive or _below_model(c, here, u, gradient, L):
             break
         L *= SETTINGS.lipschitz_growth
-    before, product_z, stalls = u, here.z, 0
+    s = _Search(c, here, u)
+    s.lipschitz = L
     theta, slope = latest = u.theta, gradient - in_loss * d.gradient(x)
     level = u.f + float(gradient @ (z - x)) + L * c.divergence(z, x) + c.psi(z)  # min q_k
     curvature, bound, scale = L + in_penalty, 1.0, L - in_loss
-    least_convex = in_loss * SETTINGS.least_over_convexity
     while True:
+        here = s.here
         if c.searches:
-            gradient_here = c.gradient(here)
-            latest = here.theta, gradient_here - in_loss * d.gradient(here.x)
-        yield Iterate(here.x, here.z, theta, slope, here.objective, bound * scale, L, latest)
-        if c.searches and stalls == SETTINGS.stalled_searches:
+            s.gradient = c.gradient(here)
+            latest = here.theta, s.gradient - in_loss * d.gradient(here.x)
+        yield Iterate(
+            here.x, here.z, theta, slope, here.objective, bound * scale, s.lipschitz, latest
+        )
+        if s.has_stalled:
             return
-        searches, new = c.searches, here
-        if c.adaptive:
-            L = L / (SETTINGS.search_decay if searches else SETTINGS.lipschitz_decay)
-        least = L
+        s.begin()
         while True:
-            L = max(L, least_convex, SETTINGS.least_lipschitz * c.lipschitz)
             # (1 - a)(c + lambda2 a) + lambda1 a = L a^2
-            p, q = L + in_penalty, curvature - in_penalty - in_loss
+            p, q = s.trial() + in_penalty, curvature - in_penalty - in_loss
             a = 2.0 * curvature / (q + np.sqrt(q * q + 4.0 * p * curvature))
             a = min(float(a), 1.0)
             after = (1.0 - a) * curvature + (in_loss + in_penalty) * a
             t1, t2, t3 = (1.0 - a) * curvature, in_loss * a, in_penalty * a * (1.0 - a)
             t = t1 + t2 + t3
-            if searches:
-                u, gradient = here, gradient_here
-            else:
-                u = c.between(here, z, product_z, t1 * a / (t - t2 * a))
-                gradient = c.gradient(u)
-            dual = t1 * d.gradient(z) + t2 * d.gradient(u.x) - a * gradient
-            new_z = d.minimise(dual, t1 + t2, a)
-            new_product_z = c.matvec(new_z)
-            if searches:
-                points = (new_z, new_product_z, 0.0), (z, product_z, 0.0), before.point
-                new, holds = _lowest(c, here, new, points), False
-            else:
-                step = c.between(here, new_z, new_product_z, a)
-                holds = not c.adaptive or _below_model(c, step, u, gradient, L)
-                new = step if not c.searches or step.objective < new.objective else new
+            u, gradient = s.origin(t1 * a, t - t2 * a)
+            dual = t1 * d.gradient(s.z) + t2 * d.gradient(u.x) - a * gradient
+            z = d.minimise(dual, t1 + t2, a)
+            holds = s.offer(z, a, u, gradient)
             new_level = (
-                (1.0 - a) * level + t1 * c.divergence(new_z, z) + t2 * c.divergence(new_z, u.x)
-                + a * (u.f + float(gradient @ (new_z - u.x)) + c.psi(new_z))
+                (1.0 - a) * level + t1 * c.divergence(z, s.z) + t2 * c.divergence(z, u.x)
+                + a * (u.f + float(gradient @ (z - u.x)) + c.psi(z))
             )  # fmt: skip
-            slack = SETTINGS.objective_rounding * (abs(new.objective) + abs(u.f))
-            if holds or new.objective <= new_level + slack:
+            slack = SETTINGS.objective_rounding * (abs(s.new.objective) + abs(u.f))
+            if holds or s.new.objective <= new_level + slack:
                 break
-            L *= SETTINGS.lipschitz_growth
-            if searches:
-                searches -= 1
-                L = L if searches else least
+            s.reject()
         curvature, level = after, new_level
-        stalls = 0 if new.below(here) else stalls + 1
-        before = before if new is here else here
-        here, z, product_z = new, new_z, new_product_z
+        s.accept()
         bound *= 1.0 - a
         latest = u.theta, gradient - in_loss * d.gradient(u.x)
         theta, slope = theta + a * (latest[0] - theta), slope + a * (latest[1] - slope)
