@@ -178,7 +178,7 @@ def _order_of_values(problem: Problem, warm: bool) -> list[Try]:
         trials.append(Try("interior-point-faces"))
     if cost == inf:
         return [*own, *trials, Try("hybrid-gradient, last")]
-    budget = _trial_budget(cost, warm)
+    budget = SETTINGS.trial_budget(cost, warm)
     methods = [trial._replace(budget=budget) for trial in trials]
     if len(methods) > 1 and methods[0].key == "dual-descent":
         few_steps = SETTINGS.descent_steps * newton_cost(design, *design.shape)
@@ -188,7 +188,7 @@ def _order_of_values(problem: Problem, warm: bool) -> list[Try]:
         methods.append(Try("interior-point, precise"))
     if by_newton:
         methods.append(Try("multipliers, again"))
-    return [*own, *methods, Try("hybrid-gradient, last", budget=_last_budget(cost))]
+    return [*own, *methods, Try("hybrid-gradient, last", budget=SETTINGS.last_budget(cost))]
 
 
 def _trials_over_ball(problem: Problem, long: bool) -> list[Try]:
@@ -226,16 +226,6 @@ def _descends_soon(problem: Problem) -> bool:
     return square_of_rows <= SETTINGS.descent_condition * ridge * problem.n_samples
 
 
-def _trial_budget(cost: float, warm: bool) -> float:
-    """The largest cost of a trial before an interior-point method of the given cost."""
-    return (SETTINGS.warm_trial_share if warm else SETTINGS.trial_share) * cost
-
-
-def _last_budget(cost: float) -> float:
-    """The largest cost of the last method after an interior-point method of the given cost."""
-    return SETTINGS.last_share * cost + SETTINGS.last_cost
-
-
 def _is_far_without_intercept(problem: Problem) -> bool:
     """Whether features are far from 0 and there is no intercept to compensate for a shift."""
     far = problem.rows.shift_of_features(problem.penalty) is not None
@@ -263,11 +253,11 @@ def _order_of_constraints(problem: Problem, warm: bool) -> list[Try]:
             f"features (features, with this penalty), got {unknowns} rows, {n} samples and {d} "
             "features."
         )
+    precise = Try("interior-point to the zeros, precise")
     if n < d <= most:  # systems of the rows are too inexact to detect zeros
-        return [Try("interior-point to the zeros, precise")]
-    choices = [Try("interior-point to the zeros")]
-    more = [Try("interior-point to the zeros, precise")] if has_decompositions(problem) else []
-    return [*choices, *more]
+        return [precise]
+    first = Try("interior-point to the zeros")
+    return [first, precise] if has_decompositions(problem) else [first]
 
 
 def _order_of_shards(problem: Problem, warm: bool) -> list[Try]:
@@ -331,13 +321,13 @@ def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
     if not needs_singular_values(problem):
         return [Try("singular-gradient"), *last]
     if not needs_smooth_outputs(problem):
-        return [Try("accelerated-gradient", budget=_trial_budget(cost, warm)), *last]
+        return [Try("accelerated-gradient", budget=SETTINGS.trial_budget(cost, warm)), *last]
     return _gradients_before_long_runs(cost, warm)
 
 
 def _gradients_before_long_runs(cost: float, warm: bool) -> list[Try]:
     """The interior-point method, with a trial of the hybrid gradient before it if it is costly."""
-    trial = Try("hybrid-gradient", budget=_trial_budget(cost, warm))
+    trial = Try("hybrid-gradient", budget=SETTINGS.trial_budget(cost, warm))
     if cost == inf:
         return [trial]
     trials = [trial] if cost > SETTINGS.long_run else []
@@ -364,7 +354,9 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     """
     few = min(problem.design.shape) <= INTERIOR.largest_system
     cost = cost_of_run(problem.design)
-    last = Try("hybrid-gradient of the robust SVM", budget=_last_budget(cost) if few else inf)
+    last = Try(
+        "hybrid-gradient of the robust SVM", budget=SETTINGS.last_budget(cost) if few else inf
+    )
     if problem.q == 1 and problem.n_features > ROBUST.many_columns:
         return [Try("working-sets"), last]
     if not few:
@@ -377,21 +369,23 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     return [Try("interior-point"), last]
 
 
-def _order_of_scores(problem: Problem, warm: bool) -> list[Try]:
-    return [Try("smooth" if problem.loss.is_smooth else "cutting-planes")]
-
-
 Order = Callable[[Any, bool], list[Try]]
+
+
+def _only(key: str) -> Order:
+    return lambda problem, warm: [Try(key)]
+
 
 # the first form that a problem has decides; other problems are those of `_order_of_values`
 ORDERS: list[tuple[Callable[[Any], bool], Order]] = [
-    (lambda problem: problem.has_noise_budget, lambda problem, warm: [Try("lifted problem")]),
+    (lambda problem: problem.has_noise_budget, _only("lifted problem")),
     (lambda problem: problem.is_robust, _order_of_robust),
-    (lambda problem: problem.by_kernel_matrix, lambda problem, warm: [Try("pair-descent")]),
+    (lambda problem: problem.by_kernel_matrix, _only("pair-descent")),
     (lambda problem: problem.constraints is not None, _order_of_constraints),
     (lambda problem: not problem.rows.in_memory, _order_of_shards),
     (lambda problem: problem.rows.of_entries, _order_of_entries),
-    (lambda problem: problem.rows.of_scores, _order_of_scores),
+    (lambda problem: problem.rows.of_scores and problem.loss.is_smooth, _only("smooth")),
+    (lambda problem: problem.rows.of_scores, _only("cutting-planes")),
     (lambda problem: problem.rows.of_outputs, _order_of_outputs),
 ]
 

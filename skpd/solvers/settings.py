@@ -34,5 +34,13 @@ class SelectionSettings:
     # method. Its usual cost is that of one or two runs, unless it stalls.
     most_runs: float = 2.0
 
+    def trial_budget(self, cost: float, warm: bool) -> float:
+        """The largest cost of a trial before an interior-point method of the given cost."""
+        return (self.warm_trial_share if warm else self.trial_share) * cost
+
+    def last_budget(self, cost: float) -> float:
+        """The largest cost of the last method after an interior-point method of that cost."""
+        return self.last_share * cost + self.last_cost
+
 
 SETTINGS = SelectionSettings()
