@@ -61,8 +61,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
     def _get_penalty(self) -> Penalty:
         if self.penalty == "group":
             return GroupL2(self._group_size)
-        penalty: Penalty = L1() if self.penalty == "l1" else SquaredL2()
-        return penalty
+        return L1() if self.penalty == "l1" else SquaredL2()
 
     @documented
     @_fit_context(prefer_skip_nested_validation=True)

@@ -123,8 +123,7 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         ones, z = np.ones(scores.size), np.ravel(scores)
         if scores.ndim == 1:
             return np.column_stack([-loss.value(label * ones, z) for label in (-1.0, 1.0)])
-        log_probabilities: Array = log_softmax(-loss.value(ones, z).reshape(scores.shape), axis=1)
-        return log_probabilities
+        return log_softmax(-loss.value(ones, z).reshape(scores.shape), axis=1)
 
 
 def checked_classes(y):

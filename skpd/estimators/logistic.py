@@ -149,5 +149,4 @@ class LogisticPD(PrimalDualClassifier):
         check_is_fitted(self)
         if len(self.classes_) == 2:
             return super()._log_probabilities(X)
-        found: Array = log_softmax(self.decision_function(X), axis=1)
-        return found
+        return log_softmax(self.decision_function(X), axis=1)

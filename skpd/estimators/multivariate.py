@@ -313,8 +313,7 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         {labels_of_rows}
         """
         positive = (self.decision_function(X) > 0.0).astype(np.intp)
-        labels: np.ndarray = self.classes_[positive]
-        return labels
+        return self.classes_[positive]
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """The score that the classifier optimises, for given data.

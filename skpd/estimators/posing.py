@@ -177,8 +177,7 @@ def one_vs_rest(
 ) -> list[Problem]:
     """A problem of rows in memory for each positive class."""
     targets = [np.where(labels == k, 1.0, -1.0) for k in positive_classes(classes)]
-    problems: list[Problem] = estimator._problems_of(X, targets, weights)
-    return problems
+    return estimator._problems_of(X, targets, weights)
 
 
 def problems_of_classes(X: Any, y: Any, problems: list[Problem], classes: Any) -> FitProblems:

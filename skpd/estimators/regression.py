@@ -22,8 +22,7 @@ class WithResidualLoss(PrimalDualRegressor):
 
     def _get_loss(self) -> ResidualLoss:
         given = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}
-        loss: ResidualLoss = chosen("loss", self.loss, RESIDUAL_LOSSES, **given)
-        return loss
+        return chosen("loss", self.loss, RESIDUAL_LOSSES, **given)
 
 
 @documented

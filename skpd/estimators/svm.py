@@ -23,8 +23,7 @@ class MarginClassifier(PrimalDualClassifier):
     _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss]}
 
     def _get_loss(self) -> MarginLoss:
-        loss: MarginLoss = chosen("loss", self.loss, MARGIN_LOSSES)
-        return loss
+        return chosen("loss", self.loss, MARGIN_LOSSES)
 
 
 @documented

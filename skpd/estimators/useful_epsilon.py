@@ -71,8 +71,7 @@ def _sample(problem: RobustProblem) -> RobustProblem:
     chosen = np.sort(np.random.RandomState(0).permutation(counted)[:most])
     if len(np.unique(problem.y[chosen])) < len(np.unique(problem.y[counted])):
         return problem
-    found: Any = problem.of_samples(chosen)
-    return found
+    return problem.of_samples(chosen)
 
 
 def _meeting(problem: RobustProblem, primal: float, radius: float) -> float:

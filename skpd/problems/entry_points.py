@@ -29,8 +29,7 @@ class FreeOfEntries(Free):
     def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
         """The projection onto the dual points whose sums over all groups vanish."""
         if self.rows.groups is None:
-            given: DualPoint = point
-            return given
+            return point
         lower, upper = self.balanced_bounds
         theta = self.rows.groups.projected(point.theta, lower, upper)
         return BalancedEntryPoint(problem, problem.loss.project_dual(problem.y, theta))

@@ -35,8 +35,7 @@ class Free(ABC):
 
     def projected(self, problem: Any, point: Any) -> DualPoint:
         """The point projected so that its free sums are small; the given point if that fails."""
-        given: DualPoint = point
-        return given
+        return point
 
     def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
         """A point nearby whose free sums vanish in exact arithmetic, if one is proven to exist."""

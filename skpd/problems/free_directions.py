@@ -55,8 +55,7 @@ class FreeDirections(Free):
     def squares(self) -> Array:
         """The weighted mean squares of the free columns."""
         if self.outnumber_rows or not self.rows.in_memory:
-            squares: Array = self.rows.squares[self.columns]
-            return squares
+            return self.rows.squares[self.columns]
         return self.rows.weights @ (self.table * self.table)
 
     @cached_property
@@ -245,8 +244,7 @@ class FreeDirections(Free):
         """Estimated largest sizes of the free coordinates, from the scale of predictions."""
         squares = np.append(np.ones(1 + self.has_level), self.squares)
         scale = LIKELY * self.rows.null.prediction_scale
-        sizes: list[float] = (scale / np.sqrt(np.maximum(squares, TINY))).tolist()
-        return sizes
+        return (scale / np.sqrt(np.maximum(squares, TINY))).tolist()
 
     def likely_cost(self, gradient: Array, slope: Any, alpha: float, upper: float) -> float:
         """An estimate of the reduction of a bound by the free `sums` of a dual point."""
@@ -266,8 +264,7 @@ class FreeDirections(Free):
 
     def projected(self, problem: Any, point: Any) -> DualPoint:
         theta = self._projected(problem, point.theta)
-        found: DualPoint = point if theta is point.theta else problem.row_point(theta)
-        return found
+        return point if theta is point.theta else problem.row_point(theta)
 
     def _projected(self, problem: Any, theta: Array) -> Array:
         """The projection onto the box and the hyperplanes of the free directions."""
@@ -283,8 +280,7 @@ class FreeDirections(Free):
 
     def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
         if self.outnumber_rows:
-            given: DualPoint = point
-            return given
+            return point
         theta, balance = point.theta, None
         if len(self.columns):  # a projection takes longer than the test whether it is needed
             balance = balance_exactly(problem, theta, near)

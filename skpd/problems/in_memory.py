@@ -72,8 +72,7 @@ class RowsInMemory(Rows):
     @cached_property
     def squares(self) -> Array:  # type: ignore[override]
         if self.original is not None:
-            known: Array = self.original.squares
-            return known
+            return self.original.squares
         squares: Array = self.design.column_norms(self.weights) ** 2
         return np.append(squares, self.weights_of_free) if self.fit_intercept else squares
 
@@ -139,8 +138,7 @@ class RowsInMemory(Rows):
         return replace(self, design=self.design.by_columns, original=self)
 
     def shift_of_features(self, penalty: Penalty) -> Array | None:
-        shift: Array | None = self.design.shift_of_columns(self.weights)
-        return shift
+        return self.design.shift_of_columns(self.weights)
 
     # The caches of a run
 
@@ -173,8 +171,7 @@ class RowsInMemory(Rows):
     @cached_property
     def mean_row(self) -> Array:
         """The weighted sum of the rows of X."""
-        mean: Array = self.design.rmatvec(self.weights)
-        return mean
+        return self.design.rmatvec(self.weights)
 
     # The best constant prediction
 
@@ -214,8 +211,7 @@ class RowsInMemory(Rows):
     @cached_property
     def null_gradient(self) -> Array:  # type: ignore[override]
         if self.original is not None:
-            known: Array = self.original.null_gradient
-            return known
+            return self.original.null_gradient
         gradient: Array = self.design.rmatvec(self.weights * self.null_point.dual_coef)
         return gradient
 
@@ -231,14 +227,11 @@ class RowsInMemory(Rows):
 
     def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors."""
-        found: tuple[Array, Array] = self.design.matvec_bounded(coef, float(intercept))
-        return found
+        return self.design.matvec_bounded(coef, float(intercept))
 
     def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
         """The predictions X w + b as a sum of high and low, and a bound on their errors."""
-        found: tuple[Array, Array, Array]
-        found = self.design.matvec_compensated(coef, float(intercept))
-        return found
+        return self.design.matvec_compensated(coef, float(intercept))
 
     def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
         self.require_no_intercept(free)
@@ -278,8 +271,7 @@ class RowsInMemory(Rows):
         theta = self.loss.project_dual(self.y, theta)
         if kernels.max_abs(theta) == 0.0:
             return None
-        point: DualPoint = problem.row_point(kernels.without_negligible(theta, SMALLEST))
-        return point
+        return problem.row_point(kernels.without_negligible(theta, SMALLEST))
 
     def row_point(self, problem: Any, theta: Array) -> DualPoint:
         """The `DualPoint` of a theta that is in the box of the conjugate losses."""

@@ -102,8 +102,7 @@ class LinearConstraints:
         """The projection of mu onto valid multipliers, which are 0 where a bound is infinite."""
         low = np.where(np.isfinite(self.lower), -np.inf, 0.0)
         high = np.where(np.isfinite(self.upper), np.inf, 0.0)
-        clipped: Array = np.clip(np.where(np.isfinite(mu), mu, 0.0), low, high)
-        return clipped
+        return np.clip(np.where(np.isfinite(mu), mu, 0.0), low, high)
 
     def support(self, mu: Array) -> Sum:
         """The value sigma(mu) and a bound on its rounding error."""

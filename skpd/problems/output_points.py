@@ -31,8 +31,7 @@ class OutputsPoint(RowPoint):
         loss: Any = self.problem.loss
         if not loss.of_classes:
             return None
-        spread: Array = self.problem.weights * loss.spread(self.problem.y, self.theta)
-        return spread
+        return self.problem.weights * loss.spread(self.problem.y, self.theta)
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         product, error = super().products(precise)
@@ -133,8 +132,7 @@ class FreeOutputs(FreeDirections):
     def projected(self, problem: Any, point: Any) -> DualPoint:
         rows = self.rows
         if not rows.fit_intercept:
-            given: DualPoint = point
-            return given
+            return point
         if rows.loss.couples_outputs and not rows.loss.of_quantiles:
             theta = _balanced_rows(rows, point.theta)
         else:

@@ -154,8 +154,7 @@ class Rows(ABC):
     @property
     def null_point(self) -> Point:
         """The best constant prediction, with a dual point."""
-        point: Point = self.null.point
-        return point
+        return self.null.point
 
     @property
     @abstractmethod

@@ -35,8 +35,7 @@ class FreeConstant(FreeDirections):
         """The mixture with a labeling whose sum has the opposite sign, so that the sums cancel."""
         rows, given = self.rows, point
         if not rows.fit_intercept or point.is_balanced:
-            unchanged: DualPoint = given
-            return unchanged
+            return given
         slope, _ = rows.slope_of(point.theta)
         for other in rows.loss.opposed:
             beyond, _ = rows.slope_of(other)

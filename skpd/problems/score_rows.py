@@ -168,8 +168,7 @@ class RowsOfScores(Rows):
     def null_gradient(self) -> Array:
         """A gradient of the loss at the best constant."""
         theta = self.null_point.dual_coef.theta
-        gradient: Array = self.design.rmatvec(self.loss.weights * theta)
-        return gradient
+        return self.design.rmatvec(self.loss.weights * theta)
 
     def estimated_gap(self, problem: Any, point: Point) -> float:
         mixture = point.dual_coef
@@ -191,8 +190,7 @@ class RowsOfScores(Rows):
     # Dual points
 
     def dual_table(self, dual_coef: Any) -> Array:
-        table: Array = dual_coef.theta
-        return table
+        return dual_coef.theta
 
     def plain_dual(self, theta: Any) -> Any:
         return theta

@@ -104,5 +104,5 @@ def require_compiled(loss: Loss, *solvers: str) -> None:
     if not loss.is_compiled:
         raise ValueError(
             f"solver {' or '.join(map(repr, solvers))} needs a loss of skpd.losses, which are "
-            f"compiled, got {type(loss).__name__}: pass solver='auto', which takes any."
+            f"compiled, got {loss.__class__.__name__}: pass solver='auto', which takes any."
         )

@@ -38,12 +38,10 @@ class SharedFreeDirections(FreeDirections):
     """The free directions of rows in shards, where one pass balances as much as projections."""
 
     def projected(self, problem: Any, point: Any) -> DualPoint:
-        given: DualPoint = point
-        return given
+        return point
 
     def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
-        found: DualPoint = (_balanced_point(problem, point) if near is None else None) or point
-        return found
+        return (_balanced_point(problem, point) if near is None else None) or point
 
 
 def _balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:

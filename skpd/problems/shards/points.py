@@ -36,8 +36,7 @@ class DualSums:
     def __call__(self, precise: bool) -> dict[str, Any]:
         if self._found[precise] is None:
             self._found[precise] = self._shards.sums(dual_sums, self._recipe, precise)
-        found: dict[str, Any] = self._found[precise]
-        return found
+        return self._found[precise]
 
 
 class PartOfPoint(DualPoint):
@@ -84,13 +83,11 @@ class PartOfPoint(DualPoint):
 
     def _value_at(self, scale: float) -> Sum:
         found = self.problem.rows.shards.sums(dual_values, self.theta.recipe, (scale,))
-        value: Sum = found["0"].bounded
-        return value
+        return found["0"].bounded
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         sums = self._given(precise)
-        found: tuple[Array, Array] = sums[f"{self._prefix}products"].bounded
-        return found
+        return sums[f"{self._prefix}products"].bounded
 
     def sums_without_products(self) -> list[Sum]:
         if not self.problem.fit_intercept:

@@ -109,8 +109,7 @@ class RowsInShards(Rows):
 
     @property
     def null_gradient(self) -> Array:
-        gradient: Array = self.survey["gradient"]
-        return gradient
+        return self.survey["gradient"]
 
     @property
     def null_slope(self) -> float:
@@ -295,5 +294,4 @@ class RowsInShards(Rows):
 
 def _known(problem: Any) -> KnownSums | None:
     """The sums of the last model and dual point of a run."""
-    known: KnownSums | None = None if problem.workspace is None else problem.workspace.known
-    return known
+    return None if problem.workspace is None else problem.workspace.known

@@ -89,9 +89,7 @@ def summed(with_data: bool = True) -> Callable[[Any], Any]:
     def decorate(of_block: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
         @wraps(of_block)
         def sums(shard: "Shard", *arguments: Any) -> dict[str, Any]:
-            found: dict[str, Any]
-            found = shard.sums(lambda block: of_block(shard, block, *arguments), with_data)
-            return found
+            return shard.sums(lambda block: of_block(shard, block, *arguments), with_data)
 
         return sums
 
