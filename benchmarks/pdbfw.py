@@ -52,7 +52,7 @@ def block_frank_wolfe(problem, step_size):
         largest = float(np.max(rows.row_norms())) ** 2
         dual_step = problem.n_samples / (1.0 + 12.5 * largest / (mu * problem.n_samples))
     method = kernels.block_frank_wolfe(
-        rows.matrix, problem.loss.kernel, problem.y, problem.weights,
+        rows.matrix, problem.loss.evaluator, problem.y, problem.weights,
         np.zeros(problem.n_samples), mu, problem.penalty.radius, 0.0, 0.0,
         step_size == "line-search", 0.5, dual_step, 0, 0,
     )  # fmt: skip
@@ -201,7 +201,7 @@ def per_iteration():
         )
         for step_size in ("theory", "line-search"):
             method = kernels.block_frank_wolfe(
-                problem.design.matrix, problem.loss.kernel, y, problem.weights,
+                problem.design.matrix, problem.loss.evaluator, y, problem.weights,
                 np.zeros(n), 1.0, 2.0, 0.0, 0.0, step_size == "line-search",
                 0.5, 1.0, s, 0,
             )  # fmt: skip

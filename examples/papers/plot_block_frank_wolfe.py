@@ -76,7 +76,7 @@ def excess(w):
 
 
 method = kernels.block_frank_wolfe(
-    design.matrix, loss.kernel, labels, weights, np.zeros(n),
+    design.matrix, loss.evaluator, labels, weights, np.zeros(n),
     alpha, radius, 0.0, 0.0, True, 0.5, 0.0, 0, 0,
 )  # fmt: skip
 block = []

@@ -151,7 +151,7 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
         return output_penalty(self.penalty, self._l1_ratios()[0], n_features, n_outputs)
 
     def _penalty_of(self, l1_ratio: float, problem: Any) -> Penalty:
-        n_features = problem.n_features // problem.n_outputs
+        n_features = problem.n_coefficients // problem.n_outputs
         return output_penalty(self.penalty, l1_ratio, n_features, problem.n_outputs)
 
     def _errors(self, losses: Array, problem: Any) -> dict[str, Array]:

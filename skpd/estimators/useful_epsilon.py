@@ -1,7 +1,6 @@
 """The epsilon up to which a robust SVM uses features."""
 
 from math import inf
-from typing import Any
 
 import numpy as np
 
@@ -65,7 +64,7 @@ def useful_epsilon(problem: RobustProblem) -> float:
 def _sample(problem: RobustProblem) -> RobustProblem:
     """The problem of a sample of the rows; the problem itself if rows are few or lack a class."""
     counted = np.flatnonzero(problem.weights > 0.0)
-    most = max(MOST_ROWS, ROWS_PER_FEATURE * problem.n_features)
+    most = max(MOST_ROWS, ROWS_PER_FEATURE * problem.n_coefficients)
     if len(counted) <= most:
         return problem
     chosen = np.sort(np.random.RandomState(0).permutation(counted)[:most])

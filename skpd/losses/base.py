@@ -12,7 +12,7 @@ from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import Value
 from .cones import LossCones
-from .numerical import NumericalKernel
+from .numerical import NumericalEvaluator
 
 __all__ = ["Loss", "ScalarLoss"]
 
@@ -133,8 +133,8 @@ class Loss(Value, ABC):
         Whether the predictions of a sample are quantiles of one target: the loss is inf where
         they are not in order.
     is_compiled : bool
-        Whether ``kernel`` is a compiled class, which methods that update one row after the other
-        require.
+        Whether ``evaluator`` is a compiled class, which methods that update one row after the
+        other require.
     has_cones : bool
         Whether the loss has a representation by cones, for the interior-point method
         (`add_cones`). Every loss that is quadratic in pieces has one.
@@ -307,15 +307,15 @@ class Loss(Value, ABC):
 
     @property
     @abstractmethod
-    def kernel(self):
+    def evaluator(self):
         """The object that evaluates the loss in solvers: a compiled one where there is one.
 
-        `skpd.losses.numerical.NumericalKernel` is the same in Python.
+        `skpd.losses.numerical.NumericalEvaluator` is the same in Python.
         """
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
         """argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i)."""
-        return self.kernel.prox_conjugate(
+        return self.evaluator.prox_conjugate(
             np.ascontiguousarray(y, dtype=np.float64),
             np.ascontiguousarray(theta, dtype=np.float64),
             np.ascontiguousarray(np.broadcast_to(step, np.shape(theta)), dtype=np.float64),
@@ -357,12 +357,12 @@ class ScalarLoss(Loss):
         """A subgradient of phi at t, in the domain of phi*."""
 
     @property
-    def kernel(self) -> Any:
-        return NumericalKernel(self)
+    def evaluator(self) -> Any:
+        return NumericalEvaluator(self)
 
     @property
     def is_compiled(self) -> bool:  # type: ignore[override]
-        return type(self).kernel is not ScalarLoss.kernel
+        return type(self).evaluator is not ScalarLoss.evaluator
 
     @abstractmethod
     def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Numbers]:

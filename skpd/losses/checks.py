@@ -299,19 +299,19 @@ class _OfSinglePredictions(_Tests):
         value = self.value(z)
         self.require_equal("pieces, whose sum is l(y, z)", total, value, value, z=z)
 
-    def kernel(self) -> None:
+    def evaluator(self) -> None:
         """Test the derivatives of the loss and of its Moreau envelope, used by solvers."""
         loss, y, z, theta = self.loss, self.y, self.z, self.theta
         weights = np.full(N_POINTS, 1.0 / N_POINTS)
         for sigma in (0.5, inf) if not loss.linear_tails else (0.5,):
             found, gradient, curvature = (np.empty(N_POINTS) for _ in range(3))
-            loss.kernel.smoothed_derivatives(
+            loss.evaluator.smoothed_derivatives(
                 y, weights, theta, z, sigma, found, gradient, curvature
             )
             expected = loss.gradient(y, z)
             if sigma < inf:
                 expected = loss.prox_conjugate(y, theta + sigma * z, sigma)
             self.require_equal(
-                f"kernel, its derivative for sigma={sigma}", found, expected, np.abs(expected),
+                f"evaluator, its derivative for sigma={sigma}", found, expected, np.abs(expected),
                 z=z, theta=theta,
             )  # fmt: skip

@@ -16,7 +16,7 @@ from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import Strata, Stratum, _depth
 from .cones import LossCones
 from .coupled import INSIDE, Derivatives, RankOneLoss
-from .coupled_kernel import SoftmaxKernel
+from .coupled_evaluator import SoftmaxEvaluator
 
 __all__ = ["CrammerSinger", "LabelLoss", "Softmax"]
 
@@ -158,8 +158,8 @@ class Softmax(LabelLoss):
         cones.add_softmax()
 
     @property
-    def kernel(self) -> SoftmaxKernel:
-        return SoftmaxKernel(self)
+    def evaluator(self) -> SoftmaxEvaluator:
+        return SoftmaxEvaluator(self)
 
     def _of_ahead(self, y: Array, ahead: Array) -> Array:
         rows, first = np.arange(len(ahead)), np.argmax(ahead, axis=1)

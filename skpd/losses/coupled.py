@@ -31,7 +31,7 @@ from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import Loss, Strata, all_rows
 from .cones import LossCones
-from .coupled_kernel import CoupledKernel
+from .coupled_evaluator import CoupledEvaluator
 
 __all__ = ["INSIDE", "CoupledLoss", "CoupledResidualLoss", "L2Norm", "RankOneLoss"]
 
@@ -146,8 +146,8 @@ class RankOneLoss(CoupledLoss):
         return self.projection(y, theta + step * self._offset(y))[0]
 
     @property
-    def kernel(self) -> "CoupledKernel":
-        return CoupledKernel(self)
+    def evaluator(self) -> "CoupledEvaluator":
+        return CoupledEvaluator(self)
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ class PiecewiseLinear(ResidualLoss):
         return max(lower), min(upper)
 
     @property
-    def kernel(self) -> kernels.PiecewiseLinearLoss:
+    def evaluator(self) -> kernels.PiecewiseLinearLoss:
         return kernels.PiecewiseLinearLoss(
             self.knots, self.slopes, self._phi(np.array(self.knots)).tolist()
         )

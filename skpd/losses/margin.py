@@ -133,7 +133,7 @@ class _QuadraticHinge(MarginLoss):
         return -np.clip((1.0 - t) / self._curvature, 0.0, -self.conjugate_domain[0])
 
     @property
-    def kernel(self):
+    def evaluator(self):
         return kernels.HingeLoss(self.conjugate_domain[0], self._curvature)
 
 
@@ -218,7 +218,7 @@ class GeneralizedHinge(MarginLoss):
         return 1.0 - value if value <= 1.0 else (1.0 - value) / self.slope
 
     @property
-    def kernel(self):
+    def evaluator(self):
         return kernels.GeneralizedHingeLoss(self.slope)
 
 
@@ -357,10 +357,10 @@ class Logistic(MarginLoss):
         cones.add_logistic()
 
     def _phi(self, t: Array) -> Array:
-        return self.kernel.values(np.ascontiguousarray(t, dtype=np.float64))
+        return self.evaluator.values(np.ascontiguousarray(t, dtype=np.float64))
 
     def _phi_conjugate(self, u: Array) -> Array:
-        return self.kernel.conjugates(np.ascontiguousarray(u, dtype=np.float64))
+        return self.evaluator.conjugates(np.ascontiguousarray(u, dtype=np.float64))
 
     def _phi_derivative(self, t: Array) -> Array:
         return -expit(-t)
@@ -375,5 +375,5 @@ class Logistic(MarginLoss):
         return -(value + np.log(-np.expm1(-value))) if value > 0.0 else inf
 
     @property
-    def kernel(self):
+    def evaluator(self):
         return kernels.LogisticLoss()

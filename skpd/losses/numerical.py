@@ -16,7 +16,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices
 
 __all__ = [
-    "POWERS", "SIGNED_POWERS", "NumericalKernel", "PythonKernel", "last_above", "root_of_slope",
+    "POWERS", "SIGNED_POWERS", "NumericalEvaluator", "PythonKernel", "last_above", "root_of_slope",
 ]  # fmt: skip
 
 HALVINGS = 64  # bisections, after which an interval is a rounding error of its first length
@@ -52,7 +52,7 @@ class PythonKernel(ABC):
         return np.arange(len(z), dtype=np.int64)
 
 
-class NumericalKernel(PythonKernel):
+class NumericalEvaluator(PythonKernel):
     """Derivatives and prox of a loss of single predictions written in Python."""
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array) -> Array:

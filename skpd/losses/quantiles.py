@@ -92,7 +92,7 @@ class NonCrossingPinball(CoupledResidualLoss):
     of_quantiles: ClassVar[bool] = True
     lipschitz: ClassVar[float] = inf
     conjugate_domain: ClassVar[tuple] = (-inf, inf)  # of a single entry, the others being free
-    kernel: ClassVar[None] = None  # no compiled method takes it
+    evaluator: ClassVar[None] = None  # no compiled method takes it
     has_cones: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -199,7 +199,7 @@ class Squared(ResidualLoss):
         return -reach, reach
 
     @property
-    def kernel(self):
+    def evaluator(self):
         return kernels.ResidualLoss(-inf, inf, 0.0, 1.0)
 
 
@@ -225,7 +225,7 @@ class QuadraticResidual(ResidualLoss):
         return np.where((u >= lower) & (u <= upper), value, inf)
 
     @property
-    def kernel(self):
+    def evaluator(self):
         return kernels.ResidualLoss(*self.conjugate_domain, self.epsilon, self._curvature)
 
 

@@ -18,11 +18,11 @@ class PenaltyCones(ABC):
 
     Attributes
     ----------
-    n_features : int
+    n_coefficients : int
         The number of coefficients.
     """
 
-    n_features: int
+    n_coefficients: int
 
     @abstractmethod
     def add_separable(self, l1: Any = 0, l2: Any = 0, lower: Any = -inf, upper: Any = inf) -> None:

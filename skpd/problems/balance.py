@@ -237,7 +237,7 @@ def _least_singular(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
 
 def _known_products(problem: Any, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
     """Directions T and the optimal values of T'X' diag(c) theta (`skpd.penalties.tangents`)."""
-    if problem.n_features**2 * n_rows > LARGEST_TABLE:
+    if problem.n_coefficients**2 * n_rows > LARGEST_TABLE:
         return None
     found = problem.penalty.smooth_directions(coef)
     if found is None or not found.directions.size:
@@ -255,7 +255,7 @@ def _directions(problem: Any, rows: Indices) -> list[Direction]:
     if problem.fit_intercept:
         found.append(Direction(np.ones(problem.n_samples)))
     if problem.has_free_level and len(rows):
-        level = Direction(*problem.design.matvec_compensated(np.ones(problem.n_features), 0.0))
+        level = Direction(*problem.design.matvec_compensated(np.ones(problem.n_coefficients), 0.0))
         common = None
         if np.ptp(level.values[rows]) == 0.0:  # perhaps in exact arithmetic too
             common = problem.design.rows(rows).common_row_sum()

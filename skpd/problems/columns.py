@@ -30,7 +30,7 @@ class Columns:
     alpha: float
     constraints: LinearConstraints | None = None
 
-    def bound(self, n_features: int) -> "Columns":
+    def bound(self, n_coefficients: int) -> "Columns":
         """The columns of coefficients of this length.
 
         Raises
@@ -38,7 +38,7 @@ class Columns:
         ValueError
             If the penalty does not fit the features.
         """
-        return replace(self, penalty=self.penalty.bind(n_features))
+        return replace(self, penalty=self.penalty.bind(n_coefficients))
 
     def require_consistent(self) -> None:
         """Raise a ValueError if constraints involve coefficients or a level without a penalty."""

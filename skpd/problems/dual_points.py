@@ -73,7 +73,7 @@ class RowPoint(DualPoint):
 
     def errors_by_precision(self) -> Array:
         problem, theta = self.problem, self.theta
-        norms = np.sqrt(problem.squares[: problem.n_features])
+        norms = np.sqrt(problem.squares[: problem.n_coefficients])
         return EPSILON * sqrt(kernels.dot(problem.weights * theta, theta)) * norms
 
     def largest_scale(self) -> float:
@@ -125,7 +125,7 @@ class BalancedPoint(DualPoint):
         change, of_change = self._change.products(precise)
         u = u + change
         error = error + of_change + EPSILON * np.abs(u)
-        norms = np.sqrt(self.problem.squares[: self.problem.n_features])
+        norms = np.sqrt(self.problem.squares[: self.problem.n_coefficients])
         return u, error + 1.01 * self.balance.rest * norms
 
     def sums_without_products(self) -> list[Sum]:

@@ -206,7 +206,7 @@ class RowsInMemory(Rows):
                 theta = kernels.project_box_hyperplane(
                     theta, np.minimum(*ends), np.maximum(*ends), self.weights, self.weights, 0.0
                 )
-        return Point(np.zeros(self.n_features), b, theta)
+        return Point(np.zeros(self.n_coefficients), b, theta)
 
     @cached_property
     def null_gradient(self) -> Array:  # type: ignore[override]
@@ -283,7 +283,7 @@ def no_gradient(problem: Any) -> bool:
     null = problem.null
     if null.objective < null.unit:
         return True
-    most = np.sqrt(problem.squares[: problem.n_features])
+    most = np.sqrt(problem.squares[: problem.n_coefficients])
     most *= null.objective / null.prediction_scale  # times the mean slope of the losses
     return bool(np.all(np.abs(problem.null_gradient) <= FLAT * most))
 

@@ -198,7 +198,7 @@ class KernelProblem(Problem):
     ) -> tuple[float, float, Array]:
         """The value P rounded up, P without bounds on rounding errors, and the norms ||f_k||."""
         z, low, error = np.full((3, self.n_samples), [[float(intercept)], [0.0], [0.0]])
-        norms, most_norms = np.zeros(self.n_features), np.zeros(self.n_features)
+        norms, most_norms = np.zeros(self.n_coefficients), np.zeros(self.n_coefficients)
         for matrix, end, a in zip(self.matrices, self.ends, weights, strict=True):
             if a.any():
                 product = matrix.product(a, precise)

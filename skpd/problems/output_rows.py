@@ -191,7 +191,7 @@ class RowsOfOutputs(RowsInMemory):
             z = self.spread(b)
             ends = [self.loss.gradient(self.y, z + side * near) for side in (-1.0, 1.0)]
             theta = on_intervals(self, theta, np.minimum(*ends), np.maximum(*ends))
-        return Point(np.zeros(self.n_features), b, theta)
+        return Point(np.zeros(self.n_coefficients), b, theta)
 
     def predictions_of_constant(self, free: Any) -> Array:
         return self.spread(free)

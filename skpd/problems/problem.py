@@ -66,7 +66,7 @@ class Problem(Objective):
         if self.workspace is not None and not self.workspace.fits(rows):
             self._fix("workspace", None)
         if free is None or free.rows is not rows or free.penalty is not self.penalty:
-            self._fix("columns", self.columns.bound(rows.n_features))
+            self._fix("columns", self.columns.bound(rows.n_coefficients))
             self._fix("free", rows.free_of(self.penalty))
         self.columns.require_consistent()
 
@@ -85,7 +85,7 @@ class Problem(Objective):
     alpha: ClassVar[Any] = property(attrgetter("columns.alpha"))  # type: ignore[misc]
     constraints: ClassVar[Any] = property(attrgetter("columns.constraints"))
     n_samples: ClassVar[Any] = property(attrgetter("rows.n_samples"))
-    n_features: ClassVar[Any] = property(attrgetter("rows.n_features"))
+    n_coefficients: ClassVar[Any] = property(attrgetter("rows.n_coefficients"))
     n_outputs: ClassVar[Any] = property(attrgetter("rows.n_outputs"))
     largest_target: ClassVar[Any] = property(attrgetter("rows.largest_target"))
     table_shape: ClassVar[Any] = property(attrgetter("rows.table_shape"))
@@ -163,19 +163,19 @@ class Problem(Objective):
     @property
     def n_variables(self) -> int:
         """The number of primal variables: the coefficients, followed by the free numbers."""
-        return self.n_features + int(self.rows.n_free)
+        return self.n_coefficients + int(self.rows.n_free)
 
     def split(self, variables: Array) -> tuple[Array, Any]:
         """The pair (coef, intercept) of a vector of primal variables."""
-        coef = variables[: self.n_features]
-        return coef, self.rows.free_part(variables[self.n_features :])
+        coef = variables[: self.n_coefficients]
+        return coef, self.rows.free_part(variables[self.n_coefficients :])
 
     def join(self, coef: Array, intercept: Any) -> Array:
         """The vector of primal variables of (coef, intercept)."""
         variables = np.empty(self.n_variables)
-        variables[: self.n_features] = coef
-        if self.n_variables > self.n_features:
-            variables[self.n_features :] = intercept
+        variables[: self.n_coefficients] = coef
+        if self.n_variables > self.n_coefficients:
+            variables[self.n_coefficients :] = intercept
         return variables
 
     def matvec(self, variables: Array) -> Array:
@@ -199,7 +199,7 @@ class Problem(Objective):
 
         ``step`` is a float or an array of shape (n_variables,).
         """
-        d = self.n_features
+        d = self.n_coefficients
         coef_step = (step[:d] if isinstance(step, np.ndarray) else step) * self.alpha
         out = variables.copy()
         out[:d] = self.penalty.prox(np.ascontiguousarray(variables[:d]), coef_step)
@@ -240,7 +240,9 @@ class Problem(Objective):
         unit = self.null.unit
         if self.null_is_allowed or 0.0 < unit <= self.null_objective:
             return unit
-        coef, intercept = self.feasible_model(np.zeros(self.n_features), self.null_point.intercept)
+        coef, intercept = self.feasible_model(
+            np.zeros(self.n_coefficients), self.null_point.intercept
+        )
         return max(unit, rigorous_primal(self, coef, intercept)[0])
 
     @property

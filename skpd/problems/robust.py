@@ -214,7 +214,7 @@ class RobustProblem(Problem):
         y = self.y
         p, r = np.ones(self.n_samples), np.zeros(self.n_samples)
         if not self.fit_intercept:
-            return Point(np.zeros(self.n_features), 0.0, np.stack([p, r]))
+            return Point(np.zeros(self.n_coefficients), 0.0, np.stack([p, r]))
         sign, more, less = self._classes
         flipped = 0.5 * (more - less)
         intercept = 0.0
@@ -222,7 +222,7 @@ class RobustProblem(Problem):
             flipped, intercept = self.epsilon / self.kappa, sign
         r[y == sign] = flipped / more
         p[y == sign] = (flipped + less) / more
-        return Point(np.zeros(self.n_features), intercept, np.stack([p, r]))
+        return Point(np.zeros(self.n_coefficients), intercept, np.stack([p, r]))
 
     @cached_property
     def null(self) -> NullModel:
@@ -273,7 +273,7 @@ def plain_problem(problem: RobustProblem) -> Problem:
     """
     penalty: Penalty = SquaredL2()
     if problem.ridge == 0.0:
-        penalty = Separable(np.zeros(problem.n_features), 0.0, -inf, inf)
+        penalty = Separable(np.zeros(problem.n_coefficients), 0.0, -inf, inf)
     return Problem(problem.rows, Columns(penalty, problem.ridge or 1.0))
 
 

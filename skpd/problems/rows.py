@@ -69,14 +69,14 @@ class Rows(ABC):
         return int(self.design.shape[0])
 
     @property
-    def n_features(self) -> int:
+    def n_coefficients(self) -> int:
         """The number of penalised coefficients."""
         return int(self.design.shape[1])
 
     @property
     def coef_shape(self) -> tuple[int, ...]:
         """The shape of coefficients."""
-        return (self.n_features,)
+        return (self.n_coefficients,)
 
     @property
     def n_outputs(self) -> int:
@@ -91,7 +91,7 @@ class Rows(ABC):
     @property
     def table_shape(self) -> tuple[int, ...]:
         """The shape of `coef_table`; (0,) for models without coefficients of features."""
-        return (self.n_features,)
+        return (self.n_coefficients,)
 
     def coef_table(self, coef: Array) -> Array:
         """The coefficients in the shape of ``coef_``, with a row for each of several outputs."""
@@ -201,7 +201,7 @@ class Rows(ABC):
         smoothness = self.loss.smoothness if problem.squares is not None else inf
         if not smoothness < inf:
             return None
-        norms = np.sqrt(problem.squares[: self.n_features])
+        norms = np.sqrt(problem.squares[: self.n_coefficients])
         return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
 
     def in_order(self, coef: Array, intercept: Any) -> Any:

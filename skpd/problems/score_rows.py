@@ -129,7 +129,7 @@ class RowsOfScores(Rows):
     @property
     def _null_point(self) -> Point:
         """The best constant score, found by bisection, with a mixture as dual point."""
-        coef = np.zeros(self.n_features)
+        coef = np.zeros(self.n_coefficients)
         if not self.fit_intercept:
             return Point(coef, 0.0, self._mixture_at(0.0))
         ends = sorted(

@@ -5,7 +5,7 @@ from typing import Any
 
 from .._typing import Array
 from ..problems import Point, Problem
-from ..problems.budget import BudgetProblem
+from ..problems.noise_budget import NoiseBudgetProblem
 from .monitor import Monitor
 from .run import Run
 
@@ -73,7 +73,7 @@ def by_lifted_problem(run: Run, *, method: Callable[..., None]) -> None:
 
     The coefficients of the original problem do not include the multiplier of the noise budget.
     """
-    problem: BudgetProblem = run.problem
+    problem: NoiseBudgetProblem = run.problem
 
     def back(point: Point) -> Point:
         return Point(point.coef[:-1], point.intercept, point.dual_coef)

@@ -150,7 +150,7 @@ def _order_of_values(problem: Problem, warm: bool) -> list[Try]:
     A loss that is not compiled is solved by 2. and 4., which use only its prox and derivatives.
     """
     penalty, design = problem.penalty, problem.design
-    few_features = problem.n_features <= NEWTON.largest_working_set
+    few_features = problem.n_coefficients <= NEWTON.largest_working_set
     by_newton = not needs_in_parts(problem)
     by_newton &= few_features or not penalty.is_quadratic
     cost = expected_cost(problem)
@@ -221,7 +221,7 @@ def _descends_soon(problem: Problem) -> bool:
     if problem.fit_intercept:
         return False
     penalty: Any = problem.penalty
-    square_of_rows = float(np.sum(problem.squares[: problem.n_features]))
+    square_of_rows = float(np.sum(problem.squares[: problem.n_coefficients]))
     ridge = problem.alpha * penalty.terms[1]
     return square_of_rows <= SETTINGS.descent_condition * ridge * problem.n_samples
 
@@ -273,13 +273,13 @@ def _order_of_shards(problem: Problem, warm: bool) -> list[Try]:
     """
     if not needs_ball(problem):
         return [Try("multiplier-search")]
-    few_features = problem.n_features <= NEWTON.largest_working_set
+    few_features = problem.n_coefficients <= NEWTON.largest_working_set
     if not needs_in_parts(problem) and (few_features or not problem.penalty.is_quadratic):
         return [Try("multipliers")]
     raise ValueError(
         "X in blocks or chunks needs a penalty of single features or of groups, and at most "
         f"{NEWTON.largest_working_set} features if it leaves none of them at 0, got "
-        f"{problem.penalty!r} and {problem.n_features} features: other methods would read all "
+        f"{problem.penalty!r} and {problem.n_coefficients} features: other methods would read all "
         "rows thousands of times."
     )
 
@@ -357,7 +357,7 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     last = Try(
         "hybrid-gradient of the robust SVM", budget=SETTINGS.last_budget(cost) if few else inf
     )
-    if problem.q == 1 and problem.n_features > ROBUST.many_columns:
+    if problem.q == 1 and problem.n_coefficients > ROBUST.many_columns:
         return [Try("working-sets"), last]
     if not few:
         return [last]

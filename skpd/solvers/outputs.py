@@ -37,7 +37,7 @@ def output_by_output(run: Run, *, method: Callable[..., None], rounds: int = ROU
     totals = [float(np.sum(problem.weights[rows])) for rows in problem.rows.places]
     allowed = SHARE * monitor.tol * problem.objective_unit / K
     for _ in range(rounds):
-        coef, intercept = np.zeros((problem.n_features // K, K)), np.zeros(K)
+        coef, intercept = np.zeros((problem.n_coefficients // K, K)), np.zeros(K)
         theta, n_iter, reached = np.zeros(problem.n_samples), monitor.n_iter, True
         for k, (one, total) in enumerate(zip(alone, totals, strict=True)):
             rows, own = problem.rows.places[k], None

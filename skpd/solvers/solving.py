@@ -93,7 +93,7 @@ def solve(
     solution : Solution
         The best points found. After Ctrl-C, ``interrupted`` is set.
     """
-    vectors = VECTORS * (problem.n_samples + problem.n_features)
+    vectors = VECTORS * (problem.n_samples + problem.n_coefficients)
     _keep_freed_memory(8 * (vectors + problem.design.n_entries))
     if problem.workspace is None:
         problem = problem.in_workspace()

@@ -30,7 +30,7 @@ def test_derivatives_of_the_softmax(scale, rng):
     z, classes, shares = scale * rng.normal(size=(n, K)), rng.integers(K, size=n), rng.random(n)
     y, weights = np.ravel(np.eye(K)[classes]), np.repeat(shares, K)
     derivative, gradient, d, e = (np.empty(n * K) for _ in range(4))
-    primal, dual = Softmax(K).kernel.smoothed_derivatives(
+    primal, dual = Softmax(K).evaluator.smoothed_derivatives(
         y, weights, np.zeros(n * K), np.ravel(z), np.inf, derivative, gradient, d, e
     )
     p = softmax(z, axis=1)

@@ -156,7 +156,7 @@ def test_bounds_of_arbitrary_points_whatever_the_factors(rng, penalty_of):
             fresh = tuple(KernelMatrix(m.matrix).factor(trace) for m in matrices)
             coarse = problem.with_factors(fresh)
             for theta in (best.dual_coef, -y * rng.uniform(0.0, 1.0, 30), rng.normal(size=30)):
-                coef = 0.1 * rng.normal(size=coarse.n_features)
+                coef = 0.1 * rng.normal(size=coarse.n_coefficients)
                 coef[coarse.ends - 1] = 0.0
                 certificate, _ = certify_point(coarse, coef, 0.1, theta)
                 assert certificate.dual <= best.certificate.primal

@@ -79,7 +79,7 @@ WRONG_LOSSES = {
     "linear_conjugate": {"linear_conjugate": True},
     "conjugate_curvature": {"conjugate_curvature": 2.0},
     "pieces": {"pieces": lambda self, y: L.Huber(delta=2.0).pieces(y)},
-    "kernel": {"kernel": property(lambda self: L.Huber(delta=2.0).kernel),
+    "evaluator": {"evaluator": property(lambda self: L.Huber(delta=2.0).evaluator),
                "prox_conjugate": lambda self, *args: L.Huber(delta=1.0).prox_conjugate(*args)},
 }  # fmt: skip
 
@@ -101,7 +101,7 @@ def test_losses_that_are_wrong_in_other_ways():
         conjugate_domain, smoothness = (-1.0, 0.0), 0.25
         _phi, _phi_conjugate = L.Logistic._phi, L.Logistic._phi_conjugate
         _phi_derivative = L.Logistic._phi_derivative
-        kernel = L.Logistic.kernel
+        evaluator = L.Logistic.evaluator
 
     for wrong, what in (
         (Rising(), "fall in the margin"),

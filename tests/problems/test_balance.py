@@ -93,7 +93,7 @@ def exact_directions(problem):
     """The free directions as fractions."""
     found = [[Fraction(1)] * problem.n_samples] if problem.fit_intercept else []
     if problem.has_free_level:
-        units = np.eye(problem.n_features)
+        units = np.eye(problem.n_coefficients)
         columns = [exact(problem.design.matvec(unit)) for unit in units]
         found.append([sum(row) for row in zip(*columns, strict=True)])
     return found
@@ -113,7 +113,7 @@ def rest_of(directions, c, point, room):
 def agrees(problem, theta, change, coef):
     """Checks T' X' diag(c) (theta + change) along the smooth directions T."""
     T, subgradient = problem.penalty.smooth_directions(coef)
-    columns = [exact(problem.design.matvec(unit)) for unit in np.eye(problem.n_features)]
+    columns = [exact(problem.design.matvec(unit)) for unit in np.eye(problem.n_coefficients)]
     point = [t + e for t, e in zip(exact(theta), exact(change), strict=True)]
     u = [dot(exact(problem.weights), x, point) for x in columns]
     size = Fraction(float(np.max(problem.design.column_norms(problem.weights))))

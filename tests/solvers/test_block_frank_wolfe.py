@@ -34,7 +34,7 @@ def classes(rng, n, d, layout=np.asarray):
 
 def method(design, loss, y, c, mu, radius, *, line_search=False, dual_step=0.0, s=0, k=0):
     return kernels.block_frank_wolfe(
-        design.matrix, loss.kernel, y, c, np.zeros(len(y)),
+        design.matrix, loss.evaluator, y, c, np.zeros(len(y)),
         mu, radius, 0.0, 0.0, line_search, 0.5, dual_step, s, k,
     )  # fmt: skip
 

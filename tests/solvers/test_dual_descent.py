@@ -159,7 +159,7 @@ def test_the_primal_point_is_that_of_theta(seed):
     weights = rng.random(len(y)) * (rng.random(len(y)) < 0.8)
     weights /= weights.sum()
     matrix, theta = Design(X).matrix, np.zeros(len(y))
-    descent = matrix.dual_descent(loss.kernel, y, weights, theta, 1e-2, 0.0, 0.0, 0.0, seed)
+    descent = matrix.dual_descent(loss.evaluator, y, weights, theta, 1e-2, 0.0, 0.0, 0.0, seed)
     for _ in range(60):
         descent.run(1e-12, 1, 1e12)
         expected = -X.T @ (weights * descent.theta()) / 1e-2
@@ -173,7 +173,7 @@ def test_it_pauses_and_goes_on(rng):
     X, y = data(rng, Hinge(), n=400, d=30)
     weights = np.full(400, 1 / 400)
     matrix, theta = Design(X).matrix, np.zeros(400)
-    descent = matrix.dual_descent(Hinge().kernel, y, weights, theta, 1e-3, 0.0, 0.0, 0.0, 1)
+    descent = matrix.dual_descent(Hinge().evaluator, y, weights, theta, 1e-3, 0.0, 0.0, 0.0, 1)
     epochs = 0
     for _ in range(100_000):
         ran, visits, found = descent.run(1e-9, 7, 1e12)
@@ -212,4 +212,4 @@ def test_columns_are_refused_by_the_kernel(rng):
     matrix = Design(np.asfortranarray(rng.normal(size=(4, 3)))).matrix
     ones = np.ones(4)
     with pytest.raises(ValueError, match="stored by rows"):
-        matrix.dual_descent(Hinge().kernel, ones, ones, ones, 1.0, 0.0, 0.0, 0.0, 1)
+        matrix.dual_descent(Hinge().evaluator, ones, ones, ones, 1.0, 0.0, 0.0, 0.0, 1)

@@ -181,7 +181,7 @@ def test_smoothed_derivatives(loss, sigma, rng):
 
     def derivatives(z):
         first, gradient, curvature = np.empty(n), np.empty(n), np.empty(n)
-        primal, dual = loss.kernel.smoothed_derivatives(
+        primal, dual = loss.evaluator.smoothed_derivatives(
             y, weights, theta, z, sigma, first, gradient, curvature
         )
         assert_allclose(primal, weights @ loss.value(y, z), rtol=1e-12)
@@ -198,7 +198,7 @@ def test_smoothed_derivatives(loss, sigma, rng):
     near_kink = np.abs(quotient - second) > 1e-4 * (1 + np.abs(second))
     assert near_kink.mean() <= 0.01  # a difference across a kink is no derivative
     direction = rng.normal(size=n)
-    slope = loss.kernel.smoothed_slope(y, weights, theta, z, direction, 0.7, sigma)
+    slope = loss.evaluator.smoothed_slope(y, weights, theta, z, direction, 0.7, sigma)
     expected = weights @ (derivatives(z + 0.7 * direction)[0] * direction)
     assert_allclose(slope, expected, rtol=1e-10, atol=1e-12)
 
@@ -634,8 +634,8 @@ def test_rows_that_bend(loss, sigma, rng):
     z, weights = 3 * rng.normal(size=n), np.ones(n)
     theta = loss.project_dual(y, rng.normal(size=n))
     first, gradient, curvature = np.empty((3, n))
-    loss.kernel.smoothed_derivatives(y, weights, theta, z, sigma, first, gradient, curvature)
-    rows = loss.kernel.rows_that_bend(y, theta, z, sigma, first, curvature, radius)
+    loss.evaluator.smoothed_derivatives(y, weights, theta, z, sigma, first, gradient, curvature)
+    rows = loss.evaluator.rows_that_bend(y, theta, z, sigma, first, curvature, radius)
     slopes = np.array([
         loss.prox_conjugate(y, theta + sigma * (z + shift), sigma)
         for shift in np.linspace(-radius, radius, 41)

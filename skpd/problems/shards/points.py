@@ -104,7 +104,7 @@ class PartOfPoint(DualPoint):
         return -float(self._sums[f"{self._prefix}minus_scale"].value)
 
     def errors_by_precision(self) -> Array:
-        norms = np.sqrt(self.problem.squares[: self.problem.n_features])
+        norms = np.sqrt(self.problem.squares[: self.problem.n_coefficients])
         return EPSILON * sqrt(self._sums["square"]) * norms
 
 

@@ -68,7 +68,7 @@ class RowsInShards(Rows):
         return self.shards.shape[0]
 
     @property
-    def n_features(self) -> int:
+    def n_coefficients(self) -> int:
         return self.shards.shape[1]
 
     def free_of(self, penalty: Penalty) -> Free:
@@ -103,7 +103,7 @@ class RowsInShards(Rows):
         if found.constant != 0.0:
             unit = max(unit, EPSILON * found.at_zero)
         theta = SharedVector(found.recipe, self.n_samples)
-        point = Point(np.zeros(self.n_features), found.constant, theta)
+        point = Point(np.zeros(self.n_coefficients), found.constant, theta)
         scale = scale_of(found.objective, found.slope)
         return NullModel(point, found.objective, found.rounding, unit, scale)
 
@@ -276,8 +276,10 @@ class RowsInShards(Rows):
         if theta.recipe.key is None:
             return theta
         kept = self.shards.new()
-        variables = np.zeros(self.n_features + self.n_free) if theta.model is None else theta.model
-        model = variables[: self.n_features], self.free_part(variables[self.n_features :])
+        variables = (
+            np.zeros(self.n_coefficients + self.n_free) if theta.model is None else theta.model
+        )
+        model = variables[: self.n_coefficients], self.free_part(variables[self.n_coefficients :])
         self.shards.sums(keep_repaired, model, theta.recipe.key, kept.key)
         recipe = theta.recipe._replace(key=kept.key)
         return SharedVector(recipe, self.n_samples, kept, theta.model)

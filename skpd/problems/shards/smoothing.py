@@ -52,7 +52,7 @@ class _Smoothed:
         self.z = predictions(self.design, at.variables) if z is None else z[rows]
         self.theta = at.multipliers.of(shard.kept, shard.loss, rows, self.y)
         self.derivative, self.gradient, self.h = (np.empty(len(self.y)) for _ in range(3))
-        self.loss, self.dual = shard.loss.kernel.smoothed_derivatives(
+        self.loss, self.dual = shard.loss.evaluator.smoothed_derivatives(
             self.y, self.weights, self.theta, self.z, at.sigma,
             self.derivative, self.gradient, self.h,
         )  # fmt: skip
@@ -133,7 +133,7 @@ def slopes(
     rows, design, y, weights = block
     z, along = (predictions(design, u) for u in (at.variables, direction))
     given = y, weights, at.multipliers.of(shard.kept, shard.loss, rows, y), z, along
-    slope = shard.loss.kernel.smoothed_slope
+    slope = shard.loss.evaluator.smoothed_slope
     return {"slopes": np.array([slope(*given, length, at.sigma) for length in lengths])}
 
 
@@ -164,7 +164,7 @@ def near_rows(shard: Shard, at: At, key: int, radius: float, most: float) -> dic
     def of_block(block: Block) -> tuple:
         rows, design, y, weights = block
         found = _Smoothed(shard, at, block, z)
-        near = shard.loss.kernel.rows_that_bend(
+        near = shard.loss.evaluator.rows_that_bend(
             y, found.theta, found.z, at.sigma, found.derivative, found.h, radius
         )
         data = design.rows_as_they_are(near)

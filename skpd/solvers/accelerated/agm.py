@@ -158,7 +158,7 @@ class _Objectives(SmoothedObjectives):
         """The objective J in points of a simplex, whose differences are the points of the ball."""
         problem, design = self.problem, self.problem.design
         penalty, curvature = problem.penalty, problem.weights * loss.smoothness
-        radius, d = penalty.l1_radius, problem.n_features
+        radius, d = penalty.l1_radius, problem.n_coefficients
         largest = float(np.max(design.column_norms(curvature)) ** 2) + ridge
 
         def smooth(z):
@@ -198,7 +198,7 @@ class _Objectives(SmoothedObjectives):
     def coef(self, x: Array) -> Array:
         if not self.entropic:
             return x
-        d = self.problem.n_features
+        d = self.problem.n_coefficients
         return self.problem.penalty.feasible(
             self.problem.penalty.l1_radius * (x[:d] - x[d : 2 * d])
         )

@@ -67,7 +67,7 @@ class _Iterate:
         # the relative step sizes of the variables, one for each feature if the penalty allows it
         scale = problem.squares
         scale = 1.0 / np.where(scale > 0.0, scale, np.max(scale, initial=0.0) or 1.0)
-        d = problem.n_features
+        d = problem.n_coefficients
         self.scale = np.append(problem.penalty.step_sizes(scale[:d]), scale[d:])
         towards = self.scale * self.gradient
         along, size = problem.matvec(towards), float(self.gradient @ towards)

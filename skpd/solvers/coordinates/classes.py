@@ -112,7 +112,7 @@ class _Prospects:
     def __init__(self, problem: Problem, goal: float) -> None:
         self.goal = goal
         design = problem.design.parts[0]
-        step = newton_cost(design, design.shape[0], problem.n_features)
+        step = newton_cost(design, design.shape[0], problem.n_coefficients)
         self.other_cost = CLASSES.newton_steps * (step + CLASSES.newton_overhead)
         entry = CLASSES.dense_cost if design.dense else CLASSES.sparse_cost
         length = design.n_entries / max(design.shape[0], 1)

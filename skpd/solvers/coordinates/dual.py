@@ -7,8 +7,8 @@ import numpy as np
 
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
-from ..centred_rounds import CentredMethod, constant_column, solve_in_rounds
 from ..newton.settings import SETTINGS as NEWTON
+from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
 from ..run import Run
 from .settings import DUAL
 
@@ -38,7 +38,7 @@ def dual_descent(run: Run, *, budget: float = np.inf) -> None:
 
     The method ends unfinished if hundreds of passes have not been sufficient, as for a small
     alpha, and Newton steps are possible. A free intercept is treated by proximal rounds
-    (`skpd.solvers.centred_rounds`).
+    (`skpd.solvers.proximal_rounds`).
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ def dual_descent(run: Run, *, budget: float = np.inf) -> None:
     """
     problem = run.problem
     method = _DualDescent(run)
-    if problem.n_features <= NEWTON.largest_working_set:
+    if problem.n_coefficients <= NEWTON.largest_working_set:
         method.limit_passes(DUAL.most_passes)
     n_entries = max(1, problem.design.by_rows.n_entries)
     method.limit_passes(budget / (DUAL.step_cost * n_entries))
     solve_in_rounds(method, run)
 
 
-class _DualDescent(CentredMethod):
+class _DualDescent(MethodInRounds):
     """The compiled iteration, with limits of row updates."""
 
     def __init__(self, run: Run) -> None:
@@ -67,8 +67,9 @@ class _DualDescent(CentredMethod):
         constant = self.constant = constant_column(problem, self.ridge)
         design = problem.design.by_rows
         self.compiled = design.matrix.dual_descent(
-            problem.loss.kernel, problem.y, problem.weights, run.first_theta, self.ridge, constant,
-            self.threshold, run.first.intercept / constant if constant > 0.0 else 0.0, run.seed(),
+            problem.loss.evaluator, problem.y, problem.weights, run.first_theta, self.ridge,
+            constant, self.threshold, run.first.intercept / constant if constant > 0.0 else 0.0,
+            run.seed(),
         )  # fmt: skip
         passes = min(DUAL.pause_passes, DUAL.pause_entries / max(1, design.n_entries))
         self.pause = problem.n_samples * passes

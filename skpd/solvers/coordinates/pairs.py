@@ -26,7 +26,7 @@ def pair_descent(run: Run) -> None:
     monitor.method = "pair-descent"
     n = problem.n_samples
     descent = kernels.pair_descent(
-        problem.loss.kernel, problem.kernel.matrix, problem.y, problem.weights, problem.alpha,
+        problem.loss.evaluator, problem.kernel.matrix, problem.y, problem.weights, problem.alpha,
         problem.fit_intercept,
     )  # fmt: skip
     goal = PAIRS.share * monitor.tol * problem.objective_unit

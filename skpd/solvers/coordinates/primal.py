@@ -107,7 +107,7 @@ def _method(run: Run, make):
             f"ElasticNet, SquaredL2, Box), got {penalty!r}."
         )
     return make(
-        problem.design.transposed.by_rows.matrix, loss.kernel, loss.smoothness, problem.y,
+        problem.design.transposed.by_rows.matrix, loss.evaluator, loss.smoothness, problem.y,
         problem.weights, penalty.kernel_terms(1.0), problem.alpha, problem.fit_intercept,
         problem.join(run.first.coef, run.first.intercept), run.seed(),
     )  # fmt: skip

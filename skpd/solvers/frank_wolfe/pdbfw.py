@@ -6,8 +6,8 @@ import numpy as np
 
 from ... import kernels
 from ...problems import Point, Problem
-from ..centred_rounds import CentredMethod, constant_column, solve_in_rounds
 from ..options import Count, Number, OneOf, OrNone, require_compiled
+from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
 from ..run import Run
 from .l1_ball import ridge_of
 from .settings import BLOCKS
@@ -27,7 +27,7 @@ def pdbfw(
 
     An iteration changes s primal and k dual coordinates and keeps the products of both with
     X up to date, at the cost of s columns and k rows of X instead of all of it. An intercept,
-    which the paper does not have, is centred in rounds (`skpd.solvers.centred_rounds`).
+    which the paper does not have, is centred in rounds (`skpd.solvers.proximal_rounds`).
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def pdbfw(
     solve_in_rounds(_BlockFrankWolfe(run, step_size, counts, patience), run)
 
 
-class _BlockFrankWolfe(CentredMethod):
+class _BlockFrankWolfe(MethodInRounds):
     """The compiled iteration; ``counts`` are s and k."""
 
     def __init__(self, run: Run, step_size: str, counts: tuple[int, int], patience: float) -> None:
@@ -69,7 +69,7 @@ class _BlockFrankWolfe(CentredMethod):
         self.constant = constant_column(problem, ridge_of(problem))
         self.compiled = _compiled(run, self.constant, step_size, counts)
         self.most_entries = patience * problem.design.n_entries
-        size = problem.n_samples + problem.n_features
+        size = problem.n_samples + problem.n_coefficients
         self.most = int(np.clip(BLOCKS.pause_entries / size, 1, BLOCKS.refresh_every))
         self.goes_on = False
 
@@ -115,7 +115,7 @@ def _compiled(run: Run, constant: float, step_size: str, counts: tuple[int, int]
         dual_step = 1.0 / (1.0 / loss.smoothness + 12.5 * float(np.max(weights * squares)) / mu)
         dual_step /= float(np.max(weights))  # scaled by c_i in every row
     return kernels.block_frank_wolfe(
-        problem.design.by_rows.matrix, loss.kernel, problem.y, weights, run.first_theta,
+        problem.design.by_rows.matrix, loss.evaluator, problem.y, weights, run.first_theta,
         mu, problem.penalty.l1_radius, constant, intercept / constant if constant > 0.0 else 0.0,
         step_size == "line-search", 0.5, dual_step, *counts,
     )  # fmt: skip

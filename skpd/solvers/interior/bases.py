@@ -67,8 +67,8 @@ class Steps(Basis):
         return Coefficients(np.arange(1, len(width))), width[1:]
 
 
-def basis_of(penalty: Penalty, n_features: int) -> Basis:
+def basis_of(penalty: Penalty, n_coefficients: int) -> Basis:
     """The basis that suits the terms of a penalty."""
     if penalty.group_order is not None:
         return Basis(penalty.group_order)
-    return Steps() if penalty.of_neighbours else Basis(np.arange(n_features))
+    return Steps() if penalty.of_neighbours else Basis(np.arange(n_coefficients))

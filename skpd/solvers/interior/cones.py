@@ -190,9 +190,9 @@ class EuclideanNorms(Cones):
 
     def __init__(self, starts: Indices, weights: Array, share: float, width: Array) -> None:
         self.groups = Groups(starts)
-        n_features = int(starts[-1])
-        self.slack = Heads(np.array(width), np.zeros(n_features))
-        self.dual = Heads(np.array(weights), np.zeros(n_features))
+        n_coefficients = int(starts[-1])
+        self.slack = Heads(np.array(width), np.zeros(n_coefficients))
+        self.dual = Heads(np.array(weights), np.zeros(n_coefficients))
         self.share, self.degree = share, share * len(weights)
         self.at_zero = np.zeros(len(weights), dtype=bool)
 

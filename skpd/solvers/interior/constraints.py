@@ -27,7 +27,7 @@ class ConstrainedProgramme(Programme):
 
     Attributes
     ----------
-    matrix : ndarray of shape (n_constraints, n_features)
+    matrix : ndarray of shape (n_constraints, n_coefficients)
         C in the basis of the coefficients.
     limits : ndarray of int
         The constraints that are not equalities.
@@ -51,7 +51,7 @@ class ConstrainedProgramme(Programme):
         slopes = problem.objective_unit / widths
         for k in _independent(self.matrix, np.flatnonzero(lower == upper)):
             place = self.new_unknown(0.0, size=slopes[k])
-            equality = Equality(self.matrix[k], place, self.x, self.n_features, lower[k])
+            equality = Equality(self.matrix[k], place, self.x, self.n_coefficients, lower[k])
             self.constraint_terms.append((equality, np.array([k])))
         places = self.new_rows(self.matrix[self.limits])
         for sign, limit in ((1.0, upper), (-1.0, lower)):

@@ -157,7 +157,7 @@ class SumEpigraph(Pairs):
 
     Parameters
     ----------
-    n_features : int
+    n_coefficients : int
     place : int or None
         The index of lam among the unknowns; None if lam is a fixed number.
     multiplier_place : int
@@ -170,10 +170,10 @@ class SumEpigraph(Pairs):
     """
 
     def __init__(
-        self, n_features: int, place: int | None, multiplier_place: int, lam: float,
+        self, n_coefficients: int, place: int | None, multiplier_place: int, lam: float,
         multiplier: float, share: float, l1: float = 1.0,
     ) -> None:  # fmt: skip
-        d = self.size = n_features
+        d = self.size = n_coefficients
         self.place, self.multiplier_place, self.share = place, multiplier_place, share
         self.degree, self.l1 = share * (2 * d + 1), l1
         self.slack = np.append(np.full(2 * d, 0.5 * lam / l1 / max(d, 1)), 0.5 * lam)
@@ -241,18 +241,18 @@ class EuclideanEpigraph(Cones):
 
     Parameters
     ----------
-    n_features, place, multiplier_place, lam, multiplier, share
+    n_coefficients, place, multiplier_place, lam, multiplier, share
         See `SumEpigraph`; ``multiplier_place`` is the index of the product.
     """
 
     def __init__(
-        self, n_features: int, place: int, multiplier_place: int, lam: float,
+        self, n_coefficients: int, place: int, multiplier_place: int, lam: float,
         multiplier: float, share: float,
     ) -> None:  # fmt: skip
-        self.size, self.place, self.product_place = n_features, place, multiplier_place
-        self.groups = Groups(np.array([0, n_features]))
-        self.slack = Heads(np.array([lam]), np.zeros(n_features))
-        self.dual = Heads(np.array([multiplier]), np.zeros(n_features))
+        self.size, self.place, self.product_place = n_coefficients, place, multiplier_place
+        self.groups = Groups(np.array([0, n_coefficients]))
+        self.slack = Heads(np.array([lam]), np.zeros(n_coefficients))
+        self.dual = Heads(np.array([multiplier]), np.zeros(n_coefficients))
         self.share = self.degree = share
 
     def add_gradient(self, out: Array) -> None:
@@ -295,22 +295,22 @@ class SquareEpigraph(EuclideanEpigraph):
 
     Parameters
     ----------
-    n_features, place, multiplier_place, multiplier, share
+    n_coefficients, place, multiplier_place, multiplier, share
         See `EuclideanEpigraph`.
     radius, lam, l2 : float
         The radius, the initial lam and the weight of the squared norm.
     """
 
     def __init__(
-        self, n_features: int, place: int, multiplier_place: int, radius: float, lam: float,
+        self, n_coefficients: int, place: int, multiplier_place: int, radius: float, lam: float,
         multiplier: float, share: float, l2: float,
     ) -> None:  # fmt: skip
-        self.size, self.place, self.product_place = n_features, place, multiplier_place
-        self.groups = Groups(np.array([0, n_features + 1]))
+        self.size, self.place, self.product_place = n_coefficients, place, multiplier_place
+        self.groups = Groups(np.array([0, n_coefficients + 1]))
         b = sqrt(radius)  # a number of the size of a
         a = (radius - lam) / b
         self.of_place, self.root = sqrt(0.5) / b, sqrt(l2)
-        middle = np.zeros(n_features + 1)
+        middle = np.zeros(n_coefficients + 1)
         middle[0] = sqrt(0.5) * (a - b)
         self.slack = Heads(np.array([sqrt(0.5) * (a + b)]), middle)
         self.dual = Heads(multiplier * self.slack.head, -multiplier * middle)

@@ -153,8 +153,8 @@ class Coefficients(Map):
 class Differences(Map):
     """The map to the differences w_{j+1} - w_j."""
 
-    def __init__(self, n_features: int) -> None:
-        self.size = n_features
+    def __init__(self, n_coefficients: int) -> None:
+        self.size = n_coefficients
 
     def times(self, x: Array) -> Array:
         return np.diff(x[: self.size])
@@ -174,7 +174,7 @@ class Combinations(Map):
 
     Parameters
     ----------
-    matrix : ndarray of shape (n_rows, n_features)
+    matrix : ndarray of shape (n_rows, n_coefficients)
         C, in the basis of the coefficients.
     rows : ndarray of int
         The rows of C among those of the Newton system's matrix.

@@ -107,7 +107,7 @@ class State:
     def cost_of(self, gradient: Array) -> float:
         """The estimated contribution to the gap of a gradient that should be 0."""
         programme = self.programme
-        x, d = programme.x, programme.n_features
+        x, d = programme.x, programme.n_coefficients
         sizes = np.maximum(programme.width, np.abs(x[:d]))
         cost = float(np.abs(gradient[:d]) @ sizes)
         return cost + float(np.abs(gradient[d:]) @ programme.other_scales)

@@ -36,15 +36,15 @@ class OutputsSystem(FeatureSystem):
         X.
     outputs : list of OutputRows
         The parts of X of the outputs, whose columns have no rows in common.
-    n_features, n_borders : int
+    n_coefficients, n_borders : int
         See `NewtonSystem`.
     """
 
     def __init__(
-        self, design: Design, outputs: list[OutputRows], n_features: int, n_borders: int
+        self, design: Design, outputs: list[OutputRows], n_coefficients: int, n_borders: int
     ) -> None:
         self.outputs = outputs
-        super().__init__(design, n_features, n_borders)
+        super().__init__(design, n_coefficients, n_borders)
 
     def clear(self) -> None:
         super().clear()
@@ -112,7 +112,7 @@ class OutputsSystem(FeatureSystem):
 
     def _regularised(self, table: Array, free: Array) -> Array:
         """The regularised rows; intercepts of different outputs count as independent."""
-        several = free if free[: self.n_features].any() else np.zeros_like(free)
+        several = free if free[: self.n_coefficients].any() else np.zeros_like(free)
         return super()._regularised(table, several)
 
     def _data_root(self) -> Array:

@@ -31,13 +31,13 @@ class OutputsProgramme(Programme):
 
     Attributes
     ----------
-    means : ndarray of shape (n_outputs, n_features)
+    means : ndarray of shape (n_outputs, n_coefficients)
         The means that were subtracted from the columns of each output.
     """
 
     def _data(self) -> Design:
         """The design with the X of every output in its own rows and columns."""
-        problem, K, d = self.problem, self.problem.n_outputs, self.n_features
+        problem, K, d = self.problem, self.problem.n_outputs, self.n_coefficients
         rows, parts = self._parts()
         place = np.argsort(self.basis.order)
         columns = [place[k::K] for k in range(K)]
@@ -100,7 +100,7 @@ class OutputsProgramme(Programme):
         return np.hstack([means, -np.eye(len(means))])
 
     def _intercept(self, x: Array) -> Array:
-        problem, d, K = self.problem, self.n_features, self.problem.n_outputs
+        problem, d, K = self.problem, self.n_coefficients, self.problem.n_outputs
         if not problem.fit_intercept:
             return np.zeros(K)
         intercept = -self.means @ x[:d]
@@ -126,7 +126,7 @@ class OutputsProgramme(Programme):
 
     def system(self, precise: bool = False) -> OutputsSystem:
         n_borders = len(self.x) - self.design.shape[1]
-        return OutputsSystem(self.design, self.outputs, self.n_features, n_borders)
+        return OutputsSystem(self.design, self.outputs, self.n_coefficients, n_borders)
 
     @property
     def _coupled(self) -> CoupledRows:
@@ -170,7 +170,7 @@ class OutputsProgramme(Programme):
     def add_squared_sums(self, starts: Indices, weight: float) -> None:
         norm = float(np.linalg.norm(np.diff(starts).astype(np.float64)))
         bound = sqrt(self.problem.objective_unit / weight) / norm
-        bounds = np.full(self.n_features, bound)
+        bounds = np.full(self.n_coefficients, bound)
         self.penalties.append(SquaredSums(starts, self.share, weight, bounds))
 
     def add_squared_sum_of_norms(self, starts: Indices, weight: float) -> None:
@@ -180,7 +180,7 @@ class OutputsProgramme(Programme):
         self.penalties.append(SquaredSumOfNorms(starts, weight, self.share, width, place))
 
     def add_trace_norm(self, n_outputs: int, weight: float) -> None:
-        shape = self.n_features // n_outputs, n_outputs
+        shape = self.n_coefficients // n_outputs, n_outputs
         most = self.problem.objective_unit / weight
         size = min(float(np.linalg.norm(self.width)), most)
         self.penalties.append(TraceNorm(shape, weight, self.share, size))
@@ -221,9 +221,9 @@ def expected_cost_of_outputs(problem: Problem) -> float:
     of_penalty = 0.0
     if problem.penalty.structure is Structure.SPECTRAL:
         order = K + design.n_inputs
-        numbers = 0.5 * order * (order + 1) * problem.n_features
+        numbers = 0.5 * order * (order + 1) * problem.n_coefficients
         entries = max(entries, numbers)
-        of_penalty = numbers * problem.n_features / BLAS
+        of_penalty = numbers * problem.n_coefficients / BLAS
     if entries > SETTINGS.largest_table:
         return inf
     step = newton_cost_of_outputs(design, problem.n_samples, d, problem.loss.couples_outputs)

@@ -52,7 +52,7 @@ class Programme(LossCones, PenaltyCones):
     terms : list of Term
     losses : list of Term
         The terms of the rows.
-    other_scales : ndarray of shape (n_unknowns - n_features,)
+    other_scales : ndarray of shape (n_unknowns - n_coefficients,)
         The approximate sizes of the other unknowns.
     """
 
@@ -60,11 +60,11 @@ class Programme(LossCones, PenaltyCones):
         self.problem = problem
         self.counted = np.flatnonzero(problem.weights > 0.0)
         self.y, self.weights = problem.y[self.counted], problem.weights[self.counted]
-        self.n_features = problem.n_features
-        self.basis = basis_of(problem.penalty, self.n_features)
-        self.mean = np.zeros(self.n_features)
+        self.n_coefficients = problem.n_coefficients
+        self.basis = basis_of(problem.penalty, self.n_coefficients)
+        self.mean = np.zeros(self.n_coefficients)
         self.design = self._data()
-        d = self.n_features
+        d = self.n_coefficients
         self.x = np.zeros(self.design.shape[1])
         if problem.fit_intercept:
             self.x[d:] = self._first_intercept()
@@ -81,7 +81,7 @@ class Programme(LossCones, PenaltyCones):
             # the predictions; an upper bound on R at the optimum bounds their size
             self.width = np.minimum(self.width, problem.objective_unit / problem.alpha)
         self.predictions = Predictions(self.design)
-        self.rows_beside = np.empty((0, self.n_features))
+        self.rows_beside = np.empty((0, self.n_coefficients))
         self.losses: list[Any] = []
         self.penalties: list[Any] = []
         if self._has_mean_unknown:
@@ -91,7 +91,7 @@ class Programme(LossCones, PenaltyCones):
     @property
     def _has_mean_unknown(self) -> bool:
         """Whether a column of ones stands for the means of the features, without an intercept."""
-        return not self.problem.fit_intercept and self.design.shape[1] > self.n_features
+        return not self.problem.fit_intercept and self.design.shape[1] > self.n_coefficients
 
     def _first_intercept(self) -> Any:
         return self.problem.null_point.intercept
@@ -104,7 +104,7 @@ class Programme(LossCones, PenaltyCones):
         return np.append(self.mean, -1.0)[np.newaxis]
 
     def _data(self) -> Design:
-        problem, d = self.problem, self.n_features
+        problem, d = self.problem, self.n_coefficients
         X, n = problem.design.rows_as_they_are(self.counted), len(self.counted)
         ones = problem.fit_intercept
         sparse = not isinstance(X, np.ndarray) and X.nnz < SETTINGS.dense_share * n * d
@@ -153,7 +153,7 @@ class Programme(LossCones, PenaltyCones):
 
     def system(self, precise: bool = False) -> NewtonSystem:
         """The Newton system, with a matrix of the smaller side of X unless it is precise."""
-        rows, d = self._rows_of_system(), self.n_features
+        rows, d = self._rows_of_system(), self.n_coefficients
         n = rows.shape[0]
         by_rows = not precise and n < d and d > SETTINGS.few_features
         by_rows &= not needs_features(self.problem.penalty)
@@ -174,7 +174,7 @@ class Programme(LossCones, PenaltyCones):
         if not len(self.rows_beside):
             return self.design
         rows = np.zeros((len(self.rows_beside), self.design.shape[1]))
-        rows[:, : self.n_features] = self.rows_beside
+        rows[:, : self.n_coefficients] = self.rows_beside
         return self.design.with_rows(rows)
 
     def point(self) -> Point:
@@ -184,11 +184,11 @@ class Programme(LossCones, PenaltyCones):
         return self._point_of(x)
 
     def _point_of(self, x: Array) -> Point:
-        coef = self.basis.coef(x[: self.n_features])
+        coef = self.basis.coef(x[: self.n_coefficients])
         return Point(coef, self._intercept(x), self._dual_coef())
 
     def _intercept(self, x: Array) -> Any:
-        d = self.n_features
+        d = self.n_coefficients
         return float(x[d] - self.mean @ x[:d]) if self.problem.fit_intercept else 0.0
 
     def _dual_coef(self) -> Array:
@@ -217,7 +217,7 @@ class Programme(LossCones, PenaltyCones):
     def add_separable(self, l1: Any = 0, l2: Any = 0, lower: Any = -inf, upper: Any = inf) -> None:
         """Add terms for kinks, bounds and squares, each for the coefficients that have them."""
         l1, l2, lower, upper = np.broadcast_arrays(l1, l2, lower, upper, self.width)[:4]
-        self.ridge[: self.n_features] += l2
+        self.ridge[: self.n_coefficients] += l2
         some = np.flatnonzero((l1 > 0.0) & (lower < 0.0) & (upper > 0.0))
         if len(some):
             self._add(Coefficients(some), lower=-l1[some], upper=l1[some], width=self.width[some])
@@ -247,7 +247,7 @@ class Programme(LossCones, PenaltyCones):
 
     def bound_coefficients(self, place: int, multiplier: float) -> None:
         """Add the constraints abs(w_j) <= t, where t is the unknown at the index ``place``."""
-        d = self.n_features
+        d = self.n_coefficients
         for sign in (1.0, -1.0):
             self._add(
                 Coefficients(np.arange(d), place, -sign), sign=sign, lower=0.0, upper=inf,
@@ -257,13 +257,13 @@ class Programme(LossCones, PenaltyCones):
     def add_l1_ball(self, radius: float) -> None:
         # a larger ball decreases the objective by at most the loss of the best constant
         self.penalties.append(SumEpigraph(
-            self.n_features, None, self.new_unknown(0.0), radius,
+            self.n_coefficients, None, self.new_unknown(0.0), radius,
             self.problem.objective_unit / radius, self.share,
         ))  # fmt: skip
 
     def add_elastic_net_ball(self, radius: float, l1_ratio: float) -> None:
         """Add the constraint of an elastic net ball, with lam the part of the l1 norm."""
-        d, lam = self.n_features, SETTINGS.first_l1_part * radius
+        d, lam = self.n_coefficients, SETTINGS.first_l1_part * radius
         multiplier = self.problem.objective_unit / radius
         place = self.new_unknown(lam, size=radius)
         self.penalties.append(SumEpigraph(
@@ -274,7 +274,7 @@ class Programme(LossCones, PenaltyCones):
         ))  # fmt: skip
 
     def add_differences(self, weight: float) -> None:
-        if weight > 0.0 and self.n_features > 1:
+        if weight > 0.0 and self.n_coefficients > 1:
             image, width = self.basis.differences(self.width)
             self._add(image, lower=-weight, upper=weight, width=width)
 

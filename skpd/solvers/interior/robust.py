@@ -20,7 +20,7 @@ class RobustProgramme(Programme):
     problem: RobustProblem
 
     def posed(self) -> Self:
-        problem, d = self.problem, self.n_features
+        problem, d = self.problem, self.n_coefficients
         self.ridge[:d] = problem.ridge
         if problem.kappa == inf:
             return super().posed()

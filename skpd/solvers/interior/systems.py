@@ -48,7 +48,7 @@ class NewtonSystem(ABC):
     ----------
     design : Design
         X of shape (n_rows, n_core), with a last column for an intercept that is 1 in data rows.
-    n_features : int
+    n_coefficients : int
         The number of coefficients among its columns.
     n_borders : int
         The number of additional unknowns.
@@ -58,9 +58,9 @@ class NewtonSystem(ABC):
     """
 
     def __init__(
-        self, design: Design, n_features: int, n_borders: int, precise: bool = False
+        self, design: Design, n_coefficients: int, n_borders: int, precise: bool = False
     ) -> None:
-        self.design, self.n_features, self.precise = design, n_features, precise
+        self.design, self.n_coefficients, self.precise = design, n_coefficients, precise
         self.n_core, self.n_borders = design.shape[1], n_borders
         self.clear()
 
@@ -227,16 +227,16 @@ class RowSystem(NewtonSystem):
     """
 
     def __init__(
-        self, design: Design, n_features: int, n_borders: int, precise: bool = False
+        self, design: Design, n_coefficients: int, n_borders: int, precise: bool = False
     ) -> None:
-        super().__init__(design, n_features, n_borders, precise)
+        super().__init__(design, n_coefficients, n_borders, precise)
         self.features = design
-        if self.n_core > n_features:
-            self.features = design.columns(np.arange(n_features))
-            self.column = design.table(np.array([n_features]))[:, 0]
+        if self.n_core > n_coefficients:
+            self.features = design.columns(np.arange(n_coefficients))
+            self.column = design.table(np.array([n_coefficients]))[:, 0]
 
     def factorise(self) -> None:
-        d = self.n_features
+        d = self.n_coefficients
         self.root = np.sqrt(self.h)
         self.d = self.diagonal[:d]
         n = len(self.h)
@@ -264,7 +264,7 @@ class RowSystem(NewtonSystem):
             self.pivot -= float(ones @ self.inverse_ones)
 
     def solve_core(self, right: Array) -> Array:
-        d = self.n_features
+        d = self.n_coefficients
         found = self._refined(right[:d])
         if self.n_core == d:
             return found

@@ -138,16 +138,16 @@ class Equality(Term):
         The index of the multiplier among the unknowns.
     x : ndarray
         The current unknowns.
-    n_features : int
+    n_coefficients : int
         The number of coefficients among the unknowns, which `settle` may change.
     offset : float, default=0.0
     """
 
     def __init__(
-        self, normal: Array, place: int, x: Array, n_features: int, offset: float = 0.0
+        self, normal: Array, place: int, x: Array, n_coefficients: int, offset: float = 0.0
     ) -> None:
         self.normal, self.place = normal, place
-        self.n_features, self.offset = n_features, offset
+        self.n_coefficients, self.offset = n_coefficients, offset
         self.value, self.multiplier = self._value(x), 0.0
 
     def _value(self, x: Array) -> float:
@@ -176,7 +176,7 @@ class Equality(Term):
 
     def settle(self, x: Array) -> None:
         """Restore the equality after coefficients were moved, by changing non-zero ones."""
-        some = slice(self.n_features)
+        some = slice(self.n_coefficients)
         shares = self.normal[some] * np.abs(x[some])
         size = float(self.normal[some] @ shares)
         if size > 0.0:

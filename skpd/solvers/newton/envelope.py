@@ -53,7 +53,7 @@ class Envelope:
         self.scale = problem.squares  # D
         self.far_solutions = rows.far_solutions
         self._set_centre(centre)
-        scale = self.scale[: problem.n_features]
+        scale = self.scale[: problem.n_coefficients]
         # the step sizes of proximal gradients for sigma = 1
         self.unit_steps = problem.penalty.step_sizes(1.0 / np.where(scale > 0.0, scale, 1.0))
 

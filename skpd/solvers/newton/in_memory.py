@@ -18,12 +18,12 @@ class InMemory(AllRows):
     """Rows in the memory of this process."""
 
     def __init__(
-        self, kernel: Any, gram: Any, design: Design, y: Array, weights: Array, theta: Array,
+        self, evaluator: Any, gram: Any, design: Design, y: Array, weights: Array, theta: Array,
         z: Array,
     ) -> None:  # fmt: skip
         # The problem is not stored: its workspace refers to the rows, and the reference cycle
         # would keep both in memory after the run.
-        self.kernel, self.gram = kernel, gram
+        self.evaluator, self.gram = evaluator, gram
         self.design, self.y, self.weights, self.theta, self.z = design, y, weights, theta, z
         self.derivative = np.empty(len(y))
         self._gradient = np.empty(len(y))  # the derivatives times the weights
@@ -55,7 +55,7 @@ class InMemory(AllRows):
             longest = float(np.max(upper - lower))
             theta = 0.5 * (lower + upper) if start is None else start.dual_coef
             theta = loss.project_dual(y, theta)
-        rows = cls(loss.kernel, gram, problem.design, y, problem.weights, theta, z)
+        rows = cls(loss.evaluator, gram, problem.design, y, problem.weights, theta, z)
         rows.dual_range = longest
         return rows
 
@@ -64,9 +64,9 @@ class InMemory(AllRows):
         return self.gram.system
 
     def _matvec(self, variables: Array) -> Array:
-        n_features = self.design.shape[1]
-        z = self.design.matvec(np.ascontiguousarray(variables[:n_features]))
-        return z + variables[-1] if len(variables) > n_features else z
+        n_coefficients = self.design.shape[1]
+        z = self.design.matvec(np.ascontiguousarray(variables[:n_coefficients]))
+        return z + variables[-1] if len(variables) > n_coefficients else z
 
     def move_to(self, variables: Array, problem: Problem | None = None) -> None:
         if problem is None:
@@ -83,7 +83,7 @@ class InMemory(AllRows):
 
     def _derivatives(self, sigma: float) -> tuple[float, float]:
         """Compute the derivatives; return the mean loss and the losses' part of the dual value."""
-        return self.kernel.smoothed_derivatives(
+        return self.evaluator.smoothed_derivatives(
             self.y, self.weights, self.theta, self.z, sigma,
             self.derivative, self._gradient, self.h,
         )  # fmt: skip
@@ -130,7 +130,7 @@ class InMemory(AllRows):
 
     def slopes(self, lengths: list[float], sigma: float) -> list[float]:
         given = self.y, self.weights, self.theta, self._before, self._along
-        return [self.kernel.smoothed_slope(*given, length, sigma) for length in lengths]
+        return [self.evaluator.smoothed_slope(*given, length, sigma) for length in lengths]
 
     def go_back(self, length: float) -> None:
         self.z = self._before + length * self._along
@@ -151,7 +151,7 @@ class InMemory(AllRows):
         if radius is None:
             centre = dot(weights, z) / total
             radius = float(np.sqrt(dot(weights, (z - centre) ** 2) / total))
-        near = self.kernel.rows_that_bend(
+        near = self.evaluator.rows_that_bend(
             self.y, self.theta, z, sigma, self.derivative, self.h, radius
         )
         near = self.design.whole_rows(near)
@@ -160,7 +160,7 @@ class InMemory(AllRows):
         if not 0.0 < float(np.sum(weights[near])) < SETTINGS.bending_share * total:
             return None, SETTINGS.radius_shrink * radius
         some = self.__class__(
-            self.kernel, self.gram, self.design.rows(near), self.y[near], weights[near],
+            self.evaluator, self.gram, self.design.rows(near), self.y[near], weights[near],
             self.theta[near], z[near],
         )  # fmt: skip
         (loss, dual), (all_loss, all_dual) = some.evaluate(sigma), self._values

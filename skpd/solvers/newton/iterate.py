@@ -91,7 +91,7 @@ class Iterate:
         if self.known_gradient is not None:
             self.gradient, self.known_gradient = self.known_gradient, None
         elif columns is not None:
-            coef_gradient = np.zeros(problem.n_features)
+            coef_gradient = np.zeros(problem.n_coefficients)
             coef_gradient[columns], slope = rows.gradient(columns)
             self.gradient = problem.join(coef_gradient, slope)
         elif rows is self.all_rows and (self.near_solution or problem.has_incremental_products):

@@ -23,9 +23,9 @@ class OutputRows(InMemory):
         return self.design.sums(rows)
 
     def _matvec(self, variables: Array) -> Array:
-        n_features = self.design.shape[1]
-        z = self.design.matvec(np.ascontiguousarray(variables[:n_features]))
-        return z + self.design.spread(variables[n_features:]) if self.gram.ones else z
+        n_coefficients = self.design.shape[1]
+        z = self.design.matvec(np.ascontiguousarray(variables[:n_coefficients]))
+        return z + self.design.spread(variables[n_coefficients:]) if self.gram.ones else z
 
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, Any]:
         product, _ = problem.products(self.derivative, problem.columns.threshold, coef)
@@ -53,7 +53,7 @@ class CoupledRows(OutputRows):
 
     def _derivatives(self, sigma: float) -> tuple[float, float]:
         self._factor = np.empty(len(self.y))
-        return self.kernel.smoothed_derivatives(
+        return self.evaluator.smoothed_derivatives(
             self.y, self.weights, self.theta, self.z, sigma,
             self.derivative, self._gradient, self.h, self._factor,
         )  # fmt: skip

@@ -109,7 +109,7 @@ class PathPrediction:
     def take_gradient(self) -> Array | None:
         """The predicted gradient of the features at the solution, for the first step only."""
         gradient, self._gradient = self._gradient, None
-        return None if gradient is None else gradient[: self.problem.n_features]
+        return None if gradient is None else gradient[: self.problem.n_coefficients]
 
     def beside_tangent(self, w: Array, inside: Indices, p: Array) -> Array:
         """The minimiser p of the first quadratic model, corrected by the predicted bend.
@@ -124,7 +124,7 @@ class PathPrediction:
         if self.bend is None:
             return p
         moved = p + self.bend[inside]
-        return np.where((moved * p > 0.0) | (inside >= self.problem.n_features), moved, p)
+        return np.where((moved * p > 0.0) | (inside >= self.problem.n_coefficients), moved, p)
 
     def solution(self, iterate: Iterate) -> PathSolution:
         """The solution of this run, for the prediction of the next."""

@@ -67,7 +67,9 @@ class NewtonSteps:
         if quadratic and problem.has_incremental_products:  # gradients at 0 may be inexact
             new = columns[iterate.w[columns] == 0.0]
             g[new], _ = rows.gradient(new)
-        inside: Indices = np.append(columns, np.arange(problem.n_features, problem.n_variables))
+        inside: Indices = np.append(
+            columns, np.arange(problem.n_coefficients, problem.n_variables)
+        )
         H, is_last = rows.curvature(columns, *envelope.ridge(inside), self.is_chord)
         if not is_last:
             self.prediction.matrix_alpha = problem.alpha
@@ -103,7 +105,7 @@ class NewtonSteps:
             if self.envelope.exact and problem.penalty.is_quadratic:
                 # an error of the gradient adds half its square over alpha to the gap
                 enough = 2.0 * problem.alpha * SETTINGS.gap_share * self.target
-            return max(tol, np.sqrt(enough / problem.n_features))
+            return max(tol, np.sqrt(enough / problem.n_coefficients))
         by_columns = isinstance(H, (ColumnCurvature, OutputColumns))
         tol = violation * (self.by_columns if by_columns else self.by_matrix)
         if problem.loss.constant_curvature and settled and problem.penalty.is_norm:

@@ -71,7 +71,7 @@ class WorkingSet:
         """The least number of features that may join at a time."""
         problem = self.problem
         n_outputs = problem.n_outputs
-        d, fewest = problem.n_features // n_outputs, SETTINGS.fewest
+        d, fewest = problem.n_coefficients // n_outputs, SETTINGS.fewest
         if problem.loss.constant_curvature and problem.design.dense:
             # the number of features whose Gram matrix takes the time of a gradient
             fewest = max(fewest, int(np.sqrt(BLAS * d)))
@@ -102,7 +102,7 @@ class WorkingSet:
         """
         problem, penalty = self.problem, self.problem.penalty
         step, steps = step_sizes
-        coef, slopes = w[: problem.n_features], gradient[: problem.n_features]
+        coef, slopes = w[: problem.n_coefficients], gradient[: problem.n_coefficients]
         if expected is not None:
             expected = expected / SETTINGS.coming
         given = step, steps, expected
@@ -121,7 +121,7 @@ class WorkingSet:
             columns = columns[active]
         if penalty.structure is Structure.GROUPED:
             columns = _whole_groups(penalty, columns)
-        largest = max(largest, kernels.max_abs(gradient[problem.n_features :]))
+        largest = max(largest, kernels.max_abs(gradient[problem.n_coefficients :]))
         return Chosen(columns, largest, complete)
 
     def restrict(self, chosen: Chosen, gap: float, target: float) -> None:

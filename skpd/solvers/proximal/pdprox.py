@@ -262,14 +262,14 @@ class _FusedVariables(_Variables):
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
-        self.coef_gradient = np.zeros(run.problem.n_features)
+        self.coef_gradient = np.zeros(run.problem.n_coefficients)
 
     def step(self, primal_weight: float, momentum: float) -> None:
         problem, tau = self.problem, self.tau / primal_weight
         self.w_prox = problem.prox(self.w - tau * self.gradient, tau)
         reflected = 2.0 * self.w_prox - self.w
         dual_sum = problem.design.matrix.reflected_halpern_step(
-            problem.loss.kernel, problem.y, problem.weights, self.sigma, self.theta_anchor,
+            problem.loss.evaluator, problem.y, problem.weights, self.sigma, self.theta_anchor,
             primal_weight, momentum, *problem.split(reflected), self.theta, self.theta_prox,
             self.coef_gradient,
         )  # fmt: skip

@@ -201,7 +201,7 @@ class _Epochs:
             self.method.move(coef, NORMS[terms.q]().value(coef), start.intercept)
         self.rows = np.flatnonzero(problem.weights > 0.0)
         entries = max(1, self.design.n_entries // max(problem.n_samples, 1))
-        entries = max(entries, problem.n_features)
+        entries = max(entries, problem.n_coefficients)
         self.chunk = max(1, ENTRIES // entries)
         self.n_iter = self.next = run.monitor.n_iter
         self.sums: Any = np.zeros((2, problem.n_samples))

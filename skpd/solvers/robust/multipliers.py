@@ -143,7 +143,7 @@ class _Rounds:
         self.rows = SmoothedRows(
             problem.design, problem.y, problem.weights, problem.kappa, *multipliers
         )
-        squares = problem.squares[: problem.n_features]
+        squares = problem.squares[: problem.n_coefficients]
         self.squares = np.concatenate([squares, [1.0, self.rows.flips**2]])
         self.shrunk: ShrunkRows | None = None
         self.thaw_at, self.begun_at = 0.0, n_iter  # gap at which to thaw; first step of the round

@@ -42,7 +42,7 @@ def working_sets(run: Run) -> None:
         least_tol = WORKING_SET.least_tol * monitor.tol
         if violating <= len(columns) and tol <= least_tol:
             return
-        size = min(max(len(columns), min(wanted, violating)) or 1, problem.n_features)
+        size = min(max(len(columns), min(wanted, violating)) or 1, problem.n_coefficients)
         if size > INTERIOR.largest_system:
             return
         chosen = np.sort(np.argpartition(-v, size - 1)[:size])
@@ -53,7 +53,7 @@ def working_sets(run: Run) -> None:
         inner.begin()
         if not inner.done:
             interior_point(Run(some, inner, None, run.left, run.random_state))
-        coef = np.zeros(problem.n_features)
+        coef = np.zeros(problem.n_coefficients)
         coef[columns] = inner.best.coef
         point = Point(coef, inner.best.intercept, inner.best.dual_coef)
         n_iter = monitor.n_iter + inner.n_iter

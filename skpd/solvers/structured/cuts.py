@@ -42,12 +42,12 @@ class Cuts:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.n_variables = problem.n_features + problem.fit_intercept
+        self.n_variables = problem.n_coefficients + problem.fit_intercept
         self.mixtures: list[Any] = [problem.loss.truth]
         self.losses = np.zeros(1)
         self._room = np.zeros((16, self.n_variables))
         self._unused = np.zeros(1, dtype=np.int64)
-        self._basis = _GrownBasis(problem.n_features)
+        self._basis = _GrownBasis(problem.n_coefficients)
         self._coordinates: list[Array] = []  # coordinates of slopes
 
     def __len__(self) -> int:
@@ -62,7 +62,7 @@ class Cuts:
 
         The slope of an intercept remains the last coordinate.
         """
-        d = self.problem.n_features
+        d = self.problem.n_coefficients
         if len(self._basis) > SETTINGS.idle_directions * len(self):
             self._basis, self._coordinates = _GrownBasis(d), []
         new = self.slopes[len(self._coordinates) :, :d]
@@ -77,7 +77,7 @@ class Cuts:
         if k == len(self._room):
             self._room = np.vstack([self._room, np.zeros_like(self._room)])
         weighted = problem.loss.weights * mixture.theta
-        self._room[k, : problem.n_features] = problem.design.rmatvec(weighted)
+        self._room[k, : problem.n_coefficients] = problem.design.rmatvec(weighted)
         if problem.fit_intercept:
             self._room[k, -1] = float(np.sum(weighted))
         self.mixtures.append(mixture)
@@ -108,7 +108,7 @@ class Cuts:
         """
         problem = self.problem
         slope, value = shares @ self.slopes, float(shares @ self.losses)
-        v = -slope[: problem.n_features]
+        v = -slope[: problem.n_coefficients]
         if problem.fit_intercept:
             value += least_linear((float(slope[-1]), 0.0), problem.free_intervals(upper)[0])
         penalty, alpha = problem.penalty, problem.alpha

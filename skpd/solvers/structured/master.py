@@ -31,7 +31,7 @@ __all__ = ["has_master", "minimised"]
 
 def has_master(problem: Problem) -> bool:
     """Whether there is a method for the master problem with the penalty of a problem."""
-    return _penalty_of_variables(problem, problem.n_features).has_cones
+    return _penalty_of_variables(problem, problem.n_coefficients).has_cones
 
 
 def _penalty_of_variables(problem: Problem, n_coefficients: int) -> Penalty:
@@ -68,7 +68,7 @@ def minimised(
     LinAlgError
         If rounding errors end the method before it has a solution.
     """
-    problem, slopes, d = cuts.problem, cuts.slopes, cuts.problem.n_features
+    problem, slopes, d = cuts.problem, cuts.slopes, cuts.problem.n_coefficients
     reduced = problem.penalty.is_quadratic and rho == 0.0 and len(cuts) < d
     if reduced:
         # half the squared norm does not depend on the orthonormal basis of the slopes
@@ -114,7 +114,7 @@ class _Planes:
 
     def __init__(self, slopes: Array, losses: Array, penalty: Penalty, problem: Problem) -> None:
         self.design, self.y, self.penalty = Design(slopes), losses, penalty
-        self.n_samples, self.n_features = slopes.shape
+        self.n_samples, self.n_coefficients = slopes.shape
         # equal weights of the planes, which determine the scales of the columns
         self.weights = np.full(self.n_samples, 1.0 / self.n_samples)
         self.alpha, self.objective_unit = problem.alpha, problem.objective_unit
@@ -126,7 +126,7 @@ class _CutsProgramme(Programme):
 
     def __init__(self, planes: Any) -> None:
         super().__init__(planes)
-        d = self.n_features
+        d = self.n_coefficients
         # as columns are centred, t' is the unknown after the coefficients minus mean.w
         self.cost[d], self.cost[:d] = -1.0, self.mean
         unit = planes.objective_unit
@@ -142,6 +142,6 @@ class _CutsProgramme(Programme):
 
     def stay_near(self, centre: Array, rho: float) -> None:
         """Add rho ||coef - centre||^2 / 2."""
-        some = slice(self.n_features)
+        some = slice(self.n_coefficients)
         self.ridge[some] += rho
         self.cost[some] -= rho * centre[self.basis.order]

@@ -16,11 +16,11 @@ import numpy as np
 from ..problems import Point, Problem
 from .run import Run
 
-__all__ = ["SETTINGS", "CentredMethod", "CentringSettings", "constant_column", "solve_in_rounds"]
+__all__ = ["SETTINGS", "MethodInRounds", "RoundsSettings", "constant_column", "solve_in_rounds"]
 
 
 @dataclass(frozen=True)
-class CentringSettings:
+class RoundsSettings:
     """Settings of the rounds, which no proof depends on."""
 
     # Weight of the proximal term on the intercept, in units of the loss of the best constant over
@@ -44,7 +44,7 @@ class CentringSettings:
     gap_factor: float = 0.5
 
 
-SETTINGS = CentringSettings()
+SETTINGS = RoundsSettings()
 
 
 def constant_column(problem: Problem, ridge: float) -> float:
@@ -59,7 +59,7 @@ def constant_column(problem: Problem, ridge: float) -> float:
     return float(np.clip(constant, SETTINGS.least_constant, SETTINGS.largest_constant))
 
 
-class CentredMethod(ABC):
+class MethodInRounds(ABC):
     """The base class of methods for a problem with a proximal term on its intercept.
 
     Attributes
@@ -99,7 +99,7 @@ class CentredMethod(ABC):
         self.compiled.refresh()
 
 
-def solve_in_rounds(method: CentredMethod, run: Run) -> None:
+def solve_in_rounds(method: MethodInRounds, run: Run) -> None:
     """Run a method until the monitor's tolerance is reached, with a new centre in each round."""
     problem, monitor, free = run.problem, run.monitor, method.constant > 0.0
     goal = max(run.goal, np.finfo(float).tiny)

@@ -6,10 +6,10 @@ from .. import kernels
 from .._typing import Array
 from .numerical import PythonKernel
 
-__all__ = ["CoupledKernel", "SoftmaxKernel"]
+__all__ = ["CoupledEvaluator", "SoftmaxEvaluator"]
 
 
-class CoupledKernel(PythonKernel):
+class CoupledEvaluator(PythonKernel):
     """Derivatives of a coupled loss and its Moreau envelope, with the compiled losses' interface.
 
     The method of multipliers calls these functions.
@@ -36,7 +36,7 @@ class CoupledKernel(PythonKernel):
         return self.loss.derivatives(y, theta, z, sigma)[0]
 
 
-class SoftmaxKernel(CoupledKernel):
+class SoftmaxEvaluator(CoupledEvaluator):
     """Compiled derivatives of the softmax, which is smooth and needs no Moreau envelope."""
 
     def smoothed_derivatives(

@@ -32,11 +32,11 @@ from .null_model import NullModel
 from .problem import Problem
 from .solution import Point
 
-__all__ = ["BudgetProblem"]
+__all__ = ["NoiseBudgetProblem"]
 
 
 @dataclass(frozen=True, eq=False)
-class BudgetProblem(Problem):
+class NoiseBudgetProblem(Problem):
     """A `Problem` with the hinge loss and a noise budget.
 
     Parameters
@@ -66,10 +66,10 @@ class BudgetProblem(Problem):
 
     @cached_property
     def dual_penalty(self) -> Penalty:
-        one_more = with_coefficient(self.penalty, self.n_features, self.budget / self.alpha)
-        return one_more.bind(self.n_features + 1)
+        one_more = with_coefficient(self.penalty, self.n_coefficients, self.budget / self.alpha)
+        return one_more.bind(self.n_coefficients + 1)
 
-    def with_alpha(self, alpha: float) -> "BudgetProblem":
+    def with_alpha(self, alpha: float) -> "NoiseBudgetProblem":
         """The problem with another alpha, which shares the data of the lifted problem."""
         return replace(super().with_alpha(alpha), known=self.lifted)
 
@@ -133,7 +133,7 @@ class BudgetProblem(Problem):
 
     def coef_table(self, coef: Array) -> Array:
         """The coefficients w, without t."""
-        return coef[: self.n_features]
+        return coef[: self.n_coefficients]
 
     # Dual points
 

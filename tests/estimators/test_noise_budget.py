@@ -10,9 +10,9 @@ from skpd import PathCV, PdproxSVC, RowBlocks, path
 from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1, SquaredL2
-from skpd.problems.budget import BudgetProblem
 from skpd.problems.columns import Columns
 from skpd.problems.in_memory import RowsInMemory
+from skpd.problems.noise_budget import NoiseBudgetProblem
 
 
 def generated(n=60, d=5, seed=0):
@@ -104,7 +104,7 @@ def test_projection_is_that_of_lemma_13():
     c = weights[:12] / weights[:12].sum()
     X = rng.standard_normal((12, 2))
     rows = RowsInMemory(Design(X), y, c, Hinge())
-    problem = BudgetProblem(rows, Columns(L1(), 0.1), budget=0.25)
+    problem = NoiseBudgetProblem(rows, Columns(L1(), 0.1), budget=0.25)
     theta, step = rng.standard_normal(12), 0.3
     found = -y * problem.prox_dual(theta, step)
     # of the sum of the conjugates -p_i and the squared distance, over box and budget
@@ -179,7 +179,7 @@ def test_scaling_keeps_the_budget():
     X, y, _ = generated()
     c = np.full(60, 1.0 / 60)
     rows = RowsInMemory(Design(X), y, c, Hinge())
-    problem = BudgetProblem(rows, Columns(SquaredL2(), 0.1), budget=0.2)
+    problem = NoiseBudgetProblem(rows, Columns(SquaredL2(), 0.1), budget=0.2)
     point = problem.feasible_point(-y)
     assert c @ np.abs(point.theta) <= 0.2 + 1e-15
     assert problem.null_objective == pytest.approx(0.2)
