@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PropertyTests", "check_array", "check_number", "require_everywhere", "shown"]
-
 ACCURACY = 1e-9  # allowed error of sums, relative to the sizes of their terms
 
 

@@ -13,8 +13,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
-__all__ = ["describe_preparation", "is_csv", "preparation", "read"]
-
 
 def read(path, target):
     """Read the data (X, y) of a file.

@@ -2,6 +2,4 @@
 
 import numpy as np
 
-__all__ = ["EPSILON"]
-
 EPSILON = float(np.finfo(np.float64).eps)  # distance from 1 to the next larger number

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "ArrayLike", "Indices", "Interval", "Numbers", "Scales", "Sum"]
-
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Interval = tuple[float, float]

@@ -3,8 +3,6 @@
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Self
 
-__all__ = ["Value"]
-
 
 class Value:
     """An immutable object whose parameters are the fields of its dataclass.

@@ -8,8 +8,6 @@ from importlib.metadata import PackageNotFoundError, metadata, version
 from ._compat import _get_threadpool_controller, _openmp_effective_n_threads
 from .kernels import _kernels
 
-__all__ = ["VERSION", "documentation", "show_versions"]
-
 VERSION = version("skpd")
 
 REQUIRED = "numpy", "scipy", "scikit-learn", "joblib"

@@ -3,8 +3,6 @@
 import sys
 import warnings
 
-__all__ = ["warn"]
-
 LIBRARIES = {"skpd", "sklearn", "joblib"}  # which call estimators for the user
 
 

@@ -13,16 +13,6 @@ from .coefficients import evidence_of
 from .objective import Objective
 from .repairs import Repairs
 
-__all__ = [
-    "bound_below",
-    "certificate_of",
-    "certify_point",
-    "dual_bound",
-    "dual_estimate",
-    "primal_objective",
-    "relative_gap",
-]
-
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and the operations on them
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from .._typing import Array
 from .digits import rounded
 
-__all__ = ["Certificate", "DualBound"]
-
 DIGITS = 6  # digits printed of an objective value, or more where the lower bound shares them
 OF_GAP = 2  # number of differing digits that are then printed
 

@@ -25,8 +25,6 @@ from ..penalties.intervals import Slopes
 from .certificate import DualBound
 from .objective import Objective
 
-__all__ = ["Evidence", "evidence_of"]
-
 
 @dataclass(frozen=True)
 class Evidence:

@@ -4,8 +4,6 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from math import isfinite
 
-__all__ = ["proven_digits", "rounded"]
-
 
 def proven_digits(low: float, high: float, most: int = 6) -> str:
     """The significant digits of a number that are determined by an interval that contains it.

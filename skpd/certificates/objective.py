@@ -17,8 +17,6 @@ import numpy as np
 from .._typing import Array
 from ..penalties import Penalty
 
-__all__ = ["NOTHING", "DualPoint", "Interval", "Objective", "Sum"]
-
 Interval = tuple[float, float]
 Sum = tuple[float, float]  # a value and a bound on its rounding error
 NOTHING = (0.0, 0.0)  # a sum that vanishes in exact arithmetic, or the interval {0}

@@ -15,8 +15,6 @@ from .objective import NOTHING, DualPoint, Interval, Objective, Sum
 
 Ball = Callable[[Array, float, float], float]
 
-__all__ = ["WORTH", "Repairs", "least_linear"]
-
 GOOD = 10.0  # no better bound is tried for a gap of at most this times the accuracy
 WORTH = 0.01  # rounding errors below this times the gap are accepted
 PLAIN = 1e-11  # rounding errors below this times the objective are accepted

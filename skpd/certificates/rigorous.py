@@ -40,8 +40,6 @@ from .certificate import Certificate, DualBound
 from .objective import NOTHING, DualPoint, Interval, Objective
 from .repairs import WORTH, Repairs, least_linear
 
-__all__ = ["RigorousCertificate", "rigorous_certificate", "rigorous_dual", "rigorous_primal"]
-
 UNDERFLOW = 1e-290  # an upper bound on the effect of underflow in the sums of this module
 
 

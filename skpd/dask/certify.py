@@ -24,8 +24,6 @@ from .holder import Task
 from .shards import DaskShards
 from .team import Team
 
-__all__ = ["certify"]
-
 
 def certify(
     estimator: Any,

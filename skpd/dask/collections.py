@@ -11,8 +11,6 @@ from distributed import Client, default_client
 from .._warn import warn
 from .team import Team
 
-__all__ = ["as_array", "beside", "client_of", "feature_names", "is_collection", "team_of"]
-
 
 def is_collection(X: Any) -> bool:
     """Whether X is a collection of Dask."""

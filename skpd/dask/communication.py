@@ -6,8 +6,6 @@ from dask.sizeof import sizeof
 
 from ..designs.sums import BoundedSum, Largest
 
-__all__ = ["Communication"]
-
 
 @dataclass
 class Communication:

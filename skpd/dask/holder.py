@@ -12,8 +12,6 @@ from ..designs.sums import added, halves
 from ..losses import Loss
 from ..problems.shards.shard import Shard, Targets
 
-__all__ = ["Answer", "Part", "RowHolder", "Task"]
-
 
 @dataclass
 class Part:

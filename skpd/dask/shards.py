@@ -12,8 +12,6 @@ from ..problems.shards.shards import RowsLostError, Shards
 from .holder import Task, added_or_none
 from .team import Team, WorkersLostError
 
-__all__ = ["DaskShards"]
-
 
 class DaskShards(Shards):
     """The rows that a team of workers holds, as the shards of one problem.

@@ -18,8 +18,6 @@ from .._warn import warn
 from .communication import Communication
 from .holder import Answer, RowHolder, Task
 
-__all__ = ["Team", "WorkersLostError"]
-
 WAIT_FOR_WORKER = 60.0  # seconds to wait for another worker where none is left
 PATIENCE = 2.0  # seconds to wait for an answer before checking that a worker is still there
 PAUSE = 0.2  # seconds in which the scheduler notices that a worker is gone

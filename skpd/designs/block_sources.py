@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Part", "Source", "parts_of"]
-
 PART_BYTES = 1 << 24  # size of parts, 16 MB, so that vectors of the rows fit in a cache
 PRECISIONS = (np.float64, np.float32)
 

@@ -11,8 +11,6 @@ from .._typing import Array
 from .design import Design
 from .outputs import SharedDesign
 
-__all__ = ["ChainsDesign"]
-
 
 class ChainsDesign:
     """The map from (W, T) to the scores of all tokens and of the transitions.

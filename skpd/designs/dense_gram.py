@@ -8,8 +8,6 @@ import numpy as np
 from .._typing import Array, Indices
 from .threads import blas_threads_for_product
 
-__all__ = ["dense_cross_gram", "dense_gram"]
-
 AT_A_TIME = 1 << 19  # numbers of the array that are copied at a time, 4 MB
 
 

@@ -14,8 +14,6 @@ from .dense_gram import dense_cross_gram, dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
 from .tables import beside, product, transposed_product, transposed_product_of
 
-__all__ = ["Design"]
-
 NARROW = 50  # most columns of Gram matrices that compiled code forms; BLAS needs scaled copies
 FEW = 8  # a subset of columns is copied if there are at least this times as many columns
 

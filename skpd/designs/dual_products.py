@@ -4,8 +4,6 @@ from .. import kernels
 from .._typing import Array
 from .design import Design
 
-__all__ = ["DualProducts", "DualProductsOfPath"]
-
 
 class DualProducts:
     """The products X' diag(c) theta of dual points, with a cache of the last one.

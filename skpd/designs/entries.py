@@ -10,8 +10,6 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
 
-__all__ = ["EntriesDesign"]
-
 
 class EntriesDesign:
     """The map from factors U and V to some entries of U V', each observed in one or several rows.

@@ -7,8 +7,6 @@ import scipy.sparse as sp
 
 from .._typing import Array, Indices
 
-__all__ = ["FAR", "SAMPLE", "columns_that_seem_far", "shift_by_means"]
-
 SAMPLE = 50  # number of rows from which columns far from 0 are detected
 LEAST_SHARE = 0.1  # the mean of all rows must be at least this times that of the sample
 FAR = 10.0  # columns with a larger ratio of mean and standard deviation are far from 0

@@ -8,8 +8,6 @@ from .. import kernels
 from .._typing import Array, Indices
 from .design import Design
 
-__all__ = ["ColumnCurvature", "WeightedGram", "newton_cost"]
-
 LARGEST_GRAM = 4000  # most columns of a Gram matrix, 128 MB
 SMALL_GRAM = 100  # up to this size a Gram matrix is used always, so that results are reproducible
 ROUNDING = 1e-12  # ridge that is added to a diagonal, relative to it

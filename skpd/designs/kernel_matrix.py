@@ -14,8 +14,6 @@ from .._floats import EPSILON
 from .._typing import Array, Indices
 from .design import Design
 
-__all__ = ["KernelFactor", "KernelMatrix"]
-
 # The number of columns of K multiplied at a time: few, so that sums have small rounding errors,
 # and enough for a product to run at the speed of the memory.
 BLOCK = 256

@@ -13,8 +13,6 @@ from .._typing import Array
 from .packed_triangle import PackedTriangle
 from .threads import blas_threads_for
 
-__all__ = ["estimated_largest_singular_value", "largest_singular_value_bound"]
-
 STEPS = 150  # most Lanczos steps, which together cost less than a factorisation
 RESIDUAL = 1e-7  # relative residual of an eigenvalue, whose error is about its square
 EXAMINED_EVERY = 8  # steps between checks of convergence

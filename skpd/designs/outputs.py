@@ -17,8 +17,6 @@ from .._typing import Array, Indices
 from .design import Design
 from .gram import BLAS, newton_cost
 
-__all__ = ["OutputsDesign", "SharedDesign", "newton_cost_of_outputs"]
-
 TINY = 1e-150  # added to norms as a bound on the effect of underflow of squares
 
 

@@ -25,8 +25,6 @@ from .._typing import Array, Indices
 from .design import Design
 from .outputs_moments import FeatureMoments, mean_squares
 
-__all__ = ["OutputColumns", "RowBlocks"]
-
 SHIFT_FREE = 1e-12  # curvature of a shift, relative to the largest, that is a rounding error
 CALLS_COST_MORE = 4e6  # multiplications below which one compiled call is faster than BLAS
 SWEEPS = 10  # most sweeps until the set of non-zero rows does not change

@@ -16,8 +16,6 @@ from .outputs_curvature import OutputColumns, RowBlocks
 from .outputs_moments import FeatureMoments
 from .threads import blas_threads_for_product
 
-__all__ = ["OutputsGram"]
-
 LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
 LARGEST_MATRIX = 1000  # most entries of a working set for which a matrix is formed, 8 MB
 LARGEST_FORMING = 1e9  # most multiplications to form such a matrix, about 0.1 s

@@ -15,8 +15,6 @@ from .design import Design
 from .gram import ROUNDING
 from .outputs_spectrum import OutputsSpectrum
 
-__all__ = ["FeatureMoments", "Scales", "mean_squares"]
-
 TABLES = 2.5  # relative cost of multiplications with a narrow table
 EIGENVALUES = 10.0  # multiplications of LAPACK for each entry and each row of a matrix
 SMALL = 100  # up to this size eigenvalues are always computed

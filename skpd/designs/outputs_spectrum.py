@@ -10,8 +10,6 @@ from .design import Design
 from .gram import ROUNDING
 from .threads import one_blas_thread
 
-__all__ = ["OutputsSpectrum"]
-
 LARGEST_SPECTRUM = 600  # most eigenvalues, about 0.1 s
 LARGEST_TABLE = 16e6  # most numbers in a copy of X and in the eigenvectors, 128 MB each
 

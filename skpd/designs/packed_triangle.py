@@ -5,8 +5,6 @@ from scipy.linalg.lapack import dpftrf
 
 from .._typing import Array
 
-__all__ = ["PackedTriangle"]
-
 
 class PackedTriangle:
     """The lower triangle of a symmetric matrix A with an even number of rows.

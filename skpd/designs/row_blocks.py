@@ -14,8 +14,6 @@ from .._typing import Indices
 from .block_sources import Part, parts_of
 from .tables import beside
 
-__all__ = ["RowBlocks", "stacked"]
-
 GATHERED = 1 << 26  # data of at most this many bytes, 64 MB, are read into memory
 
 

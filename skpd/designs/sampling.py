@@ -4,8 +4,6 @@ import numpy as np
 
 from .._typing import Array, Indices
 
-__all__ = ["uniform_by_place"]
-
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 

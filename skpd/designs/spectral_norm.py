@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["spectral_norm_bound"]
-
 
 def spectral_norm_bound(
     matvec,

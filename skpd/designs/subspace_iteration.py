@@ -6,8 +6,6 @@ import numpy as np
 
 from .._typing import Array
 
-__all__ = ["SubspaceIteration"]
-
 
 class SubspaceIteration:
     """The largest singular triplets by subspace iteration, started at the last call's subspace.

@@ -8,8 +8,6 @@ import numpy as np
 
 from .._floats import EPSILON
 
-__all__ = ["BoundedSum", "Largest", "added", "halves"]
-
 
 class BoundedSum:
     """Numbers or arrays high + low, with a bound on their errors.

@@ -9,8 +9,6 @@ import scipy.sparse as sp
 from .._typing import Array
 from .threads import blas_threads_for_product
 
-__all__ = ["beside", "product", "transposed_product", "transposed_product_of"]
-
 AT_A_TIME = 64  # number of columns to which a function is applied at a time
 
 

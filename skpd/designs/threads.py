@@ -6,8 +6,6 @@ from typing import Any
 
 from .._compat import _get_threadpool_controller
 
-__all__ = ["blas_threads_for", "blas_threads_for_product", "one_blas_thread"]
-
 LARGEST_ALONE = 100  # largest system for which BLAS itself uses one thread
 TAKEN_ALONE = 1 << 13  # most multiplications of a product for which BLAS itself uses one thread
 WORTH_THREADS = 1 << 28  # multiplications, about 10 ms, above which several threads are faster

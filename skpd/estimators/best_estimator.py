@@ -10,8 +10,6 @@ from .._compat import _VisualBlock
 from .._typing import Array
 from .docstrings import documented
 
-__all__ = ["BestEstimator"]
-
 
 def _estimator_has(name: str) -> Callable[[Any], bool]:
     """Whether the best estimator or, before a fit, the one to fit has a method."""

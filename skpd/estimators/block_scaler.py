@@ -11,8 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..designs import RowBlocks
 from .validation import check_features
 
-__all__ = ["BlockScaler"]
-
 
 class BlockScaler(StandardScaler):
     """`sklearn.preprocessing.StandardScaler` that also takes `RowBlocks`.

@@ -22,8 +22,6 @@ from .docstrings import documented
 from .parameters import ParameterValidation
 from .validation import checked_weights, validated
 
-__all__ = ["LPBoostClassifier"]
-
 # Rounding of margins over it is a relative error of w: less would leave gaps above 1e-8.
 LEAST_ENTROPY = 1e-8
 SEEDS = 2**31 - 1  # those of a weak learner are below it, as in scikit-learn's ensembles

@@ -24,8 +24,6 @@ from .posing import FitProblems
 from .sequences import encoded, split_at, stacked
 from .validation import validated
 
-__all__ = ["ChainCRF", "ChainM3N"]
-
 
 class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
     """Base class of models of chains of labels."""

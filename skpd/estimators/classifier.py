@@ -25,8 +25,6 @@ from .posing import FitProblems
 from .probabilities import ProbabilisticClassifier
 from .validation import checked_weights
 
-__all__ = ["PrimalDualClassifier", "checked_classes", "weights_of_classes"]
-
 
 class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimator):
     """Base class of classifiers, one-vs-rest for more than two classes."""

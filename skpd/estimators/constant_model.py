@@ -9,8 +9,6 @@ import numpy as np
 from .._compat import StrOptions
 from ..problems import Problem
 
-__all__ = ["constant_model_message"]
-
 SMALLER = 0.1  # of the alpha from which on 0 is optimal, as one to try
 NEAR = 0.99  # of the best constant's objective: free numbers beside an intercept may reach less
 

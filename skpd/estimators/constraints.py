@@ -12,8 +12,6 @@ from ..penalties import Penalty, Structure
 from ..problems import Problem, Solution
 from ..problems.linear_constraints import LinearConstraints
 
-__all__ = ["bounds_of", "linear_constraints", "multipliers_of"]
-
 
 def multipliers_of(
     estimator: Any, problems: Sequence[Problem], solutions: Sequence[Solution]

@@ -41,8 +41,6 @@ from .posing import require_unit
 from .progress import reporter
 from .regressor import PrimalDualRegressor
 
-__all__ = ["L1RatioCrossValidation", "PathCrossValidation"]
-
 
 class PathCrossValidation(PrimalDualRegressor):
     """Base class of models with alpha chosen by the mean loss of held-out samples.

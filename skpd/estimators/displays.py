@@ -7,8 +7,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .wrappers import final_estimator, full_name
 
-__all__ = ["GapDisplay", "pyplot"]
-
 FEW = 5  # lines: with more, names do not fit among them, and areas hide each other
 LABELS = {"seconds": "seconds", "n_iter": "iterations"}
 PANELS = {

@@ -6,8 +6,6 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-__all__ = ["documented"]
-
 ENTRIES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 PLACE = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)  # a line that names an entry
 

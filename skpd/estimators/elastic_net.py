@@ -16,8 +16,6 @@ from .names import elastic_net
 from .parameters import penalty_by_feature
 from .svm import MarginClassifier
 
-__all__ = ["PENALISED", "ElasticNetPD", "ElasticNetPDClassifier"]
-
 PENALISED = ("auto", "agm", "cd", "approx")
 CONSTRAINED: tuple[str, ...] = ("auto", "agm", "pdbfw")
 

@@ -15,8 +15,6 @@ from .elastic_net import PENALISED, ElasticNetPD
 from .lasso_attributes import LassoAttributes
 from .names import elastic_net
 
-__all__ = ["ElasticNetPDCV"]
-
 
 @documented
 class ElasticNetPDCV(LassoAttributes, L1RatioCrossValidation):

@@ -22,11 +22,6 @@ from .overlapping import certified_sums
 from .posing import FitProblems
 from .progress import CALLBACK_LOCK, last_line, n_ticks, reporter
 
-__all__ = [
-    "dual_coef_of", "fit_problems", "last_points", "map_in_threads", "set_attributes",
-    "solve_problem",
-]  # fmt: skip
-
 
 def fit_problems(estimator: Any, fit: FitProblems, sample_weight: ArrayLike | None = None) -> Any:
     """Solve the problems of a fit in threads, and set the fitted attributes of the estimator.

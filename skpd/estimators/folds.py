@@ -20,11 +20,6 @@ from .fits import map_in_threads
 from .path import follow
 from .progress import CALLBACK_LOCK
 
-__all__ = [
-    "Fold", "FoldPath", "FollowedPaths", "checked_folds", "follow_folds", "forget_fit",
-    "task_of_callbacks", "warn_of_end", "warn_of_unfinished",
-]  # fmt: skip
-
 RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
 
 Fold = tuple[Indices, Indices]  # the samples to train on and those to test on

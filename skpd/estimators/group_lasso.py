@@ -14,8 +14,6 @@ from .overlapping import Copies, copies_of
 from .regression import WithResidualLoss
 from .svm import MarginClassifier
 
-__all__ = ["GroupLassoPD", "GroupLassoSVC"]
-
 
 class WithGroups(PrimalDualEstimator):
     """Base class of estimators with a group lasso penalty, whose groups may overlap."""

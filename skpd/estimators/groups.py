@@ -9,8 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from .sourced import carried_sources
 from .sources import Sources, sources_of
 
-__all__ = ["groups_by_place", "groups_from", "required_sources", "weights_of_groups"]
-
 
 def groups_by_place(groups: Any, feature_names: Any) -> Any:
     """Groups whose names of features are replaced by their indices.

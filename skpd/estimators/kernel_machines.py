@@ -16,8 +16,6 @@ from .docstrings import documented
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, checked_matrix, gamma_of
 
-__all__ = ["KernelPdproxRegressor", "KernelPdproxSVC"]
-
 
 class _OneKernel(KernelModel):
     """Base class of models with a function of the Hilbert space of one kernel."""

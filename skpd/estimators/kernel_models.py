@@ -21,8 +21,6 @@ from .regression import WithResidualLoss
 from .svm import MarginClassifier
 from .validation import validated
 
-__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor"]
-
 _ROWS = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
 
 

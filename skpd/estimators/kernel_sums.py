@@ -16,8 +16,6 @@ from .kernel_models import KernelModel
 from .kernel_values import Kernel, checked_matrix, gamma_of
 from .posing import FitProblems
 
-__all__ = ["KernelList", "SeveralKernels"]
-
 KernelList = str | Sequence[Any]
 
 

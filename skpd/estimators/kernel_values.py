@@ -14,8 +14,6 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..designs import KernelMatrix
 
-__all__ = ["Kernel", "checked_matrix", "gamma_of"]
-
 # What is added to the diagonal of a kernel matrix, in units of n eps of its entries: with it the
 # matrix of a positive semidefinite kernel is positive definite, whatever the rounding errors.
 JITTER = 10.0

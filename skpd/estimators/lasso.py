@@ -12,9 +12,6 @@ from .docstrings import documented
 from .lasso_attributes import LassoAttributes, LassoLike
 from .parameters import penalty_by_feature
 
-__all__ = ["LassoPDCertified", "LassoPDCertifiedCV"]
-
-
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 
 

@@ -13,8 +13,6 @@ from .docstrings import documented
 from .path import path as follow_path
 from .regressor import PrimalDualRegressor
 
-__all__ = ["LassoAttributes", "LassoLike"]
-
 
 class LassoAttributes:
     """Mixin with fitted attributes under their names in scikit-learn."""

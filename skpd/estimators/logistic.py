@@ -17,8 +17,6 @@ from .names import PENALTIES
 from .parameters import SHARED_CONSTRAINTS
 from .posing import one_vs_rest
 
-__all__ = ["LogisticPD"]
-
 NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2")}
 
 

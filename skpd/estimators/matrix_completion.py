@@ -23,8 +23,6 @@ from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights
 
-__all__ = ["MatrixCompletionPD"]
-
 LOSSES: dict[str, type[Any]] = {
     "squared": Squared,
     "absolute": Absolute,

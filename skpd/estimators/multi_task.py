@@ -30,8 +30,6 @@ from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights, finite_targets, validated, validated_array
 
-__all__ = ["MultiTaskPD"]
-
 
 @documented
 class MultiTaskPD(PrimalDualRegressor):

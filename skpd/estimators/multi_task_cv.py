@@ -17,8 +17,6 @@ from .folds import Fold, checked_folds
 from .multi_task import MultiTaskPD
 from .outputs import output_penalty
 
-__all__ = ["MultiTaskPDCV"]
-
 
 @documented
 class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):

@@ -16,8 +16,6 @@ from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
 from .posing import problem_of_outputs
 
-__all__ = ["MultinomialPD", "joint_problem"]
-
 LOSSES: dict[str, type[LabelLoss]] = {
     "softmax": Softmax,
     "crammer_singer": CrammerSinger,

@@ -7,8 +7,6 @@ from .docstrings import documented
 from .kernel_models import KernelClassifier, KernelRegressor
 from .kernel_sums import KernelList, SeveralKernels
 
-__all__ = ["MKLClassifier", "MKLRegressor"]
-
 
 @documented
 class MKLClassifier(SeveralKernels, KernelClassifier):

@@ -26,8 +26,6 @@ from .posing import FitProblems
 from .predictions import linear_predictions
 from .validation import validated
 
-__all__ = ["MultivariateSVC"]
-
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
 
 

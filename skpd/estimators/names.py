@@ -8,8 +8,6 @@ from .. import losses, penalties
 from ..losses import MarginLoss, ResidualLoss
 from ..penalties import Penalty
 
-__all__ = ["MARGIN_LOSSES", "PENALTIES", "RESIDUAL_LOSSES", "chosen", "elastic_net"]
-
 MARGIN_LOSSES: dict[str, Callable[..., MarginLoss]] = {
     "generalized_hinge": losses.GeneralizedHinge,
     "hinge": losses.Hinge,

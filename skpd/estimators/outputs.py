@@ -12,11 +12,6 @@ from .._typing import Array
 from ..losses import Loss
 from ..penalties import Penalty
 
-__all__ = [
-    "OUTPUT_LOSSES", "OUTPUT_PENALTIES", "check_labels", "checked_loss", "output_penalty",
-    "without_tasks",
-]  # fmt: skip
-
 # from the number of outputs
 OUTPUT_LOSSES: dict[str, Callable[[int], Loss]] = {
     "squared": lambda n_outputs: losses.Squared(),

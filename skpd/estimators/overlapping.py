@@ -9,8 +9,6 @@ from .._typing import Array, Indices
 from ..certificates import certify_point
 from ..problems import Problem, Solution
 
-__all__ = ["Copies", "certified_sums", "copies_of", "with_sums"]
-
 
 class Copies(NamedTuple):
     """Copies of features, one for every group that a feature is in.

@@ -10,8 +10,6 @@ from .._compat import _check_feature_names
 from .._typing import Array, Indices
 from .validation import finite_targets, of_one_type
 
-__all__ = ["Labels", "pairs_and_ratings", "places_of", "two_columns"]
-
 
 class Labels(NamedTuple):
     """The labels of rows and of columns, in order, and the number of pairs with each of them."""

@@ -20,8 +20,6 @@ from ..penalties import Penalty, for_features
 from .names import PENALTIES
 from .pickling import PickledWithVersion
 
-__all__ = ["SHARED_CONSTRAINTS", "ParameterValidation", "penalty_by_feature"]
-
 PENALTY_METHODS = [
     "bind", "value", "prox", "conjugate", "support", "bounded_conjugate", "feasible",
     "widest", "step_sizes",

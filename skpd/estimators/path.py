@@ -23,10 +23,6 @@ from .fits import map_in_threads
 from .posing import FitProblems
 from .regularization_path import RegularizationPath
 
-__all__ = [
-    "PathInterrupt", "alpha_values", "follow", "path", "problems_of_path", "split_pipeline",
-]  # fmt: skip
-
 
 class PathInterrupt(KeyboardInterrupt):
     """Interruption of `path` by Ctrl-C, with the models that were finished before.

@@ -48,8 +48,6 @@ from .parameters import ParameterValidation
 from .path import alpha_values, problems_of_path, split_pipeline
 from .scored_folds import Samples, ScoredFolds, cv_results, place_of_choice, takes_weights
 
-__all__ = ["PathCV"]
-
 
 class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterValidation):
     """Any estimator with alpha chosen by cross-validation along its regularisation path.

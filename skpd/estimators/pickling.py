@@ -6,8 +6,6 @@ from .._version import VERSION
 from .._warn import warn
 from .representation import ShownEstimator
 
-__all__ = ["PickledWithVersion"]
-
 
 class PickledWithVersion(ShownEstimator):
     """Base class of estimators whose pickles hold the version, as those of scikit-learn do.

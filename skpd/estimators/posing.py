@@ -25,12 +25,6 @@ from ..problems.shards.build import problem_of_shards
 from ..problems.shards.shards import Shards
 from .constraints import bounds_of, linear_constraints
 
-__all__ = [
-    "FitProblems", "columns_of", "linear_problem", "linear_problems", "one_vs_rest",
-    "one_vs_rest_of_shards", "positive_classes", "problem_of_outputs", "problems_of_classes",
-    "require_finite", "require_two_classes", "require_unit", "shards_problem", "shares_of",
-]  # fmt: skip
-
 
 class FitProblems(NamedTuple):
     """Validated data and the problems that a fit solves.

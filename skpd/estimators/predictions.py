@@ -9,8 +9,6 @@ from sklearn.utils.extmath import safe_sparse_dot
 from .._typing import Array
 from ..designs import Design, RowBlocks
 
-__all__ = ["linear_predictions"]
-
 
 def linear_predictions(X: Any, coef: Any, intercept: Any) -> Array:
     """Products X coef' + intercept for coef of shape (n_outputs, n_features), sparse or dense.

@@ -9,8 +9,6 @@ from sklearn.utils.metaestimators import available_if
 from .._typing import Array
 from .docstrings import documented
 
-__all__ = ["ProbabilisticClassifier"]
-
 
 def _has_probabilities(estimator: "ProbabilisticClassifier") -> bool:
     if estimator._gives_probabilities():

@@ -10,8 +10,6 @@ from ..certificates.digits import rounded
 from ..problems import Solution
 from ..solvers import Monitor
 
-__all__ = ["CALLBACK_LOCK", "ProgressLines", "last_line", "n_ticks", "reporter"]
-
 DIGITS = 8  # of an objective value on the way
 
 # scikit-learn's callbacks talk to the main process over connections that threads share

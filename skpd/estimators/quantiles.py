@@ -14,8 +14,6 @@ from .outputs import OUTPUT_PENALTIES, output_penalty
 from .posing import problem_of_outputs
 from .regressor import PrimalDualRegressor
 
-__all__ = ["QuantilePD"]
-
 
 @documented
 class QuantilePD(PrimalDualRegressor):

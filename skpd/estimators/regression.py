@@ -12,8 +12,6 @@ from .docstrings import documented
 from .names import RESIDUAL_LOSSES, chosen
 from .regressor import PrimalDualRegressor
 
-__all__ = ["PdproxRegressor", "WithResidualLoss"]
-
 
 class WithResidualLoss(PrimalDualRegressor):
     """Base class of regressors with a loss, by its name and parameters or an object."""

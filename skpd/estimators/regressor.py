@@ -19,8 +19,6 @@ from .overlapping import with_sums
 from .posing import FitProblems, require_finite, shards_problem
 from .validation import checked_weights, finite_targets
 
-__all__ = ["PrimalDualRegressor"]
-
 
 class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
     """Base class of regressors, for one target or for several with a model each."""

@@ -12,8 +12,6 @@ from sklearn.utils.metaestimators import available_if
 from .._typing import Array, Indices
 from .displays import pyplot
 
-__all__ = ["RegularizationPath"]
-
 
 def _scores_classes(path: "RegularizationPath") -> bool:
     return path._of_classifier

@@ -8,8 +8,6 @@ from sklearn.base import BaseEstimator
 from .._version import documentation
 from ..certificates import Certificate
 
-__all__ = ["ShownEstimator"]
-
 
 class _Text:
     """Object whose representation is a given text."""

@@ -14,8 +14,6 @@ from .path import problems_of_path, split_pipeline
 from .robust_svm import DRSVMClassifier
 from .useful_epsilon import useful_epsilon
 
-__all__ = ["robust_grid"]
-
 PAIRS = 2000  # whose median distance is known to a few per cent
 ABOVE = 1.01  # the bound from which on features are of no use, where all coefficients are 0
 KAPPA_RATIO = 4.0  # between the values of kappa

@@ -31,8 +31,6 @@ from .posing import FitProblems, positive_classes, shares_of
 from .validation import checked_weights, validated
 from .worst_case import shifted_rows, steepest_direction, worst_masses
 
-__all__ = ["DRSVMClassifier"]
-
 
 @documented
 class DRSVMClassifier(PrimalDualClassifier):

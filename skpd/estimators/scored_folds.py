@@ -17,8 +17,6 @@ from .._typing import Array, Indices
 from .folds import Fold, FoldPath, FollowedPaths, follow_folds
 from .path import problems_of_path, split_pipeline
 
-__all__ = ["Samples", "ScoredFolds", "cv_results", "place_of_choice", "takes_weights"]
-
 
 @dataclass(frozen=True)
 class Samples:

@@ -9,8 +9,6 @@ import scipy.sparse as sp
 
 from .._typing import Indices
 
-__all__ = ["encoded", "split_at", "stacked"]
-
 
 def stacked(X: Any) -> tuple[Any, Indices]:
     """The tokens of all sequences as one array or CSR matrix, and the lengths of the sequences.

@@ -9,8 +9,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from .docstrings import documented
 from .sources import Sources, sources_of
 
-__all__ = ["SourcedPipeline", "carried_sources", "sourced"]
-
 ATTRIBUTE = "skpd_sources"  # of a data frame of pandas: names of features, and their sources
 
 

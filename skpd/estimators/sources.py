@@ -13,8 +13,6 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 
 from .._compat import _safe_indexing
 
-__all__ = ["Sources", "sources_of"]
-
 # characters for private use, which no name of a column and no category has
 TOKEN, TOKENS = "\ue000{}\ue001", "\ue000(\\d+)\ue001"
 ROWS = 200  # that are transformed to see which columns matter where names do not tell

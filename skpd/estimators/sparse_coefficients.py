@@ -9,8 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 
-__all__ = ["SparseCoefficients"]
-
 
 def _has_coefficients(estimator: Any) -> bool:
     return estimator._model_attribute == "coef_"

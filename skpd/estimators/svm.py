@@ -13,8 +13,6 @@ from .classifier import PrimalDualClassifier
 from .docstrings import documented
 from .names import MARGIN_LOSSES, chosen
 
-__all__ = ["MarginClassifier", "PdproxSVC"]
-
 
 class MarginClassifier(PrimalDualClassifier):
     """Base class of classifiers with a loss of margins, by its name or an object."""

@@ -17,8 +17,6 @@ from .posing import FitProblems, problem_of_outputs
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights, finite_targets, validated
 
-__all__ = ["TraceNormPD"]
-
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
 LARGEST = 1e70  # of X and y: no product of two of their squares overflows
 NEGLIGIBLE = 1e-8  # of the largest singular value: what is not counted in the rank

@@ -8,8 +8,6 @@ from ..certificates import primal_objective
 from ..problems.robust import RobustProblem, best_radius
 from ..solvers import solve
 
-__all__ = ["useful_epsilon"]
-
 TOL, MAX_ITER = 1e-3, 200  # of the models that are fitted
 SHARE, SHARES = 0.1, 4  # of the epsilon at which features are of no use; how often it is tried
 FITS = 4  # more are hardly better

@@ -11,11 +11,6 @@ from sklearn.utils.validation import assert_all_finite, validate_data
 from .._compat import _check_sample_weight, _check_y
 from ..designs import RowBlocks
 
-__all__ = [
-    "check_features", "checked_weights", "finite_targets", "of_one_type", "validated",
-    "validated_array",
-]  # fmt: skip
-
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     """Validate X, or X and y, by `validate_data` of scikit-learn, safe for compiled code.

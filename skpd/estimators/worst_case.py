@@ -8,8 +8,6 @@ import scipy.sparse as sp
 from .._typing import Array, Indices
 from ..problems.robust import RobustProblem
 
-__all__ = ["shifted_rows", "steepest_direction", "worst_masses"]
-
 NEARLY = 1e-9  # what a worst case that is only approached may lack
 
 

@@ -12,8 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import BaseSearchCV
 from .best_estimator import BestEstimator
 
-__all__ = ["final_estimator", "full_name", "inner_estimators"]
-
 
 def final_estimator(estimator: Any, X: Any = None) -> tuple[Any, Any]:
     """The last estimator of pipelines and the best of searches, also within each other.

@@ -33,8 +33,6 @@ from .families import ELASTIC_NET, LASSO, Family, alpha, classes, inverse_C, tar
 from .fits import LinearFit
 from .outputs import multi_task
 
-__all__ = ["CELER", "SKGLM"]
-
 
 def _groups(estimator: Any) -> Penalty:
     _refuse_signs(estimator, "GroupLasso")

@@ -23,8 +23,6 @@ from .completion import completion_by_hand
 from .data import Data
 from .objectives import by_hand, known_objectives, objective_of, own_objective
 
-__all__ = ["certified", "certify", "check_linear", "missing_of_objective", "unknown_objective"]
-
 
 def certify(
     estimator: Any,

@@ -14,8 +14,6 @@ from ..solvers.low_rank.factors import Factors, compressed
 from .fits import LinearFit
 from .objectives import own_objective
 
-__all__ = ["completion_by_hand", "factors_of"]
-
 
 @own_objective.register
 def factors_of(

@@ -21,8 +21,6 @@ from ..problems.shards.build import problem_of_blocks
 from ..problems.shards.shard import Targets
 from .fits import LinearFit
 
-__all__ = ["Data", "coefficients", "fits", "positive", "shares", "signed"]
-
 
 @dataclass(frozen=True)
 class Data:

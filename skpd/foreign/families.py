@@ -12,11 +12,6 @@ from ..penalties import Penalty, for_features
 from .data import Data, fits, signed
 from .fits import LinearFit
 
-__all__ = [
-    "ELASTIC_NET", "LASSO", "Family", "alpha", "alpha_of_sum", "classes", "given",
-    "intercept_column", "inverse_C", "targets",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Family:

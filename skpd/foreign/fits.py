@@ -21,8 +21,6 @@ from ..problems.scaled_huber import ConcomitantHuber
 from ..solvers import solve
 from ..solvers.newton.scale import scaled_huber_bounds
 
-__all__ = ["ConcomitantFit", "LinearFit"]
-
 
 @dataclass(frozen=True)
 class LinearFit:

@@ -58,9 +58,6 @@ from .outputs import (
     ties_outputs,
 )
 
-__all__ = ["by_hand", "known_objectives", "objective_of", "own_objective"]
-
-
 # Least squares, of targets or of classes -1 and 1
 
 

@@ -16,11 +16,6 @@ from .data import Data, coefficients, fits, positive, shares
 from .families import given, intercept_column
 from .fits import LinearFit
 
-__all__ = [
-    "COUPLED_LOSSES", "by_hand_of_outputs", "crammer_singer", "has_intercept", "multi_task",
-    "of_classes", "ties_outputs",
-]  # fmt: skip
-
 COUPLED_LOSSES: dict[str, Callable[[int], Loss]] = {
     "l2_norm": L2Norm,
     "softmax": Softmax,

@@ -10,8 +10,6 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["not_built"]
-
 COMPILED = f"{__package__}._kernels"
 
 

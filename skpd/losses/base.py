@@ -14,8 +14,6 @@ from .._values import Value
 from .cones import LossCones
 from .numerical import NumericalEvaluator
 
-__all__ = ["Loss", "ScalarLoss"]
-
 
 def _weighted_sum(weights: Array, values: Array, sizes: Array) -> Sum:
     """The sum of weights_i values_i and a bound on its rounding error.

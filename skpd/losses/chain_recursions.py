@@ -13,8 +13,6 @@ import numpy as np
 from .. import kernels
 from .._typing import Array, Indices
 
-__all__ = ["Beliefs", "Chains", "best_labels", "log_partition", "sum_product"]
-
 # Potentials below exp(-RANGE) times the largest one are raised to that value: the error that
 # underflow of the recursions' products then makes is below NEGLIGIBLE in every probability.
 RANGE = 150.0

@@ -24,8 +24,6 @@ from .._typing import Array, Indices, Sum
 from .chain_recursions import NEGLIGIBLE, Beliefs, Chains, best_labels, log_partition, sum_product
 from .structured import Mixture, StructuredLoss
 
-__all__ = ["ChainLogLoss", "ChainLogMixture", "ChainLoss"]
-
 PAIRWISE = 64.0 * EPSILON  # above the relative error of NumPy's sums of numbers of one sign
 
 

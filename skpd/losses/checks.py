@@ -9,8 +9,6 @@ from .._checks import ACCURACY, PropertyTests, require_everywhere
 from .._typing import Array
 from .base import Loss
 
-__all__ = ["check_loss"]
-
 N_POINTS = 4000  # rows, at each of which every property is tested
 LARGEST = 1e3  # size of predictions, targets and dual points
 OUTSIDE = 1e-6  # how far outside of its domain a conjugate must be infinite

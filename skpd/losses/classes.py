@@ -18,8 +18,6 @@ from .cones import LossCones
 from .coupled import INSIDE, Derivatives, RankOneLoss
 from .coupled_evaluator import SoftmaxEvaluator
 
-__all__ = ["CrammerSinger", "LabelLoss", "Softmax"]
-
 PROX_STEPS = 100  # most steps of Newton's method for the prox of an entropy, which needs a few
 
 

@@ -5,8 +5,6 @@ from typing import Any
 
 from .._typing import Array
 
-__all__ = ["LossCones"]
-
 
 class LossCones(ABC):
     """The mean losses of rows that a conic programme represents by cones.

@@ -33,8 +33,6 @@ from .base import Loss, Strata, all_rows
 from .cones import LossCones
 from .coupled_evaluator import CoupledEvaluator
 
-__all__ = ["INSIDE", "CoupledLoss", "CoupledResidualLoss", "L2Norm", "RankOneLoss"]
-
 MEDIAN_STEPS = 100  # most steps of Weiszfeld's iteration for the geometric median
 Derivatives = tuple[Array, Array, Array]  # a gradient or projection, and d and e of diag(d) - e e'
 INSIDE = 8.0 * EPSILON  # relative distance of dual points from the boundary, for each output

@@ -6,8 +6,6 @@ from .. import kernels
 from .._typing import Array
 from .numerical import PythonKernel
 
-__all__ = ["CoupledEvaluator", "SoftmaxEvaluator"]
-
 
 class CoupledEvaluator(PythonKernel):
     """Derivatives of a coupled loss and its Moreau envelope, with the compiled losses' interface.

@@ -13,8 +13,6 @@ from .._typing import Array
 from .base import Piece
 from .residual import ResidualLoss
 
-__all__ = ["PiecewiseLinear"]
-
 
 @dataclass(frozen=True)
 class PiecewiseLinear(ResidualLoss):

@@ -20,8 +20,6 @@ from scipy.special import logsumexp
 from .._floats import EPSILON
 from .._typing import Array, Indices
 
-__all__ = ["Marginals", "best_flips", "marginals"]
-
 LEAST = 750.0  # exp(-LEAST) is 0 in double precision
 
 

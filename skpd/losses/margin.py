@@ -15,11 +15,6 @@ from .base import Piece, ScalarLoss, Strata, Stratum, _sum_and_rest, _weighted_s
 from .cones import LossCones
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
 
-__all__ = [
-    "GeneralizedHinge", "Hinge", "Logistic", "MarginLoss", "ModifiedHuber", "SmoothedHinge",
-    "SquaredHinge",
-]  # fmt: skip
-
 
 class MarginLoss(ScalarLoss):
     """A loss of the margin, l(y, z) = phi(y z) with phi non-increasing, for y in {-1, +1}.

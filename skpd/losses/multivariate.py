@@ -28,8 +28,6 @@ from .._typing import Array, Sum
 from .labelings import best_flips, marginals
 from .structured import Mixture, StructuredLoss
 
-__all__ = ["FBeta", "MultivariateLoss", "PrecisionAtK", "RecallAtK", "RocAuc"]
-
 LARGEST_TABLE = 30_000_000  # most entries of the tables of a smoothed maximum, 240 MB
 
 

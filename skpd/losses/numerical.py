@@ -15,10 +15,6 @@ import numpy as np
 from .._floats import EPSILON
 from .._typing import Array, Indices
 
-__all__ = [
-    "POWERS", "SIGNED_POWERS", "NumericalEvaluator", "PythonKernel", "last_above", "root_of_slope",
-]  # fmt: skip
-
 HALVINGS = 64  # bisections, after which an interval is a rounding error of its first length
 MOST_HALVINGS = 256  # bisections, after which the ends differ by their rounding errors
 # points from which a bisection starts, for arguments of any scale whose squares are finite

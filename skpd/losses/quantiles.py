@@ -33,8 +33,6 @@ from .cones import LossCones
 from .coupled import INSIDE, CoupledResidualLoss
 from .residual import Pinball, interval_of_constants, weighted_quantile
 
-__all__ = ["NonCrossingPinball"]
-
 FURTHEST = 1e150  # in place of infinite dual points, so that their sums are finite
 
 

@@ -15,8 +15,6 @@ from .base import Piece, ScalarLoss, Strata, _depth, _sum_and_rest, all_rows
 from .cones import LossCones
 from .numerical import POWERS, last_above, root_of_slope
 
-__all__ = ["Absolute", "Huber", "Pinball", "ResidualLoss", "Squared", "weighted_quantile"]
-
 
 class ResidualLoss(ScalarLoss):
     """A loss of the residual, l(y, z) = phi(z - y) with phi(0) = 0.

@@ -27,8 +27,6 @@ import numpy as np
 from .._floats import EPSILON
 from .._typing import Array, Sum
 
-__all__ = ["Mixture", "StructuredLoss"]
-
 
 @dataclass(frozen=True, eq=False)
 class Mixture:

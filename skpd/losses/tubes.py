@@ -11,8 +11,6 @@ from .._typing import Array
 from .base import Piece
 from .residual import QuadraticResidual, weighted_quantile
 
-__all__ = ["EpsilonInsensitive", "SquaredEpsilonInsensitive"]
-
 
 @dataclass(frozen=True)
 class _Tube(QuadraticResidual):

@@ -15,8 +15,6 @@ from .cones import PenaltyCones
 from .separable import ElasticNet, SquaredL2, _soft_threshold
 from .tangents import SmoothDirections, of_level_set
 
-__all__ = ["Box", "ElasticNetBall", "L1Ball", "SquaredL2OnL1Ball"]
-
 
 class _ConstraintSet(Penalty):
     """The indicator of a set that contains 0; alpha has no effect."""

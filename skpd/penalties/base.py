@@ -17,8 +17,6 @@ from .cones import PenaltyCones
 from .intervals import Slopes, intervals_of_terms, zeros_of_terms
 from .tangents import SmoothDirections, of_coordinates
 
-__all__ = ["FreeFeatures", "Norm", "Penalty", "Structure"]
-
 
 def _half_square(norm, alpha):
     """The value norm^2 / (2 alpha), without underflow of the square; its limit for alpha = 0."""

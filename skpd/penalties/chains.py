@@ -14,8 +14,6 @@ from .cones import PenaltyCones
 from .separable import _soft_threshold
 from .tangents import SmoothDirections
 
-__all__ = ["FusedLasso", "TotalVariation"]
-
 
 class _Chain(Norm):
     """The base class of penalties on differences of neighbours.

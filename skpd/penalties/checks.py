@@ -9,8 +9,6 @@ from .._checks import ACCURACY, PropertyTests, require_everywhere
 from .._typing import Array
 from .base import Penalty, Structure
 
-__all__ = ["check_function", "check_penalty"]
-
 N_POINTS = 40  # vectors, at each of which every property is tested
 LARGEST = 30.0  # size of their entries
 NEIGHBOURS = 1.0, 1e-2, 1e-4  # relative distances of points with which a prox is compared

@@ -6,8 +6,6 @@ from typing import Any
 
 from .._typing import Array, Indices
 
-__all__ = ["PenaltyCones"]
-
 
 class PenaltyCones(ABC):
     """The functions of coefficients w that a conic programme represents by cones.

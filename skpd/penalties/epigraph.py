@@ -13,8 +13,6 @@ from .base import Norm, Penalty, _half_square, _product
 from .norms import L2Norm, LInf
 from .separable import L1
 
-__all__ = ["NORMS", "NormEpigraph"]
-
 NORMS: dict[float, type[L1] | type[L2Norm] | type[LInf]] = {1: L1, 2: L2Norm, np.inf: LInf}
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm and a few operations on it
 

@@ -13,8 +13,6 @@ from ..designs.largest_singular import largest_singular_value_bound
 from .base import Norm, Penalty, Structure
 from .separable import L1
 
-__all__ = ["FactoredTraceNorm"]
-
 
 @dataclass(frozen=True, eq=False)
 class FactoredTraceNorm(Norm):

@@ -14,8 +14,6 @@ from .._values import Value
 from .base import Penalty, Structure, _product
 from .checks import check_function
 
-__all__ = ["FunctionOfNorm", "IncreasingFunction", "PowerOfNorm"]
-
 BISECTIONS = 200  # most halvings; bisection ends earlier, when no number is between the ends
 
 

@@ -17,8 +17,6 @@ from .._typing import Array
 from .base import Norm, Structure
 from .cones import PenaltyCones
 
-__all__ = ["GeneralizedLasso", "GraphTotalVariation"]
-
 SAFE = 0.5  # factor on the computed least singular value, which makes it a lower bound
 SINGULAR = 1e-9  # singular values below this times the largest one count as 0
 LEVEL = 1e-12  # a row whose sum is below this times its l1 norm is 0 at constant vectors

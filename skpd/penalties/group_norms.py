@@ -21,8 +21,6 @@ from .cones import PenaltyCones
 from .groups import GroupL2, _Partitioned, _Weighted
 from .partition import Partition
 
-__all__ = ["GroupElasticNet", "GroupL1Squared", "GroupLInf", "SquaredGroupL2"]
-
 
 def _l1_threshold(sizes: Array, radius: Array) -> Array:
     """The threshold t with sum_k max(s_k - t, 0) = radius, for each row s of non-negative numbers.

@@ -18,8 +18,6 @@ from .partition import Partition
 from .separable import _soft_threshold
 from .tangents import SmoothDirections, of_coordinates
 
-__all__ = ["GroupL2", "SparseGroup"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Partitioned:

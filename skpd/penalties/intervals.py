@@ -14,15 +14,6 @@ import numpy as np
 from .._floats import EPSILON
 from .._typing import Array, Indices
 
-__all__ = [
-    "Slopes",
-    "intervals_of_groups",
-    "intervals_of_terms",
-    "intervals_within",
-    "zeros_of_groups",
-    "zeros_of_terms",
-]
-
 ROUNDING = 64.0 * EPSILON  # relative rounding error of the few operations for an interval
 
 

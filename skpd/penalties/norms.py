@@ -13,8 +13,6 @@ from .groups import GroupL2
 from .intervals import Slopes, intervals_within
 from .tangents import NEAR, SmoothDirections, of_coordinates
 
-__all__ = ["L2Norm", "LInf"]
-
 
 class _OfAll(Norm):
     """The base class of symmetric norms with R(w) >= abs(w_j) for every j."""

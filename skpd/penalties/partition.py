@@ -10,8 +10,6 @@ import numpy as np
 from .. import kernels
 from .._typing import Array
 
-__all__ = ["Partition"]
-
 
 def _holds_integers(values: Any) -> bool:
     """Whether this is a non-empty list of whole numbers."""

@@ -12,8 +12,6 @@ from .._checks import check_number
 from .._typing import Array
 from .base import Norm, Penalty, Structure, _half_square, _product
 
-__all__ = ["L1", "ElasticNet", "NonNegativeL1", "SquaredL2"]
-
 
 def _soft_threshold(w: Array, threshold):
     return w - np.minimum(np.maximum(w, -threshold), threshold)  # np.clip takes longer

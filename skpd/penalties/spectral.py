@@ -13,8 +13,6 @@ from .base import Penalty, Structure
 from .cones import PenaltyCones
 from .norms import L2Norm
 
-__all__ = ["Spectral", "singular_value_rounding"]
-
 
 @dataclass(frozen=True)
 class Spectral(Penalty):

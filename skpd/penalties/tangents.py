@@ -17,8 +17,6 @@ import numpy as np
 
 from .._typing import Array
 
-__all__ = ["NEAR", "SmoothDirections", "of_coordinates", "of_level_set"]
-
 NEAR = 1e-7  # relative distance from a radius or the largest coefficient that counts as 0
 
 

@@ -16,8 +16,6 @@ from .._typing import Array, Indices
 from .base import FreeFeatures, Penalty, Structure
 from .separable import _soft_threshold
 
-__all__ = ["Separable", "WeightedL1", "for_features", "with_coefficient"]
-
 STEPS = 30  # most steps of the search for the multiplier of a ball; each one gives a bound
 PRECISION = 1e-9  # relative precision of that multiplier
 FAR = 1e300  # stands for an infinite size

@@ -36,8 +36,6 @@ from .._floats import EPSILON
 from .._typing import Array, Indices
 from .free_features import independent_columns, to_balance
 
-__all__ = ["Balance", "balance_exactly"]
-
 MOST = 0.25  # largest change, as a share of the distance to the boundary of the box
 LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest distance stay
 PASSES = 2  # number of corrections; the second, with precise sums, removes rounding errors

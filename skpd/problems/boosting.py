@@ -21,8 +21,6 @@ from .._typing import Array
 from ..certificates import Certificate
 from ..certificates.objective import Sum
 
-__all__ = ["BoostingProblem"]
-
 OPERATIONS = 16  # an upper bound on the rounding errors of one term of a sum
 
 

@@ -11,8 +11,6 @@ from .._typing import Array
 from ..penalties import Penalty, Structure
 from .linear_constraints import LinearConstraints
 
-__all__ = ["Columns"]
-
 
 @dataclass(frozen=True, eq=False)
 class Columns:

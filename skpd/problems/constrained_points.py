@@ -20,8 +20,6 @@ from .._typing import Array
 from ..certificates.objective import DualPoint, Sum
 from .linear_constraints import LinearConstraints
 
-__all__ = ["ConstrainedPoint"]
-
 
 class ConstrainedPoint(DualPoint):
     """A dual point of the rows, with multipliers mu of the constraints.

@@ -11,8 +11,6 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import NOTHING, DualPoint, Sum
 
-__all__ = ["BalancedPoint", "RowPoint"]
-
 
 class RowPoint(DualPoint):
     """A dual point in the box of the conjugate losses."""

@@ -11,8 +11,6 @@ from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from .dual_points import RowPoint
 from .free import Free
 
-__all__ = ["EntryPoint", "FreeOfEntries"]
-
 ROOM = 1e-9  # relative distance of dual variables from their bounds, for exact balancing
 
 

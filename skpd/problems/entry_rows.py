@@ -30,8 +30,6 @@ from .problem import Problem
 from .rows import Rows
 from .solution import Point
 
-__all__ = ["RowsOfEntries", "entries_problem"]
-
 NULL_STEPS = 8  # Lanczos steps to decide whether the zero matrix may be optimal
 NEAR = 0.99  # factor on a lower bound on the alpha at and above which it is optimal
 

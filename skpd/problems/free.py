@@ -8,8 +8,6 @@ from .._typing import Array
 from ..certificates.objective import DualPoint, Interval
 from ..penalties import Penalty
 
-__all__ = ["Free"]
-
 
 class Free(ABC):
     """Coordinates that the penalty leaves free, such as intercepts, biases and levels.

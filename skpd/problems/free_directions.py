@@ -26,8 +26,6 @@ from .free_features import independent_columns, project_onto_free
 
 Support = Callable[[float], float]  # a bound on x.w as a function of the radius
 
-__all__ = ["FreeDirections"]
-
 TINY = np.finfo(float).tiny
 # Estimates assume that a free coordinate without a proven interval is at most this times the size
 # that changes the predictions by their scale.

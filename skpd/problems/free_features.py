@@ -14,8 +14,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from .. import kernels
 from .._typing import Array, Indices
 
-__all__ = ["independent_columns", "project_onto_free", "to_balance"]
-
 NEARLY = 1e-6  # a sum below this times its size may have the wrong sign
 CERTAIN = 1e-8  # an eigenvalue of scaled columns above it is not a rounding error
 HOPELESS = 1e-11  # a column whose remainder is below this times its size is implied by others

@@ -25,8 +25,6 @@ from scipy.sparse.csgraph import connected_components
 from .._floats import EPSILON
 from .._typing import Array, Indices
 
-__all__ = ["FreeGroups"]
-
 SMALL_WEIGHT = 1e-6  # rows with less than this times the largest weight do not connect groups
 FEW_GROUPS = 400  # most groups for which an inverse is computed
 LINEAR_STEPS = 200  # most steps of conjugate gradients; ten or twenty are usual

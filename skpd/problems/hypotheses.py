@@ -10,8 +10,6 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import Sum
 
-__all__ = ["AllStumps", "DecisionStump", "Hypotheses"]
-
 
 class Hypotheses(ABC):
     """A weak learner: functions of a row with the values -1 and 1.

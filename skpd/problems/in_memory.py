@@ -25,8 +25,6 @@ from .problem import Problem
 from .rows import Rows
 from .solution import Point
 
-__all__ = ["RowsInMemory", "linear_problem", "no_gradient"]
-
 PLAIN = 1e-11  # rounding errors below this times the mean loss need no precise products
 SMALLEST = 1e-60  # multipliers below this times the largest are set to 0 against underflow
 FLAT = 1e-12  # a gradient below this times its largest possible size is a rounding error

@@ -59,8 +59,6 @@ from .in_memory import FLAT, RowsInMemory
 from .problem import Problem
 from .solution import Point
 
-__all__ = ["ExpandedModel", "KernelProblem", "kernel_problems"]
-
 PenaltyOf = Callable[[Array], Penalty]
 # The largest reduction of a bound by the residuals, as a share of the requested gap
 RESIDUAL_SHARE = 0.1

@@ -27,8 +27,6 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import NOTHING, Sum
 
-__all__ = ["LinearConstraints"]
-
 ROUNDS = 30  # most rounds of corrections, as one may violate constraints that others repaired
 TARGET = 0.25  # distance of corrected constraints inside their bounds, times the slack
 INFEASIBLE = 2  # the status of `linprog` for infeasible constraints

@@ -32,8 +32,6 @@ from .null_model import NullModel
 from .problem import Problem
 from .solution import Point
 
-__all__ = ["NoiseBudgetProblem"]
-
 
 @dataclass(frozen=True, eq=False)
 class NoiseBudgetProblem(Problem):

@@ -8,8 +8,6 @@ import numpy as np
 from .._floats import EPSILON
 from .solution import Point
 
-__all__ = ["NullModel", "null_model"]
-
 
 @dataclass(frozen=True)
 class NullModel:

@@ -14,8 +14,6 @@ from .dual_points import RowPoint
 from .free_directions import FreeDirections, Support
 from .in_memory import RowsInMemory
 
-__all__ = ["FreeOutputs", "OutputsPoint", "on_intervals"]
-
 BALANCE_STEPS = 30  # most Newton steps of a projection; about five are usual
 RIDGE = 1e-12  # relative ridge, as coupled losses have a direction without curvature
 

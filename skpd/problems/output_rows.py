@@ -31,8 +31,6 @@ from .output_points import FreeOutputs, OutputsPoint, on_intervals
 from .problem import Problem
 from .solution import Point
 
-__all__ = ["RowsOfOutputs", "outputs_problem"]
-
 FAR_FOR_GRADIENTS = 0.3  # like FAR, for gradient methods, which even small means slow down
 FURTHEST = 40.0  # used for an infinite intercept of a logistic loss
 

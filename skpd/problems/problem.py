@@ -18,8 +18,6 @@ from .rows import Rows
 from .solution import Point
 from .workspace import Workspace
 
-__all__ = ["Problem"]
-
 
 @dataclass(frozen=True, eq=False)
 class Problem(Objective):

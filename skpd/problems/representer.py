@@ -22,8 +22,6 @@ from ..designs import KernelMatrix
 from .kernel import ExpandedModel, KernelProblem
 from .solution import Point
 
-__all__ = ["RepresenterProblem", "in_rows"]
-
 
 @dataclass(frozen=True, eq=False)
 class RepresenterProblem(KernelProblem):

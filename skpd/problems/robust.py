@@ -38,11 +38,6 @@ from .problem import Problem
 from .robust_points import HingePoint, TrianglePoint, balanced_on_grid, on_grid
 from .solution import Point
 
-__all__ = [
-    "RobustProblem", "RobustTerms", "best_radius", "plain_problem", "robust_loss",
-    "robust_problem",
-]  # fmt: skip
-
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and operations on them
 
 

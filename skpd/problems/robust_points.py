@@ -13,8 +13,6 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import NOTHING, DualPoint, Sum
 
-__all__ = ["HingePoint", "TrianglePoint", "balanced_on_grid", "on_grid", "project_triangle"]
-
 GRID = 2.0**52  # multipliers on multiples of its inverse have exact sums and differences
 
 

@@ -14,8 +14,6 @@ from ..penalties import Penalty
 from .free import Free
 from .solution import Point
 
-__all__ = ["Rows"]
-
 MARGIN = 1e-9  # relative margin of norms of columns, above their rounding errors
 NEAR = 0.5  # w = 0 is not tried for alpha below this times the alpha at which it is optimal
 

@@ -32,8 +32,6 @@ from ..designs import Design
 from ..losses import Huber
 from ..penalties import SquaredL2
 
-__all__ = ["ConcomitantHuber"]
-
 
 @dataclass(frozen=True, eq=False)
 class ConcomitantHuber(Objective):

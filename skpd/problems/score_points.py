@@ -11,8 +11,6 @@ from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from ..losses.structured import Mixture
 from .free_directions import FreeDirections
 
-__all__ = ["FreeConstant", "StructuredPoint"]
-
 SAFE = 1e-6  # relative margin of an interval that is multiplied by a sum of nearly 0
 
 

@@ -34,8 +34,6 @@ from .rows import Rows
 from .score_points import FreeConstant, StructuredPoint
 from .solution import Point
 
-__all__ = ["RowsOfScores", "scores_problem"]
-
 MARGIN = 1e-9  # relative margin of a norm, above its rounding error
 HALVINGS = 200  # most bisections of an interval of intercepts, until no number is between its ends
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from ..certificates import Certificate
 
-__all__ = ["Point", "Solution"]
-
 
 @dataclass(frozen=True)
 class Point:

@@ -9,8 +9,6 @@ from .._typing import Array
 from ..penalties import Penalty
 from .rows import Rows
 
-__all__ = ["Workspace"]
-
 
 class Workspace:
     """Products and Gram matrices that one run, or the runs along one path, keep.

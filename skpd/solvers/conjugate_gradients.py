@@ -7,8 +7,6 @@ import numpy as np
 
 from .._typing import Array
 
-__all__ = ["Iterate", "conjugate_gradients"]
-
 Product = Callable[[Array], Array]
 
 

@@ -9,8 +9,6 @@ from ..problems.noise_budget import NoiseBudgetProblem
 from .monitor import Monitor
 from .run import Run
 
-__all__ = ["by_lifted_problem", "centred"]
-
 Map = Callable[[Point], Point]
 
 

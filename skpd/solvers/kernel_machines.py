@@ -13,8 +13,6 @@ from ..problems.representer import in_rows
 from . import solve
 from .monitor import Monitor
 
-__all__ = ["KernelSolution", "solve_kernel_problem"]
-
 # A factor is refined if its residual accounts for this share of the gap; the rest is due to the
 # solver.
 COSTLY = 0.5

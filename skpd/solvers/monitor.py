@@ -17,8 +17,6 @@ from ..certificates import (
 )
 from ..problems import Point, Problem, Solution
 
-__all__ = ["HISTORY_DTYPE", "Monitor"]
-
 # n_iter, seconds, the best interval so far with its length, and the bounds of the iterate
 HISTORY_FIELDS = "seconds", "primal", "dual", "gap", "iterate_primal", "iterate_dual"
 SHARES = (1.0, 1.0 - 1e-7, 1.0 - 1e-6, 1.0 - 1e-5)  # factors that restore feasibility in float32

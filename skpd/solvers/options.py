@@ -10,11 +10,6 @@ from typing import Annotated, Any, get_origin
 
 from ..losses import Loss
 
-__all__ = [
-    "BOOLEAN", "POSITIVE", "Count", "Factor", "Flag", "Number", "OneOf", "Option", "OrNone",
-    "declared_options", "require_compiled",
-]  # fmt: skip
-
 
 class Option(ABC):
     """The set of values of an option; ``str`` gives the end of a message "must be ..."."""

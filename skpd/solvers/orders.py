@@ -20,14 +20,6 @@ from .newton.settings import SETTINGS as NEWTON
 from .robust.settings import SELECTION as ROBUST
 from .settings import SETTINGS
 
-__all__ = [
-    "Try", "needs_ball", "needs_classes", "needs_cones", "needs_entries", "needs_function_of_norm",
-    "needs_in_parts", "needs_kernel_matrix", "needs_largest_size", "needs_noise_budget",
-    "needs_robust", "needs_scores", "needs_separate_outputs", "needs_single_values",
-    "needs_singular_values", "needs_smooth_outputs", "needs_square", "needs_trace_norm_ball",
-    "needs_values", "order_of",
-]  # fmt: skip
-
 
 class Try(NamedTuple):
     """A method of the table by its key, and the largest cost that it may have."""

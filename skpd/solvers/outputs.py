@@ -9,8 +9,6 @@ from ..problems.columns import Columns
 from .monitor import Monitor
 from .run import Run
 
-__all__ = ["output_by_output"]
-
 SHARE = 0.5  # share of the allowed gap for the separate problems of the outputs
 FINER, ROUNDS = 0.1, 4  # factor of the tolerance in another round, and the number of rounds
 

@@ -16,8 +16,6 @@ import numpy as np
 from ..problems import Point, Problem
 from .run import Run
 
-__all__ = ["SETTINGS", "MethodInRounds", "RoundsSettings", "constant_column", "solve_in_rounds"]
-
 
 @dataclass(frozen=True)
 class RoundsSettings:

@@ -8,8 +8,6 @@ from .._typing import Array
 from ..problems import Point
 from .monitor import Monitor
 
-__all__ = ["Run"]
-
 
 class Run(NamedTuple):
     """A problem with a monitor, a start and limits, which methods take as their only argument.

@@ -41,8 +41,6 @@ from .structured.agm import structured_agm
 from .structured.bundle import bundle
 from .structured.smooth import smooth
 
-__all__ = ["METHODS", "Choice", "Method", "auto", "method_named", "select"]
-
 
 class Choice(NamedTuple):
     """A method that `auto` tries.

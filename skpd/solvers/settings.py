@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["SETTINGS", "SelectionSettings"]
-
 
 @dataclass(frozen=True)
 class SelectionSettings:

@@ -14,8 +14,6 @@ from .options import declared_options
 from .run import Run
 from .select import Method, method_named
 
-__all__ = ["check_solver_options", "solve"]
-
 VECTORS = 64  # estimated number of vectors that a solver and its certificates keep in memory
 LARGEST = (1 << 25) - (1 << 16)  # bytes; larger blocks do not change the thresholds of glibc
 

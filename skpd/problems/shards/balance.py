@@ -21,8 +21,6 @@ from .bounds import balance_sums, box_sums
 from .points import DualSums, PartOfPoint, SharedPoint
 from .recipes import Change
 
-__all__ = ["SharedFreeDirections"]
-
 
 @dataclass(frozen=True)
 class SharedBalance:

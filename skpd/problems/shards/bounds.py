@@ -15,11 +15,6 @@ from ...losses import Loss
 from .recipes import Change, DualRecipe, null_ends
 from .shard import Block, Shard, summed
 
-__all__ = [
-    "balance_sums", "box_sums", "constant_sums", "dual_sums", "dual_values", "keep_gradient",
-    "keep_repaired", "loss_sums", "null_sums", "point_sums", "survey", "target_sums",
-]  # fmt: skip
-
 NO_COLUMNS: Indices = np.empty(0, dtype=np.int64)
 LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest variable stay
 

@@ -10,8 +10,6 @@ from .rows import RowsInShards
 from .shard import Shard, Targets
 from .shards import LocalShards, Shards
 
-__all__ = ["problem_of_blocks", "problem_of_shards"]
-
 
 def problem_of_blocks(
     blocks: RowBlocks, targets: Targets, loss: Loss, penalty: Penalty, alpha: float,

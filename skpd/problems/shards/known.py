@@ -9,8 +9,6 @@ from ..._typing import Array
 from ..solution import Point
 from .recipes import DualRecipe
 
-__all__ = ["COPIED", "KnownSums", "SharedData"]
-
 COPIED = 1 << 28  # most bytes of rows that a shard may copy, 256 MB
 
 

@@ -14,8 +14,6 @@ from .bounds import constant_sums, null_sums, target_sums
 from .recipes import DualRecipe
 from .shards import Shards
 
-__all__ = ["NullSums", "TargetSums"]
-
 ENOUGH = 1e-7  # accuracy of the best constant, relative to the range of the targets
 
 

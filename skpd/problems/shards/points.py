@@ -12,8 +12,6 @@ from .bounds import dual_sums, dual_values
 from .recipes import DualRecipe, SharedVector
 from .shard import Block, Shard
 
-__all__ = ["DualSums", "PartOfPoint", "SharedPoint", "gathered_part"]
-
 
 class DualSums:
     """The results of `dual_sums` for a dual point, computed on demand.

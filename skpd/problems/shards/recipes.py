@@ -10,8 +10,6 @@ from ..._typing import Array, Indices
 from ...kernels import max_abs, without_negligible
 from ...losses import Loss
 
-__all__ = ["Change", "DualRecipe", "Kept", "SharedVector", "null_ends"]
-
 SMALLEST = 1e-60  # multipliers below this times the largest of a block are set to 0
 NEAR = 1e-9  # predictions within this times the size of the target of a kink count as at it
 

@@ -29,8 +29,6 @@ from .recipes import DualRecipe, SharedVector
 from .shards import RowsLostError, Shards
 from .smoothing import put, sample, sampled_rows
 
-__all__ = ["RowsInShards"]
-
 PLAIN = 1e-11  # rounding errors below this times the mean loss need no precise products
 FAR = 10.0  # features with a larger ratio of mean and standard deviation are far from 0
 CERTAIN = 64.0 * EPSILON  # a variance above this times the mean square is no rounding error

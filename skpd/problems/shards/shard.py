@@ -18,8 +18,6 @@ from ...designs import Design, RowBlocks
 from ...designs.sums import added
 from ...losses import Loss
 
-__all__ = ["Block", "Shard", "Targets", "summed"]
-
 
 @dataclass(frozen=True)
 class Targets:

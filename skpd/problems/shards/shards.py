@@ -11,8 +11,6 @@ from ...designs.sums import added
 from .recipes import Kept
 from .shard import Shard
 
-__all__ = ["LocalShards", "RowsLostError", "Shards"]
-
 
 class RowsLostError(Exception):
     """An error for rows lost with their process, restored without the vectors kept there.

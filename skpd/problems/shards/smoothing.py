@@ -15,11 +15,6 @@ from ...kernels import dot
 from .recipes import DualRecipe
 from .shard import Block, Shard, summed
 
-__all__ = [
-    "At", "Moved", "curvature", "derivatives", "dual_range", "merge_multipliers", "near_rows",
-    "put", "sample", "sampled_rows", "slopes",
-]  # fmt: skip
-
 
 class At(NamedTuple):
     """The point and the parameters of smoothed losses.

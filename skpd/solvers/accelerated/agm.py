@@ -35,8 +35,6 @@ from .levels import SmoothedObjectives
 from .settings import SETTINGS
 from .smoothing import SmoothedLoss, prox_squares
 
-__all__ = ["agm"]
-
 
 def agm(
     run: Run,

@@ -10,8 +10,6 @@ from ..._typing import Array
 from .geometry import Entropic
 from .settings import SETTINGS
 
-__all__ = ["Composite", "Evaluation", "Iterate", "infinite_memory", "one_memory"]
-
 
 @dataclass
 class Composite:

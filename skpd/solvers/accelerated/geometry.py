@@ -7,8 +7,6 @@ import numpy as np
 
 from ..._typing import Array
 
-__all__ = ["Entropic", "Euclidean"]
-
 
 @dataclass(frozen=True)
 class Euclidean:

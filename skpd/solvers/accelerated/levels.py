@@ -10,8 +10,6 @@ from ..run import Run
 from .estimate_functions import Composite, Iterate, infinite_memory, one_memory
 from .settings import SETTINGS
 
-__all__ = ["SmoothedObjectives"]
-
 
 class SmoothedObjectives(ABC):
     """The smoothed objectives of a run, which are minimised with reports to the monitor.

@@ -18,8 +18,6 @@ from ...problems import Point, Problem
 from ..run import Run
 from .settings import GRADIENTS as SETTINGS
 
-__all__ = ["accelerated_gradients"]
-
 
 def accelerated_gradients(run: Run, *, budget: float = inf) -> None:
     """Accelerated proximal gradients, for a smooth loss.

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["GRADIENTS", "SETTINGS", "AcceleratedSettings", "GradientSettings"]
-
 
 @dataclass(frozen=True)
 class AcceleratedSettings:

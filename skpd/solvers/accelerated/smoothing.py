@@ -10,8 +10,6 @@ from ..._typing import Array
 from ...problems import Problem
 from .settings import SETTINGS
 
-__all__ = ["SmoothedLoss", "prox_squares"]
-
 
 class SmoothedLoss:
     """The function f of z = X w: the smoothed mean loss at the best intercept."""

@@ -17,8 +17,6 @@ from ..monitor import HISTORY_DTYPE
 from .restricted import RESTRICTED, Pair
 from .settings import SETTINGS
 
-__all__ = ["BOOSTING_HISTORY", "Boosted", "generate_columns", "method_for"]
-
 BOOSTING_HISTORY = np.dtype([*HISTORY_DTYPE.descr, ("restricted_primal", float)])
 
 

@@ -11,8 +11,6 @@ from ..accelerated.estimate_functions import Composite, infinite_memory
 from ..accelerated.geometry import Entropic
 from .settings import SETTINGS
 
-__all__ = ["RESTRICTED", "Pair"]
-
 
 class Pair(NamedTuple):
     """A distribution over the rows and a mixture of the hypotheses, both without a proof.

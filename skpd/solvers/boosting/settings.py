@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["SETTINGS", "BoostingSettings"]
-
 
 @dataclass(frozen=True)
 class BoostingSettings:

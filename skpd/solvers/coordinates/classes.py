@@ -12,8 +12,6 @@ from ..run import Run
 from .dual import has_square
 from .settings import CLASSES
 
-__all__ = ["class_descent", "has_class_descent"]
-
 
 def has_class_descent(problem: Problem) -> bool:
     """Whether `class_descent` applies to a problem.

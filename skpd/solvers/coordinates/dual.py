@@ -12,8 +12,6 @@ from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
 from ..run import Run
 from .settings import DUAL
 
-__all__ = ["dual_descent", "has_square"]
-
 
 def has_square(penalty: Penalty) -> bool:
     """Whether a penalty is a squared l2 norm plus an l1 norm, with equal weights and no bounds."""

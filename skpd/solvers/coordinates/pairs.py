@@ -7,8 +7,6 @@ from ...problems import Point
 from ..run import Run
 from .settings import PAIRS
 
-__all__ = ["pair_descent"]
-
 
 def pair_descent(run: Run) -> None:
     """Dual descent along pairs of rows chosen by second-order information (Fan et al., 2005).

@@ -25,8 +25,6 @@ from ..options import Flag, Number, require_compiled
 from ..run import Run
 from .settings import PRIMAL
 
-__all__ = ["approx", "coordinate_descent"]
-
 
 def coordinate_descent(
     run: Run, *, average: Flag = False, burn_in: Annotated[float, Number(0, 1, "[)")] = 0.5

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["CLASSES", "DUAL", "PAIRS", "PRIMAL", "DualSettings", "PairSettings", "PrimalSettings"]
-
 
 @dataclass(frozen=True)
 class DualSettings:

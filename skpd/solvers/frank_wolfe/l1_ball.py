@@ -13,8 +13,6 @@ from ..monitor import Monitor
 from ..run import Run
 from .settings import BALL
 
-__all__ = ["is_well_conditioned", "ridge_of", "search_for_multiplier"]
-
 
 def is_well_conditioned(problem: Problem) -> bool:
     """Whether block Frank-Wolfe is fast: the ridge is not small beside the norms of the rows."""

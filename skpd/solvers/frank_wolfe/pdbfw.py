@@ -12,8 +12,6 @@ from ..run import Run
 from .l1_ball import ridge_of
 from .settings import BLOCKS
 
-__all__ = ["pdbfw"]
-
 
 def pdbfw(
     run: Run,

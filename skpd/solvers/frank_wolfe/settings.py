@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["BALL", "BLOCKS", "TRACE_NORM", "BallSettings", "BlockSettings", "TraceNormSettings"]
-
 
 @dataclass(frozen=True)
 class BlockSettings:

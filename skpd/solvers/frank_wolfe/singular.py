@@ -10,8 +10,6 @@ from ...designs import SubspaceIteration
 from .settings import TRACE_NORM
 from .table import Table
 
-__all__ = ["Projection", "grown", "project", "project_to_rank", "threshold", "top_singular"]
-
 
 def top_singular(random_state: np.random.RandomState) -> SubspaceIteration:
     """The subspace iteration for the largest singular triplets of the matrices of a run."""

@@ -16,8 +16,6 @@ from ...penalties import L2Norm
 from ...penalties.spectral import singular_value_rounding
 from ...problems import Problem
 
-__all__ = ["Table", "norm"]
-
 
 class Table:
     """The samples of a problem of several outputs, centred if an intercept is fitted.

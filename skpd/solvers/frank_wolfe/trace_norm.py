@@ -16,8 +16,6 @@ from .settings import TRACE_NORM
 from .singular import Projection, grown, project, project_to_rank, threshold, top_singular
 from .table import Table, norm
 
-__all__ = ["trace_norm"]
-
 
 def trace_norm(
     run: Run,

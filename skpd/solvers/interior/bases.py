@@ -8,8 +8,6 @@ from ..._typing import Array, Indices
 from ...penalties import Penalty
 from .maps import Coefficients, Differences, Map
 
-__all__ = ["Basis", "basis_of"]
-
 
 class Basis:
     """A basis of the coefficients, here their order, that suits the terms of a penalty."""

@@ -16,8 +16,6 @@ from ..._typing import Array, Indices
 from .systems import NewtonSystem
 from .terms import Term
 
-__all__ = ["Cones", "ConesChange", "EuclideanNorms", "Groups", "Heads"]
-
 
 class Groups:
     """Consecutive groups of coefficients, for vectors of pairs (t_g, w_g) of head and tail."""

@@ -11,8 +11,6 @@ from .maps import Combinations
 from .programme import Programme
 from .terms import Equality, Intervals
 
-__all__ = ["ConstrainedProgramme"]
-
 SAME = 1e-10  # a row of length 1 with a smaller remainder is a combination of others
 
 FAR = 1e15  # bounds above this times the expected size of a row are treated as infinite

@@ -9,10 +9,6 @@ from .maps import Predictions
 from .systems import NewtonSystem
 from .terms import Term, largest_step
 
-__all__ = [
-    "DoubtfulLabels", "EuclideanEpigraph", "Pairs", "PairsChange", "SquareEpigraph", "SumEpigraph",
-]  # fmt: skip
-
 
 class PairsChange(NamedTuple):
     """Changes of slacks and multipliers."""

@@ -20,8 +20,6 @@ from .method import State
 from .programme import Programme
 from .settings import FACES, SETTINGS
 
-__all__ = ["faces_of_ball"]
-
 
 def faces_of_ball(run: Run) -> None:
     """The interior-point method for the l-infinity norm, on growing sets of free coefficients.

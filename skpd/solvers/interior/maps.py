@@ -13,11 +13,6 @@ from ..._typing import Array, Indices
 from ...designs import Design
 from .systems import NewtonSystem
 
-__all__ = [
-    "Coefficients", "Combinations", "Differences", "Map", "OutputDifferences", "Predictions",
-    "PredictionsBeside",
-]  # fmt: skip
-
 
 class Map(ABC):
     """The interface of a linear map A of the unknowns."""

@@ -14,8 +14,6 @@ from ..._typing import Array, Indices
 from .cones import ConesChange, EuclideanNorms, Groups
 from .epigraphs import Pairs, PairsChange
 
-__all__ = ["LargestSizes", "SquaredSumOfNorms", "SquaredSums"]
-
 
 class _Sizes(Pairs):
     """The base class of terms with bounds t on |w|, slacks t - w and t + w and their multipliers.

@@ -13,8 +13,6 @@ from .programme import Programme
 from .programmes import programme_of
 from .settings import SETTINGS
 
-__all__ = ["State", "interior_point", "interior_point_to_the_zeros"]
-
 ZEROS = 0.01  # factor of the tolerance in the last iterations, which converge quickly
 ENOUGH = 1e-9  # a relative gap small enough to detect zeros without further iterations
 

@@ -16,8 +16,6 @@ from ...designs import Design
 from .settings import SETTINGS
 from .systems import FeatureSystem
 
-__all__ = ["OutputRows", "OutputsSystem"]
-
 
 class OutputRows(NamedTuple):
     """The indices of the rows and columns of X that belong to an output, and their entries."""

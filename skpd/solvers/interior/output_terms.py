@@ -18,8 +18,6 @@ from .maps import Map, OutputDifferences
 from .settings import SETTINGS
 from .terms import Intervals, Smooth
 
-__all__ = ["CoupledRows", "LargestScores", "OutputsInOrder", "RowNorms", "SoftmaxRows"]
-
 
 class CoupledRows(NamedTuple):
     """The data of terms of the rows.

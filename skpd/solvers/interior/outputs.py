@@ -20,8 +20,6 @@ from .settings import SETTINGS
 from .terms import Intervals
 from .trace_norm import TraceNorm
 
-__all__ = ["OutputsProgramme", "expected_cost_of_outputs"]
-
 
 class OutputsProgramme(Programme):
     """The programme of several outputs, with a column of X for each coefficient and intercept.

@@ -21,8 +21,6 @@ from .settings import SETTINGS
 from .systems import FeatureSystem, NewtonSystem, RowSystem
 from .terms import Equality, Intervals, Logistic, Quadratic, Term
 
-__all__ = ["Programme", "centre", "needs_features"]
-
 
 def centre(features: Array, weights: Array) -> tuple[Array, Array, Any]:
     """Subtract the means from the columns in place; return means, spreads and far columns.

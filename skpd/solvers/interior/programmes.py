@@ -10,8 +10,6 @@ from .programme import Programme, needs_features
 from .robust import RobustProgramme
 from .settings import SETTINGS
 
-__all__ = ["cost_of_run", "expected_cost", "has_decompositions", "programme_of"]
-
 
 def programme_of(problem: Problem) -> Programme:
     """The programme of a problem whose loss and penalty have a representation by cones."""

@@ -11,8 +11,6 @@ from .epigraphs import DoubtfulLabels, EuclideanEpigraph, SumEpigraph
 from .programme import Programme
 from .settings import SETTINGS
 
-__all__ = ["RobustProgramme"]
-
 
 class RobustProgramme(Programme):
     """The programme of the robust SVM, with two multipliers p and r for each row."""

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["FACES", "SETTINGS", "FaceSettings", "InteriorSettings"]
-
 
 @dataclass(frozen=True)
 class InteriorSettings:

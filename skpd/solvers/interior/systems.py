@@ -20,8 +20,6 @@ from ..._typing import Array, Indices
 from ...designs import Design
 from .settings import SETTINGS
 
-__all__ = ["FeatureSystem", "NewtonSystem", "RowSystem"]
-
 
 def _cholesky(matrix: Array) -> Array:
     """The lower Cholesky factor of a regularised positive semidefinite matrix, in its place."""

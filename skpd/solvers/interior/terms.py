@@ -20,8 +20,6 @@ from .maps import Map
 from .settings import SETTINGS
 from .systems import NewtonSystem
 
-__all__ = ["Equality", "Intervals", "Logistic", "Quadratic", "Smooth", "Term", "largest_step"]
-
 
 def largest_step(x: Array, change: Array) -> float:
     """The largest t with x + t change >= 0."""

@@ -17,8 +17,6 @@ from scipy.linalg import solve_triangular
 from ..._typing import Array
 from .terms import Term
 
-__all__ = ["TraceNorm"]
-
 
 class _Scaling:
     """The Nesterov-Todd scaling of a slack S and a multiplier Z (Todd, Toh and Tutuncu, 1998)."""

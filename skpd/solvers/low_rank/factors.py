@@ -14,8 +14,6 @@ from ..._typing import Array
 from ...designs import SubspaceIteration
 from .settings import SETTINGS
 
-__all__ = ["Factors", "SingularThreshold", "Sum", "compressed"]
-
 
 class Factors(NamedTuple):
     """The matrix U V', given by its factors U and V."""

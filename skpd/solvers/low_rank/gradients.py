@@ -22,8 +22,6 @@ from .models import EntriesModel, LowRankModel, OutputsModel
 from .progress import Progress, Result
 from .settings import SETTINGS
 
-__all__ = ["singular_gradients", "soft_impute"]
-
 
 def _gradients(model_of: Callable[[Any], LowRankModel], run: Run) -> None:
     """Solve a problem with a smooth loss and the trace norm by accelerated soft-impute.

@@ -20,8 +20,6 @@ from .models import EntriesModel
 from .progress import Progress, Result
 from .settings import SETTINGS
 
-__all__ = ["first_ratio", "pdprox_adaptive", "pdprox_dual_of_entries"]
-
 
 class _Primal:
     """The primal variables: M and the free numbers, with their predictions."""

@@ -14,8 +14,6 @@ from ...problems import Point, Problem
 from .factors import Factors
 from .settings import SETTINGS
 
-__all__ = ["EntriesModel", "LowRankModel", "OutputsModel"]
-
 
 class LowRankModel(ABC):
     """The part of a problem that depends on the map from the matrix M to predictions.

@@ -13,8 +13,6 @@ from ..run import Run
 from .models import LowRankModel
 from .settings import SETTINGS
 
-__all__ = ["Progress", "Result"]
-
 
 class Result(NamedTuple):
     """The current iterate of a method.

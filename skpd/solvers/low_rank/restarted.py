@@ -15,8 +15,6 @@ from .factors import SingularThreshold
 from .hybrid import first_ratio
 from .models import EntriesModel
 
-__all__ = ["pdprox_restarted_for_completion"]
-
 
 def pdprox_restarted_for_completion(run: Run) -> None:
     """Primal-dual hybrid gradient with restarts for matrix completion, with any loss.

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["SETTINGS", "LowRankSettings"]
-
 
 @dataclass(frozen=True)
 class LowRankSettings:

@@ -8,8 +8,6 @@ from ..._typing import Array
 from ..conjugate_gradients import conjugate_gradients
 from .settings import DAMPED
 
-__all__ = ["damped_step"]
-
 
 def damped_step(
     product: Callable[[Array], Array],

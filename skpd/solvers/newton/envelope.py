@@ -10,8 +10,6 @@ from .iterate import Iterate
 from .rows import AllRows
 from .settings import SETTINGS
 
-__all__ = ["Envelope"]
-
 
 class Envelope:
     """The smoothed problem that the method of multipliers minimises in one round.

@@ -11,8 +11,6 @@ from ...problems import Point, Problem
 from .rows import AllRows, ShrunkRows
 from .settings import SETTINGS
 
-__all__ = ["InMemory"]
-
 
 class InMemory(AllRows):
     """Rows in the memory of this process."""

@@ -10,8 +10,6 @@ from ...penalties import Structure
 from ...problems import Point, Problem
 from .rows import AllRows, RowSide
 
-__all__ = ["Iterate"]
-
 
 class Iterate:
     """Variables, derivatives of the smoothed losses, their gradient and the estimated gap.

@@ -38,8 +38,6 @@ from .shrinking import Shrinking
 from .steps import NewtonSteps
 from .working_set import Chosen, WorkingSet
 
-__all__ = ["method_of_multipliers"]
-
 
 def method_of_multipliers(run: Run, *, budget: float = np.inf) -> None:
     """The proximal method of multipliers, for a separable or group penalty.

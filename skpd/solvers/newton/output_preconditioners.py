@@ -17,8 +17,6 @@ from ..._typing import Array, Indices
 from ...designs.outputs_curvature import OutputColumns
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 
-__all__ = ["Preconditioner", "preconditioner_of_squares", "preconditioner_on_rows", "without_rows"]
-
 
 class Preconditioner(ABC):
     """The base class of an approximate inverse M^-1 of a matrix over the entries of a table."""

@@ -16,8 +16,6 @@ from .output_systems import newton_step_by_products, smooth_step
 from .output_terms import Terms
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 
-__all__ = ["minimise_blocks", "minimise_by_products"]
-
 
 def minimise_blocks(
     H: RowBlocks, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices,

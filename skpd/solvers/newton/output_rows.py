@@ -9,8 +9,6 @@ from ...designs import newton_cost_of_outputs
 from ...problems import Problem
 from .in_memory import InMemory
 
-__all__ = ["CoupledRows", "OutputRows"]
-
 
 class OutputRows(InMemory):
     """Rows of several outputs in memory, with an intercept for each output."""

@@ -21,8 +21,6 @@ from .output_preconditioners import (
 from .output_terms import Terms
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 
-__all__ = ["newton_step_by_products", "smooth_step"]
-
 
 def smooth_step(H: OutputColumns, G: Array, W: Array, terms: Terms, tol: float) -> Array:
     """The step to the minimiser of a model without kinks, by one linear system."""

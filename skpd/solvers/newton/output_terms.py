@@ -7,8 +7,6 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...penalties import Structure
 
-__all__ = ["Terms"]
-
 
 class Terms:
     """The penalty alpha R on the rows of a working set: weights of norms, l1 and l2."""

@@ -7,8 +7,6 @@ import numpy as np
 from ... import kernels
 from ..._typing import Array, Indices
 
-__all__ = []
-
 
 class _Inverse:
     """The matrix diag(1 / d) + sum_g v_g v_g', with consecutive groups g of the first entries."""

@@ -16,8 +16,6 @@ from .iterate import Iterate
 from .rows import AllRows
 from .settings import SETTINGS
 
-__all__ = ["PathPrediction", "PathSolution"]
-
 
 @dataclass
 class PathSolution:

@@ -5,8 +5,6 @@ import numpy as np
 from ..monitor import Monitor
 from .settings import SETTINGS
 
-__all__ = ["Progress"]
-
 
 class Progress:
     """Counter of Newton steps and their cost, with the gaps on all rows and features.

@@ -16,8 +16,6 @@ from .output_quadratic import minimise_blocks, minimise_by_products
 from .parts import _GroupedPart, _SeparablePart
 from .settings import QUADRATIC
 
-__all__ = ["minimise_quadratic"]
-
 
 def minimise_quadratic(
     H, gradient, w, penalty, alpha, columns, tol, *,

@@ -14,8 +14,6 @@ from ..._typing import Array, Indices
 from ...kernels import dot
 from ...problems import Problem
 
-__all__ = ["AllRows", "RowSide", "ShrunkRows"]
-
 
 class RowSide(ABC):
     """The smoothed losses of some or all rows at an iterate, as sums.

@@ -12,8 +12,6 @@ from .. import solve
 from .damped import damped_step
 from .settings import DAMPED
 
-__all__ = ["scaled_huber_bounds"]
-
 
 def scaled_huber_bounds(
     problem: ConcomitantHuber, coef: Array, intercept: float, tol: float, max_iter: int

@@ -2,11 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = [
-    "DAMPED", "OUTPUT_QUADRATIC", "QUADRATIC", "SETTINGS", "DampedSettings", "MultiplierSettings",
-    "OutputQuadraticSettings", "QuadraticSettings",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class MultiplierSettings:

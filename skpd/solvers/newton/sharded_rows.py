@@ -30,8 +30,6 @@ from ...problems.shards.smoothing import (
 from .rows import AllRows, ShrunkRows
 from .settings import SETTINGS
 
-__all__ = ["ShardedRows"]
-
 
 class ShardedRows(AllRows):
     """The rows of shards, which are used through sums.

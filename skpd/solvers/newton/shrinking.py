@@ -5,8 +5,6 @@ from .iterate import Iterate
 from .rows import ShrunkRows
 from .settings import SETTINGS
 
-__all__ = ["Shrinking"]
-
 
 class Shrinking:
     """The state of shrinking: the remaining rows, and the radius within which others are linear.

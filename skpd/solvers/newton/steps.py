@@ -15,8 +15,6 @@ from .quadratic import minimise_quadratic
 from .settings import SETTINGS
 from .working_set import Chosen, WorkingSet
 
-__all__ = ["NewtonSteps"]
-
 
 class NewtonSteps:
     """Newton steps: minimisation of the penalised quadratic model, and a line search.

@@ -12,8 +12,6 @@ from ...penalties import Structure
 from ...problems import Problem
 from .settings import SETTINGS
 
-__all__ = ["Chosen", "WorkingSet"]
-
 
 @dataclass
 class Chosen:

@@ -11,8 +11,6 @@ from ...problems import Point
 from ..monitor import Monitor
 from ..run import Run
 
-__all__ = ["SETTINGS", "SlopeSettings", "by_slopes"]
-
 Method = Callable[..., None]
 
 

@@ -25,8 +25,6 @@ from ..run import Run
 from .restarts import HybridGradient, iterate_with_restarts
 from .settings import REPORTS
 
-__all__ = ["pdprox_dual", "pdprox_primal", "pdprox_restarted"]
-
 Implementation = Annotated[str, OneOf("double-primal", "double-dual")]
 Ratio = Annotated[float | None, OrNone(POSITIVE)]
 

@@ -18,8 +18,6 @@ from ...problems import Point
 from ..run import Run
 from .settings import SETTINGS
 
-__all__ = ["HybridGradient", "Restarts", "iterate_with_restarts"]
-
 
 class HybridGradient(ABC):
     """The variables of a primal-dual hybrid gradient method: x, T(x) and the anchor."""

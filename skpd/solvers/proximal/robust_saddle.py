@@ -12,8 +12,6 @@ from ..run import Run
 from .restarts import HybridGradient, iterate_with_restarts
 from .settings import SETTINGS
 
-__all__ = ["hybrid_gradient"]
-
 NO_FLIP = -1e100  # the slope of a flip for kappa = inf, finite so that it can be projected
 
 

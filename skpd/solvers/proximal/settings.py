@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["REPORTS", "SETTINGS", "ReportSettings", "RestartSettings"]
-
 
 @dataclass(frozen=True)
 class ReportSettings:

@@ -24,8 +24,6 @@ from ..options import POSITIVE, Count, Flag, Number, OneOf, OrNone
 from ..run import Run
 from .settings import INCREMENTAL
 
-__all__ = ["hybrid", "ippa", "isg"]
-
 Scheme = Annotated[str | None, OrNone(OneOf("geometric", "gamma/(nk)", "gamma/(n sqrt(k))"))]
 Step = Annotated[float | None, OrNone(POSITIVE)]
 Share = Annotated[float, Number(0, 1)]

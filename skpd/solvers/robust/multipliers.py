@@ -32,8 +32,6 @@ from .newton_steps import Model, NewtonSteps
 from .rows import ShrunkRows, SmoothedRows
 from .settings import SETTINGS
 
-__all__ = ["method_of_multipliers"]
-
 
 def method_of_multipliers(run: Run, *, budget: float = inf) -> None:
     """The proximal method of multipliers, for norm 2.

@@ -24,8 +24,6 @@ from ..conjugate_gradients import conjugate_gradients
 from ..interior.systems import FeatureSystem
 from .rows import Curvature
 
-__all__ = ["Model", "NewtonSteps"]
-
 
 @dataclass(frozen=True)
 class Model:

@@ -20,8 +20,6 @@ from ...problems.robust import robust_loss
 from ...problems.robust_points import project_triangle
 from .settings import SETTINGS
 
-__all__ = ["Curvature", "ShrunkRows", "SmoothedRows"]
-
 # the number of rows whose maximisers are computed at a time, so that vectors stay in the cache
 BLOCK = 1 << 14
 

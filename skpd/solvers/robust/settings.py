@@ -2,11 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = [
-    "INCREMENTAL", "SELECTION", "SETTINGS", "WORKING_SET", "IncrementalSettings",
-    "MultiplierSettings", "SelectionSettings", "WorkingSetSettings",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class SelectionSettings:

@@ -12,8 +12,6 @@ from ..monitor import Monitor
 from ..run import Run
 from .settings import WORKING_SET
 
-__all__ = ["working_sets"]
-
 
 def working_sets(run: Run) -> None:
     """The interior-point method on growing sets of features, for norm 1.

@@ -24,8 +24,6 @@ from ..accelerated.levels import SmoothedObjectives
 from ..options import Flag, OneOf
 from ..run import Run
 
-__all__ = ["structured_agm"]
-
 
 def structured_agm(
     run: Run,

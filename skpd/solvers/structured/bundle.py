@@ -24,8 +24,6 @@ from .cuts import Cuts
 from .master import minimised
 from .settings import SETTINGS
 
-__all__ = ["bundle"]
-
 GOLDEN = 0.6180339887498949
 
 

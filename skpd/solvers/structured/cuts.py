@@ -16,8 +16,6 @@ from ...certificates.repairs import least_linear
 from ...problems import Problem
 from .settings import SETTINGS
 
-__all__ = ["Cuts"]
-
 # A vector whose remainder is below this times its norm is in the span of the others
 NOTHING = 64.0 * EPSILON
 

@@ -26,8 +26,6 @@ from ..interior.terms import Intervals
 from .cuts import Cuts
 from .settings import SETTINGS
 
-__all__ = ["has_master", "minimised"]
-
 
 def has_master(problem: Problem) -> bool:
     """Whether there is a method for the master problem with the penalty of a problem."""

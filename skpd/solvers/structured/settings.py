@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["GRADIENTS", "SETTINGS", "BundleSettings", "GradientSettings"]
-
 
 @dataclass(frozen=True)
 class BundleSettings:

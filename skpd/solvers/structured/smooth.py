@@ -18,8 +18,6 @@ from ...problems import Point
 from ..run import Run
 from .settings import GRADIENTS
 
-__all__ = ["smooth"]
-
 
 def smooth(run: Run) -> None:
     """L-BFGS for a squared l2 penalty, accelerated proximal gradients for others.
