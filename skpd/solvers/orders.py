@@ -1,7 +1,8 @@
 """What methods need, and the order in which they are tried for each form of problems."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import inf
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +23,31 @@ from .settings import SETTINGS
 
 
 class Try(NamedTuple):
-    """A method of the table by its key, and the largest cost that it may have."""
+    """A method of the table by its key, as it is tried at a place in the order.
+
+    Attributes
+    ----------
+    key : str
+    budget : float or None
+        The largest cost that the method may have.
+    use : str
+        The reason for trying it there; that of the table by default.
+    options : dict
+        Options of the method.
+    """
 
     key: str
     budget: float | None = None
+    use: str = ""
+    options: Mapping[str, Any] = MappingProxyType({})
+
+
+AGAIN = "without a limit, as the interior-point method did not finish"
+LAST = "what is left"
+PRECISE: dict[str, Any] = {
+    "use": "with Newton systems that keep digits which rounding took before",
+    "options": {"precise": True},
+}
 
 
 # What methods need: functions that return the reason why a problem has not got it, or ""
@@ -169,7 +191,7 @@ def _order_of_values(problem: Problem, warm: bool) -> list[Try]:
     if cost == inf and not needs_largest_size(problem):
         trials.append(Try("interior-point-faces"))
     if cost == inf:
-        return [*own, *trials, Try("hybrid-gradient, last")]
+        return [*own, *trials, Try("hybrid-gradient", use=LAST)]
     budget = SETTINGS.trial_budget(cost, warm)
     methods = [trial._replace(budget=budget) for trial in trials]
     if len(methods) > 1 and methods[0].key == "dual-descent":
@@ -177,10 +199,10 @@ def _order_of_values(problem: Problem, warm: bool) -> list[Try]:
         methods[0] = Try("dual-descent", budget=min(few_steps, budget))
     methods.append(Try("interior-point"))
     if has_decompositions(problem):
-        methods.append(Try("interior-point, precise"))
+        methods.append(Try("interior-point", **PRECISE))
     if by_newton:
-        methods.append(Try("multipliers, again"))
-    return [*own, *methods, Try("hybrid-gradient, last", budget=SETTINGS.last_budget(cost))]
+        methods.append(Try("multipliers", use=AGAIN))
+    return [*own, *methods, Try("hybrid-gradient", SETTINGS.last_budget(cost), LAST)]
 
 
 def _trials_over_ball(problem: Problem, long: bool) -> list[Try]:
@@ -245,7 +267,7 @@ def _order_of_constraints(problem: Problem, warm: bool) -> list[Try]:
             f"features (features, with this penalty), got {unknowns} rows, {n} samples and {d} "
             "features."
         )
-    precise = Try("interior-point to the zeros, precise")
+    precise = Try("interior-point to the zeros", **PRECISE)
     if n < d <= most:  # systems of the rows are too inexact to detect zeros
         return [precise]
     first = Try("interior-point to the zeros")
@@ -291,11 +313,13 @@ def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
     With features far from 0 and no intercept, the interior-point method comes before the method of
     multipliers, whose Newton steps would be expensive.
     """
-    cost, last = expected_cost(problem), [Try("hybrid-gradient, last")]
+    cost, last = expected_cost(problem), [Try("hybrid-gradient", use=LAST)]
     if problem.loss.of_quantiles:
         methods = _gradients_before_long_runs(cost, warm)
         # separate problems take a fraction of the time, and often suffice
-        alone = [] if needs_separate_outputs(problem) else [Try("quantile by quantile")]
+        use = "quantiles that do not cross by themselves are optimal"
+        alone = [Try("output by output", use=use, options={"rounds": 1})]
+        alone = [] if needs_separate_outputs(problem) else alone
         return [*alone, *methods]
     if cost < inf:
         last.insert(0, Try("interior-point"))
@@ -306,7 +330,7 @@ def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
     if not needs_in_parts(problem):
         methods = [Try("multipliers", budget=SETTINGS.most_runs * cost), *last]
         if cost < inf:
-            methods.insert(2, Try("multipliers, again"))
+            methods.insert(2, Try("multipliers", use=AGAIN))
         if cost <= SETTINGS.long_run and not warm and _is_far_without_intercept(problem):
             methods = [methods[1], methods[0], *methods[2:]]
         return methods if needs_classes(problem) else [Try("dual-descent of classes"), *methods]
@@ -323,7 +347,7 @@ def _gradients_before_long_runs(cost: float, warm: bool) -> list[Try]:
     if cost == inf:
         return [trial]
     trials = [trial] if cost > SETTINGS.long_run else []
-    return [*trials, Try("interior-point"), Try("hybrid-gradient, last")]
+    return [*trials, Try("interior-point"), Try("hybrid-gradient", use=LAST)]
 
 
 def _order_of_entries(problem: Problem, warm: bool) -> list[Try]:

@@ -106,48 +106,24 @@ _BLOCKS = partial(pdbfw, step_size="line-search", patience=BALL.block_passes)
 # is the one of that name.
 METHODS: dict[str, Method] = {
     # methods that "auto" tries, in the orders of `skpd.solvers.orders`
-    "multipliers": Method(
-        "multipliers", method_of_multipliers, need.needs_in_parts,
-        "a penalty of single features or of groups",
-    ),
-    "dual-descent": Method(
-        "dual-descent", dual_descent, need.needs_square,
-        "a squared l2 penalty, and not thousands of rows for each feature",
-    ),
-    "interior-point": Method(
-        "interior-point", interior_point, need.needs_cones,
-        "a penalty with a cone: iterations hardly depend on the data",
-    ),
-    "interior-point, precise": Method(
-        "interior-point", partial(interior_point, precise=True), need.needs_cones,
-        "with Newton systems that keep digits which rounding took before",
-    ),
+    "multipliers": Method("multipliers", method_of_multipliers, need.needs_in_parts,
+                          "a penalty of single features or of groups"),
+    "dual-descent": Method("dual-descent", dual_descent, need.needs_square,
+                           "a squared l2 penalty, and not thousands of rows for each feature"),
+    "interior-point": Method("interior-point", interior_point, need.needs_cones,
+                             "a penalty with a cone: iterations hardly depend on the data"),
     "interior-point to the zeros": Method(
         "interior-point", interior_point_to_the_zeros, need.needs_cones,
         "constraints are additional terms",
-    ),
-    "interior-point to the zeros, precise": Method(
-        "interior-point", partial(interior_point_to_the_zeros, precise=True), need.needs_cones,
-        "with Newton systems that keep digits which rounding took before",
     ),
     "interior-point-faces": Method(
         "interior-point-faces", faces_of_ball, need.needs_largest_size,
         "the l-infinity norm of many features: those that are free are a working set",
     ),
-    "multipliers, again": Method(
-        "multipliers", method_of_multipliers, need.needs_in_parts,
-        "without a limit, as the interior-point method did not finish",
-    ),
-    "hybrid-gradient": Method(
-        "hybrid-gradient", pdprox_restarted, need.needs_values, "Newton steps would take long"
-    ),
-    "hybrid-gradient, last": Method(
-        "hybrid-gradient", pdprox_restarted, need.needs_values, "what is left"
-    ),
-    "block-frank-wolfe": Method(
-        "block-frank-wolfe", _BLOCKS, need.needs_ball,
-        "a squared l2 penalty that is not small beside the rows",
-    ),
+    "hybrid-gradient": Method("hybrid-gradient", pdprox_restarted, need.needs_values,
+                              "Newton steps would take long"),
+    "block-frank-wolfe": Method("block-frank-wolfe", _BLOCKS, need.needs_ball,
+                                "a squared l2 penalty that is not small beside the rows"),
     "multiplier-search": Method(
         "multiplier-search", partial(search_for_multiplier, method=auto), need.needs_ball,
         "a few penalised problems, each from the one before",
@@ -160,14 +136,8 @@ METHODS: dict[str, Method] = {
         "output by output", partial(output_by_output, method=auto), need.needs_separate_outputs,
         "neither the loss nor the penalty ties outputs together",
     ),
-    "quantile by quantile": Method(
-        "output by output", partial(output_by_output, method=auto, rounds=1),
-        need.needs_separate_outputs, "quantiles that do not cross by themselves are optimal",
-    ),
-    "dual-descent of classes": Method(
-        "dual-descent", class_descent, need.needs_classes,
-        "the loss of Crammer and Singer and a squared l2 penalty",
-    ),
+    "dual-descent of classes": Method("dual-descent", class_descent, need.needs_classes,
+                                      "the loss of Crammer and Singer and a squared l2 penalty"),
     "accelerated-gradient": Method(
         "accelerated-gradient", accelerated_gradients, need.needs_smooth_outputs,
         "a smooth loss, and a penalty with a prox alone",
@@ -176,10 +146,8 @@ METHODS: dict[str, Method] = {
         "singular-gradient", singular_gradients, need.needs_singular_values,
         "a smooth loss and the trace norm: few singular vectors at a time",
     ),
-    "soft-impute": Method(
-        "soft-impute", soft_impute, need.needs_entries,
-        "a smooth loss, and the trace norm has a prox",
-    ),
+    "soft-impute": Method("soft-impute", soft_impute, need.needs_entries,
+                          "a smooth loss, and the trace norm has a prox"),
     "hybrid-gradient of a small matrix": Method(
         "hybrid-gradient", pdprox_restarted_for_completion, need.needs_entries,
         "a loss with kinks, and a matrix that fits in memory",
@@ -188,10 +156,8 @@ METHODS: dict[str, Method] = {
         "hybrid-gradient", pdprox_adaptive, need.needs_entries,
         "a loss with kinks, and a matrix that is never formed",
     ),
-    "working-sets": Method(
-        "working-sets", working_sets, need.needs_robust,
-        "norm 1 of many features, most of which stay at 0",
-    ),
+    "working-sets": Method("working-sets", working_sets, need.needs_robust,
+                           "norm 1 of many features, most of which stay at 0"),
     "multipliers of the robust SVM": Method(
         "multipliers", robust_multipliers, need.needs_robust,
         "norm 2 and many rows, few of which have a loss that bends",
@@ -199,19 +165,15 @@ METHODS: dict[str, Method] = {
     "hybrid-gradient of the robust SVM": Method(
         "hybrid-gradient", hybrid_gradient, need.needs_robust, "what is left"
     ),
-    "pair-descent": Method(
-        "pair-descent", pair_descent, need.needs_kernel_matrix, "one kernel and a squared norm"
-    ),
+    "pair-descent": Method("pair-descent", pair_descent, need.needs_kernel_matrix,
+                           "one kernel and a squared norm"),
     "lifted problem": Method(
         "auto", partial(by_lifted_problem, method=auto), need.needs_noise_budget, "a noise budget"
     ),
-    "frank-wolfe": Method(
-        "frank-wolfe", trace_norm, need.needs_trace_norm_ball,
-        "least squares over a ball of the trace norm",
-    ),
-    "cutting-planes": Method(
-        "cutting-planes", bundle, need.needs_scores, "a maximum over labelings"
-    ),
+    "frank-wolfe": Method("frank-wolfe", trace_norm, need.needs_trace_norm_ball,
+                          "least squares over a ball of the trace norm"),
+    "cutting-planes": Method("cutting-planes", bundle, need.needs_scores,
+                             "a maximum over labelings"),
     "smooth": Method("smooth", smooth, need.needs_scores, "a soft maximum over labelings"),
     # the default, and algorithms as published
     "auto": Method("auto", auto, lambda problem: "", "the fastest method known for a problem"),
@@ -250,9 +212,12 @@ def method_named(name: str, problem: Problem) -> Method:
 def select(problem: Problem, warm: bool = False) -> list[Choice]:
     """The methods that `auto` tries, in this order; ``warm`` is whether there is a start."""
     choices = []
-    for key, budget in need.order_of(problem, warm):
-        name, run, _, use = METHODS[key]
-        choices.append(Choice(name, use, run if budget is None else partial(run, budget=budget)))
+    for key, budget, use, options in need.order_of(problem, warm):
+        method, given = METHODS[key], dict(options)
+        if budget is not None:
+            given["budget"] = budget
+        run = partial(method.run, **given) if given else method.run
+        choices.append(Choice(method.name, use or method.use, run))
     return choices
 
 
