@@ -15,7 +15,7 @@ from ..certificates.objective import NOTHING, DualPoint, Sum
 class RowPoint(DualPoint):
     """A dual point in the box of the conjugate losses."""
 
-    def __init__(self, problem: Any, theta: Array) -> None:
+    def __init__(self, problem: Any, theta: Any) -> None:
         self.problem, self.theta = problem, theta
         self.linear = problem.loss.linear_conjugate
         self.quadratic = problem.loss.quadratic_conjugate
@@ -141,3 +141,37 @@ class BalancedPoint(DualPoint):
 
     def largest_scale(self) -> float:
         return min(self._point.largest_scale(), self._towards.largest_scale())
+
+
+class PointOf(DualPoint):
+    """A dual point that stands for another one, from which it differs in what it overrides.
+
+    Parameters
+    ----------
+    inner : DualPoint
+    theta : ndarray
+        The dual vector of this point.
+    """
+
+    def __init__(self, inner: DualPoint, theta: Any) -> None:
+        self.inner, self.theta = inner, theta
+        self.linear, self.quadratic = inner.linear, inner.quadratic
+        self.only_precise = inner.only_precise
+
+    def value(self, scale: float) -> Sum:
+        return self.inner.value(scale)
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        return self.inner.products(precise)
+
+    def sums_without_products(self) -> list[Sum]:
+        return self.inner.sums_without_products()
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        return self.inner.free_sums(products, errors)
+
+    def errors_by_precision(self) -> Array | float:
+        return self.inner.errors_by_precision()
+
+    def largest_scale(self) -> float:
+        return self.inner.largest_scale()

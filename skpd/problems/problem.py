@@ -331,11 +331,11 @@ class Problem(Objective):
 
     def projected(self, point: Any) -> DualPoint:
         if self.constraints is not None:
-            return point.with_rows(self.free.projected(self, point.rows))
+            return point.with_rows(self.free.projected(self, point.inner))
         return self.free.projected(self, point)
 
     def balanced(self, point: Any, near: Array | None) -> DualPoint:
         if self.constraints is not None:
             # optimal products by coefficients near the optimum do not include the multipliers
-            return point.with_rows(self.free.balanced(self, point.rows, None))
+            return point.with_rows(self.free.balanced(self, point.inner, None))
         return self.free.balanced(self, point, near)

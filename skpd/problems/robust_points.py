@@ -12,6 +12,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import NOTHING, DualPoint, Sum
+from .dual_points import PointOf
 
 GRID = 2.0**52  # multipliers on multiples of its inverse have exact sums and differences
 
@@ -65,33 +66,22 @@ class TrianglePoint(DualPoint):
         return (1.0 / size) * (1.0 - 8.0 * EPSILON) if size > 0.0 else 1.0
 
 
-class HingePoint(DualPoint):
+class HingePoint(PointOf):
     """A dual point with r = 0, from a dual point theta = -y p of the hinge loss."""
 
     def __init__(self, problem: Any, inner: DualPoint) -> None:
-        self.inner, p = inner, -problem.y * inner.theta
-        self.theta = np.stack([p, np.zeros_like(p)])
-        self.linear, self.quadratic = inner.linear, inner.quadratic
-        self.only_precise = inner.only_precise
-
-    def value(self, scale: float) -> Sum:
-        return self.inner.value(scale)
+        p = -problem.y * inner.theta
+        super().__init__(inner, np.stack([p, np.zeros_like(p)]))
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         u, error = self.inner.products(precise)
         return np.append(u, 0.0), np.append(error, 0.0)
-
-    def sums_without_products(self) -> list[Sum]:
-        return self.inner.sums_without_products()
 
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
         return self.inner.free_sums(products[:-1], errors[:-1])
 
     def errors_by_precision(self) -> Array:
         return np.append(self.inner.errors_by_precision(), 0.0)
-
-    def largest_scale(self) -> float:
-        return self.inner.largest_scale()
 
 
 def on_grid(theta: Array) -> tuple[Array, Array]:

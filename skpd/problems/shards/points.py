@@ -7,7 +7,8 @@ import numpy as np
 
 from ..._floats import EPSILON
 from ..._typing import Array
-from ...certificates.objective import NOTHING, DualPoint, Sum
+from ...certificates.objective import NOTHING, Sum
+from ..dual_points import RowPoint
 from .bounds import dual_sums, dual_values
 from .recipes import DualRecipe, SharedVector
 from .shard import Block, Shard
@@ -37,7 +38,7 @@ class DualSums:
         return self._found[precise]
 
 
-class PartOfPoint(DualPoint):
+class PartOfPoint(RowPoint):
     """A dual point, or a part of one, whose sums are known.
 
     Parameters
@@ -52,36 +53,21 @@ class PartOfPoint(DualPoint):
     def __init__(
         self, problem: Any, theta: SharedVector, given: "DualSums", prefix: str = ""
     ) -> None:
-        self._given, sums = given, given(False)
-        self.problem, self.theta = problem, theta
-        self.linear = problem.loss.linear_conjugate
-        self.quadratic = problem.loss.quadratic_conjugate
-        self._sums, self._prefix = sums, prefix
-        self._values: dict[float, Sum] = {}
+        super().__init__(problem, theta)
+        self._given, self._sums, self._prefix = given, given(False), prefix
         for k, scale in enumerate((1.0, 0.5)):
-            found = sums.get(f"{prefix}value_{k}")
+            found = self._sums.get(f"{prefix}value_{k}")
             if found is not None:
                 self._values[scale] = found.bounded
 
-    def value(self, scale: float) -> Sum:
-        if self.quadratic and scale not in self._values:
-            # the parabola through the values at 0, 1/2 and 1
-            parts = [
-                (4.0 * scale * (1.0 - scale), *self._values[0.5]),
-                (scale * (2.0 * scale - 1.0), *self._values[1.0]),
-            ]
-            rounding = sum(abs(share) * (r + 4.0 * EPSILON * abs(v)) for share, v, r in parts)
-            return sum(share * v for share, v, _ in parts), rounding
+    def _value_at(self, scale: float) -> Sum:
         if self.linear and scale not in self._values:
             value, rounding = self._values[1.0]
             return scale * value, abs(scale) * rounding + 4.0 * EPSILON * abs(scale * value)
         if scale not in self._values:
-            self._values[scale] = self._value_at(scale)
+            found = self.problem.rows.shards.sums(dual_values, self.theta.recipe, (scale,))
+            self._values[scale] = found["0"].bounded
         return self._values[scale]
-
-    def _value_at(self, scale: float) -> Sum:
-        found = self.problem.rows.shards.sums(dual_values, self.theta.recipe, (scale,))
-        return found["0"].bounded
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         sums = self._given(precise)
@@ -92,11 +78,6 @@ class PartOfPoint(DualPoint):
             return [NOTHING]
         value, error = self._sums[f"{self._prefix}slope"].bounded
         return [(float(value), float(error))]
-
-    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        columns = self.problem.free_columns
-        pairs = zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
-        return [*self.sums_without_products(), *pairs]
 
     def largest_scale(self) -> float:
         return -float(self._sums[f"{self._prefix}minus_scale"].value)
