@@ -1,13 +1,12 @@
 """The row side of a problem: data, targets, weights and the loss, used through sums (`Rows`)."""
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from math import inf, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._typing import Array, Indices
+from .._typing import Array
 from ..certificates.objective import DualPoint
 from ..losses import Loss
 from ..penalties import Penalty
@@ -227,25 +226,6 @@ class Rows(ABC):
         """The shift of features whose mean is far from 0; None if there are none."""
         return None
 
-    def shifted(self, shift: Array) -> "Rows":
-        """The rows with features minus a shift."""
-        raise NotImplementedError
-
     def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
         """The intercept that gives the same predictions for features minus a shift."""
         return float(intercept) + float(shift @ coef)
-
-    # Subsets
-
-    def random_sample(self, size: int) -> "Rows":
-        """A reproducible random sample of about ``size`` rows, whose weights sum to 1."""
-        raise NotImplementedError
-
-    @cached_property
-    def n_weighty(self) -> int:
-        """The number of rows with a positive weight."""
-        raise NotImplementedError
-
-    def of_columns(self, columns: Indices) -> "Rows":
-        """The rows with a subset of the features."""
-        raise NotImplementedError

@@ -50,92 +50,65 @@ PRECISE: dict[str, Any] = {
 }
 
 
-# What methods need: functions that return the reason why a problem has not got it, or ""
+Requirement = Callable[[Problem], str]
 
 
-def needs_in_parts(problem: Problem) -> str:
-    parts = problem.penalty.structure.in_parts
-    return "" if parts else "needs a penalty of single features or of groups"
+def _needs(what: str, has: Callable[[Problem], bool]) -> Requirement:
+    """A function that returns the reason why a problem has not got it, or an empty string."""
+    return lambda problem: "" if has(problem) else f"needs {what}"
 
 
-def needs_values(problem: Problem) -> str:
+def _has_values(problem: Problem) -> bool:
     rows = problem.rows
-    some = rows.of_entries or rows.of_scores or problem.is_robust
-    return "" if rows.in_memory and not some else "needs X in memory, with a prediction for each y"
+    return rows.in_memory and not (rows.of_entries or rows.of_scores or problem.is_robust)
 
 
-def needs_single_values(problem: Problem) -> str:
-    return "needs a single output" if problem.rows.of_outputs else needs_values(problem)
-
-
-def needs_square(problem: Problem) -> str:
-    possible = problem.loss.is_compiled and has_square(problem.penalty)
-    return "" if possible else "needs a squared l2 penalty and a compiled loss"
-
-
-def needs_cones(problem: Problem) -> str:
-    return "" if expected_cost(problem) < inf else "needs a loss and a penalty with cones"
-
-
-def needs_largest_size(problem: Problem) -> str:
-    fits = problem.penalty.structure is Structure.MAXIMUM and problem.loss.has_cones
-    return "" if fits else "needs the l-infinity norm and a loss with cones"
-
-
-def needs_ball(problem: Problem) -> str:
-    return "" if problem.penalty.structure is Structure.BALL else "needs an l1 ball"
-
-
-def needs_function_of_norm(problem: Problem) -> str:
-    fits = problem.penalty.structure is Structure.OF_NORM
-    return "" if fits else "needs a function of a norm"
-
-
-def needs_separate_outputs(problem: Problem) -> str:
-    coupled = problem.loss.couples_outputs and not problem.loss.of_quantiles
-    fits = problem.penalty.structure is Structure.SEPARABLE and not coupled
-    return "" if fits else "needs a loss and a penalty of single outputs"
-
-
-def needs_classes(problem: Problem) -> str:
-    return "" if has_class_descent(problem) else "needs the loss of Crammer and Singer"
-
-
-def needs_singular_values(problem: Problem) -> str:
-    return "" if has_trace_norm(problem) else "needs the trace norm and a smooth loss"
-
-
-def needs_smooth_outputs(problem: Problem) -> str:
-    return "" if problem.loss.smoothness < inf else "needs a smooth loss"
-
-
-def needs_entries(problem: Problem) -> str:
-    return "" if problem.rows.of_entries else "needs entries of a matrix"
-
-
-def needs_scores(problem: Problem) -> str:
-    return "" if problem.rows.of_scores else "needs a loss of all scores"
-
-
-def needs_trace_norm_ball(problem: Problem) -> str:
+def _is_trace_norm_ball(problem: Problem) -> bool:
     penalty, rows = problem.penalty, problem.rows
-    fits = rows.of_outputs and rows.design.shares_data and problem.loss.constant_curvature
-    fits = fits and penalty.structure is Structure.SPECTRAL
-    fits = fits and penalty.of_reduced.structure is Structure.BALL
-    return "" if fits else "needs least squares over a ball of the trace norm"
+    if penalty.structure is not Structure.SPECTRAL or not rows.of_outputs:
+        return False
+    least_squares = problem.loss.constant_curvature and rows.design.shares_data
+    return least_squares and penalty.of_reduced.structure is Structure.BALL
 
 
-def needs_robust(problem: Problem) -> str:
-    fits = problem.is_robust or problem.loss.of_labels  # to which it reduces for epsilon = 0
-    return "" if fits else "needs a robust SVM"
+def _has_separate_outputs(problem: Problem) -> bool:
+    coupled = problem.loss.couples_outputs and not problem.loss.of_quantiles
+    return problem.penalty.structure is Structure.SEPARABLE and not coupled
 
 
-def needs_kernel_matrix(problem: Problem) -> str:
-    return "" if problem.by_kernel_matrix else "needs coefficients of the rows of a kernel matrix"
-
-
-def needs_noise_budget(problem: Problem) -> str:
-    return "" if problem.has_noise_budget else "needs a noise budget"
+needs_in_parts = _needs(
+    "a penalty of single features or of groups", lambda p: p.penalty.structure.in_parts
+)
+needs_values = _needs("X in memory, with a prediction for each y", _has_values)
+needs_single_values = _needs(
+    "X in memory and a single output", lambda p: _has_values(p) and not p.rows.of_outputs
+)
+needs_square = _needs(
+    "a squared l2 penalty and a compiled loss",
+    lambda p: p.loss.is_compiled and has_square(p.penalty),
+)
+needs_cones = _needs("a loss and a penalty with cones", lambda p: expected_cost(p) < inf)
+needs_largest_size = _needs(
+    "the l-infinity norm and a loss with cones",
+    lambda p: p.penalty.structure is Structure.MAXIMUM and p.loss.has_cones,
+)
+needs_ball = _needs("an l1 ball", lambda p: p.penalty.structure is Structure.BALL)
+needs_function_of_norm = _needs(
+    "a function of a norm", lambda p: p.penalty.structure is Structure.OF_NORM
+)
+needs_separate_outputs = _needs("a loss and a penalty of single outputs", _has_separate_outputs)
+needs_classes = _needs("the loss of Crammer and Singer", has_class_descent)
+needs_singular_values = _needs("the trace norm and a smooth loss", has_trace_norm)
+needs_smooth_outputs = _needs("a smooth loss", lambda p: p.loss.smoothness < inf)
+needs_entries = _needs("entries of a matrix", lambda p: p.rows.of_entries)
+needs_scores = _needs("a loss of all scores", lambda p: p.rows.of_scores)
+needs_trace_norm_ball = _needs("least squares over a ball of the trace norm", _is_trace_norm_ball)
+# the robust SVM with epsilon = 0 is an ordinary problem of labels
+needs_robust = _needs("a robust SVM", lambda p: p.is_robust or p.loss.of_labels)
+needs_kernel_matrix = _needs(
+    "coefficients of the rows of a kernel matrix", lambda p: p.by_kernel_matrix
+)
+needs_noise_budget = _needs("a noise budget", lambda p: p.has_noise_budget)
 
 
 # The order in which methods are tried
