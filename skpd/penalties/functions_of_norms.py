@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass, field
 from math import inf, isfinite
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -112,7 +113,7 @@ def _power(z: float, exponent: float) -> float:
 
 def _of_norm(name: str) -> Any:
     """A property that a function of a norm has if and only if the norm has it."""
-    return property(lambda self: getattr(self.norm, name))
+    return property(attrgetter(f"norm.{name}"))
 
 
 @dataclass(frozen=True, eq=False)
