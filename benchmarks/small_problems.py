@@ -29,9 +29,9 @@ from skpd.penalties import (
     SquaredL2,
 )
 from skpd.problems import linear_problem
-from skpd.problems.kernel import kernel_problems
+from skpd.problems.kernel import kernel_machines
 from skpd.solvers import solve
-from skpd.solvers.kernel_machines import solve_kernel_problem
+from skpd.solvers.kernel_machines import solve_kernel_machine
 from tests.oracles.reference import conic_solution
 
 LINEAR_PENALTIES = [
@@ -90,17 +90,17 @@ def kernel_case(rng, n_kernels, penalty_of, tol):
     X, y, weights = random_rows(rng, loss)
     matrices, tables = zip(*(random_matrix(rng, X) for _ in range(n_kernels)), strict=True)
     alpha, intercept = 10.0 ** rng.uniform(-3, 0), bool(rng.integers(2))
-    problem, = kernel_problems(
+    machine, = kernel_machines(
         list(matrices), [y], weights, loss=loss, penalty_of=penalty_of, alpha=alpha,
         fit_intercept=intercept, tol=tol,
     )  # fmt: skip
-    found = solve_kernel_problem(
-        problem, tol=tol, max_iter=100_000, random_state=np.random.RandomState(0)
+    found = solve_kernel_machine(
+        machine, tol=tol, max_iter=100_000, random_state=np.random.RandomState(0)
     )
     labels = np.repeat(np.arange(n_kernels), len(y))
     table = np.hstack(tables)
     value = conic_solution(table, y, weights, loss, penalty_of(labels), alpha, intercept)[0]
-    return found.certificate, unit_of(problem), value
+    return found.certificate, unit_of(machine.problem), value
 
 
 def some_norm(rng, d):

@@ -42,8 +42,8 @@ WITH_EXAMPLES = {
         "losses.quantiles", "losses.residual", "losses.tubes", "penalties.balls",
         "penalties.chains", "penalties.checks", "penalties.epigraph",
         "penalties.functions_of_norms", "penalties.generalized",
-        "penalties.group_norms", "penalties.groups", "penalties.norms", "penalties.separable",
-        "penalties.spectral", "penalties.weighted",
+        "penalties.group_norms", "penalties.groups", "penalties.kernel_norm", "penalties.norms",
+        "penalties.separable", "penalties.spectral", "penalties.weighted",
     )
 }  # fmt: skip
 

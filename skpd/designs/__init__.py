@@ -4,6 +4,7 @@ from .design import Design
 from .dual_products import DualProducts, DualProductsOfPath
 from .entries import EntriesDesign
 from .gram import ColumnCurvature, WeightedGram, newton_cost
+from .kernel_features import KernelFeatures, KernelRows
 from .kernel_matrix import KernelFactor, KernelMatrix
 from .outputs import newton_cost_of_outputs
 from .row_blocks import RowBlocks
@@ -17,7 +18,9 @@ __all__ = [
     "DualProductsOfPath",
     "EntriesDesign",
     "KernelFactor",
+    "KernelFeatures",
     "KernelMatrix",
+    "KernelRows",
     "RowBlocks",
     "SubspaceIteration",
     "WeightedGram",

@@ -49,6 +49,8 @@ class Design:
     """
 
     most_copied_rows: ClassVar[float] = inf  # a solver may copy any number
+    # whether features are in products with bounds on errors, but in no others
+    leaves_features_out: ClassVar[bool] = False
 
     def __init__(self, X, by_columns: bool = False, n_parallel: int = 1) -> None:
         self.shape = X.shape

@@ -34,6 +34,7 @@ class OutputsDesign:
 
     shares_data: ClassVar[bool] = False  # whether all outputs have the same X
     most_copied_rows: ClassVar[float] = inf
+    leaves_features_out: ClassVar[bool] = False
 
     def __init__(self, parts: list[Design], rows: list[Any], n_rows: int) -> None:
         self.parts, self.places = parts, rows

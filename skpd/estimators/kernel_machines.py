@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from .._compat import Interval, StrOptions
-from .._typing import Array
+from .._typing import Array, Indices
 from ..designs import KernelMatrix
 from ..losses import MarginLoss, ResidualLoss
 from ..penalties import Penalty, SquaredL2
@@ -56,7 +56,7 @@ class _OneKernel(KernelModel):
             return [X[:, self.support_]]
         return [self._kernel.between(X, self.support_vectors_)]
 
-    def _penalty_of(self, labels: Array) -> Penalty:
+    def _penalty_of(self, labels: Indices) -> Penalty:
         return SquaredL2()
 
     def _coefficients_of(self, weights: Array, classes: Any) -> Array:

@@ -9,11 +9,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array
+from .._typing import Array, Indices
 from ..designs import KernelMatrix
 from ..penalties import Penalty
-from ..problems.kernel import kernel_problems
-from ..solvers.kernel_machines import solve_kernel_problem
+from ..problems.kernel import KernelMachine, kernel_machines
+from ..solvers.kernel_machines import solve_kernel_machine
 from .base import PrimalDualEstimator
 from .docstrings import documented
 from .posing import FitProblems, require_unit, shares_of
@@ -51,7 +51,7 @@ class KernelModel(PrimalDualEstimator):
         """The kernels between rows and the training rows in ``support_``."""
 
     @abstractmethod
-    def _penalty_of(self, labels: Array) -> Penalty:
+    def _penalty_of(self, labels: Indices) -> Penalty:
         """The penalty, from the number of the kernel to which each coefficient belongs."""
 
     @property
@@ -79,25 +79,26 @@ class KernelModel(PrimalDualEstimator):
     def _problems_of(self, X: Any, targets: Sequence[Array], sample_weight: Array) -> list[Any]:
         """A problem for each target, which share the matrices of the kernels and their factors."""
         weights, total_weight = shares_of(sample_weight)
-        problems = kernel_problems(
+        machines = kernel_machines(
             self._matrices(X, weights), targets, weights, loss=self._get_loss(),
             penalty_of=self._penalty_of, alpha=float(self.alpha),
             fit_intercept=bool(self.fit_intercept), tol=float(self.tol),
             total_weight=total_weight,
             n_parallel=min(effective_n_jobs(self.n_jobs), len(targets)),
         )  # fmt: skip
-        for problem in problems:
-            require_unit(problem)
-        return problems
+        for machine in machines:
+            require_unit(machine.problem)
+        return [machine.problem for machine in machines]
 
     def _solve(self, problem, *, start, random_state, on_check=None) -> Any:
-        return solve_kernel_problem(
-            problem, tol=self.tol, max_iter=self.max_iter, random_state=random_state,
-            on_check=on_check,
+        return solve_kernel_machine(
+            KernelMachine(problem, self._penalty_of), tol=self.tol, max_iter=self.max_iter,
+            random_state=random_state, on_check=on_check,
         )  # fmt: skip
 
     def _best_point(self, monitor: Any) -> Any:
-        return SimpleNamespace(model=monitor.problem.expanded(monitor.best))
+        machine = KernelMachine(monitor.problem, self._penalty_of)
+        return SimpleNamespace(model=machine.expanded(monitor.best))
 
     def _model(self, points: Sequence[Any], fit: FitProblems) -> dict[str, Any]:
         classes = fit.labels

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from .._compat import StrOptions
-from .._typing import Array
+from .._typing import Array, Indices
 from ..designs import KernelMatrix
 from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
 from .fits import dual_coef_of
@@ -87,7 +87,7 @@ class SeveralKernels(KernelModel):
             return [X[:, self.support_, k] / scale for k, scale in enumerate(self._scales)]
         return [k.kernel.between(X, self.support_vectors_) / k.scale for k in self._kernels]
 
-    def _penalty_of(self, labels: Array) -> Penalty:
+    def _penalty_of(self, labels: Indices) -> Penalty:
         members = [np.flatnonzero(labels == k) for k in range(int(labels.max()) + 1)]
         norms = GroupL2(groups=members, weights=np.ones(len(members)))
         if self.penalty == "sum":

@@ -53,6 +53,8 @@ class Structure(Enum):
         A function of the singular values of a matrix of coefficients.
     OF_NORM
         A convex increasing ``function`` of a ``norm``.
+    OF_ROWS
+        Half the squared norm of a function with a weight for each row of a kernel matrix.
     WHOLE
         Anything else.
     """
@@ -64,6 +66,7 @@ class Structure(Enum):
     MAXIMUM = "maximum"
     SPECTRAL = "spectral"
     OF_NORM = "of_norm"
+    OF_ROWS = "of_rows"
     WHOLE = "whole"
 
     @property

@@ -219,7 +219,10 @@ class RowsInMemory(Rows):
         return kernels.dot(self.weights, self.null_point.dual_coef)
 
     def features_say_nothing(self, problem: Any) -> bool:
-        return no_gradient(problem)
+        gradient = problem.null_gradient
+        if self.design.leaves_features_out:
+            gradient, _ = self.design.rmatvec_bounded(self.weights, self.null_point.dual_coef)
+        return no_gradient(problem, gradient)
 
     # Models
 
@@ -276,14 +279,14 @@ class RowsInMemory(Rows):
         return RowPoint(problem, theta)
 
 
-def no_gradient(problem: Any) -> bool:
-    """Whether the gradient at the best constant prediction is 0 up to rounding errors."""
+def no_gradient(problem: Any, gradient: Array) -> bool:
+    """Whether the given gradient at the best constant prediction is 0 up to rounding errors."""
     null = problem.null
     if null.objective < null.unit:
         return True
     most = np.sqrt(problem.squares[: problem.n_coefficients])
     most *= null.objective / null.prediction_scale  # times the mean slope of the losses
-    return bool(np.all(np.abs(problem.null_gradient) <= FLAT * most))
+    return bool(np.all(np.abs(gradient) <= FLAT * most))
 
 
 def linear_problem(

@@ -39,27 +39,25 @@ its largest value: where P > U, it is at most P.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
-from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array
-from ..certificates.objective import Sum
-from ..designs import Design, KernelFactor, KernelMatrix
+from .._typing import Array, Indices
+from ..designs import KernelFactor, KernelFeatures, KernelMatrix, KernelRows
 from ..losses import Loss
 from ..penalties import Penalty, SquaredL2
+from ..penalties.kernel_norm import SquaredKernelNorm
 from .columns import Columns
-from .dual_points import RowPoint
-from .in_memory import FLAT, RowsInMemory
+from .in_memory import RowsInMemory
 from .problem import Problem
 from .solution import Point
 
-PenaltyOf = Callable[[Array], Penalty]
+PenaltyOf = Callable[[Indices], Penalty]
 # The largest reduction of a bound by the residuals, as a share of the requested gap
 RESIDUAL_SHARE = 0.1
 
@@ -86,57 +84,21 @@ class ExpandedModel:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelProblem(Problem):
-    """A problem whose features are columns of factors of kernel matrices.
+class KernelMachine:
+    """A problem of features of kernel matrices, and the functions that its coefficients stand for.
 
     Parameters
     ----------
-    rows, columns, workspace, free
-        See `skpd.problems.Problem`. The rows have a group of columns for each kernel: those of
-        its factor, and a column of zeros. The penalty is a function of the Euclidean norms of
-        these groups.
-    matrices : tuple of KernelMatrix
-    factors : tuple of KernelFactor
+    problem : Problem
+        A problem whose design is `skpd.designs.KernelFeatures`, or `skpd.designs.KernelRows` for
+        one kernel and half the squared norm (`in_rows`).
     penalty_of : callable
-        Returns the penalty for a vector with the index of the kernel of each coefficient.
+        Returns the penalty, a function of the Euclidean norms of groups of coefficients, for a
+        vector with the index of the kernel of each coefficient.
     """
 
-    matrices: tuple[KernelMatrix, ...] = ()
-    factors: tuple[KernelFactor, ...] = ()
-    penalty_of: PenaltyOf | None = None
-
-    @cached_property
-    def squares(self) -> Array:  # type: ignore[override]
-        """The sums sum_i c_i x_ij^2, with sum_i c_i E_ii for the residual features."""
-        squares = self.design.column_norms(self.weights) ** 2
-        for end, factor in zip(self.ends, self.factors, strict=True):
-            squares[end - 1] = float(self.weights @ factor.residual)
-        return np.append(squares, 1.0) if self.fit_intercept else squares
-
-    @cached_property
-    def ends(self) -> Array:
-        """The end of the group of columns of each kernel."""
-        return np.cumsum([factor.rank + 1 for factor in self.factors])
-
-    def groups_of(self, coef: Array) -> list[Array]:
-        """The coefficients of each kernel, without those that stand for residual features."""
-        return [part[:-1] for part in np.split(coef, self.ends[:-1])]
-
-    def norms_of(self, coef: Array) -> Array:
-        """The norms ||f_k|| of the kernels."""
-        return np.array([kernels.euclidean_norm(part) for part in self.groups_of(coef)])
-
-    def row_point(self, theta: Array) -> RowPoint:
-        return KernelPoint(self, theta)
-
-    def residual_cost(self, theta: Array, upper: float) -> float:
-        """An estimate of the reduction of a bound by the residual features."""
-        v = KernelPoint(self, theta).products(precise=False)[0]
-        without = v.copy()
-        without[self.ends - 1] = 0.0
-        penalty, radius = self.penalty, upper / self.alpha
-        costs = [penalty.bounded_conjugate(u, self.alpha, radius) for u in (v, without)]
-        return float(costs[0] - costs[1])
+    problem: Problem
+    penalty_of: PenaltyOf
 
     @property
     def has_pairs(self) -> bool:
@@ -144,37 +106,49 @@ class KernelProblem(Problem):
 
         Losses with constant curvature are excluded.
         """
-        loss, penalty = self.loss, self.penalty
+        loss, penalty = self.problem.loss, self.problem.penalty
         own_method = loss.is_compiled and loss.piecewise_quadratic and not loss.constant_curvature
         return own_method and len(self.matrices) == 1 and penalty == SquaredL2()
 
     @property
-    def features_say_nothing(self) -> bool:
-        cost = self.residual_cost(self.null_point.dual_coef, self.null_objective)
-        return cost <= FLAT * self.null_objective and super().features_say_nothing
+    def in_rows(self) -> "KernelMachine":
+        """The problem of one kernel and half the squared norm in weights of the rows.
+
+        A method that works on K itself needs no factor.
+        """
+        (matrix,) = self.matrices
+        rows = self.problem.rows.with_design(KernelRows(matrix))
+        columns = Columns(SquaredKernelNorm(matrix), self.problem.alpha)
+        return KernelMachine(Problem(rows, columns), self.penalty_of)
+
+    @property
+    def matrices(self) -> tuple[KernelMatrix, ...]:
+        matrices: tuple[KernelMatrix, ...] = self.problem.design.matrices
+        return matrices
 
     @property
     def is_complete(self) -> bool:
         """Whether all factors have reached the largest possible accuracy."""
-        return all(factor.is_complete for factor in self.factors)
+        return all(factor.is_complete for factor in self.problem.design.factors)
 
-    def expanded(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
-        """The model of a point as sums over the rows, with non-zero weights at the pivots only.
+    # Functions
+
+    def expanded(self, point: Any, accuracy: float = 0.0) -> ExpandedModel:
+        """The model of a point as sums over the rows.
 
         Its objective value is recomputed, in twice the working precision where rounding errors are
         larger than ``accuracy``.
         """
-        parts = zip(self.factors, self.groups_of(point.coef), strict=True)
-        weights = np.stack([f.weights(w) for f, w in parts])
+        weights = self.problem.design.weights_of_rows(point.coef)
         return self._expansion(weights, point.intercept, accuracy)
 
-    def expanded_by_dual(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
+    def expanded_by_dual(self, point: Any, accuracy: float = 0.0) -> ExpandedModel:
         """The model f_k = -scale_k sum_i c_i theta_i k_k(x_i, .) of a dual point.
 
         Its weights are sparse where the dual point is, up to rounding: the projections of a
         certificate move zeros by rounding errors, which would make support vectors of all rows.
         """
-        x = self.weights * point.dual_coef
+        x = self.problem.weights * point.dual_coef
         # the largest norms of the functions x_i k(x_i, .)
         sizes = np.abs(x) * np.max([matrix.sizes for matrix in self.matrices], axis=0)
         x = np.where(sizes > EPSILON * np.max(sizes), x, 0.0)
@@ -195,56 +169,72 @@ class KernelProblem(Problem):
         self, weights: Array, intercept: float, precise: bool
     ) -> tuple[float, float, Array]:
         """The value P rounded up, P without bounds on rounding errors, and the norms ||f_k||."""
-        z, low, error = np.full((3, self.n_samples), [[float(intercept)], [0.0], [0.0]])
-        norms, most_norms = np.zeros(self.n_coefficients), np.zeros(self.n_coefficients)
-        for matrix, end, a in zip(self.matrices, self.ends, weights, strict=True):
+        problem, loss = self.problem, self.problem.loss
+        z, low, error = np.full((3, problem.n_samples), [[float(intercept)], [0.0], [0.0]])
+        norms, most_norms = np.zeros((2, len(self.matrices)))
+        for k, (matrix, a) in enumerate(zip(self.matrices, weights, strict=True)):
             if a.any():
                 product = matrix.product(a, precise)
                 high, more, of_product = matrix.predictions_of(a, *product)
                 z, low, error = z + high, low + more, error + of_product
                 error += EPSILON * (np.abs(z) + np.abs(low))
                 value, of_value = matrix.squared_norm_of(a, *product)
-                norms[end - 1] = sqrt(max(value, 0.0))
-                most_norms[end - 1] = sqrt(max(value + of_value, 0.0))
-        most = self.loss.largest_mean(self.y, self.weights, z, low, error)
-        most += self.alpha * float(self.penalty.value(most_norms))
-        least = float(np.sum(self.weights * self.loss.value(self.y, z, low)))
-        least += self.alpha * float(self.penalty.value(norms))
+                norms[k] = sqrt(max(value, 0.0))
+                most_norms[k] = sqrt(max(value + of_value, 0.0))
+        most = loss.largest_mean(problem.y, problem.weights, z, low, error)
+        most += problem.alpha * float(self._of_norms.value(most_norms))
+        least = float(np.sum(problem.weights * loss.value(problem.y, z, low)))
+        least += problem.alpha * float(self._of_norms.value(norms))
         most = inf if np.isnan(most) else float(most) * (1.0 + 64.0 * EPSILON)
-        return most, least, most_norms[self.ends - 1]
+        return most, least, most_norms
 
-    def with_factors(
-        self, factors: tuple[KernelFactor, ...], design: Design | None = None
-    ) -> "KernelProblem":
-        """The problem with other factors and the design of their columns."""
-        assert self.penalty_of is not None
-        rows = self.rows.with_design(design or _features(factors))
-        columns = Columns(self.penalty_of(_labels(factors)), self.alpha)
-        return replace(self, rows=rows, columns=columns, factors=factors)
-
-    def with_residuals(self, traces: list[float]) -> "KernelProblem":
-        """The problem with factors whose residuals have at most these traces, if possible."""
-        pairs = zip(self.matrices, traces, strict=True)
-        return self.with_factors(tuple(matrix.factor(trace) for matrix, trace in pairs))
-
-    def start_at(self, coarser: "KernelProblem", point: Any) -> Point:
-        """A starting point: the functions of a dual point for a problem with coarser factors."""
-        x = self.weights * point.dual_coef
-        parts = []
-        scales = coarser.scales_of(point)
-        for factor, scale in zip(self.factors, scales, strict=True):
-            parts += [-scale * (factor.table.T @ x), np.zeros(1)]
-        return Point(np.concatenate(parts), point.intercept, point.dual_coef)
+    @cached_property
+    def _of_norms(self) -> Penalty:
+        """The penalty of functions with one coefficient each, their norms."""
+        return self.penalty_of(np.arange(len(self.matrices))).bind(len(self.matrices))
 
     def scales_of(self, point: Any) -> Array:
         """The ratios scale_k = ||f_k|| / ||v_k||.
 
         At the optimum f_k = -scale_k sum_i c_i theta_i k_k(x_i, .).
         """
-        x = self.weights * point.dual_coef
+        x = self.problem.weights * point.dual_coef
         sizes = np.sqrt([max(matrix.squared_norm(x)[0], 0.0) for matrix in self.matrices])
-        norms = self.norms_of(point.coef)
+        norms = self.problem.design.norms_of_functions(point.coef)
         return np.divide(norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0)
+
+    # Factors
+
+    def with_design(self, design: KernelFeatures) -> "KernelMachine":
+        """The problem with other factors."""
+        columns = Columns(self.penalty_of(design.labels), self.problem.alpha)
+        problem = Problem(self.problem.rows.with_design(design), columns)
+        return KernelMachine(problem, self.penalty_of)
+
+    def with_residuals(self, traces: list[float]) -> "KernelMachine":
+        """The problem with factors whose residuals have at most these traces, if possible."""
+        pairs = zip(self.matrices, traces, strict=True)
+        factors = tuple(matrix.factor(trace) for matrix, trace in pairs)
+        return self.with_design(KernelFeatures(self.matrices, factors))
+
+    def start_at(self, coarser: "KernelMachine", point: Any) -> Point:
+        """A starting point: the functions of a dual point for a problem with coarser factors."""
+        x = self.problem.weights * point.dual_coef
+        parts = []
+        pairs = zip(self.problem.design.factors, coarser.scales_of(point), strict=True)
+        for factor, scale in pairs:
+            parts += [-scale * (factor.table.T @ x), np.zeros(1)]
+        return Point(np.concatenate(parts), point.intercept, point.dual_coef)
+
+    def residual_cost(self, theta: Array, upper: float) -> float:
+        """An estimate of the reduction of a bound by the residual features."""
+        problem = self.problem
+        v = problem.design.rmatvec_bounded(problem.weights, theta)[0]
+        without = v.copy()
+        without[problem.design.ends - 1] = 0.0
+        radius = upper / problem.alpha
+        costs = [problem.penalty.bounded_conjugate(u, problem.alpha, radius) for u in (v, without)]
+        return float(costs[0] - costs[1])
 
     def residual_traces(self, tol: float) -> list[float]:
         """Traces of residuals whose effect on a bound is small in comparison with ``tol``.
@@ -255,66 +245,32 @@ class KernelProblem(Problem):
         2 smoothness l. The bound decreases by the residual norm over 2 alpha for half the squared
         norm as penalty, and by about P / alpha^2 times it for a norm.
         """
-        upper = self.null_objective
+        problem, upper = self.problem, self.problem.null_objective
         bounds = [inf]
-        if self.loss.lipschitz < inf:
-            bounds.append(self.loss.lipschitz**2 * float(self.weights @ self.weights))
-        if self.loss.smoothness < inf:
-            most = float(np.max(self.weights))
-            bounds.append(2.0 * self.loss.smoothness * upper * most)
+        if problem.loss.lipschitz < inf:
+            bounds.append(problem.loss.lipschitz**2 * float(problem.weights @ problem.weights))
+        if problem.loss.smoothness < inf:
+            most = float(np.max(problem.weights))
+            bounds.append(2.0 * problem.loss.smoothness * upper * most)
         square = min(bounds)
-        cost = RESIDUAL_SHARE * tol * self.objective_unit
+        cost = RESIDUAL_SHARE * tol * problem.objective_unit
         if not 0.0 < square < inf:
             return [0.0] * len(self.matrices)
-        per_trace = 0.5 * square / self.alpha
-        if self.penalty.is_norm:
-            per_trace *= upper / self.alpha
+        per_trace = 0.5 * square / problem.alpha
+        if problem.penalty.is_norm:
+            per_trace *= upper / problem.alpha
         trace = cost / per_trace if per_trace > 0.0 else 0.0
         return [trace] * len(self.matrices)
 
 
-class KernelPoint(RowPoint):
-    """A dual point whose products include those with the residual features of the factors."""
-
-    problem: KernelProblem
-
-    def products(self, precise: bool) -> tuple[Array, Array]:
-        found, bounds = super().products(precise)
-        products, errors = np.array(found), np.array(bounds)
-        problem, first = self.problem, 0
-        squared_norms = self._squared_norms(precise)
-        for end, (square, error) in zip(problem.ends, squared_norms, strict=True):
-            known = products[first : end - 1]
-            least = kernels.euclidean_norm(known) * (1.0 - 4.0 * EPSILON)
-            least -= kernels.euclidean_norm(errors[first : end - 1])
-            rest = square - max(least, 0.0) ** 2 * (1.0 - 4.0 * EPSILON)
-            most = sqrt(max(rest + error, 0.0)) * (1.0 + 4.0 * EPSILON)
-            products[end - 1] = sqrt(max(rest, 0.0))
-            errors[end - 1] = (most - products[end - 1]) * (1.0 + EPSILON)
-            first = end
-        return products, errors
-
-    def _squared_norms(self, precise: bool) -> list[Sum]:
-        if precise not in self._known_norms:
-            x = self.problem.weights * self.theta
-            self._known_norms[precise] = [
-                m.squared_norm(x, precise) for m in self.problem.matrices
-            ]
-        return self._known_norms[precise]
-
-    @cached_property
-    def _known_norms(self) -> dict[bool, list[Sum]]:
-        return {}
-
-
-def kernel_problems(
+def kernel_machines(
     matrices: list[KernelMatrix], targets: Sequence[Array], weights: Array, *, loss: Loss,
     penalty_of: PenaltyOf, alpha: float, fit_intercept: bool, tol: float,
     total_weight: float | None = None, n_parallel: int = 1,
-) -> list[KernelProblem]:  # fmt: skip
-    """Kernel problems of the same rows, with factors accurate enough for a relative gap.
+) -> list[KernelMachine]:  # fmt: skip
+    """Kernel machines of the same rows, with factors accurate enough for a relative gap.
 
-    Their factors have no columns if `KernelProblem.has_pairs`, as the method of pairs uses K.
+    Their factors have no columns if `KernelMachine.has_pairs`, as the method of pairs uses K.
 
     Parameters
     ----------
@@ -332,34 +288,17 @@ def kernel_problems(
 
     Returns
     -------
-    problems : list of KernelProblem
+    machines : list of KernelMachine
     """
     empty = tuple(KernelFactor.empty(matrix.diagonal) for matrix in matrices)
-    design, labels = _features(empty), _labels(empty)
-    columns = Columns(penalty_of(labels), alpha)
-    problems = [
-        KernelProblem(
-            RowsInMemory(design, y, weights, loss, fit_intercept, total_weight), columns,
-            matrices=tuple(matrices), factors=empty, penalty_of=penalty_of,
-        )
-        for y in targets
-    ]  # fmt: skip
-    if problems[0].has_pairs:  # the method of pairs uses K, not a factor
-        return problems
-    traces = np.min([problem.residual_traces(tol) for problem in problems], axis=0)
-    pairs = zip(matrices, traces.tolist(), strict=True)
-    factors = tuple(matrix.factor(trace) for matrix, trace in pairs)
-    design = _features(factors).shared_by(n_parallel)
-    return [problem.with_factors(factors, design) for problem in problems]
-
-
-def _labels(factors: tuple[KernelFactor, ...]) -> Array:
-    """The index of the kernel of each column, including the columns of the residuals."""
-    return np.repeat(np.arange(len(factors)), [factor.rank + 1 for factor in factors])
-
-
-def _features(factors: tuple[KernelFactor, ...]) -> Design:
-    """The design with the columns of all factors, and columns of zeros for the residuals."""
-    if len(factors) == 1:
-        return Design(factors[0].padded)
-    return Design(np.hstack([factor.padded for factor in factors]))
+    design = KernelFeatures(tuple(matrices), empty)
+    columns = Columns(penalty_of(design.labels), alpha)
+    rows = [RowsInMemory(design, y, weights, loss, fit_intercept, total_weight) for y in targets]
+    machines = [KernelMachine(Problem(own, columns), penalty_of) for own in rows]
+    if not machines[0].has_pairs:  # the method of pairs uses K, not a factor
+        traces = np.min([machine.residual_traces(tol) for machine in machines], axis=0)
+        pairs = zip(matrices, traces.tolist(), strict=True)
+        factors = tuple(matrix.factor(trace) for matrix, trace in pairs)
+        design = KernelFeatures(tuple(matrices), factors, n_parallel)
+        machines = [machine.with_design(design) for machine in machines]
+    return machines

@@ -39,9 +39,9 @@ class Problem(Objective):
 
     Attributes
     ----------
-    is_robust, has_noise_budget, by_kernel_matrix : bool
+    is_robust, has_noise_budget : bool
         Whether the problem has another variable beside the coefficients, a radius or a shift of
-        margins, or coefficients of the rows of a kernel matrix.
+        margins.
 
     Raises
     ------
@@ -51,7 +51,6 @@ class Problem(Objective):
 
     is_robust: ClassVar[bool] = False
     has_noise_budget: ClassVar[bool] = False
-    by_kernel_matrix: ClassVar[bool] = False
 
     rows: Any  # of the class `Rows`, whose kinds have attributes of their own
     columns: Columns

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..certificates import bound_below, relative_gap
 from ..problems import Point, Solution
-from ..problems.kernel import ExpandedModel, KernelProblem
-from ..problems.representer import in_rows
+from ..problems.kernel import ExpandedModel, KernelMachine
 from . import solve
 from .monitor import Monitor
 
@@ -38,8 +37,8 @@ class KernelSolution(Solution):
     model: ExpandedModel | None = None
 
 
-def solve_kernel_problem(
-    problem: KernelProblem,
+def solve_kernel_machine(
+    machine: KernelMachine,
     *,
     tol: float,
     max_iter: int,
@@ -50,7 +49,7 @@ def solve_kernel_problem(
 
     Parameters
     ----------
-    problem : KernelProblem
+    machine : KernelMachine
     tol, max_iter, random_state, on_check
         See `skpd.solvers.solve`.
 
@@ -62,79 +61,80 @@ def solve_kernel_problem(
     options: dict[str, Any] = {
         "tol": STRICTER * tol, "random_state": random_state, "on_check": on_check,
     }  # fmt: skip
-    if not problem.has_pairs:
-        return _by_factors(problem, None, 0, max_iter, options, tol)
-    own = in_rows(problem)
-    found = solve(own, max_iter=max_iter, **options)
+    if not machine.has_pairs:
+        return _by_factors(machine, None, 0, max_iter, options, tol)
+    own = machine.in_rows
+    found = solve(own.problem, max_iter=max_iter, **options)
     if found.converged or found.interrupted or found.stopped or found.n_iter >= max_iter:
         return _expanded(own, found, tol)
-    problem = problem.with_residuals(problem.residual_traces(tol))
-    start = problem.start_at(own, found)
-    solution = _by_factors(problem, start, found.n_iter, max_iter, options, tol)
+    machine = machine.with_residuals(machine.residual_traces(tol))
+    start = machine.start_at(own, found)
+    solution = _by_factors(machine, start, found.n_iter, max_iter, options, tol)
     # the method is "null-model" where the start is good enough
     return replace(solution, method=found.method) if solution.method == "null-model" else solution
 
 
 def _by_factors(
-    problem: KernelProblem, start: Point | None, n_iter: int, max_iter: int, options: dict,
+    machine: KernelMachine, start: Point | None, n_iter: int, max_iter: int, options: dict,
     tol: float,
 ) -> KernelSolution:  # fmt: skip
     """The solution by methods for features, with factors refined while residuals limit it."""
     on_check = options["on_check"]
     for round_ in range(REFINEMENTS + 1):
-        watch = _Watch(on_check, round_ == REFINEMENTS or problem.is_complete)
+        watch = _Watch(machine, on_check, round_ == REFINEMENTS or machine.is_complete)
         most = max(max_iter - n_iter, 1)
-        solution = solve(problem, start=start, max_iter=most, **options | {"on_check": watch})
+        changed = {"start": start, "max_iter": most, "on_check": watch}
+        solution = solve(machine.problem, **options | changed)
         n_iter += solution.n_iter
         if solution.converged or solution.interrupted or not watch.too_coarse:
             break
-        problem, start = _refined(problem, solution, tol)
-    return _expanded(problem, replace(solution, n_iter=n_iter), tol)
+        machine, start = _refined(machine, solution, tol)
+    return _expanded(machine, replace(solution, n_iter=n_iter), tol)
 
 
 class _Watch:
     """A callback that ends a run when the residuals of the factors dominate the gap."""
 
-    def __init__(self, on_check: Any, last: bool) -> None:
-        self.on_check, self.last = on_check, last
+    def __init__(self, machine: KernelMachine, on_check: Any, last: bool) -> None:
+        self.machine, self.on_check, self.last = machine, on_check, last
         self.too_coarse = False
 
     def __call__(self, monitor: Monitor) -> bool:
         ended = self.on_check is not None and bool(self.on_check(monitor))
         if ended or self.last or monitor.relative_gap <= monitor.tol:
             return ended
-        problem: Any = monitor.problem
-        cost = problem.residual_cost(monitor.best.dual_coef, monitor.primal)
+        cost = self.machine.residual_cost(monitor.best.dual_coef, monitor.primal)
         self.too_coarse = cost > COSTLY * (monitor.primal - monitor.dual)
         return self.too_coarse
 
 
-def _refined(problem: KernelProblem, solution: Solution, tol: float) -> tuple[KernelProblem, Any]:
+def _refined(machine: KernelMachine, solution: Solution, tol: float) -> tuple[KernelMachine, Any]:
     """The problem with more accurate factors, and its starting point with the same dual point."""
-    cost = problem.residual_cost(solution.dual_coef, solution.certificate.primal)
+    problem = machine.problem
+    cost = machine.residual_cost(solution.dual_coef, solution.certificate.primal)
     share = min(FINER * tol * problem.objective_unit / cost, FINER) if cost > 0.0 else FINER
-    traces = [share * factor.trace for factor in problem.factors]
-    finer = problem.with_residuals(traces)
-    return finer, finer.start_at(problem, solution)
+    traces = [share * factor.trace for factor in problem.design.factors]
+    finer = machine.with_residuals(traces)
+    return finer, finer.start_at(machine, solution)
 
 
-def _expanded(problem: KernelProblem, solution: Solution, tol: float) -> KernelSolution:
+def _expanded(machine: KernelMachine, solution: Solution, tol: float) -> KernelSolution:
     """The solution with its functions as sums over the rows, and their objective value.
 
     The functions of the dual point, which may be sparse, are used if their gap is small enough.
     """
-    certificate = solution.certificate
+    problem, certificate = machine.problem, solution.certificate
 
     def gap(model: ExpandedModel) -> float:
         return relative_gap(problem, model.objective - certificate.dual)
 
     point: Any = solution
     accuracy = ROUNDING * tol * problem.objective_unit
-    model = problem.expanded_by_dual(point, accuracy)
+    model = machine.expanded_by_dual(point, accuracy)
     if not np.any(solution.coef):  # a constant, whose objective value is known without kernels
         model = replace(model, objective=certificate.primal)
     elif not gap(model) <= max(tol, certificate.relative_gap):
-        model = min(model, problem.expanded(point, accuracy), key=gap)
+        model = min(model, machine.expanded(point, accuracy), key=gap)
     dual = bound_below(problem, certificate.dual, model.objective)
     certificate = replace(
         certificate, primal=model.objective, dual=dual, gap=model.objective - dual,

@@ -106,7 +106,8 @@ needs_trace_norm_ball = _needs("least squares over a ball of the trace norm", _i
 # the robust SVM with epsilon = 0 is an ordinary problem of labels
 needs_robust = _needs("a robust SVM", lambda p: p.is_robust or p.loss.of_labels)
 needs_kernel_matrix = _needs(
-    "coefficients of the rows of a kernel matrix", lambda p: p.by_kernel_matrix
+    "weights of the rows of a kernel matrix",
+    lambda p: p.penalty.structure is Structure.OF_ROWS,
 )
 needs_noise_budget = _needs("a noise budget", lambda p: p.has_noise_budget)
 
@@ -369,7 +370,7 @@ def _only(key: str) -> Order:
 ORDERS: list[tuple[Callable[[Any], bool], Order]] = [
     (lambda problem: problem.has_noise_budget, _only("lifted problem")),
     (lambda problem: problem.is_robust, _order_of_robust),
-    (lambda problem: problem.by_kernel_matrix, _only("pair-descent")),
+    (lambda problem: problem.penalty.structure is Structure.OF_ROWS, _only("pair-descent")),
     (lambda problem: problem.constraints is not None, _order_of_constraints),
     (lambda problem: not problem.rows.in_memory, _order_of_shards),
     (lambda problem: problem.rows.of_entries, _order_of_entries),

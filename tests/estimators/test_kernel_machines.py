@@ -18,12 +18,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from benchmarks import small_problems as random
 from skpd import KernelPdproxRegressor, KernelPdproxSVC, PdproxRegressor, PdproxSVC, path
 from skpd.certificates import certify_point, dual_bound, primal_objective
-from skpd.designs import KernelMatrix
+from skpd.designs import KernelFactor, KernelFeatures, KernelMatrix
 from skpd.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
-from skpd.problems.kernel import kernel_problems
-from skpd.problems.representer import in_rows
+from skpd.problems.kernel import kernel_machines
 from skpd.solvers.coordinates.settings import PairSettings
-from skpd.solvers.kernel_machines import solve_kernel_problem
+from skpd.solvers.kernel_machines import solve_kernel_machine
 
 TIGHT = 1e-9
 
@@ -149,15 +148,15 @@ def test_bounds_of_arbitrary_points_whatever_the_factors(rng, penalty_of):
         options = {"loss": loss, "penalty_of": penalty_of, "alpha": 0.02, "fit_intercept": True}
         weights, seed = np.full(30, 1 / 30), np.random.RandomState(0)
         matrices = matrices[:1] if penalty_of is random.of_square else matrices
-        (problem,) = kernel_problems(matrices, [y], weights, tol=TIGHT, **options)
-        best = solve_kernel_problem(problem, tol=TIGHT, max_iter=10_000, random_state=seed)
+        (machine,) = kernel_machines(matrices, [y], weights, tol=TIGHT, **options)
+        best = solve_kernel_machine(machine, tol=TIGHT, max_iter=10_000, random_state=seed)
         assert best.converged
         for trace in (30.0, 5.0, 0.1):
             fresh = tuple(KernelMatrix(m.matrix).factor(trace) for m in matrices)
-            coarse = problem.with_factors(fresh)
+            coarse = machine.with_design(KernelFeatures(machine.matrices, fresh)).problem
             for theta in (best.dual_coef, -y * rng.uniform(0.0, 1.0, 30), rng.normal(size=30)):
                 coef = 0.1 * rng.normal(size=coarse.n_coefficients)
-                coef[coarse.ends - 1] = 0.0
+                coef[coarse.design.ends - 1] = 0.0
                 certificate, _ = certify_point(coarse, coef, 0.1, theta)
                 assert certificate.dual <= best.certificate.primal
             # the bound does not depend on the factor but for rounding
@@ -173,13 +172,13 @@ def quadrants(rng):
     return rbf_kernel(X, gamma=0.5), np.where(X[:, 0] * X[:, 1] > 0.0, 1.0, -1.0)
 
 
-def one_problem(matrix, y, loss, **options):
-    (problem,) = kernel_problems(
+def one_machine(matrix, y, loss, **options):
+    (machine,) = kernel_machines(
         [KernelMatrix(matrix)], [y], np.full(len(y), 1 / len(y)), loss=loss,
         penalty_of=random.of_square, tol=1e-6,
         **{"alpha": 1e-3, "fit_intercept": True} | options,
     )  # fmt: skip
-    return problem
+    return machine
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -187,13 +186,13 @@ def test_bounds_of_arbitrary_weights_of_the_rows(rng, quadrants, fit_intercept):
     """Without a factor: any weights are an upper bound, any dual point a lower one."""
     matrix, y = quadrants
     for loss in (Hinge(), SquaredHinge(), EpsilonInsensitive(0.1)):
-        problem = one_problem(matrix, y, loss, alpha=0.02, fit_intercept=fit_intercept)
-        assert problem.has_pairs and problem.factors[0].rank == 0
-        best = solve_kernel_problem(
-            problem, tol=TIGHT, max_iter=10_000, random_state=np.random.RandomState(0)
+        machine = one_machine(matrix, y, loss, alpha=0.02, fit_intercept=fit_intercept)
+        assert machine.has_pairs and machine.problem.design.factors[0].rank == 0
+        best = solve_kernel_machine(
+            machine, tol=TIGHT, max_iter=10_000, random_state=np.random.RandomState(0)
         )
         assert best.converged and best.method == "pair-descent"
-        own, b = in_rows(problem), 0.1 * fit_intercept
+        own, b = machine.in_rows.problem, 0.1 * fit_intercept
         for theta in (best.dual_coef, rng.normal(size=60), np.zeros(60)):
             coef = 0.1 * rng.normal(size=60)
             certificate, _ = certify_point(own, coef, b, theta)
@@ -203,17 +202,35 @@ def test_bounds_of_arbitrary_weights_of_the_rows(rng, quadrants, fit_intercept):
             assert certificate.primal >= best.certificate.dual
 
 
+def test_intervals_of_intercepts_whatever_the_factors(quadrants):
+    """They hold for all features, also for those that a factor leaves out."""
+    matrix, y = quadrants
+    machine = one_machine(matrix, y, Hinge(), alpha=0.02)
+    fine = solve_kernel_machine(
+        machine, tol=TIGHT, max_iter=10_000, random_state=np.random.RandomState(0)
+    )
+    whole = machine.with_residuals([0.0]).problem
+    empty = machine.with_design(
+        KernelFeatures(machine.matrices, (KernelFactor.empty(np.ones(60)),))
+    ).problem
+    found = [
+        p.free_intervals(p.null_objective)[0] for p in (whole, empty, machine.in_rows.problem)
+    ]
+    assert_allclose(found[1:], [found[0]] * 2, rtol=1e-6)
+    assert found[0][0] <= fine.intercept <= found[0][1]
+
+
 def test_pairs_that_take_long_leave_it_to_factors(quadrants, monkeypatch):
     matrix, y = quadrants
     monkeypatch.setattr(PairSettings, "most_steps", lambda self, n_rows: 30)
-    problem = one_problem(matrix, y, Hinge())
-    found = solve_kernel_problem(
-        problem, tol=1e-6, max_iter=10_000, random_state=np.random.RandomState(0)
+    machine = one_machine(matrix, y, Hinge())
+    found = solve_kernel_machine(
+        machine, tol=1e-6, max_iter=10_000, random_state=np.random.RandomState(0)
     )
     assert found.converged and found.method != "pair-descent"
     monkeypatch.undo()
-    best = solve_kernel_problem(
-        problem, tol=1e-6, max_iter=10_000, random_state=np.random.RandomState(0)
+    best = solve_kernel_machine(
+        machine, tol=1e-6, max_iter=10_000, random_state=np.random.RandomState(0)
     )
     assert best.certificate.dual <= found.certificate.primal
     assert found.certificate.dual <= best.certificate.primal
@@ -221,10 +238,13 @@ def test_pairs_that_take_long_leave_it_to_factors(quadrants, monkeypatch):
 
 def test_a_coarse_factor_is_refined(quadrants):
     matrix, y = quadrants
-    problem = one_problem(matrix, y, Logistic())
-    coarse = problem.with_factors((KernelMatrix(matrix).factor(10.0),))
-    assert coarse.factors[0].rank < problem.factors[0].rank
-    found = solve_kernel_problem(
+    machine = one_machine(matrix, y, Logistic())
+    coarse = machine.with_design(
+        KernelFeatures(machine.matrices, (KernelMatrix(matrix).factor(10.0),))
+    )
+    coarse_rank, rank = (m.problem.design.factors[0].rank for m in (coarse, machine))
+    assert coarse_rank < rank
+    found = solve_kernel_machine(
         coarse, tol=1e-6, max_iter=10_000, random_state=np.random.RandomState(0)
     )
     assert found.converged and found.certificate.relative_gap <= 1e-6
@@ -310,11 +330,11 @@ def test_weak_duality_where_the_matrix_is_indefinite(rng):
         shift = max(-float(np.linalg.eigvalsh(given)[0]), 0.0) + 1e-12
         raised = KernelMatrix(given + 2.0 * shift * np.eye(n), np.full(n, 2.0 * shift))
         y, alpha = rng.choice([-1.0, 1.0], n), 10.0 ** rng.uniform(-3.0, 1.0)
-        (problem,) = kernel_problems(
+        (machine,) = kernel_machines(
             [raised], [y], np.full(n, 1.0 / n), loss=Hinge(), penalty_of=random.of_square,
             alpha=alpha, fit_intercept=False, tol=1e-6,
         )  # fmt: skip
-        own, theta = in_rows(problem), -y * rng.uniform(0.0, 1.0, n)
+        own, theta = machine.in_rows.problem, -y * rng.uniform(0.0, 1.0, n)
         bound = dual_bound(own, theta, np.inf).value
         least = -theta / (n * alpha)
         for a in (least, *(least + t * V[:, -1] for t in rng.normal(size=10) / alpha)):

@@ -115,7 +115,7 @@ class RowsInShards(Rows):
         return self.null_sums.slope_of_dual
 
     def features_say_nothing(self, problem: Any) -> bool:
-        return no_gradient(problem)
+        return no_gradient(problem, self.null_gradient)
 
     @property
     def largest_target(self) -> float:  # type: ignore[override]

@@ -24,8 +24,8 @@ def pair_descent(run: Run) -> None:
     monitor.method = "pair-descent"
     n = problem.n_samples
     descent = kernels.pair_descent(
-        problem.loss.evaluator, problem.kernel.matrix, problem.y, problem.weights, problem.alpha,
-        problem.fit_intercept,
+        problem.loss.evaluator, problem.penalty.kernel.matrix, problem.y, problem.weights,
+        problem.alpha, problem.fit_intercept,
     )  # fmt: skip
     goal = PAIRS.share * monitor.tol * problem.objective_unit
     most = min(PAIRS.most_steps(n), n * run.left)

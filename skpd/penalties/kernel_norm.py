@@ -1,0 +1,44 @@
+"""Half the squared norm of a function that is a sum over the rows (`SquaredKernelNorm`)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .._floats import EPSILON
+from .._typing import Array
+from ..designs import KernelMatrix
+from .base import Structure
+from .separable import SquaredL2
+
+ACCURATE = 1e-11  # rounding errors below this times the value need no precise products
+
+
+@dataclass(frozen=True)
+class SquaredKernelNorm(SquaredL2):
+    """Half the squared norm ``a'K a / 2`` of the function sum_i a_i k(x_i, .) of weights a.
+
+    Its dual vectors are products with the features of K in an orthonormal basis, for which it is
+    half the squared Euclidean norm (`skpd.designs.KernelRows`).
+
+    Parameters
+    ----------
+    kernel : KernelMatrix
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.designs import KernelMatrix
+    >>> from skpd.penalties.kernel_norm import SquaredKernelNorm
+    >>> penalty = SquaredKernelNorm(KernelMatrix(np.array([[2.0, 1.0], [1.0, 2.0]])))
+    >>> round(penalty.value(np.array([1.0, -1.0])), 12)
+    1.0
+    """
+
+    kernel: KernelMatrix
+    structure: ClassVar[Structure] = Structure.OF_ROWS
+
+    def value(self, w: Array) -> float:
+        """The value, rounded up."""
+        value, error = self.kernel.squared_norm(w)
+        if error > ACCURATE * value:
+            value, error = self.kernel.squared_norm(w, precise=True)
+        return 0.5 * max(value + error, 0.0) * (1.0 + EPSILON)
