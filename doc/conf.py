@@ -99,7 +99,9 @@ numpydoc_validation_checks = {
     "RT03", "SS02", "PR08", "SS05", "YD01", "GL08",
 }  # fmt: skip
 # fields of named tuples, whose docstrings Python writes
-numpydoc_validation_exclude = {r"\.FreeFeatures\.", r"\.Choice\."}
+numpydoc_validation_exclude = {
+    rf"\.{name}\." for name in ("FreeFeatures", "Choice", "Method", "Run")
+}
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
 numpydoc_xref_aliases = {

@@ -1,6 +1,7 @@
 """The base class of losses and penalties, with parameters in the manner of scikit-learn."""
 
 from dataclasses import fields, is_dataclass, replace
+from operator import attrgetter
 from typing import Any, Self
 
 
@@ -57,3 +58,8 @@ class Value:
     def __sklearn_clone__(self) -> Self:
         """The object itself, as it is immutable."""
         return self
+
+
+def attribute_of_part(path: str) -> Any:
+    """A property that reads an attribute of a part, such as "rows.weights"."""
+    return property(attrgetter(path), doc=f"The attribute ``{path}``.")

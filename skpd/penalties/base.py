@@ -83,9 +83,9 @@ class Penalty(Value, ABC):
     structure : Structure
     terms : tuple
         With `Structure.SEPARABLE`, l1, l2, lower and upper of the functions
-        l1 |w_j| + l2 w_j^2 / 2 on [lower, upper] whose sum R is: numbers, or arrays with a number
-        for each coefficient. All that solvers need beside the functions of a penalty follows from
-        them; `prox` must take a step size for each coefficient.
+        ``l1 |w_j| + l2 w_j^2 / 2`` on [lower, upper] whose sum R is: numbers, or arrays with a
+        number for each coefficient. All that solvers need beside the functions of a penalty
+        follows from them; `prox` must take a step size for each coefficient.
     is_norm : bool
         Whether R is a norm, or a norm restricted to coefficients of given signs, and has a
         ``dual_norm``.
@@ -279,7 +279,7 @@ class Penalty(Value, ABC):
         cones.add_separable(alpha * l1, alpha * l2, lower, upper)
 
     def with_coefficient(self, n_features: int, weight: float) -> "Penalty | None":
-        """The penalty R(w) + weight |t| of w and one more coefficient t.
+        """The penalty R(w) + weight abs(t) of w and one more coefficient t.
 
         None where there is no class for it. `skpd.penalties.weighted.with_coefficient` extends a
         sum over coefficients by its terms.

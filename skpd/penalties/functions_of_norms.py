@@ -4,14 +4,13 @@ from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass, field
 from math import inf, isfinite
-from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._checks import check_number
 from .._typing import Array
-from .._values import Value
+from .._values import Value, attribute_of_part
 from .base import Penalty, Structure, _product
 from .checks import check_function
 
@@ -111,11 +110,6 @@ def _power(z: float, exponent: float) -> float:
         return inf
 
 
-def _of_norm(name: str) -> Any:
-    """A property that a function of a norm has if and only if the norm has it."""
-    return property(attrgetter(f"norm.{name}"))
-
-
 @dataclass(frozen=True, eq=False)
 class FunctionOfNorm(Penalty):
     """A convex increasing function of a norm, ``V(||w||)``.
@@ -157,11 +151,11 @@ class FunctionOfNorm(Penalty):
     norm: Any
     function: Any = field(default_factory=PowerOfNorm)
     structure: ClassVar[Structure] = Structure.OF_NORM
-    even = _of_norm("even")
-    symmetric = _of_norm("symmetric")
-    is_finite = _of_norm("is_finite")
-    group_order = _of_norm("group_order")
-    free_features = _of_norm("free_features")
+    even = attribute_of_part("norm.even")
+    symmetric = attribute_of_part("norm.symmetric")
+    is_finite = attribute_of_part("norm.is_finite")
+    group_order = attribute_of_part("norm.group_order")
+    free_features = attribute_of_part("norm.free_features")
 
     def __post_init__(self) -> None:
         try:
